@@ -33,7 +33,7 @@ use slug_code::domain::{Access, Dialect, Message, Mode, Protocol, StopReason};
 use slug_code::permissions::{PermissionQuery, RuleSet, Workspace, decide};
 use slug_code::providers::{Images, Provider, Request, StreamEvent};
 use slug_code::session::{Entry, load};
-use slug_code::tools::{Place, Tool};
+use slug_code::tools::{Tool, WorkingDirectory};
 use slug_code::tui::app::keymap::{self, Context, Keymap};
 use slug_code::tui::theme::library::OwnTheme;
 use slug_code::tui::theme::{ColorDepth, Library, roles};
@@ -371,7 +371,7 @@ fn the_examples_are_those_that_are_compiled_here() {
 
 #[test]
 fn the_example_of_a_tool_says_what_it_touches() {
-    let place = Place { cwd: "/w".into(), home: None };
+    let place = WorkingDirectory { cwd: "/w".into(), home: None };
     let access = tool::LineCount.access(&json!({"file_path": "a/b.rs"}), &place);
     assert_eq!(access, Ok(vec![Access::Read("/w/a/b.rs".into())]));
     assert!(tool::LineCount.access(&json!({}), &place).unwrap_err().0.contains("file_path"));

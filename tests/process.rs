@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use slug_code::platform::environment::{ChildEnvironment, EnvironmentRules};
-use slug_code::platform::process::{Piped, ProcessHost, Programs, Said};
-use slug_code::tools::{Exit, ExitCause, ProcessError, Processes, Script};
+use slug_code::platform::process::{HostPrograms, PipedCommand, PipedOutput, ProcessHost};
+use slug_code::tools::{ExitCause, ProcessError, Processes, ScriptExit, ScriptSpec};
 use tokio_util::sync::CancellationToken;
 
 const LONG: Duration = Duration::from_secs(60);
@@ -20,9 +20,9 @@ fn host_with(variables: &[(&str, &str)], rules: &EnvironmentRules) -> ProcessHos
     let given = variables.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
     let environment = std::env::vars_os().chain(given);
     let path = std::env::var_os("PATH").unwrap();
-    let programs = Programs {
+    let programs = HostPrograms {
         slug: PathBuf::from(env!("CARGO_BIN_EXE_slug")),
-        ..Programs::find(&path, Path::new("/nowhere")).unwrap()
+        ..HostPrograms::find(&path, Path::new("/nowhere")).unwrap()
     };
     ProcessHost::new(programs, ChildEnvironment::from_variables(environment, rules)).unwrap()
 }
@@ -31,12 +31,16 @@ fn host() -> ProcessHost {
     host_with(&[], &EnvironmentRules::default())
 }
 
-fn script(text: &str, cwd: &Path, timeout: Duration) -> Script {
-    Script { text: text.to_owned(), cwd: cwd.to_owned(), timeout, search_path: None }
+fn script(text: &str, cwd: &Path, timeout: Duration) -> ScriptSpec {
+    ScriptSpec { text: text.to_owned(), cwd: cwd.to_owned(), timeout, search_path: None }
 }
 
 /// Runs `text` to its end and returns its output.
-async fn run(host: &ProcessHost, text: &str, cwd: &Path) -> (Result<Exit, ProcessError>, String) {
+async fn run(
+    host: &ProcessHost,
+    text: &str,
+    cwd: &Path,
+) -> (Result<ScriptExit, ProcessError>, String) {
     let mut output = Vec::new();
     let exit = host
         .run(script(text, cwd, LONG), &mut |bytes| output.extend(bytes), CancellationToken::new())
@@ -105,8 +109,8 @@ async fn nothing_is_on_standard_input() {
     assert_eq!((exit.unwrap().cause, output.as_str()), (ExitCause::Code(0), "none\n"));
 }
 
-fn piped(line: &str, cwd: &Path) -> Piped {
-    Piped {
+fn piped(line: &str, cwd: &Path) -> PipedCommand {
+    PipedCommand {
         line: line.to_owned(),
         cwd: cwd.to_owned(),
         timeout: LONG,
@@ -115,7 +119,7 @@ fn piped(line: &str, cwd: &Path) -> Piped {
     }
 }
 
-async fn run_piped(line: &str) -> Said {
+async fn run_piped(line: &str) -> PipedOutput {
     let folder = tempfile::tempdir().unwrap();
     host().run_piped(piped(line, folder.path()), &CancellationToken::new()).await.unwrap()
 }
@@ -124,8 +128,8 @@ async fn run_piped(line: &str) -> Said {
 async fn a_piped_command_gets_its_input_and_its_outputs_stay_apart() {
     let said = run_piped("cat; echo \"'$0' $SLUG_IN_HOOK\" >&2; exit 2").await;
     assert_eq!(said.exit.cause, ExitCause::Code(2));
-    assert_eq!(said.output, "{\"a\": \"it's $(here)\"}");
-    assert_eq!(said.complaint, "'/bin/sh' 1\n");
+    assert_eq!(said.stdout, "{\"a\": \"it's $(here)\"}");
+    assert_eq!(said.stderr, "'/bin/sh' 1\n");
 }
 
 #[tokio::test]
@@ -134,7 +138,7 @@ async fn a_piped_command_that_reads_nothing_and_prints_much_is_bounded() {
     piped.input = "x".repeat(4 << 20);
     let said = host().run_piped(piped, &CancellationToken::new()).await.unwrap();
     assert_eq!(said.exit.cause, ExitCause::Code(0));
-    assert_eq!(said.output, "y".repeat(64 << 10));
+    assert_eq!(said.stdout, "y".repeat(64 << 10));
 }
 
 #[tokio::test]
@@ -189,7 +193,7 @@ async fn what_cannot_be_started_is_an_error() {
     let error = run(&host, &huge, folder.path()).await.0.unwrap_err();
     assert_eq!(error.source.kind(), std::io::ErrorKind::ArgumentListTooLong);
 
-    let programs = Programs { slug: PathBuf::from(env!("CARGO_BIN_EXE_slug")), bash: None };
+    let programs = HostPrograms { slug: PathBuf::from(env!("CARGO_BIN_EXE_slug")), bash: None };
     let environment = ChildEnvironment::from_variables([], &EnvironmentRules::default());
     let host = ProcessHost::new(programs, environment).unwrap();
     let error = run(&host, "true", folder.path()).await.0.unwrap_err();

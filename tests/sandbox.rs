@@ -18,9 +18,9 @@ use slug_code::domain::{Extent, Method, Network, RuleKind, View};
 use slug_code::permissions::sandbox::{HostSandboxDisk, SandboxPolicy};
 use slug_code::permissions::{RuleSet, Workspace};
 use slug_code::platform::environment::{ChildEnvironment, EnvironmentRules};
-use slug_code::platform::process::{Piped, ProcessHost, Programs};
-use slug_code::platform::sandbox::{self, Looking, Means};
-use slug_code::tools::{Exit, ExitCause, ProcessError, Processes, Script};
+use slug_code::platform::process::{HostPrograms, PipedCommand, ProcessHost};
+use slug_code::platform::sandbox::{self, ProfileSource, SandboxBackend};
+use slug_code::tools::{ExitCause, ProcessError, Processes, ScriptExit, ScriptSpec};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -39,16 +39,16 @@ struct Scene {
     home: PathBuf,
     outside: PathBuf,
     host: ProcessHost,
-    means: Means,
+    means: SandboxBackend,
     network: Network,
     rules: RuleSet,
 }
 
 /// What came of a script.
 struct Ran {
-    exit: Result<Exit, ProcessError>,
+    exit: Result<ScriptExit, ProcessError>,
     printed: String,
-    means: Means,
+    means: SandboxBackend,
 }
 
 impl Ran {
@@ -70,7 +70,7 @@ impl Ran {
 }
 
 /// What works here, each with its name.
-fn each() -> Vec<Means> {
+fn each() -> Vec<SandboxBackend> {
     let path = std::env::var_os("PATH").unwrap();
     let (mut found, mut missing) = (Vec::new(), Vec::new());
     for method in [Method::Bubblewrap, Method::Landlock] {
@@ -87,9 +87,9 @@ fn each() -> Vec<Means> {
 /// What starts commands with these variables.
 fn host(variables: impl Iterator<Item = (OsString, OsString)>) -> ProcessHost {
     let path = std::env::var_os("PATH").unwrap();
-    let programs = Programs {
+    let programs = HostPrograms {
         slug: PathBuf::from(env!("CARGO_BIN_EXE_slug")),
-        ..Programs::find(&path, Path::new("/nowhere")).unwrap()
+        ..HostPrograms::find(&path, Path::new("/nowhere")).unwrap()
     };
     let environment = ChildEnvironment::from_variables(variables, &EnvironmentRules::default());
     ProcessHost::new(programs, environment).unwrap()
@@ -100,7 +100,7 @@ fn scenes() -> Vec<Scene> {
 }
 
 impl Scene {
-    fn with(means: Means) -> Self {
+    fn with(means: SandboxBackend) -> Self {
         let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let at = root.path().canonicalize().unwrap();
         let (dir, home, outside) = (at.join("app"), at.join("home"), at.join("outside"));
@@ -124,7 +124,7 @@ impl Scene {
         }
     }
 
-    fn looking(&self) -> Looking {
+    fn looking(&self) -> ProfileSource {
         let slug_home = self.home.join(".slug");
         let sandbox =
             SandboxPolicy::around(&self.dir, Some(&self.home), &slug_home, self.network.clone());
@@ -136,7 +136,7 @@ impl Scene {
     }
 
     fn port(&self) -> ProcessHost {
-        self.host.inside(self.means.clone(), self.looking())
+        self.host.with_sandbox(self.means.clone(), self.looking())
     }
 
     async fn run(&self, text: &str) -> Ran {
@@ -146,7 +146,7 @@ impl Scene {
     async fn run_in(&self, text: &str, cwd: &Path) -> Ran {
         let timeout = Duration::from_secs(60);
         let script =
-            Script { text: text.to_owned(), cwd: cwd.to_owned(), timeout, search_path: None };
+            ScriptSpec { text: text.to_owned(), cwd: cwd.to_owned(), timeout, search_path: None };
         let mut printed = Vec::new();
         let take = &mut |bytes: &[u8]| printed.extend(bytes);
         let exit = self.port().run(script, take, CancellationToken::new()).await;
@@ -155,7 +155,7 @@ impl Scene {
     }
 
     fn is_bubblewrap(&self) -> bool {
-        matches!(self.means, Means::Bubblewrap(_))
+        matches!(self.means, SandboxBackend::Bubblewrap(_))
     }
 
     /// Nothing stays behind of what kept names free, once the last supervisor has ended.
@@ -353,9 +353,9 @@ async fn s49_where_not_all_that_is_denied_was_found_each_result_tells() {
         assert_eq!(scene.run("true").await.exit.unwrap().denied, Extent::Whole);
         let looking = scene.looking();
         let part = move || looking().map(|view| View { denied: Extent::Part, ..view });
-        let port = scene.host.inside(scene.means.clone(), Arc::new(part));
+        let port = scene.host.with_sandbox(scene.means.clone(), Arc::new(part));
         let (text, timeout) = ("true".to_owned(), Duration::from_secs(60));
-        let script = Script { text, cwd: scene.dir.clone(), timeout, search_path: None };
+        let script = ScriptSpec { text, cwd: scene.dir.clone(), timeout, search_path: None };
         let exit = port.run(script, &mut |_| {}, CancellationToken::new()).await;
         assert_eq!(exit.unwrap().denied, Extent::Part);
     }
@@ -694,9 +694,9 @@ async fn settings_of_the_kernel_cannot_be_changed() {
 async fn only_the_script_itself_is_told_what_to_load() {
     for mut scene in scenes() {
         let path = std::env::var_os("PATH").unwrap();
-        let programs = Programs {
+        let programs = HostPrograms {
             slug: PathBuf::from(env!("CARGO_BIN_EXE_slug")),
-            ..Programs::find(&path, Path::new("/nowhere")).unwrap()
+            ..HostPrograms::find(&path, Path::new("/nowhere")).unwrap()
         };
         // It has the loader itself tell which programs it was asked to start.
         let told = [("PATH", path), ("LD_DEBUG", "files".into())];
@@ -750,10 +750,10 @@ async fn s114_a_folder_that_is_swapped_for_a_link_opens_nothing() {
             symlink("../../outside", src.join("a")).map_err(|error| error.to_string())?;
             Ok(view.clone())
         };
-        let port = scene.host.inside(scene.means.clone(), Arc::new(swapping));
+        let port = scene.host.with_sandbox(scene.means.clone(), Arc::new(swapping));
         let text = format!("echo x > {}; touch src/ran", scene.outside("kept"));
         let timeout = Duration::from_secs(60);
-        let script = Script { text, cwd: scene.dir.clone(), timeout, search_path: None };
+        let script = ScriptSpec { text, cwd: scene.dir.clone(), timeout, search_path: None };
         let exit = port.run(script, &mut |_| {}, CancellationToken::new()).await;
         if scene.is_bubblewrap() {
             let error = exit.unwrap_err().to_string();
@@ -782,7 +782,7 @@ async fn s115_what_was_written_inside_runs_inside() {
 #[tokio::test]
 async fn s115_a_hook_runs_inside_with_its_input() {
     for scene in scenes() {
-        let piped = |line: String| Piped {
+        let piped = |line: String| PipedCommand {
             line,
             cwd: scene.dir.clone(),
             timeout: Duration::from_secs(60),
@@ -792,7 +792,7 @@ async fn s115_a_hook_runs_inside_with_its_input() {
         let none = CancellationToken::new();
         let said = scene.port().run_piped(piped("cat; echo no >&2; exit 2".into()), &none).await;
         let said = said.unwrap();
-        let all = (said.exit.cause, said.output.as_str(), said.complaint.as_str());
+        let all = (said.exit.cause, said.stdout.as_str(), said.stderr.as_str());
         assert_eq!(all, (ExitCause::Code(2), "told", "no\n"), "{:?}", scene.means);
         let line = format!("echo x > {}", scene.outside("kept"));
         let said = scene.port().run_piped(piped(line), &none).await.unwrap();
@@ -813,13 +813,13 @@ async fn s106_a_sandbox_that_only_reads_is_closed_where_the_other_is() {
         }
         let scratch = tempfile::tempdir().unwrap();
         let scratch = scratch.path().canonicalize().unwrap();
-        let host = scene.port().only_reading(scratch.clone()).unwrap();
+        let host = scene.port().read_only(scratch.clone()).unwrap();
         let run = async |line: &str| {
             let line = format!("cd '{}' && {line}", scene.dir.display());
             let (timeout, input, variables) = (Duration::from_secs(60), String::new(), Vec::new());
-            let piped = Piped { line, cwd: scratch.clone(), timeout, input, variables };
+            let piped = PipedCommand { line, cwd: scratch.clone(), timeout, input, variables };
             let said = host.run_piped(piped, &CancellationToken::new()).await.unwrap();
-            (said.exit.cause == ExitCause::Code(0), said.output + &said.complaint)
+            (said.exit.cause == ExitCause::Code(0), said.stdout + &said.stderr)
         };
         for line in ["cat note", "ls . src", "echo x > $TMPDIR/o && cat $TMPDIR/o"] {
             let (works, printed) = run(line).await;
@@ -864,7 +864,7 @@ async fn what_runs_in_the_background_goes_on_and_ends_with_slug() {
 async fn a_command_in_the_sandbox_is_stopped_and_timed_out_like_any() {
     for scene in scenes() {
         let cancel = CancellationToken::new();
-        let script = |text: &str, seconds| Script {
+        let script = |text: &str, seconds| ScriptSpec {
             text: text.to_owned(),
             cwd: scene.dir.clone(),
             timeout: Duration::from_secs(seconds),

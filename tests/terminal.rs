@@ -19,9 +19,9 @@ use rustix::termios::LocalModes;
 use slug_code::platform::hangup::HangupWatch;
 use slug_code::platform::logging;
 use slug_code::platform::redact::Redactor;
-use slug_code::platform::signals::{Signal, Signals, raise_again};
-use slug_code::platform::terminal::output::Output;
-use slug_code::platform::terminal::{Mouse, Screen, Suspended};
+use slug_code::platform::signals::{HandledSignal, SignalStream, raise_again};
+use slug_code::platform::terminal::output::TerminalOutput;
+use slug_code::platform::terminal::{MouseOwner, SuspendOutcome, TerminalGuard};
 use tokio_util::sync::CancellationToken;
 
 const HELPER: [&str; 4] = ["--exact", "helper", "--ignored", "--nocapture"];
@@ -35,40 +35,40 @@ fn helper() {
     let scene = std::env::var("SCENE").unwrap();
     match scene.as_str() {
         "drop" => {
-            let screen = Screen::enter(Mouse::Slugs).unwrap();
+            let screen = TerminalGuard::enter(MouseOwner::Slugs).unwrap();
             show("FRAME");
             drop(screen);
             show("AFTER");
         }
         "panic" => {
-            let _screen = Screen::enter(Mouse::Slugs).unwrap();
+            let _screen = TerminalGuard::enter(MouseOwner::Slugs).unwrap();
             panic!("BOOM \u{1b}]0;T\u{7}");
         }
         "other thread" => {
-            let screen = Screen::enter(Mouse::Slugs).unwrap();
+            let screen = TerminalGuard::enter(MouseOwner::Slugs).unwrap();
             std::thread::spawn(|| panic!("BOOM")).join().unwrap_err();
             show("FRAME");
             drop(screen);
         }
         "tokio worker" => {
             let runtime = tokio::runtime::Runtime::new().unwrap();
-            let screen = Screen::enter(Mouse::Slugs).unwrap();
+            let screen = TerminalGuard::enter(MouseOwner::Slugs).unwrap();
             let task = runtime.spawn(async { panic!("BOOM") });
             runtime.block_on(task).unwrap_err();
             show("FRAME");
             drop(screen);
         }
         "panic in a drop" => {
-            let _screen = Screen::enter(Mouse::Slugs).unwrap();
+            let _screen = TerminalGuard::enter(MouseOwner::Slugs).unwrap();
             drop(Bomb);
         }
         "double panic" => {
-            let _screen = Screen::enter(Mouse::Slugs).unwrap();
+            let _screen = TerminalGuard::enter(MouseOwner::Slugs).unwrap();
             let _bomb = Bomb;
             panic!("FIRST");
         }
         "double panic elsewhere" => {
-            let _screen = Screen::enter(Mouse::Slugs).unwrap();
+            let _screen = TerminalGuard::enter(MouseOwner::Slugs).unwrap();
             let thread = std::thread::spawn(|| {
                 let _bomb = Bomb;
                 panic!("FIRST");
@@ -76,23 +76,23 @@ fn helper() {
             drop(thread.join());
         }
         "stack overflow" => {
-            let _screen = Screen::enter(Mouse::Slugs).unwrap();
+            let _screen = TerminalGuard::enter(MouseOwner::Slugs).unwrap();
             println!("{}", deeper(1));
         }
         "stack overflow elsewhere" => {
-            let _screen = Screen::enter(Mouse::Slugs).unwrap();
+            let _screen = TerminalGuard::enter(MouseOwner::Slugs).unwrap();
             let runtime = tokio::runtime::Runtime::new().unwrap();
             let task = runtime.spawn(async { println!("{}", deeper(1)) });
             runtime.block_on(task).unwrap();
         }
         "out of memory" => {
-            let _screen = Screen::enter(Mouse::Slugs).unwrap();
+            let _screen = TerminalGuard::enter(MouseOwner::Slugs).unwrap();
             std::alloc::handle_alloc_error(std::alloc::Layout::new::<[u8; 1 << 20]>());
         }
         "libraries" => {
             let folder = std::env::var_os("SCENE_FILE").unwrap();
             let log = logging::start(Path::new(&folder), None, Redactor::default()).unwrap();
-            let screen = Screen::enter(Mouse::Slugs).unwrap();
+            let screen = TerminalGuard::enter(MouseOwner::Slugs).unwrap();
             rustix::io::write(std::io::stderr(), b"TO STDERR\n").unwrap();
             rustix::io::write(std::io::stdout(), b"TO STDOUT\n").unwrap();
             show("FRAME");
@@ -102,43 +102,43 @@ fn helper() {
         }
         "stuck" => {
             let file = std::env::var_os("SCENE_FILE").unwrap();
-            let screen = Screen::enter(Mouse::Slugs).unwrap();
+            let screen = TerminalGuard::enter(MouseOwner::Slugs).unwrap();
             show(&"x".repeat(1 << 20));
-            assert!(!Output::has_all());
+            assert!(!TerminalOutput::has_all());
             drop(screen);
             std::fs::write(file, "over").unwrap();
         }
         "lend" => {
-            let mut screen = Screen::enter(Mouse::Slugs).unwrap();
+            let mut screen = TerminalGuard::enter(MouseOwner::Slugs).unwrap();
             screen.lend(|| show("EDITOR")).unwrap();
             show("FRAME");
         }
         "stop" => {
-            let mut screen = Screen::enter(Mouse::Slugs).unwrap();
-            assert_eq!(screen.suspend().unwrap(), Suspended::Continued);
+            let mut screen = TerminalGuard::enter(MouseOwner::Slugs).unwrap();
+            assert_eq!(screen.suspend().unwrap(), SuspendOutcome::Continued);
             show("FRAME");
         }
         "stop without a shell" => {
-            let mut screen = Screen::enter(Mouse::Slugs).unwrap();
-            assert_eq!(screen.suspend().unwrap(), Suspended::NoShell);
+            let mut screen = TerminalGuard::enter(MouseOwner::Slugs).unwrap();
+            assert_eq!(screen.suspend().unwrap(), SuspendOutcome::NoShell);
             show("FRAME");
         }
         "signal" => {
             let runtime = tokio::runtime::Runtime::new().unwrap();
             let signal = runtime.block_on(async {
-                let mut signals = Signals::listen().unwrap();
+                let mut signals = SignalStream::listen().unwrap();
                 let own = rustix::process::getpid();
                 rustix::process::kill_process(own, RawSignal::TERM).unwrap();
                 signals.next().await
             });
-            assert_eq!(signal, Signal::Terminate);
+            assert_eq!(signal, HandledSignal::Terminate);
             raise_again(signal, Path::new(env!("CARGO_BIN_EXE_slug")));
         }
         "hang-up" => {
             let runtime = tokio::runtime::Runtime::new().unwrap();
             runtime.block_on(async {
                 // As under nohup: SIGHUP does not end it.
-                let _signals = Signals::listen().unwrap();
+                let _signals = SignalStream::listen().unwrap();
                 let gone = CancellationToken::new();
                 let _watch = HangupWatch::start(gone.clone()).unwrap();
                 let file = std::env::var_os("SCENE_FILE").unwrap();
@@ -158,8 +158,8 @@ fn deeper(depth: u64) -> u64 {
 }
 
 fn show(text: &str) {
-    Output.write_all(text.as_bytes()).unwrap();
-    Output.flush().unwrap();
+    TerminalOutput.write_all(text.as_bytes()).unwrap();
+    TerminalOutput.flush().unwrap();
 }
 
 struct Bomb;

@@ -14,7 +14,7 @@ use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{Access, CallInput, ToolCall};
-use crate::tools::{Place, Registry};
+use crate::tools::{ToolRegistry, WorkingDirectory};
 
 use super::asks::Order;
 use super::gate::{Gate, Waits, execute_with_permission};
@@ -60,7 +60,7 @@ enum Footprint {
 }
 
 impl Footprint {
-    fn of(call: &ToolCall, registry: &Registry, place: &Place) -> Self {
+    fn of(call: &ToolCall, registry: &ToolRegistry, place: &WorkingDirectory) -> Self {
         // What does not parse or names no tool fails in the gate without touching anything.
         let CallInput::Valid(input) = &call.input else { return Self::Reads(Vec::new()) };
         let Ok(accesses) = registry.get(&call.name).and_then(|tool| tool.access(input, place))

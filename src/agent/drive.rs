@@ -18,7 +18,7 @@ use crate::domain::{
     TurnId, Typed, Usage,
 };
 use crate::hooks::{HookPayload, MergedHookVerdict};
-use crate::platform::debug_log::Exchange;
+use crate::platform::debug_log::ExchangeNumber;
 use crate::providers::retry::{self, Again, Came, Next};
 use crate::providers::{ProviderError, Recovery, StreamEvent, limited};
 use crate::session::{Entry, MessageEntry, TurnOutcome};
@@ -54,7 +54,7 @@ pub(super) struct Running {
     stream: Option<BoxStream<'static, Result<StreamEvent, ProviderError>>>,
     answered: Option<ContentHash>,
     /// The request in the debug log, until its response is there, too.
-    exchange: Option<Exchange>,
+    exchange: Option<ExchangeNumber>,
     first_token: Option<Instant>,
     calls: Option<Batch>,
     pause_over: Option<tokio::time::Instant>,
@@ -437,7 +437,7 @@ impl Agent {
         let redactor = self.setup.redactor.clone();
         let cleaned = stream.map(move |event| {
             event.map_err(|error| {
-                let message = redactor.own(&error.message).into_owned();
+                let message = redactor.redact_own(&error.message).into_owned();
                 ProviderError { message, ..error }
             })
         });

@@ -13,7 +13,7 @@ use crate::domain::{
     Block, Effort, Message, Mode, NoticeLevel, Role, SessionId, TurnId, Typed, Usage,
 };
 use crate::hooks::{HookEvent, MergedHookVerdict};
-use crate::platform::watch::Watch;
+use crate::platform::watch::FolderWatcher;
 use crate::session::{
     Compaction, CompactionStage, Entry, MessageEntry, SessionHeader, StoreError, TurnEnd,
     TurnOutcome, compaction_for,
@@ -96,7 +96,7 @@ pub(super) struct Agent {
     pub(super) allowance: Allowance,
     pub(super) background: Background,
     /// What commands change.
-    watch: Arc<Watch>,
+    watch: Arc<FolderWatcher>,
     /// What the hooks of the session's start are about to say.
     pub(super) session_start: Option<JoinHandle<MergedHookVerdict>>,
     /// When hooks are told that slug waits for the person.
@@ -140,7 +140,10 @@ impl Agent {
             prefix: Prefix::default(),
             allowance: Allowance::new(setup.budgets),
             background: Background::default(),
-            watch: Arc::new(Watch::new(setup.workspace.root().to_owned(), setup.home.clone())),
+            watch: Arc::new(FolderWatcher::new(
+                setup.workspace.root().to_owned(),
+                setup.home.clone(),
+            )),
             session_start: None,
             idle_at: None,
             setup,

@@ -23,9 +23,11 @@ use crate::permissions::{
 };
 use crate::platform::debug_log::DebugLog;
 use crate::platform::redact::Redactor;
-use crate::platform::watch::Watch;
+use crate::platform::watch::FolderWatcher;
 use crate::session::{Blobs, Entry, MessageEntry, ResultInfo};
-use crate::tools::{Granted, May, Place, Reach, Registry, Tool, ToolContext};
+use crate::tools::{
+    AccessMode, Grant, ScopedFiles, Tool, ToolContext, ToolRegistry, WorkingDirectory,
+};
 
 use super::Event;
 use super::asks::{Asks, Order};
@@ -57,13 +59,13 @@ pub enum Person {
 /// Everything a call needs on its way.
 pub(super) struct Gate {
     pub(super) turn: TurnId,
-    pub(super) registry: Arc<Registry>,
+    pub(super) registry: Arc<ToolRegistry>,
     pub(super) context: ToolContext,
     pub(super) workspace: Arc<Workspace>,
     pub(super) outside: Option<Outside>,
     pub(super) powers: Arc<Powers>,
     pub(super) asks: Arc<Asks>,
-    pub(super) watch: Arc<Watch>,
+    pub(super) watch: Arc<FolderWatcher>,
     pub(super) repeats: Repeats,
     pub(super) person: Person,
     pub(super) journal: Arc<Journal>,
@@ -75,7 +77,7 @@ pub(super) struct Gate {
 }
 
 impl Gate {
-    pub(super) fn place(&self) -> &Place {
+    pub(super) fn place(&self) -> &WorkingDirectory {
         &self.context.place
     }
 
@@ -84,13 +86,13 @@ impl Gate {
     pub(super) fn context_for(&self, query: &PermissionQuery) -> ToolContext {
         let granted = query.accesses.iter().filter_map(|access| {
             let (path, may) = match access {
-                ResolvedAccess::Read(path) => (path, May::Read),
-                ResolvedAccess::Write(path) => (path, May::Write),
+                ResolvedAccess::Read(path) => (path, AccessMode::Read),
+                ResolvedAccess::Write(path) => (path, AccessMode::Write),
                 _ => return None,
             };
-            Some(Granted { named: path.path.clone(), real: path.real.clone(), may })
+            Some(Grant { named: path.path.clone(), real: path.real.clone(), mode: may })
         });
-        let reach = Arc::new(Reach::new(self.context.files.clone(), granted));
+        let reach = Arc::new(ScopedFiles::new(self.context.files.clone(), granted));
         let (is_hidden, places) = (self.context.is_hidden.clone(), reach.clone());
         ToolContext {
             files: reach,

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::domain::{Display, ToolOutput};
 use crate::platform::redact::Redactor;
-use crate::tools::{Exit, ProcessError, Processes, Script};
+use crate::tools::{ProcessError, Processes, ScriptExit, ScriptSpec};
 
 /// Runs commands and takes slug's keys out of what they print.
 pub(super) struct Keyless {
@@ -28,14 +28,14 @@ pub(super) struct Keyless {
 impl Processes for Keyless {
     async fn run(
         &self,
-        script: Script,
+        script: ScriptSpec,
         output: &mut (dyn for<'a> FnMut(&'a [u8]) + Send),
         cancel: CancellationToken,
-    ) -> Result<Exit, ProcessError> {
+    ) -> Result<ScriptExit, ProcessError> {
         let mut stream = self.redactor.stream();
         let mut clean = |bytes: &[u8]| stream.push(bytes, output);
         let search_path = self.search_path.clone().or(script.search_path);
-        let script = Script { search_path, ..script };
+        let script = ScriptSpec { search_path, ..script };
         let exit = self.processes.run(script, &mut clean, cancel).await;
         stream.end(output);
         exit
@@ -47,9 +47,9 @@ pub(super) fn without_keys(redactor: &Redactor, output: ToolOutput) -> ToolOutpu
     if redactor.knows_nothing() {
         return output;
     }
-    let clean = |text: String| redactor.own(&text).into_owned();
+    let clean = |text: String| redactor.redact_own(&text).into_owned();
     ToolOutput {
-        output: redactor.own_json(output.output),
+        output: redactor.redact_own_json(output.output),
         observation: clean(output.observation),
         display: output.display.map(|display| shown(redactor, display)),
         summary: output.summary.map(clean),
@@ -59,10 +59,12 @@ pub(super) fn without_keys(redactor: &Redactor, output: ToolOutput) -> ToolOutpu
 
 fn shown(redactor: &Redactor, display: Display) -> Display {
     match display {
-        Display::Terminal { text } => Display::Terminal { text: redactor.own(&text).into_owned() },
+        Display::Terminal { text } => {
+            Display::Terminal { text: redactor.redact_own(&text).into_owned() }
+        }
         Display::Diff(mut diff) => {
             for line in diff.hunks.iter_mut().flat_map(|hunk| &mut hunk.lines) {
-                if let Cow::Owned(clean) = redactor.own(&line.text) {
+                if let Cow::Owned(clean) = redactor.redact_own(&line.text) {
                     line.text = clean;
                 }
             }

@@ -16,7 +16,7 @@ use crate::domain::{
 };
 use crate::permissions::sandbox::ReadRules;
 use crate::permissions::{HookPermission, ToolCallTicket};
-use crate::platform::sandbox::mark_in;
+use crate::platform::sandbox::denial_line;
 use crate::tools::{Processes, Tool};
 
 use super::Event;
@@ -58,7 +58,9 @@ pub(super) async fn offer(
     if !runs || ended.output.status != ToolStatus::Failed {
         return ended;
     }
-    let Some(mark) = mark_in(&ended.output.observation, &outside.boundary) else { return ended };
+    let Some(mark) = denial_line(&ended.output.observation, &outside.boundary) else {
+        return ended;
+    };
     let boundary = outside.boundary.meaning();
     let dir = outside.boundary.dir.display();
     let why = format!("It ran in a sandbox ({boundary}): only files in {dir} can be changed");

@@ -30,6 +30,6 @@ pub(super) async fn in_part(
     };
     let of = shown.change_count();
     let taken = of.saturating_sub(left_out.count());
-    let part = tool.narrowed(context, input, shown, left_out).await?;
+    let part = tool.narrow_input(context, input, shown, left_out).await?;
     Ok((part, Taken { taken, of, left_out: shown.left_out_text(left_out) }))
 }

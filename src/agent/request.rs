@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::domain::{Block, Effort, Message, Todo, TodoStatus, ToolSpec};
-use crate::platform::debug_log::{DebugLog, Exchange};
+use crate::platform::debug_log::{DebugLog, ExchangeNumber};
 use crate::providers::{Images, Request};
 
 /// The name of the context block that tells the model its own plan.
@@ -47,7 +47,7 @@ pub(super) fn build(parts: &Parts<'_>, said: Said) -> Request {
 }
 
 /// Writes a request to the debug log, where there is one.
-pub(super) fn log(debug: &DebugLog, request: &Request) -> Option<Exchange> {
+pub(super) fn log(debug: &DebugLog, request: &Request) -> Option<ExchangeNumber> {
     debug.folder()?;
     Some(debug.request(&json!({
         "model": request.model,

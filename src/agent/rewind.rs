@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::domain::{Block, ContentHash, EntryId, NoticeLevel, Typed};
 use crate::permissions::{PathZone, ProtectionReason, Workspace};
-use crate::platform::restore::{self, Looked, Put, Thing};
+use crate::platform::restore::{self, PathContent, PathInspection, RestoreDurability};
 use crate::session::undo::{
     self, Act, FilePlace, FilesPlan, Mark, PlannedFile, Rewinds, Seen, World, points,
 };
@@ -132,10 +132,10 @@ impl Agent {
         Ok(())
     }
 
-    async fn warn_of(&self, put: Put) {
+    async fn warn_of(&self, put: RestoreDurability) {
         match put {
-            Put::Synced => {}
-            Put::NotSynced(error) => {
+            RestoreDurability::Synced => {}
+            RestoreDurability::NotSynced(error) => {
                 let text =
                     format!("{error}. It was written, and may be lost if the machine stops.");
                 self.events.notice(NoticeLevel::Warning, text).await;
@@ -205,8 +205,8 @@ enum Prepared {
 
 /// A file that is about to be written.
 struct Write {
-    now: Thing,
-    then: Thing,
+    now: PathContent,
+    then: PathContent,
     change: FileChanged,
 }
 
@@ -219,11 +219,11 @@ struct Disk<'a> {
 impl World for Disk<'_> {
     fn seen(&self, path: &Path) -> Seen {
         match restore::look(path, LARGEST) {
-            Ok(Looked::Thing(thing)) => match image_of(&thing) {
+            Ok(PathInspection::Content(thing)) => match image_of(&thing) {
                 Some((image, bytes)) => Seen::There(image, bytes),
                 None => Seen::Nothing,
             },
-            Ok(Looked::Other(what)) => Seen::Other(what.to_owned()),
+            Ok(PathInspection::Other(what)) => Seen::Other(what.to_owned()),
             Err(error) => Seen::Other(format!("it cannot be read: {error}")),
         }
     }
@@ -244,19 +244,19 @@ impl World for Disk<'_> {
     }
 }
 
-fn image_of(thing: &Thing) -> Option<(Image, Vec<u8>)> {
+fn image_of(thing: &PathContent) -> Option<(Image, Vec<u8>)> {
     let (kind, bytes, mode) = match thing {
-        Thing::Nothing => return None,
-        Thing::File { bytes, mode } => (FileKind::File, bytes, mode.map(plain_mode)),
-        Thing::Link { target } => (FileKind::Link, target, None),
+        PathContent::Nothing => return None,
+        PathContent::File { bytes, mode } => (FileKind::File, bytes, mode.map(plain_mode)),
+        PathContent::Link { target } => (FileKind::Link, target, None),
     };
     Some((Image { kind, hash: ContentHash::of(bytes), mode }, bytes.clone()))
 }
 
-fn thing_of(image: &Image, bytes: Vec<u8>) -> Thing {
+fn thing_of(image: &Image, bytes: Vec<u8>) -> PathContent {
     match image.kind {
-        FileKind::File => Thing::File { bytes, mode: image.mode.map(plain_mode) },
-        FileKind::Link => Thing::Link { target: bytes },
+        FileKind::File => PathContent::File { bytes, mode: image.mode.map(plain_mode) },
+        FileKind::Link => PathContent::Link { target: bytes },
     }
 }
 
@@ -371,7 +371,7 @@ fn prepare(
         }
         rewind.files = writes.iter().map(|write| write.change.clone()).collect();
         // A folder may have to be made where there is a file now.
-        writes.sort_by_key(|write| write.then != Thing::Nothing);
+        writes.sort_by_key(|write| write.then != PathContent::Nothing);
         rewind.left = plan.files.left().map(|file| file.path.clone()).collect();
     }
     (rewind.messages, rewind.summary) = outlook_after(records, &rewind);
@@ -385,8 +385,8 @@ fn write(file: &PlannedFile, blobs: &Blobs) -> Result<Write, String> {
         })
     };
     let now = match restore::look(&file.path, LARGEST) {
-        Ok(Looked::Thing(now)) => now,
-        Ok(Looked::Other(what)) => return Err(format!("{}: {what}", file.path.display())),
+        Ok(PathInspection::Content(now)) => now,
+        Ok(PathInspection::Other(what)) => return Err(format!("{}: {what}", file.path.display())),
         Err(error) => return Err(format!("{}: {error}", file.path.display())),
     };
     let before = image_of(&now);
@@ -400,7 +400,7 @@ fn write(file: &PlannedFile, blobs: &Blobs) -> Result<Write, String> {
             }
             (thing_of(&put.image, put.bytes.clone()), Some(put.image.clone()))
         }
-        Act::Nothing | Act::Remove | Act::Leave(_) => (Thing::Nothing, None),
+        Act::Nothing | Act::Remove | Act::Leave(_) => (PathContent::Nothing, None),
     };
     let before = before.map(|(image, _)| image);
     if before != file.now {

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::domain::{Access, Mode};
 use crate::permissions::store::RuleEdit;
 use crate::permissions::{HookPermission, PermissionQuery, PermissionTestReport, RuleListReport};
-use crate::tools::{Place, Registry};
+use crate::tools::{ToolRegistry, WorkingDirectory};
 
 use super::Event;
 use super::driver::Agent;
@@ -53,10 +53,10 @@ pub enum RuleNews {
 
 /// What a call of `tool` with this command or path would touch, as the tool says.
 pub fn accesses_of(
-    registry: &Registry,
+    registry: &ToolRegistry,
     tool: &str,
     text: &str,
-    place: &Place,
+    place: &WorkingDirectory,
 ) -> Result<Vec<Access>, String> {
     let tool = registry.get(tool).map_err(|error| error.to_string())?;
     let input = json!({

@@ -14,7 +14,7 @@ use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::debug_log::DebugLog;
 use crate::platform::redact::Redactor;
 use crate::session::{Blobs, Store};
-use crate::tools::{Files, Place, Processes, Registry};
+use crate::tools::{Files, Processes, ToolRegistry, WorkingDirectory};
 
 use super::gate::Person;
 use super::outside::Outside;
@@ -56,11 +56,11 @@ pub struct Setup {
     /// Replaces the built-in system prompt.
     pub system_prompt: Option<String>,
     /// Where relative paths start.
-    pub place: Place,
+    pub place: WorkingDirectory,
     /// What counts as inside.
     pub workspace: Arc<Workspace>,
     /// The tools.
-    pub registry: Arc<Registry>,
+    pub registry: Arc<ToolRegistry>,
     /// Reads and writes files for the tools.
     pub files: Arc<dyn Files>,
     /// Runs commands for the tools; inside the sandbox, where one is in force.

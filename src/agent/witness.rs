@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::domain::ContentHash;
 use crate::permissions::{PermissionQuery, ResolvedAccess};
-use crate::platform::restore::Thing;
-use crate::platform::watch::{Changed, NotKept, Watch, WatchError};
+use crate::platform::restore::PathContent;
+use crate::platform::watch::{FolderWatcher, UnkeptReason, WatchError, WatchedChange};
 use crate::session::{
     BlobError, Blobs, ChangedBy, Entry, FileChanged, FileKind, Image, NotCovered, Uncovered,
     Unwatched, Why,
@@ -19,10 +19,10 @@ use super::keeper::Keeper;
 const NAMED: usize = 20;
 
 /// The folder as it was before a command.
-pub(super) struct Witness(Arc<Watch>);
+pub(super) struct Witness(Arc<FolderWatcher>);
 
 /// Has the folder looked at before the first command needs it.
-pub(super) fn warm(watch: &Arc<Watch>) {
+pub(super) fn warm(watch: &Arc<FolderWatcher>) {
     let watch = watch.clone();
     tokio::task::spawn_blocking(move || {
         if let Err(error) = watch.warm() {
@@ -78,7 +78,7 @@ async fn put_on_record(
 }
 
 fn found(
-    changes: Result<Vec<Changed>, WatchError>,
+    changes: Result<Vec<WatchedChange>, WatchError>,
     blobs: &Blobs,
 ) -> (Vec<FileChanged>, Option<NotCovered>) {
     let changes = match changes {
@@ -103,8 +103,8 @@ fn found(
     };
     for changed in changes {
         match changed {
-            Changed::Unknown { path, why } => leave(path, why.into()),
-            Changed::Known { path, before, after } => {
+            WatchedChange::Unknown { path, why } => leave(path, why.into()),
+            WatchedChange::Known { path, before, after } => {
                 match (kept(&before, blobs), kept(&after, blobs)) {
                     (Ok(before), Ok(after)) => {
                         covered.push(FileChanged::new(path, before, after, ChangedBy::Command));
@@ -121,25 +121,25 @@ fn found(
     (covered, (!is_empty).then_some(not_covered))
 }
 
-fn kept(thing: &Thing, blobs: &Blobs) -> Result<Option<Image>, BlobError> {
+fn kept(thing: &PathContent, blobs: &Blobs) -> Result<Option<Image>, BlobError> {
     let (kind, bytes, mode) = match thing {
-        Thing::Nothing => return Ok(None),
-        Thing::File { bytes, mode } => (FileKind::File, bytes, *mode),
-        Thing::Link { target } => (FileKind::Link, target, None),
+        PathContent::Nothing => return Ok(None),
+        PathContent::File { bytes, mode } => (FileKind::File, bytes, *mode),
+        PathContent::Link { target } => (FileKind::Link, target, None),
     };
     let hash: ContentHash = blobs.put(bytes)?;
     Ok(Some(Image { kind, hash, mode }))
 }
 
-impl From<NotKept> for Why {
-    fn from(why: NotKept) -> Self {
+impl From<UnkeptReason> for Why {
+    fn from(why: UnkeptReason) -> Self {
         match why {
-            NotKept::TooLarge => Self::TooLarge,
-            NotKept::TooMany => Self::TooMany,
-            NotKept::Unreadable => Self::Unreadable,
-            NotKept::Unseen => Self::Unseen,
-            NotKept::Moved => Self::Moved,
-            NotKept::Name => Self::Name,
+            UnkeptReason::TooLarge => Self::TooLarge,
+            UnkeptReason::TooMany => Self::TooMany,
+            UnkeptReason::Unreadable => Self::Unreadable,
+            UnkeptReason::Unseen => Self::Unseen,
+            UnkeptReason::Moved => Self::Moved,
+            UnkeptReason::Name => Self::Name,
         }
     }
 }

@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::ContextProvider;
 use crate::domain::SpotKind;
-use crate::platform::process::{Piped, ProcessHost};
+use crate::platform::process::{PipedCommand, ProcessHost};
 use crate::platform::sandbox::is_placeholder;
 
 /// A git that may be run.
@@ -149,13 +149,14 @@ impl Git {
             line.push_str(&format!(" {}", quoted(word)));
         }
         let (cwd, variables) = (cwd.to_owned(), Vec::new());
-        let piped = Piped { line, cwd, timeout: TIME_LIMIT, input: String::new(), variables };
+        let piped =
+            PipedCommand { line, cwd, timeout: TIME_LIMIT, input: String::new(), variables };
         let said = host.run_piped(piped, &CancellationToken::new()).await.ok()?;
-        let end = match said.output.len() as u64 >= MAX_OUTPUT {
+        let end = match said.stdout.len() as u64 >= MAX_OUTPUT {
             true => End::Cut,
             false => End::Code(said.code()?),
         };
-        Some(Output { bytes: said.output.into_bytes(), end })
+        Some(Output { bytes: said.stdout.into_bytes(), end })
     }
 
     /// The configured filters' keys, to be emptied: `git status` would run their programs. `None`

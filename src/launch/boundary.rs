@@ -9,7 +9,7 @@ use crate::domain::{Boundary, Extent, Method, Network};
 use crate::permissions::sandbox::{HostSandboxDisk, ReadRules, SandboxPolicy, SandboxPolicyError};
 use crate::permissions::store::{ProjectSettingsTrust, SettingsFiles};
 use crate::platform::process::ProcessHost;
-use crate::platform::sandbox::{self, Unavailable};
+use crate::platform::sandbox::{self, SandboxUnavailable};
 
 use super::ground::Ground;
 
@@ -49,7 +49,7 @@ pub(super) enum NoSandbox {
     },
     /// Not on this machine.
     #[error(transparent)]
-    Unavailable(#[from] Unavailable),
+    Unavailable(#[from] SandboxUnavailable),
 }
 
 /// Sets up the sandbox that the configuration asks for.
@@ -114,7 +114,7 @@ pub(super) fn establish(
             .later_profile(&HostSandboxDisk, &rules.current(), extent)
             .map_err(|error| error.to_string())
     };
-    let inside = Arc::new(host.inside(means, Arc::new(looking)));
+    let inside = Arc::new(host.with_sandbox(means, Arc::new(looking)));
     let outside = Outside { boundary, processes: host.clone(), readers };
     Ok(Some(Sandboxed { inside, outside, notices }))
 }

@@ -17,12 +17,12 @@ use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::debug_log::DebugLog;
 use crate::platform::environment::{ChildEnvironment, EnvironmentRules};
 use crate::platform::files::DiskFiles;
-use crate::platform::process::{ProcessHost, Programs};
+use crate::platform::process::{HostPrograms, ProcessHost};
 use crate::platform::redact::Redactor;
 use crate::providers::Provider;
 use crate::providers::demo::{self, Demo, Script, Tempo};
 use crate::session::{LastModels, Store};
-use crate::tools::{Place, Registry};
+use crate::tools::{ToolRegistry, WorkingDirectory};
 
 use super::boundary::{self, Sandboxed};
 use super::ground::Ground;
@@ -63,7 +63,7 @@ pub(super) fn parts(
 ) -> anyhow::Result<Parts> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let changeable = boundary::changeable(ground, config);
-    let programs = Programs::find(&path, &changeable)?;
+    let programs = HostPrograms::find(&path, &changeable)?;
     let environment = child_environment(config, redactor);
     let processes = Arc::new(ProcessHost::new(programs, environment)?);
     let sandboxed = boundary::establish(ground, config, project, &processes)?;
@@ -125,9 +125,9 @@ pub(super) fn parts(
         temperature: config.temperature.as_ref().map(|temperature| temperature.value),
         max_tool_rounds: config.max_tool_rounds.value,
         system_prompt: config.system_prompt.as_ref().map(|prompt| prompt.value.clone()),
-        place: Place { cwd: ground.cwd.clone(), home: ground.user_home.clone() },
+        place: WorkingDirectory { cwd: ground.cwd.clone(), home: ground.user_home.clone() },
         workspace: Arc::new(workspace),
-        registry: Arc::new(Registry::standard()),
+        registry: Arc::new(ToolRegistry::standard()),
         files: Arc::new(DiskFiles),
         idle_after: IDLE_AFTER,
         hooks: hooks::hooks(ground, project, inside.clone(), processes.clone(), redactor),

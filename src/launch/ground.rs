@@ -11,7 +11,7 @@ use crate::config::{
 use crate::disk;
 use crate::permissions::Workspace;
 use crate::permissions::store::ProjectSettingsTrust;
-use crate::platform::paths::Home;
+use crate::platform::paths::SlugHome;
 use crate::platform::process_privacy;
 use crate::trust::{TrustError, TrustStatus, TrustStore};
 use crate::tui::app::keymap::Keymap;
@@ -28,7 +28,7 @@ pub(super) struct Ground {
     /// The person's home folder.
     pub(super) user_home: Option<PathBuf>,
     /// slug's own folder.
-    pub(super) home: Home,
+    pub(super) home: SlugHome,
     /// What was not as it should be, for the person.
     pub(super) notices: Vec<String>,
     /// The environment variables that count as configuration.
@@ -44,7 +44,7 @@ impl Ground {
         let cwd = folder(&cwd)?;
         let added = cli.add_dir.iter().map(|path| folder(path)).collect::<anyhow::Result<_>>()?;
         let chosen = std::env::var_os("SLUG_HOME").map(PathBuf::from);
-        let home = Home::find(chosen.as_deref(), &cwd)?;
+        let home = SlugHome::find(chosen.as_deref(), &cwd)?;
         let narrowed = home.ensure().with_context(|| {
             let root = home.root().display();
             format!("slug's folder {root} cannot be made. SLUG_HOME names another")

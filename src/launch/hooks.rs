@@ -22,7 +22,7 @@ use crate::hooks::{
 };
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::permissions::{PermissionQuery, RuleSet, Workspace, decide};
-use crate::platform::process::{Piped, ProcessHost};
+use crate::platform::process::{PipedCommand, ProcessHost};
 use crate::platform::redact::Redactor;
 use crate::platform::sandbox;
 use crate::tools::ExitCause;
@@ -96,7 +96,7 @@ impl HookRunner for Commands {
                 (format!("cd '{to}' || exit 127\n{}", order.line), it.scratch.path().to_owned())
             }
         };
-        let piped = Piped { line, cwd, timeout: order.limit, input: order.input, variables };
+        let piped = PipedCommand { line, cwd, timeout: order.limit, input: order.input, variables };
         let processes = read_only.map_or(&*self.inside, |it| &it.host);
         match processes.run_piped(piped, cancel).await {
             Ok(said) => HookCommandResult {
@@ -106,8 +106,8 @@ impl HookRunner for Commands {
                     ExitCause::TimedOut => HookExit::TimedOut(order.limit),
                     ExitCause::Cancelled => HookExit::Cancelled,
                 },
-                stdout: self.redactor.own(&said.output).into_owned(),
-                stderr: self.redactor.own(&said.complaint).into_owned(),
+                stdout: self.redactor.redact_own(&said.stdout).into_owned(),
+                stderr: self.redactor.redact_own(&said.stderr).into_owned(),
                 elapsed: said.exit.elapsed,
             },
             Err(error) => not_run(&format!("It cannot be run: {error}.")),
@@ -138,13 +138,13 @@ impl ReadOnly {
     fn make(inside: &ProcessHost, host: &ProcessHost, workspace: &Path) -> Option<Self> {
         let scratch = tempfile::tempdir().ok()?;
         let own = scratch.path().canonicalize().ok()?;
-        if let Some(host) = inside.only_reading(own.clone()) {
+        if let Some(host) = inside.read_only(own.clone()) {
             return Some(Self { host, scratch });
         }
         let path = std::env::var_os("PATH").unwrap_or_default();
         let means = sandbox::find(None, &path, workspace).ok()?;
         let view = View::around(own, Network::On);
-        let host = host.inside(means, Arc::new(move || Ok(view.clone())));
+        let host = host.with_sandbox(means, Arc::new(move || Ok(view.clone())));
         Some(Self { host, scratch })
     }
 }

@@ -9,7 +9,7 @@ use crate::cli::{Cli, Exit};
 use crate::config::{NotificationMethod, ResolvedConfig};
 use crate::domain::sanitize::sanitize;
 use crate::permissions::store::ProjectSettingsTrust;
-use crate::platform::signals::{self, ContinuedFlag, Signal, Signals, raise_again};
+use crate::platform::signals::{self, ContinuedFlag, HandledSignal, SignalStream, raise_again};
 use crate::platform::{child, terminal};
 use crate::trust::{self, TrustStatus};
 use crate::tui::app::approval::Misheard;
@@ -84,13 +84,13 @@ pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
 /// Where the questions before the conversation are asked.
 pub(super) struct Desk {
     ears: Ears,
-    signals: Signals,
+    signals: SignalStream,
     continued: ContinuedFlag,
 }
 
 impl Desk {
     fn new() -> anyhow::Result<Self> {
-        let signals = Signals::listen()?;
+        let signals = SignalStream::listen()?;
         let hand = if io::stdin().is_terminal() { Hand::Typed } else { Hand::Piped };
         Ok(Self { ears: Ears::listen(hand)?, signals, continued: ContinuedFlag::listen()? })
     }
@@ -175,10 +175,10 @@ impl Desk {
                     if signal.is_ending() {
                         return Ok(Outcome::Signal(signal));
                     }
-                    if signal == Signal::Stop {
+                    if signal == HandledSignal::Stop {
                         signals::stop()?;
                     }
-                    if signal == Signal::Continue && self.ears.hand == Hand::Typed {
+                    if signal == HandledSignal::Continue && self.ears.hand == Hand::Typed {
                         self.continued.take();
                         guard.hidden();
                     }

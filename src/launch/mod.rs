@@ -47,7 +47,7 @@ pub fn main() -> ExitCode {
     let closed = process_privacy::close_process();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     tell_unless_hidden(closed.and_then(|()| memory.take_out(environment::KEY_VARIABLES, None)));
-    terminal::tame_panics();
+    terminal::install_panic_hook();
     let cli = match cli::parse(arguments) {
         Ok(cli) => cli,
         Err(error) => {

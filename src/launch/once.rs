@@ -10,7 +10,7 @@ use crate::cli::{Cli, Exit};
 use crate::headless;
 use crate::permissions::store::{self, ProjectSettingsTrust};
 use crate::platform::redact::Redactor;
-use crate::platform::signals::{Signal, Signals, raise_again};
+use crate::platform::signals::{HandledSignal, SignalStream, raise_again};
 use crate::platform::{child, logging};
 use crate::trust;
 
@@ -60,11 +60,11 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, prompt: Option<&str>) -> any
         build::parts(cli, ground, &config, project, sides, &redactor)?;
     setup.notices.extend(log.as_ref().err().map(ToString::to_string));
     let start = start(cli, ground)?;
-    let mut signals = Signals::listen()?;
+    let mut signals = SignalStream::listen()?;
     let AgentHandle { commands, mut events, stop, task } = agent::spawn(setup, start);
 
     let mut streams = (print::Words::new(std::io::stdout()), print::Words::new(std::io::stderr()));
-    let mut signal: Option<Signal> = None;
+    let mut signal: Option<HandledSignal> = None;
     let report = {
         let streams: (&mut dyn std::io::Write, &mut dyn std::io::Write) =
             (&mut streams.0, &mut streams.1);

@@ -13,8 +13,8 @@ use crate::config::{
 };
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::process_privacy;
-use crate::platform::signals::{ContinuedFlag, Signal, Signals};
-use crate::platform::terminal::{Screen, drop_unread, waits_for_input};
+use crate::platform::signals::{ContinuedFlag, HandledSignal, SignalStream};
+use crate::platform::terminal::{TerminalGuard, drop_unread, waits_for_input};
 use crate::trust::TrustStatus;
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::looks::Looks;
@@ -34,7 +34,7 @@ pub(super) enum Outcome<T> {
     /// The person leaves.
     Quit,
     /// A signal ends slug.
-    Signal(Signal),
+    Signal(HandledSignal),
 }
 
 /// What answers from now on.
@@ -49,8 +49,8 @@ pub(super) enum Model {
 pub(super) async fn trust(
     cli: &Cli,
     ground: &Ground,
-    screen: &mut Screen,
-    signals: &mut Signals,
+    screen: &mut TerminalGuard,
+    signals: &mut SignalStream,
     looks: &mut Looks,
 ) -> anyhow::Result<Outcome<ProjectSettingsTrust>> {
     if cli.trust_workspace {
@@ -85,8 +85,8 @@ pub(super) async fn model(
     cli: &Cli,
     ground: &Ground,
     config: &ResolvedConfig,
-    screen: &mut Screen,
-    signals: &mut Signals,
+    screen: &mut TerminalGuard,
+    signals: &mut SignalStream,
     looks: &mut Looks,
 ) -> anyhow::Result<Outcome<Model>> {
     let file = cli.config.clone().unwrap_or_else(|| ground.home.config());

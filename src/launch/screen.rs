@@ -16,15 +16,17 @@ use crate::cli::{Cli, Exit};
 use crate::config::{ConfigError, ConfigOrigin, KeyPreset, NotificationMethod, ResolvedConfig};
 use crate::context::{Head, git_head};
 use crate::permissions::store::ProjectSettingsTrust;
-use crate::platform::announce::{Announcer, Call, Named, Told};
-use crate::platform::background::Background;
 use crate::platform::clipboard::Clipboard;
-use crate::platform::graphics::{Canvas, Graphics};
+use crate::platform::graphics::{GraphicsCanvas, GraphicsProtocol};
 use crate::platform::hangup::HangupWatch;
 use crate::platform::redact::Redactor;
-use crate::platform::signals::{Signal, Signals, raise_again, stop};
-use crate::platform::terminal::{self, Mouse, Screen};
-use crate::platform::terminal_kind::Terminal;
+use crate::platform::signals::{HandledSignal, SignalStream, raise_again, stop};
+use crate::platform::terminal::{self, MouseOwner, TerminalGuard};
+use crate::platform::terminal_background::TerminalBackground;
+use crate::platform::terminal_kind::TerminalInfo;
+use crate::platform::terminal_notifier::{
+    NotificationSequence, ProgressReporting, TerminalNotifier, TitleReporting,
+};
 use crate::platform::{child, logging, status_command};
 use crate::providers::demo;
 use crate::tui::app::Job;
@@ -67,9 +69,9 @@ pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
     };
     questions::plain_http(ground, &own)?;
     let mut looks = looks(ground, &own);
-    let mut signals = Signals::listen()?;
-    let mouse = if own.mouse.value { Mouse::Slugs } else { Mouse::Terminals };
-    let mut screen = Screen::enter(mouse)?;
+    let mut signals = SignalStream::listen()?;
+    let mouse = if own.mouse.value { MouseOwner::Slugs } else { MouseOwner::Terminals };
+    let mut screen = TerminalGuard::enter(mouse)?;
     let project = match &scratch {
         // slug has made it itself.
         Some(_) => ProjectSettingsTrust::Trusted,
@@ -131,7 +133,7 @@ pub(super) enum Front {
     /// On the whole screen.
     Full {
         /// The screen.
-        screen: Screen,
+        screen: TerminalGuard,
         /// Its colours.
         looks: Looks,
     },
@@ -168,7 +170,11 @@ pub(super) struct Chat<'a> {
 }
 
 impl Chat<'_> {
-    pub(super) async fn run(self, mut front: Front, mut signals: Signals) -> anyhow::Result<Exit> {
+    pub(super) async fn run(
+        self,
+        mut front: Front,
+        mut signals: SignalStream,
+    ) -> anyhow::Result<Exit> {
         let Self { cli, ground, config, project, script } = self;
         let redactor = Redactor::default();
         let filter = std::env::var("RUST_LOG").ok();
@@ -219,7 +225,7 @@ impl Chat<'_> {
                     code: if depth() == ColorDepth::None { Code::Plain } else { Code::Coloured },
                     leave: config.leave.value,
                     looks,
-                    announcer: announcer(&config, &Terminal::from_environment()),
+                    announcer: announcer(&config, &TerminalInfo::from_environment()),
                     jobs,
                     shutdown: shutdown.clone(),
                 };
@@ -313,14 +319,14 @@ fn settings(ground: &Ground, config: &ResolvedConfig, keys: Keymap) -> Settings 
 }
 
 /// What pictures are painted on, with a number to begin with that other programs do not have.
-fn canvas(config: &ResolvedConfig) -> Option<(Canvas, u32)> {
+fn canvas(config: &ResolvedConfig) -> Option<(GraphicsCanvas, u32)> {
     let colours = match depth() {
         ColorDepth::TrueColor | ColorDepth::Palette => true,
         ColorDepth::Sixteen | ColorDepth::None => false,
     };
-    let graphics = Graphics::of(Terminal::from_environment());
+    let graphics = GraphicsProtocol::of(TerminalInfo::from_environment());
     let graphics = graphics.filter(|_| colours && config.images.value)?;
-    Some((Canvas::new(graphics), std::process::id() << 8))
+    Some((GraphicsCanvas::new(graphics), std::process::id() << 8))
 }
 
 /// What is known before the session is open.
@@ -341,24 +347,32 @@ fn wheel(config: &ResolvedConfig) -> Wheel {
     let rows = u16::try_from(config.wheel_rows.value).unwrap_or(u16::MAX);
     let events = match &config.wheel_events {
         Some(events) => u16::try_from(events.value).unwrap_or(u16::MAX),
-        None => Terminal::from_environment().kind.wheel_events(),
+        None => TerminalInfo::from_environment().kind.wheel_events(),
     };
     Wheel { rows, events }
 }
 
 /// What is wanted of what the terminal can do.
-fn announcer(config: &ResolvedConfig, terminal: &Terminal) -> Announcer {
+fn announcer(config: &ResolvedConfig, terminal: &TerminalInfo) -> TerminalNotifier {
     let call = match config.notify.value {
-        NotificationMethod::Auto => Some(Call::of(terminal.kind)),
-        NotificationMethod::Bell => Some(Call::Bell),
-        NotificationMethod::Osc9 => Some(Call::Osc9),
-        NotificationMethod::Osc777 => Some(Call::Osc777),
-        NotificationMethod::Osc99 => Some(Call::Osc99),
+        NotificationMethod::Auto => Some(NotificationSequence::of(terminal.kind)),
+        NotificationMethod::Bell => Some(NotificationSequence::Bell),
+        NotificationMethod::Osc9 => Some(NotificationSequence::Osc9),
+        NotificationMethod::Osc777 => Some(NotificationSequence::Osc777),
+        NotificationMethod::Osc99 => Some(NotificationSequence::Osc99),
         NotificationMethod::Never => None,
     };
-    let title = if config.title.value { Named::possible(terminal.kind) } else { Named::No };
-    let progress = if config.progress.value { Told::safe(terminal) } else { Told::No };
-    Announcer { call, title, progress, multiplexer: terminal.multiplexer }
+    let title = if config.title.value {
+        TitleReporting::possible(terminal.kind)
+    } else {
+        TitleReporting::No
+    };
+    let progress = if config.progress.value {
+        ProgressReporting::safe(terminal)
+    } else {
+        ProgressReporting::No
+    };
+    TerminalNotifier { method: call, title, progress, multiplexer: terminal.multiplexer }
 }
 
 fn handles(
@@ -381,10 +395,10 @@ enum Listener {
 /// Waits for the chat to end, or for a signal that ends it.
 async fn until_left(
     chat: impl Future<Output = anyhow::Result<Left>>,
-    signals: &mut Signals,
+    signals: &mut SignalStream,
     shutdown: &CancellationToken,
     told: Listener,
-) -> (anyhow::Result<Left>, Option<Signal>) {
+) -> (anyhow::Result<Left>, Option<HandledSignal>) {
     tokio::pin!(chat);
     let mut ending = None;
     loop {
@@ -394,25 +408,25 @@ async fn until_left(
                 match (signal, &told) {
                     // Without a screen ctrl+c is a signal, and so is ctrl+z. A full queue holds
                     // more than anybody means.
-                    (Signal::Interrupt, Listener::Linear(interrupts)) => {
+                    (HandledSignal::Interrupt, Listener::Linear(interrupts)) => {
                         let _ = interrupts.try_send(());
                         continue;
                     }
-                    (Signal::Stop, Listener::Linear(_)) => {
+                    (HandledSignal::Stop, Listener::Linear(_)) => {
                         if let Err(error) = stop() {
                             tracing::warn!(%error, "slug cannot be stopped");
                         }
                         continue;
                     }
-                    (Signal::Stop, Listener::Screen(jobs)) => {
+                    (HandledSignal::Stop, Listener::Screen(jobs)) => {
                         let _ = jobs.try_send(Job::StopAsked);
                     }
-                    (Signal::Continue, Listener::Screen(jobs)) => {
+                    (HandledSignal::Continue, Listener::Screen(jobs)) => {
                         let _ = jobs.try_send(Job::Continued);
                     }
-                    (Signal::Continue, Listener::Linear(_))
-                    | (Signal::Interrupt, Listener::Screen(_))
-                    | (Signal::Terminate | Signal::Hangup | Signal::Quit, _) => {}
+                    (HandledSignal::Continue, Listener::Linear(_))
+                    | (HandledSignal::Interrupt, Listener::Screen(_))
+                    | (HandledSignal::Terminate | HandledSignal::Hangup | HandledSignal::Quit, _) => {}
                 }
                 if signal.is_ending() {
                     ending = Some(signal);
@@ -428,7 +442,7 @@ pub(super) fn wrong(errors: &[ConfigError]) -> Exit {
     Exit::Usage
 }
 
-fn raise(screen: Screen, signal: Signal) -> anyhow::Result<Exit> {
+fn raise(screen: TerminalGuard, signal: HandledSignal) -> anyhow::Result<Exit> {
     drop(screen);
     raise_again(signal, &child::program()?)
 }
@@ -436,7 +450,7 @@ fn raise(screen: Screen, signal: Signal) -> anyhow::Result<Exit> {
 fn looks(ground: &Ground, config: &ResolvedConfig) -> Looks {
     Looks {
         choice: config.theme.value.clone(),
-        background: Background::from_environment(|name| std::env::var(name).ok()),
+        background: TerminalBackground::from_environment(|name| std::env::var(name).ok()),
         depth: depth(),
         library: Arc::new(themes::library(&ground.home.themes())),
     }

@@ -19,7 +19,7 @@ use crate::config::{
     self, ConfigKeyCommand, EndpointSecurity, ModelServerConfig, ResolvedConfig,
     ServerTransportConfig,
 };
-use crate::platform::key_command::{self, Place, Source};
+use crate::platform::key_command::{self, KeyCommandContext, KeyCommandSource};
 use crate::platform::redact::Redactor;
 use crate::platform::{environment, process_privacy};
 use crate::providers::http::{
@@ -186,12 +186,12 @@ impl<'a> Servers<'a> {
                 }
                 None => return Key::Fetched(Arc::new(MissingVariable(name.clone()))),
             },
-            Some(config::ConfigKeySource::Keyring(name)) => Source::Keyring(name.clone()),
+            Some(config::ConfigKeySource::Keyring(name)) => KeyCommandSource::Keyring(name.clone()),
             Some(config::ConfigKeySource::Command(ConfigKeyCommand::Shell(line))) => {
-                Source::Shell(line.clone())
+                KeyCommandSource::Shell(line.clone())
             }
             Some(config::ConfigKeySource::Command(ConfigKeyCommand::Words(program, arguments))) => {
-                Source::Words(program.clone(), arguments.clone())
+                KeyCommandSource::Words(program.clone(), arguments.clone())
             }
         };
         Key::Fetched(Arc::new(Asked {
@@ -244,7 +244,7 @@ impl Provider for Closed {
 
 /// A key that a program is asked for.
 struct Asked {
-    source: Source,
+    source: KeyCommandSource,
     path: OsString,
     workspace: PathBuf,
     folder: PathBuf,
@@ -257,7 +257,7 @@ struct Asked {
 impl KeySource for Asked {
     async fn fetch(&self) -> Result<SecretString, String> {
         let Self { path, workspace, folder, hidden, .. } = self;
-        let place = Place { path, workspace, folder, hidden };
+        let place = KeyCommandContext { path, workspace, folder, hidden };
         let key = key_command::fetch(&self.source, place).await.map_err(|it| it.to_string())?;
         self.redactor.learn_key(&self.server, &key);
         Ok(key)

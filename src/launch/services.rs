@@ -15,17 +15,17 @@ use crate::config::{self, ConfigChange, ResolvedConfig, ThemeChoice};
 use crate::context::{self, GitStatus, Head, git_head};
 use crate::domain::{Image, Mode, ModelName, SessionId, Typed};
 use crate::hooks::{self, HookSet};
-use crate::platform::clipboard::{self, Clipboard, Kept, Pasted};
-use crate::platform::graphics::{Canvas, Cells};
-use crate::platform::image::{self, Fit};
+use crate::platform::clipboard::{self, Clipboard, ClipboardContent, CopyResults};
+use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
+use crate::platform::image::{self, PreparedImage};
 use crate::platform::status_command::{self, StatusCommand};
-use crate::platform::terminal::output::Output;
-use crate::platform::terminal_kind::Terminal;
+use crate::platform::terminal::output::TerminalOutput;
+use crate::platform::terminal_kind::TerminalInfo;
 use crate::platform::{editor, which};
 use crate::session::{
     Draft, Drafts, Favourites, Found, History, HistoryPage, KindFolds, SessionFolds, Store,
 };
-use crate::tools::Place;
+use crate::tools::WorkingDirectory;
 use crate::trust::TrustQuestion;
 use crate::tui::app::hooks::{HookAnswer, HookJob};
 use crate::tui::app::images::{ImageSource, Taken};
@@ -133,13 +133,13 @@ impl Outside {
     }
 
     /// What is on the system's clipboard.
-    fn pasted(&self) -> oneshot::Receiver<Result<Pasted, String>> {
+    fn pasted(&self) -> oneshot::Receiver<Result<ClipboardContent, String>> {
         self.clipboard.lock().unwrap_or_else(PoisonError::into_inner).paste()
     }
 
     /// Where paths that are typed begin.
-    fn place(&self) -> Place {
-        Place { cwd: self.cwd.clone(), home: self.user_home.clone() }
+    fn place(&self) -> WorkingDirectory {
+        WorkingDirectory { cwd: self.cwd.clone(), home: self.user_home.clone() }
     }
 
     /// What was being typed in this folder when slug last ended.
@@ -320,24 +320,24 @@ impl Services for Outside {
                 }
             }
             ImageSource::Clipboard => match tokio::time::timeout(PASTE, self.pasted()).await {
-                Ok(Ok(Ok(Pasted::Image(fit)))) => fit,
-                Ok(Ok(Ok(Pasted::Text(text)))) => return Ok(Taken::Text(text)),
+                Ok(Ok(Ok(ClipboardContent::Image(fit)))) => fit,
+                Ok(Ok(Ok(ClipboardContent::Text(text)))) => return Ok(Taken::Text(text)),
                 Ok(Ok(Err(reason))) => return Err(reason),
                 Ok(Err(_)) | Err(_) => return Err("The clipboard does not answer.".to_owned()),
             },
         };
         let blobs = self.store.blobs().clone();
-        let Fit { image, bytes } = fit;
+        let PreparedImage { image, bytes } = fit;
         blocking(move || blobs.put(&bytes)).await?.map_err(|error| error.to_string())?;
         Ok(Taken::Image(image))
     }
 
     async fn picture(
         &self,
-        canvas: Canvas,
+        canvas: GraphicsCanvas,
         number: u32,
         image: Image,
-        cells: Cells,
+        cells: SizeInCells,
     ) -> Result<Picture, String> {
         let blobs = self.store.blobs().clone();
         blocking(move || {
@@ -374,17 +374,17 @@ impl Services for Outside {
 
     fn copy(&self, text: String) -> BoxFuture<'static, Result<String, String>> {
         let mut clipboard = self.clipboard.lock().unwrap_or_else(PoisonError::into_inner);
-        let copied = clipboard.copy(&text, &mut Output);
+        let copied = clipboard.copy(&text, &mut TerminalOutput);
         let file = clipboard.file().to_owned();
         drop(clipboard);
         let shown = title::home_path(&file, self.user_home.as_deref());
         Box::pin(async move {
             let copied = copied.map_err(|error| format!("Cannot copy: {error}."))?;
-            let kept = match tokio::time::timeout(CLIPBOARD, copied.kept).await {
+            let kept = match tokio::time::timeout(CLIPBOARD, copied.results).await {
                 Ok(Ok(answer)) => answer,
-                Ok(Err(_)) | Err(_) => Kept::unknown(),
+                Ok(Err(_)) | Err(_) => CopyResults::unknown(),
             };
-            let in_file = if kept.by_one() {
+            let in_file = if kept.has_any() {
                 Err("it was not needed".to_owned())
             } else {
                 let written = blocking(move || clipboard::keep_in_file(&file, &text)).await?;
@@ -407,7 +407,7 @@ impl Services for Outside {
 pub(super) fn clipboard(ground: &Ground, config: &ResolvedConfig) -> Clipboard {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let tmux = which::find("tmux", &path, &boundary::changeable(ground, config));
-    Clipboard::new(Terminal::from_environment(), tmux, ground.home.clipboard())
+    Clipboard::new(TerminalInfo::from_environment(), tmux, ground.home.clipboard())
 }
 
 /// Work on files, off the async threads.

@@ -2,8 +2,8 @@
 //!
 //! It takes a session of its own, so that nothing below it has a terminal, becomes the reaper of
 //! everything the command starts, and ends all of that when slug dies or says so. Its standard
-//! input is a socket to slug: slug sends one `Order` as a line of JSON, then closes its sending
-//! half to have everything ended; back comes one `Report` when the direct child has exited. The
+//! input is a socket to slug: slug sends one `SupervisorRequest` as a line of JSON, then closes its sending
+//! half to have everything ended; back comes one `SupervisorReport` when the direct child has exited. The
 //! death of slug closes the socket as well, so that no way of dying is missed.
 //!
 //! The script travels over the socket and not on the command line, where `pkill -f` in a script
@@ -27,7 +27,7 @@ use tokio::time::Instant;
 
 #[cfg(target_os = "linux")]
 use super::descendants;
-use super::sandbox::{self, Confinement, Refused, Words};
+use super::sandbox::{self, BashInvocation, RefusedHosts, SandboxSpec};
 
 /// The first argument that makes slug this supervisor.
 pub const COMMAND: &str = "__child";
@@ -49,7 +49,7 @@ const UNKILLABLE: Duration = Duration::from_secs(10);
 
 /// What slug wants run.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Order {
+pub(super) struct SupervisorRequest {
     /// For `bash -c`.
     pub script: String,
     /// On its standard input, where there is anything.
@@ -60,13 +60,13 @@ pub(super) struct Order {
     pub variables: Vec<(OsString, OsString)>,
     /// What it is kept inside of, if it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub confinement: Option<Confinement>,
+    pub confinement: Option<SandboxSpec>,
 }
 
 /// How the direct child ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Report {
+pub(super) enum SupervisorReport {
     /// It exited with this status.
     Code(i32),
     /// This signal killed it.
@@ -120,11 +120,11 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let (parent, bash) = match args.as_slice() {
         [raise, number] if raise == RAISE => return parse(number).map_or(USAGE.into(), die_of),
         #[cfg(target_os = "linux")]
-        [attempts, targets] if attempts == sandbox::attempts::COMMAND => {
-            return sandbox::attempts::main(targets);
+        [attempts, targets] if attempts == sandbox::escape_tests::COMMAND => {
+            return sandbox::escape_tests::main(targets);
         }
         #[cfg(target_os = "linux")]
-        [door] if door == sandbox::door::COMMAND => return sandbox::door::main(),
+        [door] if door == sandbox::proxy_socket::COMMAND => return sandbox::proxy_socket::main(),
         [parent, bash] => (parse(parent), Path::new(bash)),
         _ => return USAGE.into(),
     };
@@ -178,7 +178,7 @@ async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()
     let mut control = BufReader::new(UnixStream::from_std(control)?);
     let mut line = String::new();
     control.read_line(&mut line).await?;
-    let order: Order = serde_json::from_str(&line)?;
+    let order: SupervisorRequest = serde_json::from_str(&line)?;
 
     let started = start(bash, order, inherited);
     let_go_of_output()?;
@@ -187,34 +187,36 @@ async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()
         Err(not_started) => return report(&mut control, not_started).await,
     };
     let refused = match &mut inside {
-        Started::Plain(_) => Refused::default(),
-        Started::Confined(inside) => inside.open_door(),
+        DirectChild::Plain(_) => RefusedHosts::default(),
+        DirectChild::Confined(inside) => inside.serve_proxy(),
     };
 
-    let mut tree = Tree { direct: inside.direct(), is_reaped: false };
+    let mut tree = ProcessTree { direct: inside.direct(), is_reaped: false };
     let mut inside = Some(inside);
-    let mut ending: Option<Ending> = None;
+    let mut ending: Option<KillSchedule> = None;
     let mut byte = [0; 1];
     loop {
         let (status, left) = tree.reap();
-        if left == Left::Nothing {
+        if left == RemainingProcesses::Nothing {
             // The sandbox has put its things away when slug hears of the end.
             drop(inside.take());
         } else if status.is_some()
-            && let Some(Started::Confined(inside)) = &inside
+            && let Some(DirectChild::Confined(inside)) = &inside
         {
             // The last of a sandbox may take a moment longer than its command.
             inside.tidy();
         }
         if let Some(status) = status {
             let refused = Some(refused.take()).filter(|hosts| !hosts.is_empty());
-            for line in refused.map(Report::Refused).into_iter().chain([status]) {
+            for line in refused.map(SupervisorReport::Refused).into_iter().chain([status]) {
                 if report(&mut control, line).await.is_err() {
-                    ending.get_or_insert_with(|| Ending::begin(&tree));
+                    ending.get_or_insert_with(|| KillSchedule::begin(&tree));
                 }
             }
         }
-        if left == Left::Nothing || ending.as_ref().is_some_and(Ending::is_hopeless) {
+        if left == RemainingProcesses::Nothing
+            || ending.as_ref().is_some_and(KillSchedule::is_hopeless)
+        {
             return Ok(());
         }
         let again = ending.as_ref().map_or_else(|| left.look_again(), |it| Some(it.next));
@@ -222,10 +224,10 @@ async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()
             _ = child_ended.recv() => {}
             // Slug sends nothing after its order: a byte, the end and an error are all the end.
             _ = control.read(&mut byte), if ending.is_none() => {
-                ending = Some(Ending::begin(&tree));
+                ending = Some(KillSchedule::begin(&tree));
             }
-            () = any(&mut told_to_end), if ending.is_none() => {
-                ending = Some(Ending::begin(&tree));
+            () = any_signal(&mut told_to_end), if ending.is_none() => {
+                ending = Some(KillSchedule::begin(&tree));
             }
             () = at(again) => {
                 if let Some(ending) = &mut ending {
@@ -237,13 +239,13 @@ async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()
 }
 
 /// Everything is being ended: TERM was sent at once, KILL follows.
-struct Ending {
+struct KillSchedule {
     began: Instant,
     next: Instant,
 }
 
-impl Ending {
-    fn begin(tree: &Tree) -> Self {
+impl KillSchedule {
+    fn begin(tree: &ProcessTree) -> Self {
         tree.signal(Signal::TERM);
         // What is stopped gets its TERM only when it goes on.
         tree.signal(Signal::CONT);
@@ -251,7 +253,7 @@ impl Ending {
         Self { began, next: began + GRACE }
     }
 
-    fn kill(&mut self, tree: &Tree) {
+    fn kill(&mut self, tree: &ProcessTree) {
         tree.signal(Signal::KILL);
         self.next = Instant::now() + KILL_AGAIN;
     }
@@ -262,14 +264,14 @@ impl Ending {
 }
 
 /// The direct child and all that it started.
-struct Tree {
+struct ProcessTree {
     direct: Pid,
     is_reaped: bool,
 }
 
 /// What still lives below the supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Left {
+enum RemainingProcesses {
     Children,
     /// No child of its own but members of the group, which no signal will announce the end of.
     /// Only where there are no subreapers.
@@ -278,18 +280,18 @@ enum Left {
     Nothing,
 }
 
-impl Tree {
+impl ProcessTree {
     /// Collects what has exited. Returns how the direct child ended, if it was among it.
-    fn reap(&mut self) -> (Option<Report>, Left) {
+    fn reap(&mut self) -> (Option<SupervisorReport>, RemainingProcesses) {
         let mut report = None;
         loop {
             match rustix::process::wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) if pid == self.direct => {
                     self.is_reaped = true;
-                    report = ended(status);
+                    report = exit_report(status);
                 }
                 Ok(Some(_)) => {}
-                Ok(None) => return (report, Left::Children),
+                Ok(None) => return (report, RemainingProcesses::Children),
                 Err(rustix::io::Errno::INTR) => {}
                 Err(_) => return (report, group_left(self.direct)),
             }
@@ -308,7 +310,7 @@ impl Tree {
     }
 }
 
-impl Left {
+impl RemainingProcesses {
     fn look_again(self) -> Option<Instant> {
         match self {
             Self::Group => Some(Instant::now() + Duration::from_millis(500)),
@@ -325,29 +327,32 @@ async fn at(time: Option<Instant>) {
 }
 
 #[cfg(target_os = "linux")]
-fn group_left(_direct: Pid) -> Left {
-    Left::Nothing
+fn group_left(_direct: Pid) -> RemainingProcesses {
+    RemainingProcesses::Nothing
 }
 
 #[cfg(not(target_os = "linux"))]
-fn group_left(direct: Pid) -> Left {
+fn group_left(direct: Pid) -> RemainingProcesses {
     match rustix::process::test_kill_process_group(direct) {
-        Ok(()) => Left::Group,
-        Err(_) => Left::Nothing,
+        Ok(()) => RemainingProcesses::Group,
+        Err(_) => RemainingProcesses::Nothing,
     }
 }
 
-fn ended(status: WaitStatus) -> Option<Report> {
-    status.exit_status().map(Report::Code).or(status.terminating_signal().map(Report::Signal))
+fn exit_report(status: WaitStatus) -> Option<SupervisorReport> {
+    status
+        .exit_status()
+        .map(SupervisorReport::Code)
+        .or(status.terminating_signal().map(SupervisorReport::Signal))
 }
 
-async fn report(control: &mut BufReader<UnixStream>, report: Report) -> io::Result<()> {
+async fn report(control: &mut BufReader<UnixStream>, report: SupervisorReport) -> io::Result<()> {
     let mut line = serde_json::to_vec(&report)?;
     line.push(b'\n');
     control.write_all(&line).await
 }
 
-async fn any(signals: &mut [tokio::signal::unix::Signal; 4]) {
+async fn any_signal(signals: &mut [tokio::signal::unix::Signal; 4]) {
     let [terminate, interrupt, hangup, quit] = signals;
     tokio::select! {
         _ = terminate.recv() => {}
@@ -358,13 +363,13 @@ async fn any(signals: &mut [tokio::signal::unix::Signal; 4]) {
 }
 
 /// What was started.
-enum Started {
+enum DirectChild {
     Plain(Pid),
     /// With what its sandbox needs for as long as anything runs there.
-    Confined(sandbox::Inside),
+    Confined(sandbox::ConfinedProcess),
 }
 
-impl Started {
+impl DirectChild {
     fn direct(&self) -> Pid {
         match self {
             Self::Plain(direct) => *direct,
@@ -373,7 +378,11 @@ impl Started {
     }
 }
 
-fn start(bash: &Path, order: Order, inherited: &[i32]) -> Result<Started, Report> {
+fn start(
+    bash: &Path,
+    order: SupervisorRequest,
+    inherited: &[i32],
+) -> Result<DirectChild, SupervisorReport> {
     // Closing a descriptor by number is unsafe in Rust; bash does it and becomes the bash that
     // runs the script, under the same process id. A sandbox's own program cannot name it, either.
     let own = ["--noprofile", "--norc", "-c"];
@@ -387,11 +396,11 @@ fn start(bash: &Path, order: Order, inherited: &[i32]) -> Result<Started, Report
     let stdin = if order.input.is_some() { Stdio::piped() } else { Stdio::null() };
     let (started, stdin) = match &order.confinement {
         Some(confinement) => {
-            let words = Words { bash, arguments: renamed(), variables: &order.variables };
+            let words = BashInvocation { bash, arguments: renamed(), variables: &order.variables };
             let (inside, stdin) = sandbox::start(confinement, &words, stdin).map_err(|error| {
-                Report::NotConfined(format!("its sandbox cannot be set up: {error}"))
+                SupervisorReport::NotConfined(format!("its sandbox cannot be set up: {error}"))
             })?;
-            (Started::Confined(inside), stdin)
+            (DirectChild::Confined(inside), stdin)
         }
         None => {
             let arguments: Vec<OsString> =
@@ -401,9 +410,9 @@ fn start(bash: &Path, order: Order, inherited: &[i32]) -> Result<Started, Report
             command.stdin(stdin).process_group(0);
             let mut child = command.spawn().map_err(|error| {
                 let invalid = rustix::io::Errno::INVAL.raw_os_error();
-                Report::NotStarted(error.raw_os_error().unwrap_or(invalid))
+                SupervisorReport::NotStarted(error.raw_os_error().unwrap_or(invalid))
             })?;
-            (Started::Plain(Pid::from_child(&child)), child.stdin.take())
+            (DirectChild::Plain(Pid::from_child(&child)), child.stdin.take())
         }
     };
     if let (Some(mut stdin), Some(input)) = (stdin, order.input) {
@@ -468,14 +477,18 @@ mod tests {
 
     #[test]
     fn a_report_survives_the_wire() {
-        let not_confined = Report::NotConfined("why\nnot".to_owned());
-        let refused = Report::Refused(vec!["a.org:443".to_owned()]);
-        for report in
-            [Report::Code(3), Report::Signal(9), Report::NotStarted(2), not_confined, refused]
-        {
+        let not_confined = SupervisorReport::NotConfined("why\nnot".to_owned());
+        let refused = SupervisorReport::Refused(vec!["a.org:443".to_owned()]);
+        for report in [
+            SupervisorReport::Code(3),
+            SupervisorReport::Signal(9),
+            SupervisorReport::NotStarted(2),
+            not_confined,
+            refused,
+        ] {
             let line = serde_json::to_string(&report).unwrap();
             assert!(!line.contains('\n'));
-            assert_eq!(serde_json::from_str::<Report>(&line).unwrap(), report);
+            assert_eq!(serde_json::from_str::<SupervisorReport>(&line).unwrap(), report);
         }
     }
 

@@ -19,10 +19,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use tokio::sync::oneshot;
 
-pub use paste::Pasted;
+pub use paste::ClipboardContent;
 
 use super::paths::replace_private;
-use super::terminal_kind::{Place, Terminal, TerminalKind};
+use super::terminal_kind::{TerminalInfo, TerminalKind, TerminalLocation};
 
 /// The most that is sent by OSC 52, in bytes of base64: what xterm and many others take.
 const OSC52_LIMIT: usize = 100_000;
@@ -32,7 +32,7 @@ const SCREEN_CHUNK: usize = 700;
 
 /// What stands between slug and the terminal and swallows sequences that it is not told to pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Multiplexer {
+pub enum TerminalMultiplexer {
     /// Nothing.
     None,
     /// tmux.
@@ -41,7 +41,7 @@ pub enum Multiplexer {
     Screen,
 }
 
-impl Multiplexer {
+impl TerminalMultiplexer {
     /// As the environment says.
     pub fn from_environment() -> Self {
         if std::env::var_os("TMUX").is_some() {
@@ -57,35 +57,35 @@ impl Multiplexer {
 /// Copies. Dropping it gives the system's clipboard up.
 #[derive(Debug)]
 pub struct Clipboard {
-    terminal: Terminal,
-    sequences: Sequences,
+    terminal: TerminalInfo,
+    sequences: Osc52Mode,
     /// tmux's own program, where slug runs in it.
     tmux: Option<PathBuf>,
     /// Where a text goes that nothing else is known to have.
     file: PathBuf,
     /// Started with the first copy.
-    native: Option<mpsc::Sender<Job>>,
+    native: Option<mpsc::Sender<ClipboardRequest>>,
 }
 
 /// Whether the terminal is handed sequences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sequences {
+enum Osc52Mode {
     Sent,
     /// They would show, or be passed on.
     Never,
 }
 
 /// What the thread of the system's clipboard is to do, and where to say how it went.
-enum Job {
+enum ClipboardRequest {
     /// Hands one text to it and to tmux.
-    Copy { text: String, tmux: Option<PathBuf>, reply: oneshot::Sender<Kept> },
+    Copy { text: String, tmux: Option<PathBuf>, reply: oneshot::Sender<CopyResults> },
     /// Takes what is there.
-    Paste(oneshot::Sender<Result<Pasted, String>>),
+    Paste(oneshot::Sender<Result<ClipboardContent, String>>),
 }
 
 /// Which of those that answer have a text, or why not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Kept {
+pub struct CopyResults {
     /// The system's clipboard.
     pub system: Result<(), String>,
     /// tmux's buffer.
@@ -94,11 +94,11 @@ pub struct Kept {
 
 /// What became of a copy so far.
 #[derive(Debug)]
-pub struct Copied {
+pub struct PendingCopy {
     /// The way through the terminal.
     pub terminal: TerminalCopy,
     /// The others; answers when they have taken the text or say why not.
-    pub kept: oneshot::Receiver<Kept>,
+    pub results: oneshot::Receiver<CopyResults>,
 }
 
 /// What became of the way through the terminal.
@@ -114,14 +114,14 @@ pub enum TerminalCopy {
 
 impl Clipboard {
     /// A clipboard that has not been used yet. `tmux` is its program, `file` the last resort.
-    pub fn new(terminal: Terminal, tmux: Option<PathBuf>, file: PathBuf) -> Self {
-        let tmux = tmux.filter(|_| terminal.multiplexer == Multiplexer::Tmux);
-        Self { terminal, sequences: Sequences::Sent, tmux, file, native: None }
+    pub fn new(terminal: TerminalInfo, tmux: Option<PathBuf>, file: PathBuf) -> Self {
+        let tmux = tmux.filter(|_| terminal.multiplexer == TerminalMultiplexer::Tmux);
+        Self { terminal, sequences: Osc52Mode::Sent, tmux, file, native: None }
     }
 
     /// The same, but it leaves the terminal alone, which would show the sequence or pass it on.
     pub fn without_terminal(self) -> Self {
-        Self { sequences: Sequences::Never, ..self }
+        Self { sequences: Osc52Mode::Never, ..self }
     }
 
     /// The file that is the last resort.
@@ -130,9 +130,9 @@ impl Clipboard {
     }
 
     /// Copies `text`; the sequence goes to `out`, between two frames. Does not wait.
-    pub fn copy(&mut self, text: &str, out: &mut impl Write) -> io::Result<Copied> {
+    pub fn copy(&mut self, text: &str, out: &mut impl Write) -> io::Result<PendingCopy> {
         let kept = self.hand_on(text);
-        let takes = self.sequences == Sequences::Sent && takes_osc52(self.terminal);
+        let takes = self.sequences == Osc52Mode::Sent && takes_osc52(self.terminal);
         let terminal = match (takes, osc52(text, self.terminal.multiplexer)) {
             (false, _) => TerminalCopy::Unable,
             (true, Some(sequence)) => {
@@ -142,16 +142,20 @@ impl Clipboard {
             }
             (true, None) => TerminalCopy::TooLong,
         };
-        Ok(Copied { terminal, kept })
+        Ok(PendingCopy { terminal, results: kept })
     }
 
-    fn hand_on(&mut self, text: &str) -> oneshot::Receiver<Kept> {
+    fn hand_on(&mut self, text: &str) -> oneshot::Receiver<CopyResults> {
         let (reply, kept) = oneshot::channel();
-        self.hand_over(Job::Copy { text: text.to_owned(), tmux: self.tmux.clone(), reply });
+        self.hand_over(ClipboardRequest::Copy {
+            text: text.to_owned(),
+            tmux: self.tmux.clone(),
+            reply,
+        });
         kept
     }
 
-    fn hand_over(&mut self, job: Job) {
+    fn hand_over(&mut self, job: ClipboardRequest) {
         let place = self.terminal.place;
         let jobs = self.native.get_or_insert_with(|| {
             let (jobs, waiting) = mpsc::channel();
@@ -165,17 +169,18 @@ impl Clipboard {
         // Nobody listens any more where an answer cannot be given.
         match jobs.send(job) {
             Ok(()) => {}
-            Err(mpsc::SendError(Job::Copy { reply, .. })) => {
-                let _ = reply.send(Kept { system: Err(no_thread()), tmux: Err(no_thread()) });
+            Err(mpsc::SendError(ClipboardRequest::Copy { reply, .. })) => {
+                let _ =
+                    reply.send(CopyResults { system: Err(no_thread()), tmux: Err(no_thread()) });
             }
-            Err(mpsc::SendError(Job::Paste(reply))) => {
+            Err(mpsc::SendError(ClipboardRequest::Paste(reply))) => {
                 let _ = reply.send(Err(format!("The clipboard: {}.", no_thread())));
             }
         }
     }
 }
 
-impl Kept {
+impl CopyResults {
     /// Nothing has answered.
     pub fn unknown() -> Self {
         let late = || Err("it has not answered".to_owned());
@@ -183,7 +188,7 @@ impl Kept {
     }
 
     /// Whether one of them is known to have the text.
-    pub fn by_one(&self) -> bool {
+    pub fn has_any(&self) -> bool {
         self.system.is_ok() || self.tmux.is_ok()
     }
 }
@@ -197,7 +202,7 @@ pub fn keep_in_file(file: &Path, text: &str) -> io::Result<()> {
 /// it is shown, or why it could not be. An error where it is nowhere at all.
 pub fn describe(
     terminal: TerminalCopy,
-    kept: &Kept,
+    kept: &CopyResults,
     file: &Result<String, String>,
 ) -> Result<String, String> {
     let why = match terminal {
@@ -223,12 +228,12 @@ pub fn describe(
 }
 
 /// The thread: opens the system's clipboard with the first text and keeps it.
-fn serve(jobs: &mpsc::Receiver<Job>, place: Place) {
+fn serve(jobs: &mpsc::Receiver<ClipboardRequest>, place: TerminalLocation) {
     let mut opened: Option<arboard::Clipboard> = None;
     while let Ok(job) = jobs.recv() {
         let (text, tmux, reply) = match job {
-            Job::Copy { text, tmux, reply } => (text, tmux, reply),
-            Job::Paste(reply) => {
+            ClipboardRequest::Copy { text, tmux, reply } => (text, tmux, reply),
+            ClipboardRequest::Paste(reply) => {
                 // The asker may have lost interest.
                 let _ = reply.send(paste::take(&mut opened, place));
                 continue;
@@ -239,11 +244,11 @@ fn serve(jobs: &mpsc::Receiver<Job>, place: Place) {
             None => Err("slug does not run in it".to_owned()),
         };
         let system = match place {
-            Place::Here => set(&mut opened, text).map_err(|error| error.to_string()),
-            Place::OverSsh => Err("it is another machine's".to_owned()),
+            TerminalLocation::Local => set(&mut opened, text).map_err(|error| error.to_string()),
+            TerminalLocation::OverSsh => Err("it is another machine's".to_owned()),
         };
         // The asker may have lost interest.
-        let _ = reply.send(Kept { system, tmux });
+        let _ = reply.send(CopyResults { system, tmux });
     }
 }
 
@@ -277,29 +282,29 @@ fn load_buffer(program: &Path, text: &str) -> Result<(), String> {
 }
 
 /// Whether a terminal is not known to have no OSC 52.
-fn takes_osc52(terminal: Terminal) -> bool {
+fn takes_osc52(terminal: TerminalInfo) -> bool {
     !matches!(
         terminal.kind,
         TerminalKind::AppleTerminal | TerminalKind::LinuxConsole | TerminalKind::Dumb
-    ) || terminal.multiplexer != Multiplexer::None
+    ) || terminal.multiplexer != TerminalMultiplexer::None
 }
 
 /// The bytes for the terminal; `None` when the text is too long.
-fn osc52(text: &str, multiplexer: Multiplexer) -> Option<Vec<u8>> {
+fn osc52(text: &str, multiplexer: TerminalMultiplexer) -> Option<Vec<u8>> {
     let encoded = STANDARD.encode(text);
     if encoded.len() > OSC52_LIMIT {
         return None;
     }
     let plain = format!("\x1b]52;c;{encoded}\x07");
     Some(match multiplexer {
-        Multiplexer::None => plain.into_bytes(),
+        TerminalMultiplexer::None => plain.into_bytes(),
         // tmux takes the first where it may set the clipboard itself, and passes the second on
         // where passing on is allowed. Twice the same text does no harm.
-        Multiplexer::Tmux => {
+        TerminalMultiplexer::Tmux => {
             let passed = plain.replace('\x1b', "\x1b\x1b");
             format!("{plain}\x1bPtmux;{passed}\x1b\\").into_bytes()
         }
-        Multiplexer::Screen => plain
+        TerminalMultiplexer::Screen => plain
             .as_bytes()
             .chunks(SCREEN_CHUNK)
             .flat_map(|chunk| [b"\x1bP", chunk, b"\x1b\\"].concat())
@@ -311,35 +316,35 @@ fn osc52(text: &str, multiplexer: Multiplexer) -> Option<Vec<u8>> {
 mod tests {
     use super::*;
 
-    fn sequence(text: &str, multiplexer: Multiplexer) -> String {
+    fn sequence(text: &str, multiplexer: TerminalMultiplexer) -> String {
         String::from_utf8(osc52(text, multiplexer).unwrap()).unwrap()
     }
 
     #[test]
     fn the_sequence_fits_what_is_in_between() {
-        assert_eq!(sequence("hé\n", Multiplexer::None), "\x1b]52;c;aMOpCg==\x07");
+        assert_eq!(sequence("hé\n", TerminalMultiplexer::None), "\x1b]52;c;aMOpCg==\x07");
         assert_eq!(
-            sequence("a", Multiplexer::Tmux),
+            sequence("a", TerminalMultiplexer::Tmux),
             "\x1b]52;c;YQ==\x07\x1bPtmux;\x1b\x1b]52;c;YQ==\x07\x1b\\"
         );
-        assert_eq!(sequence("a", Multiplexer::Screen), "\x1bP\x1b]52;c;YQ==\x07\x1b\\");
+        assert_eq!(sequence("a", TerminalMultiplexer::Screen), "\x1bP\x1b]52;c;YQ==\x07\x1b\\");
     }
 
     #[test]
     fn screen_gets_short_pieces_that_join_to_the_whole() {
         let text = "x".repeat(5_000);
-        let sent = sequence(&text, Multiplexer::Screen);
+        let sent = sequence(&text, TerminalMultiplexer::Screen);
         let pieces: Vec<_> = sent.split_terminator("\x1b\\").collect();
         assert!(pieces.iter().all(|piece| piece.len() + 2 <= 768));
         let joined: String =
             pieces.iter().map(|piece| piece.strip_prefix("\x1bP").unwrap()).collect();
-        assert_eq!(joined, sequence(&text, Multiplexer::None));
+        assert_eq!(joined, sequence(&text, TerminalMultiplexer::None));
     }
 
     #[test]
     fn the_limit_counts_what_is_sent() {
-        assert!(osc52(&"x".repeat(75_000), Multiplexer::None).is_some());
-        assert!(osc52(&"x".repeat(75_001), Multiplexer::None).is_none());
+        assert!(osc52(&"x".repeat(75_000), TerminalMultiplexer::None).is_some());
+        assert!(osc52(&"x".repeat(75_001), TerminalMultiplexer::None).is_none());
     }
 
     #[test]
@@ -358,15 +363,18 @@ mod tests {
             (TooLong, no(), no(), file(), "Too long for the terminal: in ~/.slug/clipboard.txt"),
         ];
         for (terminal, system, tmux, file, told) in rows {
-            assert_eq!(describe(terminal, &Kept { system, tmux }, &file).as_deref(), Ok(told));
+            assert_eq!(
+                describe(terminal, &CopyResults { system, tmux }, &file).as_deref(),
+                Ok(told)
+            );
         }
-        let nowhere = describe(TooLong, &Kept { system: no(), tmux: no() }, &full());
+        let nowhere = describe(TooLong, &CopyResults { system: no(), tmux: no() }, &full());
         assert!(nowhere.unwrap_err().starts_with("Not copied. Too long for the terminal"));
     }
 
     #[test]
     fn over_ssh_the_system_clipboard_is_left_alone() {
-        let terminal = Terminal::detect(|name| match name {
+        let terminal = TerminalInfo::detect(|name| match name {
             "TERM" => Some("xterm-256color".into()),
             "SSH_CONNECTION" => Some("10.0.0.1 1 10.0.0.2 22".into()),
             _ => None,
@@ -378,14 +386,14 @@ mod tests {
             (copied.terminal, out.as_slice()),
             (TerminalCopy::Sent, &b"\x1b]52;c;aMOp\x07"[..])
         );
-        let kept = copied.kept.blocking_recv().unwrap();
+        let kept = copied.results.blocking_recv().unwrap();
         assert_eq!(kept.system, Err("it is another machine's".to_owned()));
-        assert!(!kept.by_one());
+        assert!(!kept.has_any());
     }
 
     #[test]
     fn without_a_terminal_nothing_is_written() {
-        let terminal = Terminal::detect(|name| match name {
+        let terminal = TerminalInfo::detect(|name| match name {
             "TERM" => Some("xterm-256color".into()),
             "SSH_TTY" => Some("/dev/pts/1".into()),
             _ => None,

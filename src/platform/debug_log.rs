@@ -24,23 +24,23 @@ const WAITING: usize = 1024;
 /// Writes what it is given, or nothing when it is off.
 #[derive(Debug, Clone, Default)]
 pub struct DebugLog {
-    run: Option<Arc<Run>>,
+    run: Option<Arc<DebugLogRun>>,
 }
 
 /// Joins a response to its request, a result to its call: they share a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Exchange(u32);
+pub struct ExchangeNumber(u32);
 
 #[derive(Debug)]
-struct Run {
+struct DebugLogRun {
     folder: PathBuf,
     last: AtomicU32,
     /// `None` only while it is dropped.
-    writer: Option<(mpsc::SyncSender<Item>, JoinHandle<()>)>,
+    writer: Option<(mpsc::SyncSender<DebugLogItem>, JoinHandle<()>)>,
 }
 
 /// One thing to write.
-enum Item {
+enum DebugLogItem {
     File { name: String, value: Value },
     Event(Value),
 }
@@ -55,12 +55,14 @@ impl DebugLog {
     pub fn start(debug: &Path, redactor: Redactor, now: DateTime<Local>) -> io::Result<Self> {
         let folder = fresh_folder(debug, now)?;
         let (items, waiting) = mpsc::sync_channel(WAITING);
-        let writing = Writer { folder: folder.clone(), redactor };
+        let writing = DebugLogWriter { folder: folder.clone(), redactor };
         let thread = thread::Builder::new()
             .name("debug-log".to_owned())
             .spawn(move || writing.serve(&waiting))?;
         let last = AtomicU32::new(0);
-        Ok(Self { run: Some(Arc::new(Run { folder, last, writer: Some((items, thread)) })) })
+        Ok(Self {
+            run: Some(Arc::new(DebugLogRun { folder, last, writer: Some((items, thread)) })),
+        })
     }
 
     /// Where it writes, for a notice.
@@ -69,34 +71,36 @@ impl DebugLog {
     }
 
     /// `NNNN_api_request.json`.
-    pub fn request(&self, body: &Value) -> Exchange {
+    pub fn request(&self, body: &Value) -> ExchangeNumber {
         self.begin("api_request", body)
     }
 
     /// `NNNN_api_response.json`.
-    pub fn response(&self, exchange: Exchange, body: &Value) {
+    pub fn response(&self, exchange: ExchangeNumber, body: &Value) {
         self.file(exchange, "api_response", body);
     }
 
     /// `NNNN_tool_call.json`.
-    pub fn tool_call(&self, call: &Value) -> Exchange {
+    pub fn tool_call(&self, call: &Value) -> ExchangeNumber {
         self.begin("tool_call", call)
     }
 
     /// `NNNN_tool_result.json`.
-    pub fn tool_result(&self, exchange: Exchange, result: &Value) {
+    pub fn tool_result(&self, exchange: ExchangeNumber, result: &Value) {
         self.file(exchange, "tool_result", result);
     }
 
     /// A line of `events.jsonl`, with the time.
     pub fn event(&self, name: &str, data: &Value) {
         if let Some(run) = &self.run {
-            run.send(Item::Event(json!({ "timestamp": timestamp(), "event": name, "data": data })));
+            run.send(DebugLogItem::Event(
+                json!({ "timestamp": timestamp(), "event": name, "data": data }),
+            ));
         }
     }
 
-    fn begin(&self, kind: &str, value: &Value) -> Exchange {
-        let exchange = Exchange(match &self.run {
+    fn begin(&self, kind: &str, value: &Value) -> ExchangeNumber {
+        let exchange = ExchangeNumber(match &self.run {
             Some(run) => run.last.fetch_add(1, Ordering::Relaxed) + 1,
             None => 0,
         });
@@ -104,18 +108,18 @@ impl DebugLog {
         exchange
     }
 
-    fn file(&self, Exchange(number): Exchange, kind: &str, value: &Value) {
+    fn file(&self, ExchangeNumber(number): ExchangeNumber, kind: &str, value: &Value) {
         if let Some(run) = &self.run {
             let name = format!("{number:04}_{kind}.json");
             let file = json!({ "timestamp": timestamp(), "event": kind, "file": name });
-            run.send(Item::File { name, value: value.clone() });
-            run.send(Item::Event(file));
+            run.send(DebugLogItem::File { name, value: value.clone() });
+            run.send(DebugLogItem::Event(file));
         }
     }
 }
 
-impl Run {
-    fn send(&self, item: Item) {
+impl DebugLogRun {
+    fn send(&self, item: DebugLogItem) {
         if let Some((items, _)) = &self.writer
             && let Err(error) = items.try_send(item)
         {
@@ -124,7 +128,7 @@ impl Run {
     }
 }
 
-impl Drop for Run {
+impl Drop for DebugLogRun {
     fn drop(&mut self) {
         if let Some((items, thread)) = self.writer.take() {
             drop(items);
@@ -134,13 +138,13 @@ impl Drop for Run {
     }
 }
 
-struct Writer {
+struct DebugLogWriter {
     folder: PathBuf,
     redactor: Redactor,
 }
 
-impl Writer {
-    fn serve(&self, items: &mpsc::Receiver<Item>) {
+impl DebugLogWriter {
+    fn serve(&self, items: &mpsc::Receiver<DebugLogItem>) {
         let events = self.folder.join("events.jsonl");
         let mut events = match private_file(&events, OpenOptions::new().append(true).create(true)) {
             Ok((file, _)) => Some(file),
@@ -151,8 +155,10 @@ impl Writer {
         };
         while let Ok(item) = items.recv() {
             let written = match &item {
-                Item::File { name, value } => self.write(name, value),
-                Item::Event(value) => events.as_mut().map_or(Ok(()), |file| self.line(file, value)),
+                DebugLogItem::File { name, value } => self.write(name, value),
+                DebugLogItem::Event(value) => {
+                    events.as_mut().map_or(Ok(()), |file| self.line(file, value))
+                }
             };
             if let Err(error) = written {
                 tracing::warn!(%error, folder = %self.folder.display(), "debug log not written");

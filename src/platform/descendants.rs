@@ -8,7 +8,7 @@ use rustix::process::{Pid, RawPid, Signal};
 
 /// A process as its `/proc/PID/stat` tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Process {
+struct ProcStat {
     pid: RawPid,
     parent: RawPid,
     group: RawPid,
@@ -30,7 +30,7 @@ pub(super) fn signal_all(signal: Signal) {
     }
 }
 
-fn all_processes() -> Vec<Process> {
+fn all_processes() -> Vec<ProcStat> {
     let Ok(listing) = std::fs::read_dir("/proc") else { return Vec::new() };
     listing
         .filter_map(|entry| {
@@ -43,16 +43,16 @@ fn all_processes() -> Vec<Process> {
 }
 
 /// `PID (NAME) STATE PARENT GROUP …`; the name may hold spaces and parentheses.
-fn parse(pid: RawPid, stat: &str) -> Option<Process> {
+fn parse(pid: RawPid, stat: &str) -> Option<ProcStat> {
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_ascii_whitespace().skip(1);
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
-    Some(Process { pid, parent, group })
+    Some(ProcStat { pid, parent, group })
 }
 
-fn below(root: RawPid, all: &[Process]) -> Vec<Process> {
-    let mut children: HashMap<RawPid, Vec<Process>> = HashMap::new();
+fn below(root: RawPid, all: &[ProcStat]) -> Vec<ProcStat> {
+    let mut children: HashMap<RawPid, Vec<ProcStat>> = HashMap::new();
     for process in all {
         children.entry(process.parent).or_default().push(*process);
     }
@@ -73,13 +73,13 @@ mod tests {
     #[test]
     fn a_name_may_hold_anything() {
         let process = parse(7, "7 (a) S 1 (b c) R 5 6 6 0 -1 4194304");
-        assert_eq!(process, Some(Process { pid: 7, parent: 5, group: 6 }));
+        assert_eq!(process, Some(ProcStat { pid: 7, parent: 5, group: 6 }));
         assert_eq!(parse(7, "7 (cut"), None);
     }
 
     #[test]
     fn only_what_hangs_below_the_root_is_found() {
-        let process = |pid, parent| Process { pid, parent, group: pid };
+        let process = |pid, parent| ProcStat { pid, parent, group: pid };
         let all = [process(1, 0), process(2, 1), process(3, 2), process(4, 3), process(5, 1)];
         let pids: Vec<_> = below(2, &all).iter().map(|process| process.pid).collect();
         assert_eq!(pids, [3, 4]);

@@ -1,6 +1,6 @@
 //! Hands a text to the person's editor and takes it back, or to their pager.
 //!
-//! The caller has given the terminal back before (`Screen::lend`) and nobody reads keys meanwhile.
+//! The caller has given the terminal back before (`TerminalGuard::lend`) and nobody reads keys meanwhile.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};

@@ -218,7 +218,7 @@ impl ChildEnvironment {
 
     fn holds_a_secret(&self, name: &OsStr, value: &OsStr) -> bool {
         let is_needed = NEEDED.iter().any(|needed| name == *needed);
-        !is_needed && matches!(self.redactor.own(&value.to_string_lossy()), Cow::Owned(_))
+        !is_needed && matches!(self.redactor.redact_own(&value.to_string_lossy()), Cow::Owned(_))
     }
 }
 

@@ -27,9 +27,9 @@ use rustix::process::{Pid, test_kill_process};
 use uuid::Uuid;
 
 use crate::domain::ContentHash;
-use crate::tools::{FileError, FileState, Files, Written};
+use crate::tools::{FileError, FileState, Files, WriteReport};
 
-use super::handles::{self, Missing, Spot};
+use super::handles::{self, FolderEntry, MissingFolders};
 
 /// Files on this machine.
 #[derive(Debug, Clone, Copy)]
@@ -54,20 +54,20 @@ impl Files for DiskFiles {
         path: &Path,
         bytes: &[u8],
         expected: Option<Option<ContentHash>>,
-    ) -> Result<Written, FileError> {
+    ) -> Result<WriteReport, FileError> {
         let bytes = bytes.to_owned();
         off_thread("write", path, move |path| write(path, &bytes, expected)).await
     }
 
     fn open(&self, path: &Path) -> Result<Option<File>, FileError> {
-        match find(path).map_err(failed("read", path))? {
-            Found::Regular(file, _) => Ok(Some(file)),
-            Found::Missing | Found::Folder | Found::Special => Ok(None),
+        match find(path).map_err(file_error("read", path))? {
+            FileLookup::Regular(file, _) => Ok(Some(file)),
+            FileLookup::Missing | FileLookup::Folder | FileLookup::Special => Ok(None),
         }
     }
 
     fn modified(&self, path: &Path) -> Option<SystemTime> {
-        let spot = handles::spot(path, Missing::Leave).ok()??;
+        let spot = handles::folder_entry(path, MissingFolders::Leave).ok()??;
         let stat = look(&spot).ok()??;
         let seconds = Duration::from_secs(u64::try_from(stat.st_mtime).unwrap_or(0));
         let part = Duration::from_nanos(u32::try_from(stat.st_mtime_nsec).unwrap_or(0).into());
@@ -100,51 +100,51 @@ async fn off_thread<T: Send + 'static>(
     }
 }
 
-pub(super) enum Found {
+pub(super) enum FileLookup {
     Regular(File, Metadata),
     Missing,
     Folder,
     Special,
 }
 
-fn find(path: &Path) -> io::Result<Found> {
-    match handles::spot(path, Missing::Leave) {
+fn find(path: &Path) -> io::Result<FileLookup> {
+    match handles::folder_entry(path, MissingFolders::Leave) {
         Ok(Some(spot)) => find_at(&spot),
-        Ok(None) => Ok(Found::Folder),
-        Err(error) if is_missing(&error) => Ok(Found::Missing),
+        Ok(None) => Ok(FileLookup::Folder),
+        Err(error) if is_missing(&error) => Ok(FileLookup::Missing),
         Err(error) => Err(error),
     }
 }
 
 /// Looks before it opens, because opening a FIFO wakes its writer, and again at what was opened,
 /// because something else may have been put there in between.
-pub(super) fn find_at(spot: &Spot) -> io::Result<Found> {
-    let Some(stat) = look(spot)? else { return Ok(Found::Missing) };
+pub(super) fn find_at(spot: &FolderEntry) -> io::Result<FileLookup> {
+    let Some(stat) = look(spot)? else { return Ok(FileLookup::Missing) };
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => {}
-        FileType::Directory => return Ok(Found::Folder),
+        FileType::Directory => return Ok(FileLookup::Folder),
         FileType::Symlink => return Err(Errno::LOOP.into()),
-        _ => return Ok(Found::Special),
+        _ => return Ok(FileLookup::Special),
     }
     let flags =
         OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = match rustix::fs::openat(&spot.folder, &spot.name, flags, Mode::empty()) {
         Ok(file) => File::from(file),
-        Err(Errno::NOENT) => return Ok(Found::Missing),
-        Err(Errno::NXIO) => return Ok(Found::Special),
+        Err(Errno::NOENT) => return Ok(FileLookup::Missing),
+        Err(Errno::NXIO) => return Ok(FileLookup::Special),
         Err(errno) => return Err(errno.into()),
     };
     let metadata = file.metadata()?;
     Ok(if metadata.is_dir() {
-        Found::Folder
+        FileLookup::Folder
     } else if metadata.is_file() {
-        Found::Regular(file, metadata)
+        FileLookup::Regular(file, metadata)
     } else {
-        Found::Special
+        FileLookup::Special
     })
 }
 
-pub(super) fn look(spot: &Spot) -> io::Result<Option<Stat>> {
+pub(super) fn look(spot: &FolderEntry) -> io::Result<Option<Stat>> {
     match rustix::fs::statat(&spot.folder, &spot.name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(Some(stat)),
         Err(Errno::NOENT) => Ok(None),
@@ -157,15 +157,15 @@ pub(super) fn is_missing(error: &io::Error) -> bool {
 }
 
 pub(super) fn read(path: &Path, limit: u64) -> Result<FileState, FileError> {
-    state(find(path).map_err(failed("read", path))?, limit).map_err(failed("read", path))
+    state(find(path).map_err(file_error("read", path))?, limit).map_err(file_error("read", path))
 }
 
-pub(super) fn state(found: Found, limit: u64) -> io::Result<FileState> {
+pub(super) fn state(found: FileLookup, limit: u64) -> io::Result<FileState> {
     let (file, metadata) = match found {
-        Found::Regular(file, metadata) => (file, metadata),
-        Found::Missing => return Ok(FileState::Missing),
-        Found::Folder => return Ok(FileState::Folder),
-        Found::Special => return Ok(FileState::Special),
+        FileLookup::Regular(file, metadata) => (file, metadata),
+        FileLookup::Missing => return Ok(FileState::Missing),
+        FileLookup::Folder => return Ok(FileState::Folder),
+        FileLookup::Special => return Ok(FileState::Special),
     };
     if metadata.len() > limit {
         return Ok(FileState::TooBig(metadata.len()));
@@ -178,13 +178,13 @@ pub(super) fn state(found: Found, limit: u64) -> io::Result<FileState> {
 }
 
 fn read_at(path: &Path, offset: u64, length: u64) -> Result<Vec<u8>, FileError> {
-    let Found::Regular(mut file, _) = find(path).map_err(failed("read", path))? else {
+    let FileLookup::Regular(mut file, _) = find(path).map_err(file_error("read", path))? else {
         return Err(FileError::Changed(path.to_owned()));
     };
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(offset))
         .and_then(|_| file.take(length).read_to_end(&mut bytes))
-        .map_err(failed("read", path))?;
+        .map_err(file_error("read", path))?;
     Ok(bytes)
 }
 
@@ -192,52 +192,53 @@ fn write(
     path: &Path,
     bytes: &[u8],
     expected: Option<Option<ContentHash>>,
-) -> Result<Written, FileError> {
-    let spot = handles::spot(path, Missing::Make).map_err(failed("make the folder of", path))?;
-    let Some(spot) = spot else { return Err(failed("write", path)(Errno::ISDIR.into())) };
-    let replaced = match find_at(&spot).map_err(failed("write", path))? {
-        Found::Regular(file, metadata) => {
+) -> Result<WriteReport, FileError> {
+    let spot = handles::folder_entry(path, MissingFolders::Make)
+        .map_err(file_error("make the folder of", path))?;
+    let Some(spot) = spot else { return Err(file_error("write", path)(Errno::ISDIR.into())) };
+    let replaced = match find_at(&spot).map_err(file_error("write", path))? {
+        FileLookup::Regular(file, metadata) => {
             // The rename would not ask whether the file itself may be written.
             rustix::fs::accessat(&spot.folder, &spot.name, Access::WRITE_OK, AtFlags::empty())
-                .map_err(|errno| failed("write", path)(errno.into()))?;
+                .map_err(|errno| file_error("write", path)(errno.into()))?;
             Some((file, metadata))
         }
-        Found::Missing => None,
-        Found::Folder => return Err(failed("write", path)(Errno::ISDIR.into())),
-        Found::Special => {
-            return Err(failed("write", path)(io::Error::other("it is not a regular file")));
+        FileLookup::Missing => None,
+        FileLookup::Folder => return Err(file_error("write", path)(Errno::ISDIR.into())),
+        FileLookup::Special => {
+            return Err(file_error("write", path)(io::Error::other("it is not a regular file")));
         }
     };
-    step().map_err(failed("write", path))?;
-    let temporary = Temporary::filled(&spot, replaced.as_ref(), bytes, None)
-        .map_err(failed("write a temporary file beside", path))?;
-    step().map_err(failed("write", path))?;
-    let guard = replacing();
+    step().map_err(file_error("write", path))?;
+    let temporary = TemporaryFile::filled(&spot, replaced.as_ref(), bytes, None)
+        .map_err(file_error("write a temporary file beside", path))?;
+    step().map_err(file_error("write", path))?;
+    let guard = lock_replace();
     match expected {
         Some(None) => match temporary.put_where_nothing_is() {
             Ok(()) => {}
             Err(Errno::EXIST) => return Err(FileError::Changed(path.to_owned())),
-            Err(errno) => return Err(failed("write", path)(errno.into())),
+            Err(errno) => return Err(file_error("write", path)(errno.into())),
         },
         Some(Some(hash)) => {
             ensure_unchanged(path, &spot, &hash)?;
-            temporary.put().map_err(|errno| failed("write", path)(errno.into()))?;
+            temporary.put().map_err(|errno| file_error("write", path)(errno.into()))?;
         }
-        None => temporary.put().map_err(|errno| failed("write", path)(errno.into()))?,
+        None => temporary.put().map_err(|errno| file_error("write", path)(errno.into()))?,
     }
     drop(guard);
-    sync(&spot).map_err(failed("sync the folder of", path))?;
+    sync(&spot).map_err(file_error("sync the folder of", path))?;
     let names = replaced.map_or(1, |(_, metadata)| metadata.nlink());
-    Ok(Written { other_names: names.saturating_sub(1) })
+    Ok(WriteReport { other_names: names.saturating_sub(1) })
 }
 
 /// From here on nobody else in this process replaces a file.
-pub(super) fn replacing() -> MutexGuard<'static, ()> {
+pub(super) fn lock_replace() -> MutexGuard<'static, ()> {
     REPLACING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The rename itself is durable only once the folder is.
-pub(super) fn sync(spot: &Spot) -> io::Result<()> {
+pub(super) fn sync(spot: &FolderEntry) -> io::Result<()> {
     step()?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     match rustix::fs::openat(&spot.folder, ".", flags, Mode::empty()) {
@@ -250,17 +251,17 @@ pub(super) fn sync(spot: &Spot) -> io::Result<()> {
 
 /// A file beside the one that it is going to replace. Gone when it is dropped, unless it was put in
 /// its place.
-pub(super) struct Temporary<'a> {
-    spot: &'a Spot,
+pub(super) struct TemporaryFile<'a> {
+    spot: &'a FolderEntry,
     name: String,
     file: File,
 }
 
-impl<'a> Temporary<'a> {
+impl<'a> TemporaryFile<'a> {
     /// One with this content, and this mode where one is wanted; else with the mode of the file
     /// that it replaces, or a usual one.
     pub(super) fn filled(
-        spot: &'a Spot,
+        spot: &'a FolderEntry,
         replaced: Option<&(File, Metadata)>,
         bytes: &[u8],
         mode: Option<u32>,
@@ -295,12 +296,12 @@ impl<'a> Temporary<'a> {
     }
 
     pub(super) fn put(&self) -> Result<(), Errno> {
-        let Spot { folder, name } = self.spot;
+        let FolderEntry { folder, name } = self.spot;
         rustix::fs::renameat(folder, &self.name, folder, name)
     }
 
     pub(super) fn put_where_nothing_is(&self) -> Result<(), Errno> {
-        let Spot { folder, name } = self.spot;
+        let FolderEntry { folder, name } = self.spot;
         match rustix::fs::renameat_with(folder, &self.name, folder, name, RenameFlags::NOREPLACE) {
             // Not every file system knows it; most of these know hard links.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
@@ -311,7 +312,7 @@ impl<'a> Temporary<'a> {
     }
 }
 
-impl Drop for Temporary<'_> {
+impl Drop for TemporaryFile<'_> {
     fn drop(&mut self) {
         // Where it has been renamed, there is nothing of this name.
         let _ = rustix::fs::unlinkat(&self.spot.folder, &self.name, AtFlags::empty());
@@ -395,9 +396,13 @@ fn copy_attributes(old: &File, new: &File) {
     }
 }
 
-fn ensure_unchanged(path: &Path, spot: &Spot, expected: &ContentHash) -> Result<(), FileError> {
+fn ensure_unchanged(
+    path: &Path,
+    spot: &FolderEntry,
+    expected: &ContentHash,
+) -> Result<(), FileError> {
     let found = find_at(spot).and_then(|found| state(found, u64::MAX));
-    match found.map_err(failed("read", path))? {
+    match found.map_err(file_error("read", path))? {
         FileState::File(bytes) if ContentHash::of(&bytes) == *expected => Ok(()),
         FileState::File(_)
         | FileState::TooBig(_)
@@ -407,7 +412,7 @@ fn ensure_unchanged(path: &Path, spot: &Spot, expected: &ContentHash) -> Result<
     }
 }
 
-pub(super) fn failed(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError {
+pub(super) fn file_error(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> FileError {
     let path = path.to_owned();
     move |source| match source.raw_os_error() {
         Some(code) if code == Errno::LOOP.raw_os_error() => FileError::Linked(path),

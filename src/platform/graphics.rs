@@ -16,9 +16,9 @@ use image::imageops::{self, FilterType};
 
 use crate::domain::MediaType;
 
-use super::clipboard::Multiplexer;
+use super::clipboard::TerminalMultiplexer;
 use super::image::{self as images, ImageError};
-use super::terminal_kind::{Terminal, TerminalKind};
+use super::terminal_kind::{TerminalInfo, TerminalKind};
 
 /// The most bytes of base64 in one sequence of kitty's.
 const CHUNK: usize = 4096;
@@ -27,7 +27,7 @@ const CELL: (u16, u16) = (10, 20);
 
 /// How a terminal shows pictures.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Graphics {
+pub enum GraphicsProtocol {
     /// kitty's protocol, with placeholders.
     Kitty,
     /// iTerm2's inline images.
@@ -38,26 +38,26 @@ pub enum Graphics {
 
 /// What pictures are painted on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Canvas {
+pub struct GraphicsCanvas {
     /// How.
-    pub graphics: Graphics,
+    pub graphics: GraphicsProtocol,
     /// Pixels of a cell, across and down.
     pub cell: (u16, u16),
 }
 
 /// A size in cells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Cells {
+pub struct SizeInCells {
     /// From left to right.
     pub columns: u16,
     /// From top to bottom.
     pub rows: u16,
 }
 
-impl Graphics {
+impl GraphicsProtocol {
     /// As this terminal is known to.
-    pub fn of(terminal: Terminal) -> Option<Self> {
-        if terminal.multiplexer != Multiplexer::None {
+    pub fn of(terminal: TerminalInfo) -> Option<Self> {
+        if terminal.multiplexer != TerminalMultiplexer::None {
             return None;
         }
         match terminal.kind {
@@ -84,9 +84,9 @@ impl Graphics {
     }
 }
 
-impl Canvas {
+impl GraphicsCanvas {
     /// The terminal of this process.
-    pub fn new(graphics: Graphics) -> Self {
+    pub fn new(graphics: GraphicsProtocol) -> Self {
         let size = crossterm::terminal::window_size().ok();
         let side = |pixels: u16, cells: u16| pixels.checked_div(cells).filter(|side| *side > 1);
         let cell = size.and_then(|size| {
@@ -96,13 +96,13 @@ impl Canvas {
     }
 
     /// The cells that an image of this many pixels takes, where these are the most.
-    pub fn cells(self, size: (u32, u32), most: Cells) -> Cells {
+    pub fn cells(self, size: (u32, u32), most: SizeInCells) -> SizeInCells {
         let (width, height) = self.pixels(size, most);
         let cells = |pixels: u32, cell: u16, most: u16| {
             let cells = pixels.div_ceil(u32::from(cell));
             u16::try_from(cells).unwrap_or(most).clamp(1, most.max(1))
         };
-        Cells {
+        SizeInCells {
             columns: cells(width, self.cell.0, most.columns),
             rows: cells(height, self.cell.1, most.rows),
         }
@@ -113,7 +113,7 @@ impl Canvas {
     pub fn picture(
         self,
         id: u32,
-        cells: Cells,
+        cells: SizeInCells,
         name: &str,
         kind: MediaType,
         bytes: &[u8],
@@ -126,13 +126,15 @@ impl Canvas {
             pixels = imageops::resize(&pixels, width, height, FilterType::Triangle);
         }
         Ok(match self.graphics {
-            Graphics::Kitty => kitty(id, cells, &images::png(name, (width, height), &pixels)?),
-            Graphics::Iterm => iterm(cells, &images::png(name, (width, height), &pixels)?),
-            Graphics::Sixel => sixel::encode(&pixels),
+            GraphicsProtocol::Kitty => {
+                kitty(id, cells, &images::png(name, (width, height), &pixels)?)
+            }
+            GraphicsProtocol::Iterm => iterm(cells, &images::png(name, (width, height), &pixels)?),
+            GraphicsProtocol::Sixel => sixel::encode(&pixels),
         })
     }
 
-    fn pixels(self, size: (u32, u32), most: Cells) -> (u32, u32) {
+    fn pixels(self, size: (u32, u32), most: SizeInCells) -> (u32, u32) {
         let across = u32::from(self.cell.0) * u32::from(most.columns);
         let down = u32::from(self.cell.1) * u32::from(most.rows);
         images::within(size, (across, down))
@@ -145,9 +147,9 @@ pub fn forget(id: u32) -> String {
 }
 
 /// Transmits and places it for the cells that name it.
-fn kitty(id: u32, cells: Cells, png: &[u8]) -> Vec<u8> {
+fn kitty(id: u32, cells: SizeInCells, png: &[u8]) -> Vec<u8> {
     let encoded = STANDARD.encode(png);
-    let Cells { columns, rows } = cells;
+    let SizeInCells { columns, rows } = cells;
     let mut sequence = Vec::with_capacity(encoded.len() + encoded.len() / 100 + 100);
     let mut head = format!("a=T,U=1,q=2,f=100,i={id},c={columns},r={rows},");
     let mut chunks = encoded.as_bytes().chunks(CHUNK).peekable();
@@ -162,8 +164,8 @@ fn kitty(id: u32, cells: Cells, png: &[u8]) -> Vec<u8> {
     sequence
 }
 
-fn iterm(cells: Cells, png: &[u8]) -> Vec<u8> {
-    let Cells { columns, rows } = cells;
+fn iterm(cells: SizeInCells, png: &[u8]) -> Vec<u8> {
+    let SizeInCells { columns, rows } = cells;
     let (size, encoded) = (png.len(), STANDARD.encode(png));
     let sequence = format!(
         "\x1b]1337;File=inline=1;size={size};width={columns};height={rows};\
@@ -176,13 +178,13 @@ fn iterm(cells: Cells, png: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    const MOST: Cells = Cells { columns: 40, rows: 10 };
+    const MOST: SizeInCells = SizeInCells { columns: 40, rows: 10 };
 
-    fn canvas(graphics: Graphics) -> Canvas {
-        Canvas { graphics, cell: (10, 20) }
+    fn canvas(graphics: GraphicsProtocol) -> GraphicsCanvas {
+        GraphicsCanvas { graphics, cell: (10, 20) }
     }
 
-    fn picture(graphics: Graphics, side: u32) -> String {
+    fn picture(graphics: GraphicsProtocol, side: u32) -> String {
         let pixels: Vec<u8> = (0..side * side * 4).map(|n| (n * 7919 % 251) as u8).collect();
         let png = images::png("p", (side, side), &pixels).unwrap();
         let cells = canvas(graphics).cells((side, side), MOST);
@@ -193,7 +195,7 @@ mod tests {
     #[test]
     fn a_picture_keeps_its_proportions_and_is_never_enlarged() {
         let cells = |width, height| {
-            let cells = canvas(Graphics::Kitty).cells((width, height), MOST);
+            let cells = canvas(GraphicsProtocol::Kitty).cells((width, height), MOST);
             (cells.columns, cells.rows)
         };
         assert_eq!(cells(400, 200), (40, 10));
@@ -205,7 +207,7 @@ mod tests {
 
     #[test]
     fn kitty_gets_it_once_in_pieces() {
-        let sequence = picture(Graphics::Kitty, 100);
+        let sequence = picture(GraphicsProtocol::Kitty, 100);
         assert!(sequence.starts_with("\x1b_Ga=T,U=1,q=2,f=100,i=7,c=10,r=5,m=1;iVBOR"));
         let pieces: Vec<&str> = sequence.split_terminator("\x1b\\").collect();
         assert!(pieces.len() > 2 && pieces.iter().all(|piece| piece.len() < CHUNK + 100));
@@ -216,25 +218,25 @@ mod tests {
 
     #[test]
     fn others_get_it_for_the_cells_at_the_cursor() {
-        let sequence = picture(Graphics::Iterm, 20);
+        let sequence = picture(GraphicsProtocol::Iterm, 20);
         assert!(sequence.starts_with("\x1b]1337;File=inline=1;size="), "{sequence:?}");
         assert!(sequence.contains(";width=2;height=1;") && sequence.ends_with('\x07'));
-        let sequence = picture(Graphics::Sixel, 20);
+        let sequence = picture(GraphicsProtocol::Sixel, 20);
         assert!(sequence.starts_with("\x1bP") && sequence.ends_with("\x1b\\"));
     }
 
     #[test]
     fn only_terminals_that_are_known_for_it_get_pictures() {
         let of = |variables: &[(&str, &str)]| {
-            Graphics::of(Terminal::detect(|name| {
+            GraphicsProtocol::of(TerminalInfo::detect(|name| {
                 variables.iter().find(|(it, _)| *it == name).map(|(_, value)| value.into())
             }))
         };
-        assert_eq!(of(&[("TERM", "xterm-kitty")]), Some(Graphics::Kitty));
+        assert_eq!(of(&[("TERM", "xterm-kitty")]), Some(GraphicsProtocol::Kitty));
         assert_eq!(of(&[("TERM", "xterm-kitty"), ("TMUX", "/tmp/t,1,0")]), None);
-        assert_eq!(of(&[("TERM", "foot")]), Some(Graphics::Sixel));
+        assert_eq!(of(&[("TERM", "foot")]), Some(GraphicsProtocol::Sixel));
         let wezterm = [("TERM", "xterm-256color"), ("TERM_PROGRAM", "WezTerm")];
-        assert_eq!(of(&wezterm), Some(Graphics::Iterm));
+        assert_eq!(of(&wezterm), Some(GraphicsProtocol::Iterm));
         assert_eq!(of(&[("TERM", "xterm-256color")]), None);
     }
 }

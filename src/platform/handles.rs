@@ -23,14 +23,14 @@ use rustix::io::Errno;
 
 /// Where something is or will be: a folder that is held, and a name in it.
 #[derive(Debug)]
-pub(super) struct Spot {
+pub(super) struct FolderEntry {
     pub(super) folder: OwnedFd,
     pub(super) name: OsString,
 }
 
 /// What becomes of folders that are not there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Missing {
+pub(super) enum MissingFolders {
     /// They are an error.
     Leave,
     /// They are made.
@@ -45,23 +45,26 @@ const STEP: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEX
 
 /// Holds the folder of `path`; `None` for the root, which is in no folder. A symbolic link on the
 /// way gives `ELOOP`.
-pub(super) fn spot(path: &Path, missing: Missing) -> io::Result<Option<Spot>> {
+pub(super) fn folder_entry(
+    path: &Path,
+    missing: MissingFolders,
+) -> io::Result<Option<FolderEntry>> {
     let plain = |part: &Component<'_>| matches!(part, Component::RootDir | Component::Normal(_));
     if !path.is_absolute() || !path.components().all(|part| plain(&part)) {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a real path"));
     }
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Ok(None) };
     let folder = folder(parent, missing)?;
-    Ok(Some(Spot { folder, name: name.to_owned() }))
+    Ok(Some(FolderEntry { folder, name: name.to_owned() }))
 }
 
-fn folder(path: &Path, missing: Missing) -> io::Result<OwnedFd> {
+fn folder(path: &Path, missing: MissingFolders) -> io::Result<OwnedFd> {
     #[cfg(target_os = "linux")]
     {
         let only = rustix::fs::ResolveFlags::NO_SYMLINKS;
         match rustix::fs::openat2(CWD, path, STEP, Mode::empty(), only) {
             Ok(folder) => return Ok(folder),
-            Err(Errno::NOENT) if missing == Missing::Make => {}
+            Err(Errno::NOENT) if missing == MissingFolders::Make => {}
             // Not known here, or forbidden by a container that does not know it.
             Err(Errno::NOSYS | Errno::PERM) => {}
             Err(errno) => return Err(errno.into()),
@@ -70,7 +73,7 @@ fn folder(path: &Path, missing: Missing) -> io::Result<OwnedFd> {
     in_steps(path, missing)
 }
 
-fn in_steps(path: &Path, missing: Missing) -> io::Result<OwnedFd> {
+fn in_steps(path: &Path, missing: MissingFolders) -> io::Result<OwnedFd> {
     let mut here = rustix::fs::openat(CWD, "/", STEP, Mode::empty())?;
     for part in path.components() {
         if let Component::Normal(name) = part {
@@ -80,10 +83,11 @@ fn in_steps(path: &Path, missing: Missing) -> io::Result<OwnedFd> {
     Ok(here)
 }
 
-fn step(here: &OwnedFd, name: &OsStr, missing: Missing) -> io::Result<OwnedFd> {
+fn step(here: &OwnedFd, name: &OsStr, missing: MissingFolders) -> io::Result<OwnedFd> {
     let open = || rustix::fs::openat(here, name, STEP | OFlags::NOFOLLOW, Mode::empty());
     let mut opened = open();
-    if opened.as_ref().is_err_and(|errno| *errno == Errno::NOENT) && missing == Missing::Make {
+    if opened.as_ref().is_err_and(|errno| *errno == Errno::NOENT) && missing == MissingFolders::Make
+    {
         match rustix::fs::mkdirat(here, name, Mode::from_raw_mode(0o777)) {
             // Somebody else may have made it meanwhile.
             Ok(()) | Err(Errno::EXIST) => opened = open(),
@@ -107,8 +111,11 @@ mod tests {
     use super::*;
 
     /// The path as a handle shows it.
-    fn opened(path: &Path, way: fn(&Path, Missing) -> io::Result<OwnedFd>) -> io::Result<bool> {
-        let handle = fs::File::from(way(path, Missing::Leave)?).metadata()?;
+    fn opened(
+        path: &Path,
+        way: fn(&Path, MissingFolders) -> io::Result<OwnedFd>,
+    ) -> io::Result<bool> {
+        let handle = fs::File::from(way(path, MissingFolders::Leave)?).metadata()?;
         let meant = fs::symlink_metadata(path)?;
         use std::os::unix::fs::MetadataExt;
         Ok((handle.dev(), handle.ino()) == (meant.dev(), meant.ino()))
@@ -147,16 +154,16 @@ mod tests {
         let root = dir.path().canonicalize().unwrap();
         fs::create_dir(root.join("elsewhere")).unwrap();
         symlink("elsewhere", root.join("link")).unwrap();
-        spot(&root.join("x/y/z/file"), Missing::Make).unwrap();
+        folder_entry(&root.join("x/y/z/file"), MissingFolders::Make).unwrap();
         assert!(root.join("x/y/z").is_dir());
-        assert!(spot(&root.join("link/y/file"), Missing::Make).is_err());
+        assert!(folder_entry(&root.join("link/y/file"), MissingFolders::Make).is_err());
         assert_eq!(fs::read_dir(root.join("elsewhere")).unwrap().count(), 0);
     }
 
     #[test]
     fn only_real_paths_are_taken() {
-        assert!(spot(Path::new("relative/x"), Missing::Leave).is_err());
-        assert!(spot(Path::new("/tmp/../etc/x"), Missing::Leave).is_err());
-        assert!(spot(Path::new("/"), Missing::Leave).unwrap().is_none());
+        assert!(folder_entry(Path::new("relative/x"), MissingFolders::Leave).is_err());
+        assert!(folder_entry(Path::new("/tmp/../etc/x"), MissingFolders::Leave).is_err());
+        assert!(folder_entry(Path::new("/"), MissingFolders::Leave).unwrap().is_none());
     }
 }

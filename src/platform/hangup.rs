@@ -35,7 +35,7 @@ impl HangupWatch {
     fn watch(terminal: OwnedFd, gone: CancellationToken) -> io::Result<Self> {
         let (stop, stopped) = UnixStream::pair()?;
         thread::Builder::new().name("hangup".to_owned()).spawn(move || {
-            if wait(&terminal, &stopped) == End::HungUp {
+            if wait(&terminal, &stopped) == HangupWaitEnd::HungUp {
                 gone.cancel();
             }
         })?;
@@ -44,30 +44,30 @@ impl HangupWatch {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum End {
+enum HangupWaitEnd {
     HungUp,
     Stopped,
 }
 
-fn wait(terminal: &OwnedFd, stopped: &UnixStream) -> End {
+fn wait(terminal: &OwnedFd, stopped: &UnixStream) -> HangupWaitEnd {
     loop {
         let mut watched =
             [PollFd::new(terminal, PollFlags::empty()), PollFd::new(stopped, PollFlags::empty())];
         match poll(&mut watched, None) {
             Ok(_) => {}
             Err(Errno::INTR | Errno::AGAIN) => continue,
-            Err(_) => return End::Stopped,
+            Err(_) => return HangupWaitEnd::Stopped,
         }
         let [terminal, stopped] = watched.map(|it| it.revents());
         if !stopped.is_empty() {
-            return End::Stopped;
+            return HangupWaitEnd::Stopped;
         }
         // macOS cannot poll a terminal and says so with NVAL; SIGHUP is all there is there.
         if terminal.contains(PollFlags::NVAL) {
-            return End::Stopped;
+            return HangupWaitEnd::Stopped;
         }
         if terminal.intersects(PollFlags::HUP | PollFlags::ERR) {
-            return End::HungUp;
+            return HangupWaitEnd::HungUp;
         }
     }
 }
@@ -101,6 +101,6 @@ mod tests {
         let (stop, stopped) = UnixStream::pair().unwrap();
         let waiting = thread::spawn(move || wait(&near, &stopped));
         drop(stop);
-        assert_eq!(waiting.join().unwrap(), End::Stopped);
+        assert_eq!(waiting.join().unwrap(), HangupWaitEnd::Stopped);
     }
 }

@@ -5,7 +5,7 @@
 
 /// Whether links can be clicked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hyperlinks {
+pub enum HyperlinkSupport {
     /// They are written with their address.
     Clickable,
     /// They are text like any other.
@@ -15,7 +15,7 @@ pub enum Hyperlinks {
 /// VTE before 0.50.2 ended the program that it showed when a link was long.
 const VTE_WITH_SAFE_LINKS: u32 = 5002;
 
-impl Hyperlinks {
+impl HyperlinkSupport {
     /// What the environment says: `TERM` and `VTE_VERSION`.
     pub fn detect() -> Self {
         let text = |name| std::env::var(name).ok();
@@ -43,19 +43,19 @@ mod tests {
     #[test]
     fn only_terminals_that_can_bear_them_get_links() {
         for (term, vte, expected) in [
-            (Some("xterm-256color"), None, Hyperlinks::Clickable),
-            (Some("tmux-256color"), None, Hyperlinks::Clickable),
-            (Some("xterm-kitty"), Some("nonsense"), Hyperlinks::Clickable),
-            (Some("xterm-256color"), Some("7600"), Hyperlinks::Clickable),
-            (Some("xterm-256color"), Some("4601"), Hyperlinks::Plain),
-            (Some("linux"), None, Hyperlinks::Plain),
-            (Some("dumb"), None, Hyperlinks::Plain),
-            (Some("vt220"), None, Hyperlinks::Plain),
-            (Some("eterm-color"), None, Hyperlinks::Plain),
-            (Some(""), None, Hyperlinks::Plain),
-            (None, None, Hyperlinks::Plain),
+            (Some("xterm-256color"), None, HyperlinkSupport::Clickable),
+            (Some("tmux-256color"), None, HyperlinkSupport::Clickable),
+            (Some("xterm-kitty"), Some("nonsense"), HyperlinkSupport::Clickable),
+            (Some("xterm-256color"), Some("7600"), HyperlinkSupport::Clickable),
+            (Some("xterm-256color"), Some("4601"), HyperlinkSupport::Plain),
+            (Some("linux"), None, HyperlinkSupport::Plain),
+            (Some("dumb"), None, HyperlinkSupport::Plain),
+            (Some("vt220"), None, HyperlinkSupport::Plain),
+            (Some("eterm-color"), None, HyperlinkSupport::Plain),
+            (Some(""), None, HyperlinkSupport::Plain),
+            (None, None, HyperlinkSupport::Plain),
         ] {
-            assert_eq!(Hyperlinks::of(term, vte), expected, "{term:?} {vte:?}");
+            assert_eq!(HyperlinkSupport::of(term, vte), expected, "{term:?} {vte:?}");
         }
     }
 }

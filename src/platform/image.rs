@@ -30,7 +30,7 @@ const QUALITY: u8 = 85;
 
 /// An image and its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fit {
+pub struct PreparedImage {
     /// What it is.
     pub image: Image,
     /// To be kept under its hash.
@@ -75,7 +75,7 @@ pub enum ImageError {
 }
 
 /// Reads the image in a file; `None` where there is no such file.
-pub fn read(path: &Path) -> Result<Option<Fit>, ImageError> {
+pub fn read(path: &Path) -> Result<Option<PreparedImage>, ImageError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let failed = |source| ImageError::Io { name: name.clone(), source };
     let bytes = match read_regular(path, LARGEST + 1) {
@@ -87,12 +87,12 @@ pub fn read(path: &Path) -> Result<Option<Fit>, ImageError> {
 }
 
 /// Makes an image of pixels, four bytes each.
-pub fn of_pixels(name: &str, size: (u32, u32), pixels: &[u8]) -> Result<Fit, ImageError> {
+pub fn of_pixels(name: &str, size: (u32, u32), pixels: &[u8]) -> Result<PreparedImage, ImageError> {
     fit(name, png(name, size, pixels)?)
 }
 
 /// Makes these bytes fit.
-pub fn fit(name: &str, bytes: Vec<u8>) -> Result<Fit, ImageError> {
+pub fn fit(name: &str, bytes: Vec<u8>) -> Result<PreparedImage, ImageError> {
     if bytes.len() as u64 > LARGEST {
         return Err(ImageError::TooLarge(name.to_owned()));
     }
@@ -100,7 +100,7 @@ pub fn fit(name: &str, bytes: Vec<u8>) -> Result<Fit, ImageError> {
     let decoded = decode(name, kind, &bytes)?;
     let size = (decoded.width(), decoded.height());
     if size.0.max(size.1) <= LONGEST_SIDE && bytes.len() <= LARGEST_SENT {
-        return Ok(Fit { image: Image::new(name, kind, size, &bytes), bytes });
+        return Ok(PreparedImage { image: Image::new(name, kind, size, &bytes), bytes });
     }
     let pixels = decoded.into_rgba8();
     let (width, height) = within(size, (LONGEST_SIDE, LONGEST_SIDE));
@@ -117,7 +117,7 @@ pub fn fit(name: &str, bytes: Vec<u8>) -> Result<Fit, ImageError> {
     }
     let image = Image::new(name, kind, (width, height), &bytes);
     let image = if (width, height) == size { image } else { image.scaled_from(size) };
-    Ok(Fit { image, bytes })
+    Ok(PreparedImage { image, bytes })
 }
 
 /// The pixels of bytes that are of this kind, turned as they are meant to be seen.

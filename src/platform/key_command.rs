@@ -9,8 +9,11 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::own_command::{self, Line, OwnCommandError, Printed, Run, Variables};
 use super::redact::Redactor;
+use super::user_command::{
+    self, UserCommandError, UserCommandLine, UserCommandOutput, UserCommandRun,
+    UserCommandVariables,
+};
 use super::which;
 
 /// How long it may take: the person may have to unlock something.
@@ -21,7 +24,7 @@ const SHOWN: usize = 300;
 
 /// Where the key comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum KeyCommandSource {
     /// A line for `sh -c`.
     Shell(String),
     /// A program, by its name or path, and its arguments.
@@ -32,7 +35,7 @@ pub enum Source {
 
 /// What it is asked with.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct KeyCommandContext<'a> {
     /// The value of PATH.
     pub path: &'a OsStr,
     /// Programs inside are passed over.
@@ -51,7 +54,7 @@ pub enum KeyCommandError {
     NoProgram(String),
     /// It did not run to its end.
     #[error("The command for the key: {0}. Try it in a shell.")]
-    Run(OwnCommandError),
+    Run(UserCommandError),
     /// It says that it failed.
     #[error("The command for the key ended with {status}{}. Try it in a shell.", said(.complaint))]
     Failed {
@@ -81,7 +84,7 @@ pub enum KeyCommandError {
 }
 
 /// A program that asks a keyring.
-struct Keyring {
+struct KeyringProgram {
     program: &'static str,
     /// `NAME` stands for the entry.
     ask: &'static [&'static str],
@@ -89,8 +92,8 @@ struct Keyring {
 }
 
 #[cfg(target_os = "macos")]
-const KEYRINGS: [Keyring; 2] = [
-    Keyring {
+const KEYRINGS: [KeyringProgram; 2] = [
+    KeyringProgram {
         program: "security",
         ask: &["find-generic-password", "-s", "slug", "-a", "NAME", "-w"],
         put: "security add-generic-password -s slug -a NAME -w",
@@ -99,8 +102,8 @@ const KEYRINGS: [Keyring; 2] = [
 ];
 
 #[cfg(not(target_os = "macos"))]
-const KEYRINGS: [Keyring; 2] = [
-    Keyring {
+const KEYRINGS: [KeyringProgram; 2] = [
+    KeyringProgram {
         program: "secret-tool",
         ask: &["lookup", "service", "slug", "account", "NAME"],
         put: "secret-tool store --label=slug service slug account NAME",
@@ -108,8 +111,8 @@ const KEYRINGS: [Keyring; 2] = [
     PASS,
 ];
 
-const PASS: Keyring =
-    Keyring { program: "pass", ask: &["show", "slug/NAME"], put: "pass insert slug/NAME" };
+const PASS: KeyringProgram =
+    KeyringProgram { program: "pass", ask: &["show", "slug/NAME"], put: "pass insert slug/NAME" };
 
 /// The programs, for a message.
 #[cfg(target_os = "macos")]
@@ -118,28 +121,36 @@ const PROGRAMS: &str = "`pass`";
 const PROGRAMS: &str = "`secret-tool` (libsecret-tools) or `pass`";
 
 /// Fetches the key.
-pub async fn fetch(source: &Source, place: Place<'_>) -> Result<SecretString, KeyCommandError> {
+pub async fn fetch(
+    source: &KeyCommandSource,
+    place: KeyCommandContext<'_>,
+) -> Result<SecretString, KeyCommandError> {
     match source {
-        Source::Shell(line) => command(&Line::Shell(line.clone()), place).await,
-        Source::Words(program, arguments) => {
+        KeyCommandSource::Shell(line) => {
+            command(&UserCommandLine::Shell(line.clone()), place).await
+        }
+        KeyCommandSource::Words(program, arguments) => {
             let path = if program.contains('/') {
                 Some(place.folder.join(program))
             } else {
                 which::find(program, place.path, place.workspace)
             };
             let path = path.ok_or_else(|| KeyCommandError::NoProgram(program.clone()))?;
-            command(&Line::Program(path, arguments.clone()), place).await
+            command(&UserCommandLine::Program(path, arguments.clone()), place).await
         }
-        Source::Keyring(name) => keyring(name, place).await,
+        KeyCommandSource::Keyring(name) => keyring(name, place).await,
     }
 }
 
-async fn command(line: &Line, place: Place<'_>) -> Result<SecretString, KeyCommandError> {
-    let Place { folder, hidden, .. } = place;
-    let variables = Variables::AllButKeys(hidden);
-    let run = Run { line, folder, input: "", limit: LIMIT, variables };
-    let Printed { status, output, complaint } =
-        own_command::run(run).await.map_err(KeyCommandError::Run)?;
+async fn command(
+    line: &UserCommandLine,
+    place: KeyCommandContext<'_>,
+) -> Result<SecretString, KeyCommandError> {
+    let KeyCommandContext { folder, hidden, .. } = place;
+    let variables = UserCommandVariables::AllButKeys(hidden);
+    let run = UserCommandRun { line, folder, input: "", limit: LIMIT, variables };
+    let UserCommandOutput { status, stdout: output, stderr: complaint } =
+        user_command::run(run).await.map_err(KeyCommandError::Run)?;
     if !status.success() {
         return Err(KeyCommandError::Failed { status, complaint: short(&complaint) });
     }
@@ -147,14 +158,17 @@ async fn command(line: &Line, place: Place<'_>) -> Result<SecretString, KeyComma
 }
 
 /// Asks each program that is there, until one knows the entry.
-async fn keyring(name: &str, place: Place<'_>) -> Result<SecretString, KeyCommandError> {
-    let mut refused: Option<(String, &Keyring)> = None;
+async fn keyring(
+    name: &str,
+    place: KeyCommandContext<'_>,
+) -> Result<SecretString, KeyCommandError> {
+    let mut refused: Option<(String, &KeyringProgram)> = None;
     for keyring in &KEYRINGS {
         let Some(program) = which::find(keyring.program, place.path, place.workspace) else {
             continue;
         };
         let words = keyring.ask.iter().map(|word| word.replace("NAME", name)).collect();
-        let complaint = match command(&Line::Program(program, words), place).await {
+        let complaint = match command(&UserCommandLine::Program(program, words), place).await {
             Ok(key) => return Ok(key),
             Err(KeyCommandError::Failed { complaint, .. }) => complaint,
             Err(other) => other.to_string(),
@@ -211,11 +225,11 @@ mod tests {
     use super::*;
 
     /// A folder with programs, and a workspace beside it.
-    struct Scene {
+    struct KeyCommandFixture {
         root: tempfile::TempDir,
     }
 
-    impl Scene {
+    impl KeyCommandFixture {
         fn with(programs: &[(&str, &str)]) -> Self {
             let root = tempfile::tempdir().unwrap();
             for folder in ["bin", "work", "home"] {
@@ -234,11 +248,15 @@ mod tests {
             fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         }
 
-        async fn fetch(&self, source: Source) -> Result<String, String> {
+        async fn fetch(&self, source: KeyCommandSource) -> Result<String, String> {
             let at = |name: &str| self.root.path().join(name);
             let path = std::env::join_paths([at("work"), at("bin")]).unwrap();
-            let place =
-                Place { path: &path, workspace: &at("work"), folder: &at("home"), hidden: &[] };
+            let place = KeyCommandContext {
+                path: &path,
+                workspace: &at("work"),
+                folder: &at("home"),
+                hidden: &[],
+            };
             loop {
                 let key = fetch(&source, place).await.map_err(|error| error.to_string());
                 // Another test may be starting a program just while this one's was written.
@@ -252,14 +270,14 @@ mod tests {
         }
     }
 
-    fn words(words: &[&str]) -> Source {
+    fn words(words: &[&str]) -> KeyCommandSource {
         let mut words = words.iter().map(|&word| word.to_owned());
-        Source::Words(words.next().unwrap(), words.collect())
+        KeyCommandSource::Words(words.next().unwrap(), words.collect())
     }
 
     #[tokio::test]
     async fn words_reach_the_program_as_they_are() {
-        let scene = Scene::with(&[("print", "printf '%s' \"$1\"")]);
+        let scene = KeyCommandFixture::with(&[("print", "printf '%s' \"$1\"")]);
         assert_eq!(scene.fetch(words(&["print", "a;b$HOME'"])).await.unwrap(), "a;b$HOME'");
         let error = scene.fetch(words(&["nowhere"])).await.unwrap_err();
         assert!(error.starts_with("`nowhere` is not on the PATH"), "{error}");
@@ -267,7 +285,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_path_starts_at_slugs_folder_and_the_workspace_has_no_programs() {
-        let scene = Scene::with(&[("print", "echo right")]);
+        let scene = KeyCommandFixture::with(&[("print", "echo right")]);
         scene.program("work/print", "echo wrong");
         scene.program("home/mine", "pwd | sed 's,.*/,,'");
         assert_eq!(scene.fetch(words(&["print"])).await.unwrap(), "right");
@@ -276,21 +294,21 @@ mod tests {
 
     #[tokio::test]
     async fn a_line_is_for_the_shell_and_its_first_line_counts() {
-        let scene = Scene::with(&[]);
+        let scene = KeyCommandFixture::with(&[]);
         let line = "printf '  sk-1\\nuser: me\\n' | cat";
-        assert_eq!(scene.fetch(Source::Shell(line.into())).await.unwrap(), "sk-1");
+        assert_eq!(scene.fetch(KeyCommandSource::Shell(line.into())).await.unwrap(), "sk-1");
     }
 
     #[tokio::test]
     async fn what_is_no_key_is_told_without_being_repeated() {
-        let scene = Scene::with(&[]);
+        let scene = KeyCommandFixture::with(&[]);
         for (line, told) in [
             ("true", "printed nothing"),
             ("echo 'CANARY with spaces'", "printed white space"),
             ("echo CANARY; echo 'Session expired.' >&2; exit 3", "status: 3: Session expired. Try"),
             ("echo \"bad sk-CANARYCANARYCANARY1\" >&2; exit 1", "bad [redacted]. Try"),
         ] {
-            let error = scene.fetch(Source::Shell(line.into())).await.unwrap_err();
+            let error = scene.fetch(KeyCommandSource::Shell(line.into())).await.unwrap_err();
             assert!(error.contains(told), "{line}: {error}");
             assert!(!error.contains("CANARY"), "{line}: {error}");
         }
@@ -300,17 +318,23 @@ mod tests {
     #[tokio::test]
     async fn the_keyring_is_asked_through_its_own_programs() {
         const ASKS: &str = "[ \"$*\" = 'lookup service slug account work' ] && printf sk-ring";
-        let scene = Scene::with(&[("secret-tool", ASKS)]);
-        assert_eq!(scene.fetch(Source::Keyring("work".into())).await.unwrap(), "sk-ring");
-        let error = scene.fetch(Source::Keyring("other".into())).await.unwrap_err();
+        let scene = KeyCommandFixture::with(&[("secret-tool", ASKS)]);
+        assert_eq!(scene.fetch(KeyCommandSource::Keyring("work".into())).await.unwrap(), "sk-ring");
+        let error = scene.fetch(KeyCommandSource::Keyring("other".into())).await.unwrap_err();
         let remedy = "secret-tool store --label=slug service slug account other";
         assert!(error.contains("no key for `other`") && error.ends_with(remedy), "{error}");
 
         const PASSES: &str = "[ \"$*\" = 'show slug/other' ] && echo sk-pass";
-        let scene = Scene::with(&[("secret-tool", ASKS), ("pass", PASSES)]);
-        assert_eq!(scene.fetch(Source::Keyring("other".into())).await.unwrap(), "sk-pass");
+        let scene = KeyCommandFixture::with(&[("secret-tool", ASKS), ("pass", PASSES)]);
+        assert_eq!(
+            scene.fetch(KeyCommandSource::Keyring("other".into())).await.unwrap(),
+            "sk-pass"
+        );
 
-        let error = Scene::with(&[]).fetch(Source::Keyring("x".into())).await.unwrap_err();
+        let error = KeyCommandFixture::with(&[])
+            .fetch(KeyCommandSource::Keyring("x".into()))
+            .await
+            .unwrap_err();
         assert!(error.contains("install `secret-tool`"), "{error}");
     }
 }

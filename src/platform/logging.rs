@@ -42,7 +42,7 @@ pub enum LoggingError {
     },
     /// There is one already in this process.
     #[error("logging has been started already")]
-    Started,
+    AlreadyStarted,
 }
 
 /// Starts the log. `filter` is the value of `RUST_LOG`.
@@ -54,7 +54,8 @@ pub fn start(
     let (writer, guard) = writer(folder, redactor)
         .map_err(|source| LoggingError::Folder { folder: folder.to_owned(), source })?;
     let subscriber = subscriber(writer, targets(filter.unwrap_or(DEFAULT_FILTER)));
-    tracing::subscriber::set_global_default(subscriber).map_err(|_| LoggingError::Started)?;
+    tracing::subscriber::set_global_default(subscriber)
+        .map_err(|_| LoggingError::AlreadyStarted)?;
     Ok(guard)
 }
 
@@ -71,7 +72,8 @@ fn writer(folder: &Path, redactor: Redactor) -> io::Result<(NonBlocking, LogGuar
     private_dir(folder)?;
     let mut daily = DailyFile { folder: folder.to_owned(), open: None };
     daily.at(Local::now().date_naive())?;
-    let (writer, worker) = tracing_appender::non_blocking(Redacting { file: daily, redactor });
+    let (writer, worker) =
+        tracing_appender::non_blocking(RedactingWriter { file: daily, redactor });
     Ok((writer, LogGuard { _worker: worker }))
 }
 
@@ -91,12 +93,12 @@ fn subscriber(
 }
 
 /// Takes secrets out of each line. A line arrives in one write.
-struct Redacting {
+struct RedactingWriter {
     file: DailyFile,
     redactor: Redactor,
 }
 
-impl Write for Redacting {
+impl Write for RedactingWriter {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         let clean = self.redactor.text(&String::from_utf8_lossy(line));
         self.file.at(Local::now().date_naive())?.write_all(clean.as_bytes())?;

@@ -1,7 +1,5 @@
 //! The machine: paths, files, processes, the terminal, the clipboard, logging.
 
-pub mod announce;
-pub mod background;
 pub mod child;
 pub mod clipboard;
 pub mod debug_log;
@@ -14,7 +12,6 @@ pub mod hyperlinks;
 pub mod image;
 pub mod key_command;
 pub mod logging;
-pub mod own_command;
 pub mod paths;
 pub mod process;
 pub mod process_privacy;
@@ -24,7 +21,10 @@ pub mod sandbox;
 pub mod signals;
 pub mod status_command;
 pub mod terminal;
+pub mod terminal_background;
 pub mod terminal_kind;
+pub mod terminal_notifier;
+pub mod user_command;
 pub mod watch;
 pub mod which;
 

@@ -14,7 +14,7 @@ const FILE_MODE: u32 = 0o600;
 
 /// slug's own folder, `~/.slug`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Home {
+pub struct SlugHome {
     root: PathBuf,
 }
 
@@ -39,21 +39,21 @@ pub enum HomeError {
 
 /// What was put right on the way; worth a notice to the person.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Narrowed {
+pub struct NarrowedPermissions {
     /// The file or folder.
     pub path: PathBuf,
     /// Its permission bits as they were.
     pub before: u32,
 }
 
-impl std::fmt::Display for Narrowed {
+impl std::fmt::Display for NarrowedPermissions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { path, before } = self;
         write!(f, "{} could be read by others (mode {before:03o}); now only by you", path.display())
     }
 }
 
-impl Home {
+impl SlugHome {
     /// `SLUG_HOME` where it is set (`chosen`), else `.slug` in the person's home folder.
     pub fn find(chosen: Option<&Path>, workspace: &Path) -> Result<Self, HomeError> {
         let root = match chosen {
@@ -73,7 +73,7 @@ impl Home {
     }
 
     /// Makes the folders that every run needs, and narrows those that others can read.
-    pub fn ensure(&self) -> io::Result<Vec<Narrowed>> {
+    pub fn ensure(&self) -> io::Result<Vec<NarrowedPermissions>> {
         let folders = [
             self.root.clone(),
             self.sessions(),
@@ -189,7 +189,7 @@ impl Home {
 
 /// Makes a folder, and what is missing above it, for the person alone. Says so when it was there
 /// and others could read it.
-pub fn private_dir(path: &Path) -> io::Result<Option<Narrowed>> {
+pub fn private_dir(path: &Path) -> io::Result<Option<NarrowedPermissions>> {
     match DirBuilder::new().mode(DIR_MODE).create(path) {
         // The umask may have taken bits of our own away.
         Ok(()) => set_mode(path, DIR_MODE).map(|()| None),
@@ -210,7 +210,7 @@ pub fn private_dir(path: &Path) -> io::Result<Option<Narrowed>> {
 pub fn private_file(
     path: &Path,
     options: &mut OpenOptions,
-) -> io::Result<(File, Option<Narrowed>)> {
+) -> io::Result<(File, Option<NarrowedPermissions>)> {
     let no_follow = i32::try_from(rustix::fs::OFlags::NOFOLLOW.bits()).unwrap_or_default();
     let file = options.mode(FILE_MODE).custom_flags(no_follow).open(path)?;
     let before = file.metadata()?.permissions().mode() & 0o777;
@@ -219,11 +219,11 @@ pub fn private_file(
     }
     file.set_permissions(Permissions::from_mode(FILE_MODE))?;
     let was_wider = before & !FILE_MODE != 0;
-    Ok((file, was_wider.then(|| Narrowed { path: path.to_owned(), before })))
+    Ok((file, was_wider.then(|| NarrowedPermissions { path: path.to_owned(), before })))
 }
 
 /// Takes the bits away that `mode` does not have; those that the person took away stay away.
-fn narrow(path: &Path, mode: u32) -> io::Result<Option<Narrowed>> {
+fn narrow(path: &Path, mode: u32) -> io::Result<Option<NarrowedPermissions>> {
     let metadata = fs::metadata(path)?;
     if !metadata.is_dir() {
         return Err(io::Error::new(io::ErrorKind::NotADirectory, "a file is where a folder goes"));
@@ -239,7 +239,7 @@ fn narrow(path: &Path, mode: u32) -> io::Result<Option<Narrowed>> {
         return Ok(None);
     }
     set_mode(path, before & mode)?;
-    Ok(Some(Narrowed { path: path.to_owned(), before }))
+    Ok(Some(NarrowedPermissions { path: path.to_owned(), before }))
 }
 
 /// Whether a folder that was there may be used: it is one's own. Root may use another's, as that of a
@@ -298,7 +298,8 @@ mod tests {
     #[test]
     fn s103_everything_is_for_the_person_alone() {
         let folder = tempfile::tempdir().unwrap();
-        let home = Home::find(Some(&folder.path().join("a/slug")), Path::new("/nowhere")).unwrap();
+        let home =
+            SlugHome::find(Some(&folder.path().join("a/slug")), Path::new("/nowhere")).unwrap();
         assert_eq!(home.ensure().unwrap(), []);
         assert_eq!(home.ensure().unwrap(), []);
         for path in [home.root(), &home.sessions(), &home.logs(), &home.blobs()] {
@@ -313,12 +314,16 @@ mod tests {
     #[test]
     fn s103_wider_ones_are_narrowed_and_named() {
         let folder = tempfile::tempdir().unwrap();
-        let home = Home::find(Some(&folder.path().join("slug")), Path::new("/nowhere")).unwrap();
+        let home =
+            SlugHome::find(Some(&folder.path().join("slug")), Path::new("/nowhere")).unwrap();
         home.ensure().unwrap();
         set_mode(&home.logs(), 0o755).unwrap();
         fs::write(home.history(), "x").unwrap();
         set_mode(&home.history(), 0o644).unwrap();
-        assert_eq!(home.ensure().unwrap(), [Narrowed { path: home.logs(), before: 0o755 }]);
+        assert_eq!(
+            home.ensure().unwrap(),
+            [NarrowedPermissions { path: home.logs(), before: 0o755 }]
+        );
         assert_eq!(mode(&home.logs()), 0o700);
         let narrowed = private_file(&home.history(), OpenOptions::new().append(true)).unwrap().1;
         assert!(narrowed.unwrap().to_string().contains("mode 644"));
@@ -364,11 +369,11 @@ mod tests {
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(&workspace, &link).unwrap();
         for inside in [workspace.join("x/y"), workspace.clone(), link.join("z")] {
-            let error = Home::find(Some(&inside), &workspace).unwrap_err();
+            let error = SlugHome::find(Some(&inside), &workspace).unwrap_err();
             assert!(matches!(error, HomeError::InWorkspace { .. }), "{inside:?}");
         }
-        assert!(Home::find(Some(&folder.path().join("workshop")), &workspace).is_ok());
-        let error = Home::find(Some(Path::new("here")), &workspace).unwrap_err();
+        assert!(SlugHome::find(Some(&folder.path().join("workshop")), &workspace).is_ok());
+        let error = SlugHome::find(Some(Path::new("here")), &workspace).unwrap_err();
         assert!(matches!(error, HomeError::Relative(_)));
     }
 

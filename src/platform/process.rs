@@ -26,16 +26,16 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::domain::{ContentHash, Extent, View};
-use crate::tools::{Exit, ExitCause, ProcessError, Processes, Script};
+use crate::tools::{ExitCause, ProcessError, Processes, ScriptExit, ScriptSpec};
 
-use super::child::{self, GRACE, Order, Report};
+use super::child::{self, GRACE, SupervisorReport, SupervisorRequest};
 use super::environment::ChildEnvironment;
-use super::sandbox::{Keeping, Looking, Means};
+use super::sandbox::{HostSandboxPolicy, ProfileSource, SandboxBackend};
 use super::which;
 
-mod piped;
+mod piped_command;
 
-pub use piped::{Piped, Said};
+pub use piped_command::{PipedCommand, PipedOutput};
 
 /// How long output is still read after the direct child has exited.
 const DRAIN: Duration = Duration::from_millis(200);
@@ -53,14 +53,14 @@ const REAP_EVERY: Duration = Duration::from_millis(100);
 
 /// The programs that a host runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Programs {
+pub struct HostPrograms {
     /// slug itself; [`child::program`] unless a test says otherwise.
     pub slug: PathBuf,
     /// As [`which::find`] found it; runs fail without.
     pub bash: Option<PathBuf>,
 }
 
-impl Programs {
+impl HostPrograms {
     /// The running binary, and the bash of `path` (the value of PATH) outside `workspace`.
     pub fn find(path: &OsStr, workspace: &Path) -> io::Result<Self> {
         Ok(Self { slug: child::program()?, bash: which::find("bash", path, workspace) })
@@ -70,27 +70,27 @@ impl Programs {
 /// Runs scripts, and owns what they leave running.
 #[derive(Debug)]
 pub struct ProcessHost {
-    programs: Programs,
+    programs: HostPrograms,
     environment: ChildEnvironment,
-    starter: mpsc::Sender<Job>,
-    behind: TaskTracker,
+    starter: mpsc::Sender<StarterRequest>,
+    leftovers: TaskTracker,
     end_all: CancellationToken,
     /// The sandbox that everything is kept inside of, if one is in force.
-    keeping: Option<Keeping>,
+    policy: Option<HostSandboxPolicy>,
 }
 
 impl ProcessHost {
     /// A host with its thread. Scripts get `environment` and nothing else.
-    pub fn new(programs: Programs, environment: ChildEnvironment) -> io::Result<Self> {
+    pub fn new(programs: HostPrograms, environment: ChildEnvironment) -> io::Result<Self> {
         let (starter, jobs) = mpsc::channel();
         thread::Builder::new().name("children".to_owned()).spawn(move || start_and_reap(&jobs))?;
         Ok(Self {
             programs,
             environment,
             starter,
-            behind: TaskTracker::new(),
+            leftovers: TaskTracker::new(),
             end_all: CancellationToken::new(),
-            keeping: None,
+            policy: None,
         })
     }
 
@@ -98,43 +98,43 @@ impl ProcessHost {
     /// seconds and a little at most, unless something hangs in the kernel.
     pub async fn end_all(&self) {
         self.end_all.cancel();
-        self.behind.close();
+        self.leftovers.close();
         // A supervisor that takes longer goes on by itself; slug need not wait for it.
-        let _ = tokio::time::timeout(GRACE + UNKILLABLE, self.behind.wait()).await;
+        let _ = tokio::time::timeout(GRACE + UNKILLABLE, self.leftovers.wait()).await;
     }
 
     /// The same host, behind which everything runs inside the sandbox that `looking` describes.
     /// Whoever is handed it cannot run anything outside.
-    pub fn inside(&self, means: Means, looking: Looking) -> Self {
-        self.kept(Keeping::new(means, looking))
+    pub fn with_sandbox(&self, means: SandboxBackend, looking: ProfileSource) -> Self {
+        self.with_policy(HostSandboxPolicy::new(means, looking))
     }
 
     /// The same host, behind which nothing but `scratch` can be changed. `None` where there is no
     /// sandbox to narrow.
-    pub fn only_reading(&self, scratch: PathBuf) -> Option<Self> {
+    pub fn read_only(&self, scratch: PathBuf) -> Option<Self> {
         let narrow = move |view: View| view.reading(scratch.clone());
-        Some(self.kept(self.keeping.as_ref()?.narrowed(narrow)))
+        Some(self.with_policy(self.policy.as_ref()?.narrowed(narrow)))
     }
 
-    fn kept(&self, keeping: Keeping) -> Self {
+    fn with_policy(&self, keeping: HostSandboxPolicy) -> Self {
         Self {
             programs: self.programs.clone(),
             environment: self.environment.clone(),
             starter: self.starter.clone(),
-            behind: self.behind.clone(),
+            leftovers: self.leftovers.clone(),
             end_all: self.end_all.child_token(),
-            keeping: Some(keeping),
+            policy: Some(keeping),
         }
     }
 
-    async fn start(&self, script: &Script) -> io::Result<Running> {
+    async fn start(&self, script: &ScriptSpec) -> io::Result<ChildProcess> {
         let bash = self.bash()?;
         let (output, write_end) = io::pipe()?;
         let mut command = child::command(&self.programs.slug, bash);
         command.current_dir(&script.cwd).env_clear().envs(self.environment.variables());
         command.envs(script.search_path.iter().map(|path| ("PATH", path)));
         command.env("PWD", &script.cwd).stdout(write_end.try_clone()?).stderr(write_end);
-        self.order(command, output, script.text.clone(), None).await
+        self.start_supervisor(command, output, script.text.clone(), None).await
     }
 
     fn bash(&self) -> io::Result<&Path> {
@@ -144,20 +144,20 @@ impl ProcessHost {
     }
 
     /// Starts a supervisor with what it is to run.
-    async fn order(
+    async fn start_supervisor(
         &self,
         mut command: Command,
         output: PipeReader,
         script: String,
         input: Option<String>,
-    ) -> io::Result<Running> {
-        let confinement = match &self.keeping {
-            Some(keeping) => Some(keeping.now().await?),
+    ) -> io::Result<ChildProcess> {
+        let confinement = match &self.policy {
+            Some(keeping) => Some(keeping.current().await?),
             None => None,
         };
         let denied = confinement.as_ref().map_or(Extent::Whole, |it| it.view.denied);
         let variables = child::for_loader(&mut command);
-        let order = Order { script, input, variables, confinement };
+        let order = SupervisorRequest { script, input, variables, confinement };
         let (control, theirs) = StdUnixStream::pair()?;
         control.set_nonblocking(true)?;
         let mut control = UnixStream::from_std(control)?;
@@ -170,31 +170,38 @@ impl ProcessHost {
         control.write_all(&order).await?;
         let (heard, refused) = (Vec::new(), Vec::new());
         let output = Some(output);
-        Ok(Running { control, output, heard, refused, denied, _supervisor: supervisor })
+        Ok(ChildProcess {
+            control,
+            output,
+            received: heard,
+            refused,
+            denied,
+            _supervisor: supervisor,
+        })
     }
 
-    async fn spawn(&self, command: Command) -> io::Result<Supervisor> {
+    async fn spawn(&self, command: Command) -> io::Result<SupervisorHandle> {
         let (reply, started) = oneshot::channel();
         let gone = || io::Error::other("the thread that starts commands has ended");
-        let job = Job::Start { command: Box::new(command), reply };
+        let job = StarterRequest::Start { command: Box::new(command), reply };
         self.starter.send(job).map_err(|_| gone())?;
         let child = started.await.map_err(|_| gone())??;
-        Ok(Supervisor { child: Some(child), reaper: self.starter.clone() })
+        Ok(SupervisorHandle { child: Some(child), reaper: self.starter.clone() })
     }
 
     /// After the direct child: reads what is still in the pipe.
     async fn finish(
         &self,
-        mut running: Running,
+        mut running: ChildProcess,
         output: &mut (dyn FnMut(&[u8]) + Send),
         cancel: &CancellationToken,
         cause: ExitCause,
-    ) -> (ExitCause, Held) {
+    ) -> (ExitCause, PipeHolder) {
         let held = tokio::select! {
             biased;
             () = cancel.cancelled() => {
                 self.leave_behind(running, cancel);
-                return (ExitCause::Cancelled, Held::No);
+                return (ExitCause::Cancelled, PipeHolder::No);
             }
             held = running.drain(Instant::now() + DRAIN, output) => held,
         };
@@ -203,8 +210,8 @@ impl ProcessHost {
     }
 
     /// Watches what is left of a run until it ends; it is made to end when `end` is cancelled.
-    fn leave_behind(&self, running: Running, end: &CancellationToken) {
-        self.behind.spawn(running.follow(end.clone()));
+    fn leave_behind(&self, running: ChildProcess, end: &CancellationToken) {
+        self.leftovers.spawn(running.follow(end.clone()));
     }
 }
 
@@ -222,16 +229,16 @@ impl Processes for ProcessHost {
 
     async fn run(
         &self,
-        script: Script,
+        script: ScriptSpec,
         output: &mut (dyn for<'a> FnMut(&'a [u8]) + Send),
         cancel: CancellationToken,
-    ) -> Result<Exit, ProcessError> {
+    ) -> Result<ScriptExit, ProcessError> {
         let began = Instant::now();
         let failed = |source| ProcessError { cwd: script.cwd.clone(), source };
-        let exit = |(cause, held), (refused, denied)| Exit {
+        let exit = |(cause, held), (refused, denied)| ScriptExit {
             cause,
             elapsed: began.elapsed(),
-            left_running: held == Held::Yes,
+            left_running: held == PipeHolder::Yes,
             refused,
             denied,
         };
@@ -239,27 +246,27 @@ impl Processes for ProcessHost {
         let mut running = tokio::select! {
             biased;
             () = cancel.cancelled() => {
-                return Ok(exit((ExitCause::Cancelled, Held::No), Default::default()));
+                return Ok(exit((ExitCause::Cancelled, PipeHolder::No), Default::default()));
             }
             started = self.start(&script) => started.map_err(failed)?,
         };
         let over = running.until_over(began + script.timeout, output, &cancel).await;
         let told = (std::mem::take(&mut running.refused), running.denied);
         match over {
-            Over::Exited(cause) => {
+            ChildOutcome::Exited(cause) => {
                 Ok(exit(self.finish(running, output, &cancel, cause).await, told))
             }
-            Over::Cancelled => {
+            ChildOutcome::Cancelled => {
                 self.leave_behind(running, &cancel);
-                Ok(exit((ExitCause::Cancelled, Held::No), told))
+                Ok(exit((ExitCause::Cancelled, PipeHolder::No), told))
             }
-            Over::TimedOut(held) => {
+            ChildOutcome::TimedOut(held) => {
                 self.leave_behind(running, &self.end_all);
                 Ok(exit((ExitCause::TimedOut, held), told))
             }
-            Over::NotStarted(number) => Err(failed(io::Error::from_raw_os_error(number))),
-            Over::NotConfined(why) => Err(failed(io::Error::other(why))),
-            Over::Lost => Err(failed(io::Error::other(
+            ChildOutcome::NotStarted(number) => Err(failed(io::Error::from_raw_os_error(number))),
+            ChildOutcome::NotConfined(why) => Err(failed(io::Error::other(why))),
+            ChildOutcome::Lost => Err(failed(io::Error::other(
                 "its supervisor was killed; what the command had begun may be half done",
             ))),
         }
@@ -267,11 +274,11 @@ impl Processes for ProcessHost {
 }
 
 /// How the wait for the direct child ended.
-enum Over {
+enum ChildOutcome {
     Exited(ExitCause),
     Cancelled,
-    /// With `Held::Yes`, KILL did not end it.
-    TimedOut(Held),
+    /// With `PipeHolder::Yes`, KILL did not end it.
+    TimedOut(PipeHolder),
     NotStarted(i32),
     /// Its sandbox could not be set up.
     NotConfined(String),
@@ -281,91 +288,96 @@ enum Over {
 
 /// Whether something still runs and holds the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Held {
+enum PipeHolder {
     Yes,
     No,
 }
 
 /// A command with its supervisor. Dropping it ends both: the socket closes.
 #[derive(Debug)]
-struct Running {
+struct ChildProcess {
     control: UnixStream,
     /// `None` when nobody holds the other end any more.
     output: Option<pipe::Receiver>,
-    heard: Vec<u8>,
+    received: Vec<u8>,
     /// Hosts that the sandbox kept it from reaching.
     refused: Vec<String>,
     /// Whether the sandbox covers all that it should.
     denied: Extent,
-    _supervisor: Supervisor,
+    _supervisor: SupervisorHandle,
 }
 
-impl Running {
+impl ChildProcess {
     async fn until_over(
         &mut self,
         deadline: Instant,
         output: &mut (dyn FnMut(&[u8]) + Send),
         cancel: &CancellationToken,
-    ) -> Over {
+    ) -> ChildOutcome {
         let mut buffer = vec![0; CHUNK];
         let mut timed_out = false;
         let mut limit = deadline;
         loop {
             tokio::select! {
                 biased;
-                () = cancel.cancelled() => return Over::Cancelled,
+                () = cancel.cancelled() => return ChildOutcome::Cancelled,
                 () = sleep_until(limit) => {
                     if timed_out {
-                        return Over::TimedOut(Held::Yes);
+                        return ChildOutcome::TimedOut(PipeHolder::Yes);
                     }
                     timed_out = true;
                     limit = deadline + GRACE + UNKILLABLE;
                     self.end().await;
                 }
-                report = hear(&mut self.control, &mut self.heard) => {
+                report = hear(&mut self.control, &mut self.received) => {
                     let over = match report {
-                        Some(Report::Refused(hosts)) => {
+                        Some(SupervisorReport::Refused(hosts)) => {
                             self.refused.extend(hosts);
                             continue;
                         }
-                        Some(Report::Code(code)) => Over::Exited(ExitCause::Code(code)),
-                        Some(Report::Signal(signal)) => Over::Exited(ExitCause::Signal(signal)),
-                        Some(Report::NotStarted(number)) => Over::NotStarted(number),
-                        Some(Report::NotConfined(why)) => Over::NotConfined(why),
-                        None => Over::Lost,
+                        Some(SupervisorReport::Code(code)) => ChildOutcome::Exited(ExitCause::Code(code)),
+                        Some(SupervisorReport::Signal(signal)) => ChildOutcome::Exited(ExitCause::Signal(signal)),
+                        Some(SupervisorReport::NotStarted(number)) => ChildOutcome::NotStarted(number),
+                        Some(SupervisorReport::NotConfined(why)) => ChildOutcome::NotConfined(why),
+                        None => ChildOutcome::Lost,
                     };
                     if timed_out {
                         // What was written before the end belongs to the result all the same.
                         self.drain(Instant::now() + DRAIN, output).await;
-                        return Over::TimedOut(Held::No);
+                        return ChildOutcome::TimedOut(PipeHolder::No);
                     }
                     return over;
                 }
                 count = read(&mut self.output, &mut buffer) => {
-                    self.took(count, &buffer, output);
+                    self.forward_output(count, &buffer, output);
                 }
             }
         }
     }
 
     /// Reads until nobody holds the pipe, or until `by`; what was in it is read in any case.
-    async fn drain(&mut self, by: Instant, output: &mut (dyn FnMut(&[u8]) + Send)) -> Held {
+    async fn drain(&mut self, by: Instant, output: &mut (dyn FnMut(&[u8]) + Send)) -> PipeHolder {
         let mut buffer = vec![0; CHUNK];
         while self.output.is_some() {
             tokio::select! {
                 biased;
-                count = read(&mut self.output, &mut buffer) => self.took(count, &buffer, output),
-                () = sleep_until(by) => return Held::Yes,
+                count = read(&mut self.output, &mut buffer) => self.forward_output(count, &buffer, output),
+                () = sleep_until(by) => return PipeHolder::Yes,
             }
             // A chatty holder always has more.
             if Instant::now() >= by && self.output.is_some() {
-                return Held::Yes;
+                return PipeHolder::Yes;
             }
         }
-        Held::No
+        PipeHolder::No
     }
 
-    fn took(&mut self, count: usize, buffer: &[u8], output: &mut (dyn FnMut(&[u8]) + Send)) {
+    fn forward_output(
+        &mut self,
+        count: usize,
+        buffer: &[u8],
+        output: &mut (dyn FnMut(&[u8]) + Send),
+    ) {
         match buffer.get(..count) {
             Some(bytes) if !bytes.is_empty() => output(bytes),
             Some(_) | None => self.output = None,
@@ -383,7 +395,7 @@ impl Running {
                     asked = true;
                     self.end().await;
                 }
-                report = hear(&mut self.control, &mut self.heard) => match report {
+                report = hear(&mut self.control, &mut self.received) => match report {
                     // A cancelled or late child reports here; nobody waits for it any more.
                     Some(_) => {}
                     None => return,
@@ -393,7 +405,7 @@ impl Running {
                     read(&mut self.output, &mut buffer).await
                 } => {
                     next_read = Instant::now() + BEHIND_PAUSE;
-                    self.took(count, &buffer, &mut |_| {});
+                    self.forward_output(count, &buffer, &mut |_| {});
                 }
             }
         }
@@ -407,7 +419,7 @@ impl Running {
 }
 
 /// The next report; `None` when the supervisor has gone. May be dropped and called again.
-async fn hear(control: &mut UnixStream, heard: &mut Vec<u8>) -> Option<Report> {
+async fn hear(control: &mut UnixStream, heard: &mut Vec<u8>) -> Option<SupervisorReport> {
     loop {
         if let Some(end) = heard.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = heard.drain(..=end).collect();
@@ -431,29 +443,29 @@ async fn read(output: &mut Option<pipe::Receiver>, buffer: &mut [u8]) -> usize {
 
 /// A started supervisor, handed back to the thread for reaping in the end.
 #[derive(Debug)]
-struct Supervisor {
+struct SupervisorHandle {
     child: Option<Child>,
-    reaper: mpsc::Sender<Job>,
+    reaper: mpsc::Sender<StarterRequest>,
 }
 
-impl Drop for Supervisor {
+impl Drop for SupervisorHandle {
     fn drop(&mut self) {
         if let Some(child) = self.child.take() {
             // The thread lives as long as a sender does.
-            let _ = self.reaper.send(Job::Reap(child));
+            let _ = self.reaper.send(StarterRequest::Reap(child));
         }
     }
 }
 
 /// What the thread is asked to do.
-enum Job {
+enum StarterRequest {
     Start { command: Box<Command>, reply: oneshot::Sender<io::Result<Child>> },
     Reap(Child),
 }
 
 /// The thread. Supervisors end by themselves when their socket closes; here they are only waited
 /// for, so that they do not stay as zombies.
-fn start_and_reap(jobs: &mpsc::Receiver<Job>) {
+fn start_and_reap(jobs: &mpsc::Receiver<StarterRequest>) {
     let mut ending: Vec<Child> = Vec::new();
     loop {
         let job = if ending.is_empty() {
@@ -462,7 +474,7 @@ fn start_and_reap(jobs: &mpsc::Receiver<Job>) {
             jobs.recv_timeout(REAP_EVERY)
         };
         match job {
-            Ok(Job::Start { mut command, reply }) => {
+            Ok(StarterRequest::Start { mut command, reply }) => {
                 let started = command.spawn();
                 // The pipe's writing end must be the children's alone.
                 drop(command);
@@ -470,7 +482,7 @@ fn start_and_reap(jobs: &mpsc::Receiver<Job>) {
                     ending.push(child);
                 }
             }
-            Ok(Job::Reap(child)) => ending.push(child),
+            Ok(StarterRequest::Reap(child)) => ending.push(child),
             Err(mpsc::RecvTimeoutError::Timeout) => {}
             Err(mpsc::RecvTimeoutError::Disconnected) => return,
         }

@@ -13,7 +13,7 @@ use std::io;
 use std::sync::{PoisonError, RwLock};
 
 /// The variables that were overwritten, as they were.
-static TAKEN: RwLock<Vec<(OsString, OsString)>> = RwLock::new(Vec::new());
+static REMOVED_VARIABLES: RwLock<Vec<(OsString, OsString)>> = RwLock::new(Vec::new());
 
 /// Closes this process's memory and environment to the other programs of its user. An exec undoes
 /// it, so each of slug's processes calls this first of all.
@@ -32,7 +32,7 @@ pub fn close_process() -> io::Result<()> {
 /// What an environment variable holds, also one that was overwritten.
 pub fn variable(name: impl AsRef<OsStr>) -> Option<OsString> {
     let name = name.as_ref();
-    let taken = TAKEN.read().unwrap_or_else(PoisonError::into_inner);
+    let taken = REMOVED_VARIABLES.read().unwrap_or_else(PoisonError::into_inner);
     let taken = taken.iter().find(|(taken, _)| taken == name).map(|(_, value)| value.clone());
     taken.or_else(|| std::env::var_os(name))
 }
@@ -76,7 +76,7 @@ impl StartMemory {
             return Ok(());
         }
         let block = self.block.as_ref().map_err(|error| io::Error::from(error.kind()))?;
-        let mut taken = TAKEN.write().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = REMOVED_VARIABLES.write().unwrap_or_else(PoisonError::into_inner);
         for (name, value) in found {
             block.empty_variable(&name)?;
             taken.push((name, value));

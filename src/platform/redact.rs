@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::domain::secrets::{SHAPES, is_secret_name, private_keys};
 
-use known_secrets::{KnownSecrets, Rest, SecretMatch};
+use known_secrets::{KnownSecrets, SecretMatch, TextRemainder};
 
 mod known_secrets;
 
@@ -75,26 +75,30 @@ impl Redactor {
     }
 
     /// `text` without what slug itself holds. Other secrets stay.
-    pub fn own<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    pub fn redact_own<'a>(&self, text: &'a str) -> Cow<'a, str> {
         replaced(&self.known(), text, |mark| mark)
     }
 
     /// The same in all strings and field names of a value.
-    pub fn own_json(&self, value: Value) -> Value {
+    pub fn redact_own_json(&self, value: Value) -> Value {
         match value {
-            Value::String(text) => Value::String(self.own(&text).into_owned()),
-            Value::Array(items) => items.into_iter().map(|item| self.own_json(item)).collect(),
+            Value::String(text) => Value::String(self.redact_own(&text).into_owned()),
+            Value::Array(items) => {
+                items.into_iter().map(|item| self.redact_own_json(item)).collect()
+            }
             Value::Object(fields) => fields
                 .into_iter()
-                .map(|(name, value)| (self.own(&name).into_owned(), self.own_json(value)))
+                .map(|(name, value)| {
+                    (self.redact_own(&name).into_owned(), self.redact_own_json(value))
+                })
                 .collect(),
             Value::Null | Value::Bool(_) | Value::Number(_) => value,
         }
     }
 
     /// The same for bytes that come in pieces.
-    pub fn stream(&self) -> Stream {
-        Stream { known: self.known(), held: Vec::new() }
+    pub fn stream(&self) -> RedactionStream {
+        RedactionStream { known: self.known(), held: Vec::new() }
     }
 
     /// `value` without secrets, in its strings, its field names and by the names of its fields.
@@ -125,7 +129,9 @@ impl Redactor {
 /// `text` with something else in the place of what is known.
 fn replaced<'a>(known: &KnownSecrets, text: &'a str, by: impl Fn(&str) -> &str) -> Cow<'a, str> {
     let (mut clean, mut at) = (String::new(), 0);
-    while let SecretMatch::Secret(place, mark) = known.find(text.as_bytes(), at, Rest::None) {
+    while let SecretMatch::Secret(place, mark) =
+        known.find(text.as_bytes(), at, TextRemainder::None)
+    {
         // What is found begins and ends with whole characters.
         clean.push_str(text.get(at..place.start).unwrap_or_default());
         clean.push_str(by(mark));
@@ -141,29 +147,29 @@ fn replaced<'a>(known: &KnownSecrets, text: &'a str, by: impl Fn(&str) -> &str) 
 /// Takes out what slug itself holds, also where it is cut between two pieces: what could be the
 /// beginning of a secret waits for the next one.
 #[derive(Debug)]
-pub struct Stream {
+pub struct RedactionStream {
     known: Arc<KnownSecrets>,
     held: Vec<u8>,
 }
 
-impl Stream {
+impl RedactionStream {
     /// Hands on what can be handed on by now.
     pub fn push(&mut self, bytes: &[u8], output: &mut dyn FnMut(&[u8])) {
         if self.known.is_empty() {
             return output(bytes);
         }
         self.held.extend_from_slice(bytes);
-        let end = self.hand_on(Rest::MayFollow, output);
+        let end = self.hand_on(TextRemainder::MayFollow, output);
         self.held.drain(..end);
     }
 
     /// Hands on what waits: nothing more comes.
     pub fn end(self, output: &mut dyn FnMut(&[u8])) {
-        self.hand_on(Rest::None, output);
+        self.hand_on(TextRemainder::None, output);
     }
 
     /// Returns how much was handed on.
-    fn hand_on(&self, rest: Rest, output: &mut dyn FnMut(&[u8])) -> usize {
+    fn hand_on(&self, rest: TextRemainder, output: &mut dyn FnMut(&[u8])) -> usize {
         let mut at = 0;
         let mut give = |bytes: &[u8]| {
             if !bytes.is_empty() {
@@ -352,16 +358,16 @@ mod tests {
         let theirs = format!("ghp_{}", "a1".repeat(18));
         let text = format!("{theirs} sk-mine-0123456789abcdef sk-mine-0123");
         assert_eq!(
-            redactor.own(&text),
+            redactor.redact_own(&text),
             format!("{theirs} [redacted: slug's key for work] [redacted: a secret of slug's]")
         );
-        assert!(matches!(redactor.own("nothing"), Cow::Borrowed("nothing")));
+        assert!(matches!(redactor.redact_own("nothing"), Cow::Borrowed("nothing")));
     }
 
-    type Encode = fn(&[u8]) -> String;
+    type EncodeFn = fn(&[u8]) -> String;
 
     /// As the usual programs do it.
-    const ENCODERS: [(&str, Encode); 11] = [
+    const ENCODERS: [(&str, EncodeFn); 11] = [
         ("as it is", |it| String::from_utf8_lossy(it).into_owned()),
         ("base64", |it| STANDARD.encode(it)),
         ("base64 without padding", |it| STANDARD_NO_PAD.encode(it)),
@@ -418,7 +424,7 @@ mod tests {
             redactor.learn_key("a", &SecretString::from("abcabcabd"));
             redactor.learn_key("b", &SecretString::from("xyz-secret"));
             let text = parts.concat();
-            prop_assert_eq!(streamed(&redactor, &text, cuts), redactor.own(&text));
+            prop_assert_eq!(streamed(&redactor, &text, cuts), redactor.redact_own(&text));
         }
 
         #[test]
@@ -436,7 +442,7 @@ mod tests {
                     let is_percent = encoder.starts_with("percent");
                     let width = if is_percent { text.len() } else { width };
                     for text in [text.clone(), wrapped(&text, width)] {
-                        let clean = redactor.own(&text);
+                        let clean = redactor.redact_own(&text);
                         let left = clean.replacen("[redacted: slug's key for work]", "", 1);
                         prop_assert!(left.len() < clean.len(), "{encoder}: {text}");
                         // What is around it, a character on either side that is mixed with that,
@@ -465,7 +471,7 @@ mod tests {
                 format!("{encoded}{between}")
             };
             let text = picks.iter().map(part).collect::<String>();
-            prop_assert_eq!(streamed(&redactor, &text, cuts), redactor.own(&text));
+            prop_assert_eq!(streamed(&redactor, &text, cuts), redactor.redact_own(&text));
         }
 
         #[test]

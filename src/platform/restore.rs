@@ -15,12 +15,12 @@ use rustix::io::Errno;
 
 use crate::tools::{FileError, FileState};
 
-use super::files::{self, Found, Temporary};
-use super::handles::{self, Missing, Spot};
+use super::files::{self, FileLookup, TemporaryFile};
+use super::handles::{self, FolderEntry, MissingFolders};
 
 /// What is at a path, or is to be there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Thing {
+pub enum PathContent {
     /// Nothing.
     Nothing,
     /// A regular file.
@@ -39,50 +39,52 @@ pub enum Thing {
 
 /// What is found at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Looked {
+pub enum PathInspection {
     /// This.
-    Thing(Thing),
+    Content(PathContent),
     /// Something that is not put back or taken away, in a few words.
     Other(&'static str),
 }
 
 /// Looks at what is at a real path. Files larger than `limit` are not read.
-pub fn look(path: &Path, limit: u64) -> io::Result<Looked> {
-    let spot = match handles::spot(path, Missing::Leave) {
+pub fn look(path: &Path, limit: u64) -> io::Result<PathInspection> {
+    let spot = match handles::folder_entry(path, MissingFolders::Leave) {
         Ok(Some(spot)) => spot,
-        Ok(None) => return Ok(Looked::Other("it is a folder now")),
-        Err(error) if files::is_missing(&error) => return Ok(Looked::Thing(Thing::Nothing)),
+        Ok(None) => return Ok(PathInspection::Other("it is a folder now")),
+        Err(error) if files::is_missing(&error) => {
+            return Ok(PathInspection::Content(PathContent::Nothing));
+        }
         Err(error) if error.raw_os_error() == Some(Errno::LOOP.raw_os_error()) => {
-            return Ok(Looked::Other("a symbolic link is on the way to it now"));
+            return Ok(PathInspection::Other("a symbolic link is on the way to it now"));
         }
         Err(error) => return Err(error),
     };
     look_at(&spot, limit)
 }
 
-fn look_at(spot: &Spot, limit: u64) -> io::Result<Looked> {
+fn look_at(spot: &FolderEntry, limit: u64) -> io::Result<PathInspection> {
     let stat = files::look(spot)?;
     if stat.is_some_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink) {
         let target = rustix::fs::readlinkat(&spot.folder, &spot.name, Vec::new())?.into_bytes();
-        return Ok(Looked::Thing(Thing::Link { target }));
+        return Ok(PathInspection::Content(PathContent::Link { target }));
     }
     let found = files::find_at(spot)?;
     let mode = match &found {
-        Found::Regular(_, metadata) => Some(metadata.permissions().mode() & 0o7777),
-        Found::Missing | Found::Folder | Found::Special => None,
+        FileLookup::Regular(_, metadata) => Some(metadata.permissions().mode() & 0o7777),
+        FileLookup::Missing | FileLookup::Folder | FileLookup::Special => None,
     };
     Ok(match files::state(found, limit)? {
-        FileState::File(bytes) => Looked::Thing(Thing::File { bytes, mode }),
-        FileState::Missing => Looked::Thing(Thing::Nothing),
-        FileState::TooBig(_) => Looked::Other("it is too large now"),
-        FileState::Folder => Looked::Other("it is a folder now"),
-        FileState::Special => Looked::Other("it is no regular file now"),
+        FileState::File(bytes) => PathInspection::Content(PathContent::File { bytes, mode }),
+        FileState::Missing => PathInspection::Content(PathContent::Nothing),
+        FileState::TooBig(_) => PathInspection::Other("it is too large now"),
+        FileState::Folder => PathInspection::Other("it is a folder now"),
+        FileState::Special => PathInspection::Other("it is no regular file now"),
     })
 }
 
 /// How surely a path is as it was wanted to be.
 #[derive(Debug)]
-pub enum Put {
+pub enum RestoreDurability {
     /// It outlives the machine.
     Synced,
     /// It is so, but a crash of the machine may bring the old state back.
@@ -90,34 +92,39 @@ pub enum Put {
 }
 
 /// Puts `wanted` at a real path, where there still has to be `expected`; missing folders are made.
-pub fn put(path: &Path, expected: &Thing, wanted: &Thing) -> Result<Put, FileError> {
-    let failed = |doing| files::failed(doing, path);
-    let spot = handles::spot(path, Missing::Make).map_err(failed("make the folder of"))?;
+pub fn put(
+    path: &Path,
+    expected: &PathContent,
+    wanted: &PathContent,
+) -> Result<RestoreDurability, FileError> {
+    let failed = |doing| files::file_error(doing, path);
+    let spot =
+        handles::folder_entry(path, MissingFolders::Make).map_err(failed("make the folder of"))?;
     let Some(spot) = spot else { return Err(failed("write")(Errno::ISDIR.into())) };
     match wanted {
-        Thing::Nothing => {
-            let _guard = files::replacing();
+        PathContent::Nothing => {
+            let _guard = files::lock_replace();
             ensure_still(path, &spot, expected)?;
             match rustix::fs::unlinkat(&spot.folder, &spot.name, AtFlags::empty()) {
                 Ok(()) | Err(Errno::NOENT) => {}
                 Err(errno) => return Err(failed("remove")(errno.into())),
             }
         }
-        Thing::File { bytes, mode } => {
+        PathContent::File { bytes, mode } => {
             let replaced = match expected {
-                Thing::File { .. } => match files::find_at(&spot).map_err(failed("write"))? {
-                    Found::Regular(file, metadata) => Some((file, metadata)),
-                    Found::Missing | Found::Folder | Found::Special => None,
+                PathContent::File { .. } => match files::find_at(&spot).map_err(failed("write"))? {
+                    FileLookup::Regular(file, metadata) => Some((file, metadata)),
+                    FileLookup::Missing | FileLookup::Folder | FileLookup::Special => None,
                 },
-                Thing::Nothing | Thing::Link { .. } => None,
+                PathContent::Nothing | PathContent::Link { .. } => None,
             };
             let doing = "write a temporary file beside";
-            let temporary =
-                Temporary::filled(&spot, replaced.as_ref(), bytes, *mode).map_err(failed(doing))?;
-            let guard = files::replacing();
+            let temporary = TemporaryFile::filled(&spot, replaced.as_ref(), bytes, *mode)
+                .map_err(failed(doing))?;
+            let guard = files::lock_replace();
             let placed = match expected {
-                Thing::Nothing => temporary.put_where_nothing_is(),
-                Thing::File { .. } | Thing::Link { .. } => {
+                PathContent::Nothing => temporary.put_where_nothing_is(),
+                PathContent::File { .. } | PathContent::Link { .. } => {
                     ensure_still(path, &spot, expected)?;
                     temporary.put()
                 }
@@ -125,24 +132,29 @@ pub fn put(path: &Path, expected: &Thing, wanted: &Thing) -> Result<Put, FileErr
             drop(guard);
             placed.map_err(|errno| changed_or_failed(errno, path))?;
         }
-        Thing::Link { target } => put_link(path, &spot, expected, target)?,
+        PathContent::Link { target } => put_link(path, &spot, expected, target)?,
     }
     Ok(match files::sync(&spot).map_err(failed("sync the folder of")) {
-        Ok(()) => Put::Synced,
-        Err(error) => Put::NotSynced(error),
+        Ok(()) => RestoreDurability::Synced,
+        Err(error) => RestoreDurability::NotSynced(error),
     })
 }
 
-fn put_link(path: &Path, spot: &Spot, expected: &Thing, target: &[u8]) -> Result<(), FileError> {
+fn put_link(
+    path: &Path,
+    spot: &FolderEntry,
+    expected: &PathContent,
+    target: &[u8],
+) -> Result<(), FileError> {
     let target = OsString::from_vec(target.to_owned());
-    if *expected == Thing::Nothing {
+    if *expected == PathContent::Nothing {
         let made = rustix::fs::symlinkat(&target, &spot.folder, &spot.name);
         return made.map_err(|errno| changed_or_failed(errno, path));
     }
     let name = files::temporary_name();
     rustix::fs::symlinkat(&target, &spot.folder, &name)
         .map_err(|errno| changed_or_failed(errno, path))?;
-    let _guard = files::replacing();
+    let _guard = files::lock_replace();
     let placed = ensure_still(path, spot, expected).and_then(|()| {
         rustix::fs::renameat(&spot.folder, &name, &spot.folder, &spot.name)
             .map_err(|errno| changed_or_failed(errno, path))
@@ -155,19 +167,20 @@ fn put_link(path: &Path, spot: &Spot, expected: &Thing, target: &[u8]) -> Result
 fn changed_or_failed(errno: Errno, path: &Path) -> FileError {
     match errno {
         Errno::EXIST => FileError::Changed(path.to_owned()),
-        errno => files::failed("write", path)(errno.into()),
+        errno => files::file_error("write", path)(errno.into()),
     }
 }
 
 /// The content is still the expected one, and so are the permissions, where some are expected.
-fn ensure_still(path: &Path, spot: &Spot, expected: &Thing) -> Result<(), FileError> {
-    let looked = look_at(spot, u64::MAX).map_err(files::failed("read", path))?;
+fn ensure_still(path: &Path, spot: &FolderEntry, expected: &PathContent) -> Result<(), FileError> {
+    let looked = look_at(spot, u64::MAX).map_err(files::file_error("read", path))?;
     let is_expected = match (&looked, expected) {
-        (Looked::Thing(Thing::File { bytes, mode }), Thing::File { bytes: old, mode: wanted }) => {
-            bytes == old && (wanted.is_none() || mode == wanted)
-        }
-        (Looked::Thing(thing), expected) => thing == expected,
-        (Looked::Other(_), _) => false,
+        (
+            PathInspection::Content(PathContent::File { bytes, mode }),
+            PathContent::File { bytes: old, mode: wanted },
+        ) => bytes == old && (wanted.is_none() || mode == wanted),
+        (PathInspection::Content(thing), expected) => thing == expected,
+        (PathInspection::Other(_), _) => false,
     };
     if is_expected { Ok(()) } else { Err(FileError::Changed(path.to_owned())) }
 }
@@ -186,8 +199,8 @@ mod tests {
         (folder, root)
     }
 
-    fn file(text: &str, mode: u32) -> Thing {
-        Thing::File { bytes: text.as_bytes().to_vec(), mode: Some(mode) }
+    fn file(text: &str, mode: u32) -> PathContent {
+        PathContent::File { bytes: text.as_bytes().to_vec(), mode: Some(mode) }
     }
 
     fn names(folder: &Path) -> Vec<String> {
@@ -195,31 +208,31 @@ mod tests {
         names.map(|name| name.to_string_lossy().into_owned()).collect()
     }
 
-    fn link(target: &str) -> Thing {
-        Thing::Link { target: target.as_bytes().to_vec() }
+    fn link(target: &str) -> PathContent {
+        PathContent::Link { target: target.as_bytes().to_vec() }
     }
 
-    fn seen(path: &Path) -> Thing {
+    fn seen(path: &Path) -> PathContent {
         match look(path, u64::MAX).unwrap() {
-            Looked::Thing(thing) => thing,
-            Looked::Other(other) => panic!("{other}"),
+            PathInspection::Content(thing) => thing,
+            PathInspection::Other(other) => panic!("{other}"),
         }
     }
 
     #[test]
     fn anything_becomes_anything_else() {
         let things =
-            [Thing::Nothing, file("a", 0o644), file("b", 0o755), link("a"), link("nowhere")];
+            [PathContent::Nothing, file("a", 0o644), file("b", 0o755), link("a"), link("nowhere")];
         for from in &things {
             for to in &things {
                 let (_folder, root) = folder();
                 let path = root.join("sub/file");
-                put(&path, &Thing::Nothing, from).unwrap();
+                put(&path, &PathContent::Nothing, from).unwrap();
                 assert_eq!(seen(&path), *from);
                 put(&path, from, to).unwrap();
                 assert_eq!(seen(&path), *to, "{from:?}");
                 let left = fs::read_dir(root.join("sub")).unwrap().count();
-                assert_eq!(left, usize::from(*to != Thing::Nothing), "{from:?} {to:?}");
+                assert_eq!(left, usize::from(*to != PathContent::Nothing), "{from:?} {to:?}");
             }
         }
     }
@@ -229,9 +242,9 @@ mod tests {
         let (_folder, root) = folder();
         let path = root.join("file");
         fs::write(&path, "theirs").unwrap();
-        for expected in [Thing::Nothing, file("mine", 0o644), link("x")] {
-            for wanted in [Thing::Nothing, file("new", 0o644), link("new")] {
-                if (&expected, &wanted) == (&Thing::Nothing, &Thing::Nothing) {
+        for expected in [PathContent::Nothing, file("mine", 0o644), link("x")] {
+            for wanted in [PathContent::Nothing, file("new", 0o644), link("new")] {
+                if (&expected, &wanted) == (&PathContent::Nothing, &PathContent::Nothing) {
                     continue;
                 }
                 let error = put(&path, &expected, &wanted).unwrap_err();
@@ -249,7 +262,7 @@ mod tests {
         fs::write(root.join("real/file"), "a").unwrap();
         symlink("real", root.join("link")).unwrap();
         let path = root.join("link/file");
-        assert!(matches!(look(&path, 10).unwrap(), Looked::Other(_)));
+        assert!(matches!(look(&path, 10).unwrap(), PathInspection::Other(_)));
         let error = put(&path, &file("a", 0o644), &file("b", 0o644)).unwrap_err();
         assert!(matches!(error, FileError::Linked(_)), "{error}");
         assert_eq!(fs::read(root.join("real/file")).unwrap(), b"a");
@@ -259,22 +272,25 @@ mod tests {
     fn what_is_no_file_is_said() {
         let (_folder, root) = folder();
         fs::write(root.join("large"), "0123456789").unwrap();
-        assert_eq!(look(&root, 5).unwrap(), Looked::Other("it is a folder now"));
-        assert_eq!(look(&root.join("large"), 5).unwrap(), Looked::Other("it is too large now"));
-        assert_eq!(seen(&root.join("none/file")), Thing::Nothing);
+        assert_eq!(look(&root, 5).unwrap(), PathInspection::Other("it is a folder now"));
+        assert_eq!(
+            look(&root.join("large"), 5).unwrap(),
+            PathInspection::Other("it is too large now")
+        );
+        assert_eq!(seen(&root.join("none/file")), PathContent::Nothing);
     }
 
     #[test]
     fn permissions_that_are_others_since_are_left_with_their_file() {
         let (_folder, root) = folder();
         let path = root.join("file");
-        put(&path, &Thing::Nothing, &file("a", 0o600)).unwrap();
-        for wanted in [Thing::Nothing, file("b", 0o644), link("x")] {
+        put(&path, &PathContent::Nothing, &file("a", 0o600)).unwrap();
+        for wanted in [PathContent::Nothing, file("b", 0o644), link("x")] {
             let error = put(&path, &file("a", 0o644), &wanted).unwrap_err();
             assert!(matches!(error, FileError::Changed(_)), "{error}");
             assert_eq!(seen(&path), file("a", 0o600));
         }
-        let unknown = Thing::File { bytes: b"a".to_vec(), mode: None };
+        let unknown = PathContent::File { bytes: b"a".to_vec(), mode: None };
         put(&path, &unknown, &file("b", 0o644)).unwrap();
         assert_eq!(seen(&path), file("b", 0o644));
     }
@@ -282,12 +298,12 @@ mod tests {
     #[test]
     fn whichever_call_fails_it_is_the_old_thing_or_the_new_one_and_what_is_told_is_so() {
         let mut unsynced = 0;
-        for from in [Thing::Nothing, file("a", 0o640)] {
+        for from in [PathContent::Nothing, file("a", 0o640)] {
             for call in 0.. {
                 let (_folder, root) = folder();
                 let (path, wanted) = (root.join("file"), file("b", 0o600));
-                if from != Thing::Nothing {
-                    put(&path, &Thing::Nothing, &from).unwrap();
+                if from != PathContent::Nothing {
+                    put(&path, &PathContent::Nothing, &from).unwrap();
                 }
                 let done = failing(call, || put(&path, &from, &wanted));
                 let is_told = match &done {
@@ -295,8 +311,8 @@ mod tests {
                     Some(Err(_)) => &from,
                 };
                 assert_eq!(seen(&path), *is_told, "call {call}");
-                assert_eq!(names(&root).len(), usize::from(*is_told != Thing::Nothing));
-                unsynced += usize::from(matches!(done, Some(Ok(Put::NotSynced(_)))));
+                assert_eq!(names(&root).len(), usize::from(*is_told != PathContent::Nothing));
+                unsynced += usize::from(matches!(done, Some(Ok(RestoreDurability::NotSynced(_)))));
                 if done.is_none() {
                     assert!(call > 4);
                     break;
@@ -306,7 +322,7 @@ mod tests {
         assert_eq!(unsynced, 2, "once from each");
     }
 
-    fn private() -> Thing {
+    fn private() -> PathContent {
         file("secret", 0o600)
     }
 
@@ -316,7 +332,7 @@ mod tests {
         for call in 0.. {
             let (_folder, root) = folder();
             let path = root.join("file");
-            put(&path, &Thing::Nothing, &file("open", 0o644)).unwrap();
+            put(&path, &PathContent::Nothing, &file("open", 0o644)).unwrap();
             let child = std::process::Command::new(std::env::current_exe().unwrap())
                 .args(["--exact", "platform::restore::tests::one_that_kills_itself", "--ignored"])
                 .env(files::tests::KILL_AT, call.to_string())

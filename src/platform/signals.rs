@@ -18,7 +18,7 @@ use super::child;
 
 /// A signal that slug handles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Signal {
+pub enum HandledSignal {
     /// SIGTERM: end.
     Terminate,
     /// SIGINT: ctrl+c outside the full screen.
@@ -33,7 +33,7 @@ pub enum Signal {
     Continue,
 }
 
-impl Signal {
+impl HandledSignal {
     const ALL: [Self; 6] =
         [Self::Terminate, Self::Interrupt, Self::Hangup, Self::Quit, Self::Stop, Self::Continue];
 
@@ -62,14 +62,14 @@ impl Signal {
 
 /// The signals as they come. From the first of these on, none of them has its default action.
 #[derive(Debug)]
-pub struct Signals {
-    sources: Vec<(Signal, Source)>,
+pub struct SignalStream {
+    sources: Vec<(HandledSignal, Source)>,
 }
 
-impl Signals {
+impl SignalStream {
     /// Begins to listen.
     pub fn listen() -> io::Result<Self> {
-        let sources = Signal::ALL
+        let sources = HandledSignal::ALL
             .into_iter()
             .map(|it| Ok((it, signal(SignalKind::from_raw(it.number()))?)))
             .collect::<io::Result<_>>()?;
@@ -77,7 +77,7 @@ impl Signals {
     }
 
     /// The next one. May be dropped and called again.
-    pub async fn next(&mut self) -> Signal {
+    pub async fn next(&mut self) -> HandledSignal {
         poll_fn(|context| {
             for (signal, source) in &mut self.sources {
                 if source.poll_recv(context).is_ready() {
@@ -99,7 +99,7 @@ impl Signals {
 }
 
 /// Whether slug was continued after a stop: what waits in the terminal then was typed at the shell.
-/// The handler itself sets it; [`Signals`] tells of it, too, but takes longer than keys do.
+/// The handler itself sets it; [`SignalStream`] tells of it, too, but takes longer than keys do.
 #[derive(Debug, Clone, Default)]
 pub struct ContinuedFlag(Arc<AtomicBool>);
 
@@ -107,7 +107,7 @@ impl ContinuedFlag {
     /// Takes note of each SIGCONT from here on.
     pub fn listen() -> io::Result<Self> {
         let flag = Self::default();
-        signal_hook::flag::register(Signal::Continue.number(), flag.0.clone())?;
+        signal_hook::flag::register(HandledSignal::Continue.number(), flag.0.clone())?;
         Ok(flag)
     }
 
@@ -139,7 +139,7 @@ pub fn stop() -> io::Result<()> {
 /// The default action cannot be put back without unsafe code, but starting a program does it: the
 /// process becomes a slug that only raises the signal. Where that fails, the status is the one
 /// that a shell would have shown.
-pub fn raise_again(signal: Signal, slug: &Path) -> ! {
+pub fn raise_again(signal: HandledSignal, slug: &Path) -> ! {
     let number = signal.number();
     // Returns only if it fails, and then the status says all that is left to say.
     let _ = Command::new(slug).arg(child::COMMAND).arg(child::RAISE).arg(number.to_string()).exec();
@@ -152,26 +152,26 @@ mod tests {
 
     #[tokio::test]
     async fn a_signal_arrives_once_and_can_be_forgotten() {
-        let mut signals = Signals::listen().unwrap();
-        let raise = |signal: Signal| {
+        let mut signals = SignalStream::listen().unwrap();
+        let raise = |signal: HandledSignal| {
             let raw = rustix::process::Signal::from_named_raw(signal.number()).unwrap();
             rustix::process::kill_process(rustix::process::getpid(), raw).unwrap();
         };
-        raise(Signal::Hangup);
-        assert_eq!(signals.next().await, Signal::Hangup);
-        raise(Signal::Quit);
-        assert_eq!(signals.next().await, Signal::Quit);
+        raise(HandledSignal::Hangup);
+        assert_eq!(signals.next().await, HandledSignal::Hangup);
+        raise(HandledSignal::Quit);
+        assert_eq!(signals.next().await, HandledSignal::Quit);
 
-        raise(Signal::Interrupt);
-        raise(Signal::Terminate);
+        raise(HandledSignal::Interrupt);
+        raise(HandledSignal::Terminate);
         // The driver delivers both before it answers this.
         let mut later = signal(SignalKind::user_defined1()).unwrap();
         let own = rustix::process::getpid();
         rustix::process::kill_process(own, rustix::process::Signal::USR1).unwrap();
         later.recv().await;
         signals.forget();
-        raise(Signal::Continue);
-        assert_eq!(signals.next().await, Signal::Continue);
+        raise(HandledSignal::Continue);
+        assert_eq!(signals.next().await, HandledSignal::Continue);
     }
 
     #[test]
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn only_four_end_slug() {
-        let ending = Signal::ALL.into_iter().filter(|signal| signal.is_ending());
-        assert_eq!(ending.map(Signal::number).collect::<Vec<_>>(), [15, 2, 1, 3]);
+        let ending = HandledSignal::ALL.into_iter().filter(|signal| signal.is_ending());
+        assert_eq!(ending.map(HandledSignal::number).collect::<Vec<_>>(), [15, 2, 1, 3]);
     }
 }

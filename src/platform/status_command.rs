@@ -5,7 +5,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::environment::ChildEnvironment;
-use super::own_command::{self, Line, OwnCommandError, Run, Variables};
+use super::user_command::{
+    self, UserCommandError, UserCommandLine, UserCommandRun, UserCommandVariables,
+};
 
 /// How long it may take.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -13,7 +15,7 @@ const LIMIT: Duration = Duration::from_secs(2);
 /// A command for the first line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusCommand {
-    line: Line,
+    line: UserCommandLine,
     environment: ChildEnvironment,
 }
 
@@ -22,7 +24,7 @@ pub struct StatusCommand {
 pub enum StatusCommandError {
     /// It did not run to its end.
     #[error(transparent)]
-    Run(#[from] OwnCommandError),
+    Run(#[from] UserCommandError),
     /// It says that it failed.
     #[error("it ended with {status}{}", said(.complaint))]
     Failed {
@@ -36,7 +38,7 @@ pub enum StatusCommandError {
 impl StatusCommand {
     /// A line for the shell, and what it gets of slug's environment.
     pub fn new(line: &str, environment: ChildEnvironment) -> Self {
-        Self { line: Line::Shell(line.to_owned()), environment }
+        Self { line: UserCommandLine::Shell(line.to_owned()), environment }
     }
 }
 
@@ -56,13 +58,14 @@ async fn run_within(
     folder: &Path,
 ) -> Result<String, StatusCommandError> {
     let StatusCommand { line, environment } = command;
-    let variables = Variables::OfCommands(environment);
-    let printed = own_command::run(Run { line, folder, input: state, limit, variables }).await?;
+    let variables = UserCommandVariables::OfCommands(environment);
+    let printed =
+        user_command::run(UserCommandRun { line, folder, input: state, limit, variables }).await?;
     if !printed.status.success() {
-        let complaint = printed.complaint.lines().last().unwrap_or_default().trim().to_owned();
+        let complaint = printed.stderr.lines().last().unwrap_or_default().trim().to_owned();
         return Err(StatusCommandError::Failed { status: printed.status, complaint });
     }
-    Ok(printed.output.lines().next().unwrap_or_default().trim_end().to_owned())
+    Ok(printed.stdout.lines().next().unwrap_or_default().trim_end().to_owned())
 }
 
 fn said(complaint: &str) -> String {
@@ -115,7 +118,7 @@ mod tests {
             }
             limit *= 2;
         };
-        assert!(matches!(error, StatusCommandError::Run(OwnCommandError::TooLong(_))), "{error}");
+        assert!(matches!(error, StatusCommandError::Run(UserCommandError::TooLong(_))), "{error}");
         let pid = std::fs::read_to_string(&file).unwrap().trim().parse().unwrap();
         let pid = Pid::from_raw(pid).unwrap();
         let end = tokio::time::Instant::now() + Duration::from_secs(10);

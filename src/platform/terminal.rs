@@ -1,6 +1,6 @@
 //! The full screen: taking the terminal over, and giving it back on every way out.
 //!
-//! [`Screen`] is the guard. What it turns on it turns off again in the opposite order, when it is
+//! [`TerminalGuard`] is the guard. What it turns on it turns off again in the opposite order, when it is
 //! dropped, before a panic's message is printed, before an abort (`abort`), and around an editor
 //! or a stop. Modes are written
 //! as plain sequences in one write, without asking the terminal what it can do: an answer would
@@ -14,8 +14,8 @@
 //! There is one terminal, so whether it is taken is one process-wide flag.
 
 mod abort;
-mod diversion;
 mod keys;
+mod log_redirect;
 pub mod output;
 
 use std::borrow::Cow;
@@ -26,11 +26,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use diversion::Diversion;
-pub use keys::{Keys, drop_unread, has_unread, waits_for_input};
+pub use keys::{TerminalEvents, drop_unread, has_unread, waits_for_input};
+use log_redirect::LogRedirect;
 use rustix::termios::{self, InputModes, LocalModes, OptionalActions, OutputModes};
 
-use super::announce;
+use super::terminal_notifier;
 use crate::domain::sanitize::sanitize;
 
 /// Alternate screen; then, for that screen alone, paste brackets, focus reports, unambiguous keys
@@ -80,14 +80,14 @@ pub const END_UPDATE: &str = "\x1b[?2026l";
 
 /// How long a terminal may take to read what it gets on the way in and on the way out. A slow
 /// line needs a part of it; one that has stopped reading must not hold up the end.
-const PATIENCE: Duration = Duration::from_millis(700);
+const WRITE_TIMEOUT: Duration = Duration::from_millis(700);
 
 /// What a panic says when the process is about to be aborted, on whatever thread: nothing is
 /// dropped any more. The standard library's words; there is no other sign of it.
 const ABORTING: [&str; 2] =
     ["panic in a destructor during cleanup", "panic in a function that cannot unwind"];
 
-/// What stays visible outside of the screen unless it is taken back, by [`Trace`].
+/// What stays visible outside of the screen unless it is taken back, by [`TerminalTrace`].
 static TRACES: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
 
 /// Whether the terminal is ours. Who turns it off gives the terminal back.
@@ -97,17 +97,17 @@ static TAKEN: AtomicBool = AtomicBool::new(false);
 static DRAWING: Mutex<Option<ThreadId>> = Mutex::new(None);
 
 /// Where what others print goes while the terminal is ours.
-static DIVERTED: Mutex<Option<Diversion>> = Mutex::new(None);
+static LOG_REDIRECT: Mutex<Option<LogRedirect>> = Mutex::new(None);
 
 /// The terminal while it is slug's.
 #[derive(Debug)]
-pub struct Screen {
-    mouse: Mouse,
+pub struct TerminalGuard {
+    mouse: MouseOwner,
 }
 
 /// Whose the mouse is while the screen is slug's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mouse {
+pub enum MouseOwner {
     /// slug's: wheel, clicks and selection are its own.
     Slugs,
     /// The terminal's, with its own selection.
@@ -116,7 +116,7 @@ pub enum Mouse {
 
 /// Something that the terminal shows of slug's beside the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trace {
+pub enum TerminalTrace {
     /// The window's name; what it was before is on the terminal's stack.
     Title,
     /// The progress in a tab or a task bar.
@@ -125,7 +125,7 @@ pub enum Trace {
 
 /// Whether a trace is there already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Left {
+pub enum TraceStatus {
     /// This is the first since the terminal was taken.
     First,
     /// It is.
@@ -134,17 +134,17 @@ pub enum Left {
 
 /// Whether a stop was possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Suspended {
+pub enum SuspendOutcome {
     /// slug was stopped, and has been continued.
     Continued,
     /// No shell is there that could continue it.
     NoShell,
 }
 
-impl Screen {
+impl TerminalGuard {
     /// Takes the terminal. To be called on the thread that draws, whose panics give it back.
-    pub fn enter(mouse: Mouse) -> io::Result<Self> {
-        tame_panics();
+    pub fn enter(mouse: MouseOwner) -> io::Result<Self> {
+        install_panic_hook();
         if let Err(error) = abort::prepare() {
             tracing::warn!(%error, "an abort would leave the terminal as it is");
         }
@@ -165,29 +165,29 @@ impl Screen {
 
     /// From here on giving the terminal back takes this back, too. To be called before what
     /// leaves the trace is written.
-    pub fn leaves(&self, trace: Trace) -> Left {
+    pub fn register_trace(&self, trace: TerminalTrace) -> TraceStatus {
         match TRACES[trace as usize].swap(true, Ordering::SeqCst) {
-            false => Left::First,
-            true => Left::Before,
+            false => TraceStatus::First,
+            true => TraceStatus::Before,
         }
     }
 
     /// Stops slug as ctrl+z does in other programs, until the shell continues it. The whole screen
     /// has to be drawn anew afterwards.
-    pub fn suspend(&mut self) -> io::Result<Suspended> {
+    pub fn suspend(&mut self) -> io::Result<SuspendOutcome> {
         // The leader of a session has no shell above it, and would be stopped for ever.
         let own = rustix::process::getpid();
         if rustix::process::getsid(None).is_ok_and(|session| session == own) {
-            return Ok(Suspended::NoShell);
+            return Ok(SuspendOutcome::NoShell);
         }
         // The whole group, since what started slug (`cargo run`) has to stop with it for the
         // shell to notice. STOP, because TSTP is handled and would come back as a message.
         self.lend(|| rustix::process::kill_current_process_group(rustix::process::Signal::STOP))??;
-        Ok(Suspended::Continued)
+        Ok(SuspendOutcome::Continued)
     }
 }
 
-impl Drop for Screen {
+impl Drop for TerminalGuard {
     fn drop(&mut self) {
         // A terminal that is gone needs nothing back.
         let _ = give_back();
@@ -227,18 +227,18 @@ pub fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
-fn take(mouse: Mouse) -> io::Result<()> {
+fn take(mouse: MouseOwner) -> io::Result<()> {
     crossterm::terminal::enable_raw_mode()?;
     TAKEN.store(true, Ordering::SeqCst);
     output::open()?;
-    match Diversion::begin() {
-        Ok(diversion) => *locked(&DIVERTED) = Some(diversion),
+    match LogRedirect::begin() {
+        Ok(diversion) => *locked(&LOG_REDIRECT) = Some(diversion),
         Err(error) => tracing::warn!(%error, "what libraries print may disturb the screen"),
     }
-    output::write_now(TAKE, PATIENCE)?;
+    output::write_now(TAKE, WRITE_TIMEOUT)?;
     match mouse {
-        Mouse::Slugs => output::write_now(TAKE_MOUSE, PATIENCE),
-        Mouse::Terminals => Ok(()),
+        MouseOwner::Slugs => output::write_now(TAKE_MOUSE, WRITE_TIMEOUT),
+        MouseOwner::Terminals => Ok(()),
     }
 }
 
@@ -247,18 +247,18 @@ fn give_back() -> io::Result<()> {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return Ok(());
     }
-    let left = |trace: Trace| TRACES[trace as usize].swap(false, Ordering::SeqCst);
+    let left = |trace: TerminalTrace| TRACES[trace as usize].swap(false, Ordering::SeqCst);
     let mut sequences = String::from(GIVE_BACK);
-    if left(Trace::Progress) {
-        sequences.push_str(announce::CLEAR_PROGRESS);
+    if left(TerminalTrace::Progress) {
+        sequences.push_str(terminal_notifier::CLEAR_PROGRESS);
     }
-    if left(Trace::Title) {
-        sequences.push_str(announce::RETURN_TITLE);
+    if left(TerminalTrace::Title) {
+        sequences.push_str(terminal_notifier::RETURN_TITLE);
     }
-    let written = output::close(&sequences, PATIENCE);
+    let written = output::close(&sequences, WRITE_TIMEOUT);
     // Before the handles are the terminal again: what is printed next needs its line endings.
     let cooked = crossterm::terminal::disable_raw_mode();
-    drop(locked(&DIVERTED).take());
+    drop(locked(&LOG_REDIRECT).take());
     cooked.and(written)
 }
 
@@ -268,7 +268,7 @@ fn give_back() -> io::Result<()> {
 ///
 /// Some messages of the standard library quote the text that was at fault, which may be anybody's: one
 /// that a terminal would obey is printed harmless, without a backtrace.
-pub fn tame_panics() {
+pub fn install_panic_hook() {
     static INSTALLED: AtomicBool = AtomicBool::new(false);
     if INSTALLED.swap(true, Ordering::SeqCst) {
         return;

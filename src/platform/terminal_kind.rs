@@ -8,7 +8,7 @@
 
 use std::ffi::OsString;
 
-use super::clipboard::Multiplexer;
+use super::clipboard::TerminalMultiplexer;
 
 /// A terminal emulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -59,23 +59,23 @@ pub enum TerminalKind {
 
 /// The terminal, and what lies between it and slug.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Terminal {
+pub struct TerminalInfo {
     /// Which it is. Behind a multiplexer this is the terminal that the multiplexer was started in,
     /// which may not be the one it is shown in now.
     pub kind: TerminalKind,
     /// Its version, where it tells one: major and minor.
     pub version: Option<(u32, u32)>,
     /// What swallows sequences on the way.
-    pub multiplexer: Multiplexer,
+    pub multiplexer: TerminalMultiplexer,
     /// Whether it is on another machine.
-    pub place: Place,
+    pub place: TerminalLocation,
 }
 
 /// Where a terminal is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum TerminalLocation {
     /// On this machine, as far as is known.
-    Here,
+    Local,
     /// At the other end of ssh.
     OverSsh,
 }
@@ -123,7 +123,7 @@ const MARKS: &[(&str, TerminalKind)] = &[
     ("XTERM_VERSION", TerminalKind::Xterm),
 ];
 
-impl Terminal {
+impl TerminalInfo {
     /// As the environment says: `get` is normally `std::env::var_os`.
     pub fn detect(get: impl Fn(&str) -> Option<OsString>) -> Self {
         let text = |name: &str| {
@@ -133,14 +133,14 @@ impl Terminal {
         };
         let is_set = |name: &str| text(name).is_some();
         let multiplexer = if is_set("TMUX") {
-            Multiplexer::Tmux
+            TerminalMultiplexer::Tmux
         } else if is_set("STY") {
-            Multiplexer::Screen
+            TerminalMultiplexer::Screen
         } else {
-            Multiplexer::None
+            TerminalMultiplexer::None
         };
         let is_remote = ["SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY"].into_iter().any(is_set);
-        let place = if is_remote { Place::OverSsh } else { Place::Here };
+        let place = if is_remote { TerminalLocation::OverSsh } else { TerminalLocation::Local };
         let program = text("TERM_PROGRAM").or_else(|| text("LC_TERMINAL"));
         let named = |program: Option<String>| {
             let program = program?;
@@ -214,8 +214,8 @@ fn major_and_minor(version: &str) -> Option<(u32, u32)> {
 mod tests {
     use super::*;
 
-    fn detect(variables: &[(&str, &str)]) -> Terminal {
-        Terminal::detect(|name| {
+    fn detect(variables: &[(&str, &str)]) -> TerminalInfo {
+        TerminalInfo::detect(|name| {
             variables.iter().find(|(it, _)| *it == name).map(|(_, value)| value.into())
         })
     }
@@ -249,7 +249,10 @@ mod tests {
     #[test]
     fn what_lies_in_between_is_told() {
         let bare = detect(&[("TERM", "xterm-256color")]);
-        assert_eq!((bare.multiplexer, bare.place), (Multiplexer::None, Place::Here));
+        assert_eq!(
+            (bare.multiplexer, bare.place),
+            (TerminalMultiplexer::None, TerminalLocation::Local)
+        );
         let tmux = detect(&[
             ("TERM", "tmux-256color"),
             ("TMUX", "/tmp/tmux-0/default,1,0"),
@@ -258,10 +261,13 @@ mod tests {
             ("KITTY_WINDOW_ID", "1"),
             ("SSH_CONNECTION", "10.0.0.1 1 10.0.0.2 22"),
         ]);
-        assert_eq!((tmux.multiplexer, tmux.place), (Multiplexer::Tmux, Place::OverSsh));
+        assert_eq!(
+            (tmux.multiplexer, tmux.place),
+            (TerminalMultiplexer::Tmux, TerminalLocation::OverSsh)
+        );
         assert_eq!((tmux.kind, tmux.version), (TerminalKind::Kitty, None));
         let screen = detect(&[("TERM", "screen"), ("STY", "1.pts-0.host")]);
-        assert_eq!(screen.multiplexer, Multiplexer::Screen);
+        assert_eq!(screen.multiplexer, TerminalMultiplexer::Screen);
     }
 
     #[test]

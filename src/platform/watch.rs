@@ -23,33 +23,35 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, SystemTime};
 
-use self::contents::{Content, Contents, Reading};
-use self::listing::{HiddenBefore, Listing, Stamp, Trust, is_ignore_file, list, trust};
+use self::contents::{ReadBudget, WatchContentStore, WatchedContent};
+use self::listing::{
+    FileStamp, FolderListing, PreviousIgnoreRules, StampAge, is_ignore_file, list, stamp_age,
+};
 use super::files;
-use super::restore::Thing;
+use super::restore::PathContent;
 
 /// All contents that one look keeps.
 const ALL: u64 = 64 << 20;
 /// So many changes of one command are told.
-const TOLD: usize = 300;
+const MAX_REPORTED: usize = 300;
 /// A listing that takes longer is given up, and after so long nothing more is read.
-const PATIENCE: Duration = Duration::from_secs(3);
+const LISTING_TIMEOUT: Duration = Duration::from_secs(3);
 /// After so many slow listings in a row the folder is not listed again.
 const SLOW: u8 = 3;
 
 /// A folder that is watched.
 #[derive(Debug)]
-pub struct Watch {
+pub struct FolderWatcher {
     root: PathBuf,
     /// The folder for the nameless file.
-    shelf: PathBuf,
-    bounds: Bounds,
-    state: Mutex<State>,
+    content_folder: PathBuf,
+    bounds: WatchLimits,
+    state: Mutex<WatchState>,
 }
 
 /// What one look may take.
 #[derive(Debug, Clone, Copy)]
-struct Bounds {
+struct WatchLimits {
     /// Bytes that are kept.
     all: u64,
     listing: Duration,
@@ -58,28 +60,28 @@ struct Bounds {
 
 /// A file that a command changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Changed {
+pub enum WatchedChange {
     /// From one thing to another.
     Known {
         /// The file.
         path: PathBuf,
         /// What was there.
-        before: Thing,
+        before: PathContent,
         /// What is there.
-        after: Thing,
+        after: PathContent,
     },
     /// Nothing was kept of it.
     Unknown {
         /// The file.
         path: PathBuf,
         /// Why.
-        why: NotKept,
+        why: UnkeptReason,
     },
 }
 
 /// Why a content is not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NotKept {
+pub enum UnkeptReason {
     /// It is too large.
     TooLarge,
     /// There are too many, or too many were changed at once.
@@ -109,15 +111,15 @@ pub enum WatchError {
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct WatchState {
     /// All files; none before the first look.
-    files: Option<Vec<(PathBuf, Known)>>,
-    folders: Vec<(PathBuf, Stamp, Trust)>,
+    files: Option<Vec<(PathBuf, WatchedFile)>>,
+    folders: Vec<(PathBuf, FileStamp, StampAge)>,
     /// Folders that could not be listed.
     unread: Vec<PathBuf>,
     /// When the last look began.
     looked: Option<SystemTime>,
-    contents: Contents,
+    contents: WatchContentStore,
     /// Why the last look failed.
     failed: Option<WatchError>,
     /// So many looks in a row were too slow.
@@ -126,17 +128,17 @@ struct State {
 
 /// What is known of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Known {
-    stamp: Stamp,
-    trust: Trust,
-    content: Content,
+struct WatchedFile {
+    stamp: FileStamp,
+    stamp_age: StampAge,
+    content: WatchedContent,
 }
 
-impl Watch {
+impl FolderWatcher {
     /// Watches what is below the real path `root`. Contents go to a nameless file in `shelf`.
     pub fn new(root: PathBuf, shelf: PathBuf) -> Self {
-        let bounds = Bounds { all: ALL, listing: PATIENCE, reading: PATIENCE };
-        Self { root, shelf, bounds, state: Mutex::default() }
+        let bounds = WatchLimits { all: ALL, listing: LISTING_TIMEOUT, reading: LISTING_TIMEOUT };
+        Self { root, content_folder: shelf, bounds, state: Mutex::default() }
     }
 
     /// Takes in how everything is now: before a command.
@@ -144,7 +146,7 @@ impl Watch {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.contents.length() > 4 * ALL {
             // What is there is read anew, without what it was before.
-            *state = State::default();
+            *state = WatchState::default();
         }
         state.compared(self).map(drop)
     }
@@ -160,13 +162,13 @@ impl Watch {
     }
 
     /// What has changed since the last look.
-    pub fn changes(&self) -> Result<Vec<Changed>, WatchError> {
+    pub fn changes(&self) -> Result<Vec<WatchedChange>, WatchError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.files.is_none() {
             return Err(state.failed.unwrap_or(WatchError::Unreadable));
         }
         let changes = state.compared(self)?;
-        let kept: Vec<Result<(Thing, Thing), NotKept>> =
+        let kept: Vec<Result<(PathContent, PathContent), UnkeptReason>> =
             changes.iter().enumerate().map(|(at, it)| state.kept(at, it)).collect();
         // A file that went may be one that came. Where nothing is kept of it, what came stays.
         let lost: HashSet<(u64, u64)> = changes
@@ -179,20 +181,20 @@ impl Watch {
             let took = after.as_ref().is_some_and(|after| lost.contains(&after.stamp.place()));
             let may_be_lost = took || (before.is_none() && !lost.is_empty());
             match kept {
-                Ok(_) if may_be_lost => Changed::Unknown { path, why: NotKept::Moved },
-                Ok((before, after)) => Changed::Known { path, before, after },
-                Err(why) => Changed::Unknown { path, why },
+                Ok(_) if may_be_lost => WatchedChange::Unknown { path, why: UnkeptReason::Moved },
+                Ok((before, after)) => WatchedChange::Known { path, before, after },
+                Err(why) => WatchedChange::Unknown { path, why },
             }
         });
         Ok(told.collect())
     }
 }
 
-type Difference = (PathBuf, Option<Known>, Option<Known>);
+type FileDifference = (PathBuf, Option<WatchedFile>, Option<WatchedFile>);
 
-impl State {
+impl WatchState {
     /// Brings the state up to date, and tells how it differs from the one before.
-    fn compared(&mut self, watch: &Watch) -> Result<Vec<Difference>, WatchError> {
+    fn compared(&mut self, watch: &FolderWatcher) -> Result<Vec<FileDifference>, WatchError> {
         if let Some(error) = self.given_up() {
             return Err(error);
         }
@@ -201,7 +203,7 @@ impl State {
             self.looked = Some(now);
             return Ok(self.read_again(watch, other, now));
         }
-        match list(&watch.root, &watch.shelf, watch.bounds.listing, now) {
+        match list(&watch.root, &watch.content_folder, watch.bounds.listing, now) {
             Ok(listing) => {
                 (self.failed, self.slow) = (None, 0);
                 Ok(self.take(watch, listing, now))
@@ -220,21 +222,21 @@ impl State {
     }
 
     /// The files whose stamps are others now, or say nothing, where the same files are there.
-    fn other_stamps(&self) -> Option<Vec<(usize, Stamp)>> {
+    fn other_stamps(&self) -> Option<Vec<(usize, FileStamp)>> {
         let files = self.files.as_ref()?;
         for (path, stamp, trust) in &self.folders {
-            let now = Stamp::of(&fs::symlink_metadata(path).ok()?);
-            if *trust == Trust::Young || !now.is_same_folder(stamp) {
+            let now = FileStamp::of(&fs::symlink_metadata(path).ok()?);
+            if *trust == StampAge::Young || !now.is_same_folder(stamp) {
                 return None;
             }
         }
         let mut others = Vec::new();
         for (at, (path, known)) in files.iter().enumerate() {
-            let stamp = Stamp::of(&fs::symlink_metadata(path).ok()?);
+            let stamp = FileStamp::of(&fs::symlink_metadata(path).ok()?);
             if stamp != known.stamp && is_ignore_file(path) {
                 return None;
             }
-            if stamp != known.stamp || known.trust == Trust::Young {
+            if stamp != known.stamp || known.stamp_age == StampAge::Young {
                 others.push((at, stamp));
             }
         }
@@ -244,10 +246,10 @@ impl State {
     /// Reads these files, and leaves all others as they are.
     fn read_again(
         &mut self,
-        watch: &Watch,
-        others: Vec<(usize, Stamp)>,
+        watch: &FolderWatcher,
+        others: Vec<(usize, FileStamp)>,
         now: SystemTime,
-    ) -> Vec<Difference> {
+    ) -> Vec<FileDifference> {
         let mut files = self.files.take().unwrap_or_default();
         let reading = self.contents.reading(watch.bounds.all, watch.bounds.reading);
         let mut changes = Vec::new();
@@ -264,13 +266,18 @@ impl State {
     }
 
     /// Takes another listing in.
-    fn take(&mut self, watch: &Watch, listing: Listing, now: SystemTime) -> Vec<Difference> {
+    fn take(
+        &mut self,
+        watch: &FolderWatcher,
+        listing: FolderListing,
+        now: SystemTime,
+    ) -> Vec<FileDifference> {
         let is_first = self.files.is_none();
         let since = self.looked.replace(now).unwrap_or(now);
         let reading = self.contents.reading(watch.bounds.all, watch.bounds.reading);
         // Paths are hashed and compared part by part, names of files as they are.
         let old = self.files.take().unwrap_or_default().into_iter();
-        let mut old: HashMap<OsString, Known> =
+        let mut old: HashMap<OsString, WatchedFile> =
             old.map(|(path, known)| (path.into_os_string(), known)).collect();
         let places: HashSet<(u64, u64)> = old.values().map(|known| known.stamp.place()).collect();
         let mut files = Vec::with_capacity(listing.files.len());
@@ -278,7 +285,9 @@ impl State {
         for (path, stamp) in listing.files {
             let before = old.remove(path.as_os_str());
             let known = match &before {
-                Some(known) if known.stamp == stamp && known.trust == Trust::Old => known.clone(),
+                Some(known) if known.stamp == stamp && known.stamp_age == StampAge::Old => {
+                    known.clone()
+                }
                 Some(_) | None => {
                     let at = files.len();
                     self.read(watch, (&path, stamp), before.as_ref(), (at, &reading), now)
@@ -292,7 +301,7 @@ impl State {
                     let was_seen = !self.unread.iter().any(|folder| path.starts_with(folder));
                     let is_named_anew = places.contains(&stamp.place());
                     let is_new = stamp.is_since(since, is_named_anew);
-                    let before = (!(is_new && was_seen)).then(|| Known::unseen(stamp));
+                    let before = (!(is_new && was_seen)).then(|| WatchedFile::unseen(stamp));
                     changes.push((path.clone(), before, Some(known.clone())));
                 }
             }
@@ -308,17 +317,19 @@ impl State {
     }
 
     /// What ignore files hid that are others now may have been there before.
-    fn doubt_what_was_hidden(&self, changes: &mut [Difference]) {
-        let hidden: Vec<HiddenBefore> = changes
+    fn doubt_what_was_hidden(&self, changes: &mut [FileDifference]) {
+        let hidden: Vec<PreviousIgnoreRules> = changes
             .iter()
             .filter(|(path, before, _)| before.is_some() && is_ignore_file(path))
-            .map(|(path, before, _)| HiddenBefore::by(path, self.thing(before.as_ref()).ok()))
+            .map(|(path, before, _)| {
+                PreviousIgnoreRules::by(path, self.thing(before.as_ref()).ok())
+            })
             .collect();
         for (path, before, after) in changes {
             if let (None, Some(after)) = (&before, &after)
                 && hidden.iter().any(|hidden| hidden.has(path))
             {
-                *before = Some(Known::unseen(after.stamp));
+                *before = Some(WatchedFile::unseen(after.stamp));
             }
         }
     }
@@ -326,77 +337,83 @@ impl State {
     /// What a file is and holds, which is kept.
     fn read(
         &mut self,
-        watch: &Watch,
-        (path, stamp): (&Path, Stamp),
-        before: Option<&Known>,
-        (kept, reading): (usize, &Reading),
+        watch: &FolderWatcher,
+        (path, stamp): (&Path, FileStamp),
+        before: Option<&WatchedFile>,
+        (kept, reading): (usize, &ReadBudget),
         now: SystemTime,
-    ) -> Known {
+    ) -> WatchedFile {
         let content = before.map(|before| &before.content);
         if reading.is_over() {
             // What was kept is still right if the stamp is; everything else is read another time.
             let same = before.filter(|before| before.stamp == stamp);
             let content = same.map(|before| before.content.clone());
-            let content = content.unwrap_or(Content::NotKept(NotKept::TooMany));
-            return Known { stamp, trust: Trust::Young, content };
+            let content = content.unwrap_or(WatchedContent::NotKept(UnkeptReason::TooMany));
+            return WatchedFile { stamp, stamp_age: StampAge::Young, content };
         }
         let content =
-            self.contents.read(&watch.shelf, (path, stamp), content, (kept, reading.room));
-        Known { stamp, trust: trust(stamp.changed, now), content }
+            self.contents.read(&watch.content_folder, (path, stamp), content, (kept, reading.room));
+        WatchedFile { stamp, stamp_age: stamp_age(stamp.changed, now), content }
     }
 
     /// What a change was from and to, as far as both are kept; it is one of so many.
     fn kept(
         &self,
         at: usize,
-        (path, before, after): &Difference,
-    ) -> Result<(Thing, Thing), NotKept> {
-        if at >= TOLD {
-            return Err(NotKept::TooMany);
+        (path, before, after): &FileDifference,
+    ) -> Result<(PathContent, PathContent), UnkeptReason> {
+        if at >= MAX_REPORTED {
+            return Err(UnkeptReason::TooMany);
         }
         // The log could not name it again.
-        path.to_str().ok_or(NotKept::Name)?;
+        path.to_str().ok_or(UnkeptReason::Name)?;
         Ok((self.thing(before.as_ref())?, self.thing(after.as_ref())?))
     }
 
-    fn thing(&self, known: Option<&Known>) -> Result<Thing, NotKept> {
-        let Some(known) = known else { return Ok(Thing::Nothing) };
+    fn thing(&self, known: Option<&WatchedFile>) -> Result<PathContent, UnkeptReason> {
+        let Some(known) = known else { return Ok(PathContent::Nothing) };
         self.contents.thing(&known.content, known.stamp.mode & 0o7777)
     }
 }
 
-impl Known {
+impl WatchedFile {
     /// Whether it is the same file in all that can be brought back.
     fn is_as(&self, other: &Self) -> bool {
         match (&self.content, &other.content) {
-            (Content::File { hash, .. }, Content::File { hash: other_hash, .. }) => {
+            (WatchedContent::File { hash, .. }, WatchedContent::File { hash: other_hash, .. }) => {
                 hash == other_hash && self.stamp.mode == other.stamp.mode
             }
-            (Content::Link(target), Content::Link(other)) => target == other,
-            (Content::NotKept(_), _) | (_, Content::NotKept(_)) => self.stamp == other.stamp,
-            (Content::File { .. } | Content::Link(_), _) => false,
+            (WatchedContent::Link(target), WatchedContent::Link(other)) => target == other,
+            (WatchedContent::NotKept(_), _) | (_, WatchedContent::NotKept(_)) => {
+                self.stamp == other.stamp
+            }
+            (WatchedContent::File { .. } | WatchedContent::Link(_), _) => false,
         }
     }
 
     /// One that is not seen.
-    fn unseen(stamp: Stamp) -> Self {
-        Self { stamp, trust: Trust::Young, content: Content::NotKept(NotKept::Unseen) }
+    fn unseen(stamp: FileStamp) -> Self {
+        Self {
+            stamp,
+            stamp_age: StampAge::Young,
+            content: WatchedContent::NotKept(UnkeptReason::Unseen),
+        }
     }
 }
 
 /// What became of a file that is not listed any more; nothing, where it is only out of sight.
-fn gone(path: PathBuf, known: Known) -> Option<Difference> {
+fn gone(path: PathBuf, known: WatchedFile) -> Option<FileDifference> {
     let after = match fs::symlink_metadata(&path) {
         Ok(metadata) if metadata.is_file() || metadata.is_symlink() => {
-            let stamp = Stamp::of(&metadata);
+            let stamp = FileStamp::of(&metadata);
             if stamp == known.stamp {
                 return None;
             }
-            Some(Known::unseen(stamp))
+            Some(WatchedFile::unseen(stamp))
         }
         Ok(_) => None,
         Err(error) if files::is_missing(&error) => None,
-        Err(_) => Some(Known::unseen(known.stamp)),
+        Err(_) => Some(WatchedFile::unseen(known.stamp)),
     };
     Some((path, Some(known), after))
 }

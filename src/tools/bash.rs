@@ -12,26 +12,26 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::input::{Input, Shape};
+use super::input::{ArgumentReader, InputShape};
 use super::{
-    Exit, ExitCause, Place, ProcessError, Script, Tool, ToolContext, ToolError, cut, off_thread,
-    text,
+    ExitCause, ProcessError, ScriptExit, ScriptSpec, Tool, ToolContext, ToolError,
+    WorkingDirectory, off_thread, text, truncation,
 };
 use crate::domain::{Access, Display, ToolOutput, ToolSpec, ToolStatus};
-use capture::Capture;
+use capture::OutputCapture;
 
 /// The Bash tool.
-pub(super) struct Bash;
+pub(super) struct BashTool;
 
-const SHAPE: Shape =
-    Shape { tool: "Bash", example: r#"{"command": "cargo test", "timeout": 300000}"# };
+const SHAPE: InputShape =
+    InputShape { tool: "Bash", example: r#"{"command": "cargo test", "timeout": 300000}"# };
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(600);
 /// Bytes of output that the model gets.
 const MODEL_BYTES: usize = 30 << 10;
 
-struct Wanted {
+struct BashArguments {
     command: String,
     timeout: Duration,
     /// Whether a longer time was asked for.
@@ -39,7 +39,7 @@ struct Wanted {
 }
 
 #[async_trait]
-impl Tool for Bash {
+impl Tool for BashTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "Bash".into(),
@@ -59,20 +59,20 @@ impl Tool for Bash {
         }
     }
 
-    fn access(&self, input: &Value, place: &Place) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![Access::Run { command: wanted(input)?.command, cwd: place.cwd.clone() }])
+    fn access(&self, input: &Value, place: &WorkingDirectory) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![Access::Run { command: parse_arguments(input)?.command, cwd: place.cwd.clone() }])
     }
 
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
-        let wanted = wanted(&input)?;
-        let script = Script {
+        let wanted = parse_arguments(&input)?;
+        let script = ScriptSpec {
             text: wanted.command.clone(),
             cwd: context.place.cwd.clone(),
             timeout: wanted.timeout,
             search_path: None,
         };
-        let mut capture = Capture::new();
-        let mut live = capture::Live::new();
+        let mut capture = OutputCapture::new();
+        let mut live = capture::LiveTextDecoder::new();
         let mut output = |bytes: &[u8]| {
             capture.push(bytes);
             let text = live.text(bytes);
@@ -82,14 +82,15 @@ impl Tool for Bash {
         };
         let exit = context.processes.run(script, &mut output, context.cancel.clone()).await?;
         // Its own token: what was printed is told, also where the command was stopped.
-        let reported = off_thread(&CancellationToken::new(), move || Report::new(&capture)).await?;
+        let reported =
+            off_thread(&CancellationToken::new(), move || BashReport::new(&capture)).await?;
         let report = reported.ok_or_else(|| ToolError("The output was lost.".into()))?;
-        Ok(told(report, exit, &wanted, context).await)
+        Ok(format_result(report, exit, &wanted, context).await)
     }
 }
 
-fn wanted(input: &Value) -> Result<Wanted, ToolError> {
-    let input = Input::new(SHAPE, input)?;
+fn parse_arguments(input: &Value) -> Result<BashArguments, ToolError> {
+    let input = ArgumentReader::new(SHAPE, input)?;
     let command = input.text(&["command", "cmd", "script"])?;
     if command.trim().is_empty() {
         return Err(input.wrong("`command` is empty"));
@@ -104,11 +105,11 @@ fn wanted(input: &Value) -> Result<Wanted, ToolError> {
         Some(milliseconds) => Duration::from_millis(milliseconds),
     };
     let timeout = asked.min(LONGEST_TIMEOUT);
-    Ok(Wanted { command, timeout, is_shortened: asked > timeout })
+    Ok(BashArguments { command, timeout, is_shortened: asked > timeout })
 }
 
 /// What was printed, as it is told.
-struct Report {
+struct BashReport {
     observation: String,
     display: Option<String>,
     /// The whole, where the model gets only a part.
@@ -116,11 +117,11 @@ struct Report {
     total: u64,
 }
 
-impl Report {
-    fn new(capture: &Capture) -> Self {
+impl BashReport {
+    fn new(capture: &OutputCapture) -> Self {
         let (whole, total) = (capture.whole(), capture.total());
         if text::binary_kind(&whole).is_some() {
-            let observation = format!("[binary, {}]", cut::counted(total, "byte"));
+            let observation = format!("[binary, {}]", truncation::pluralise(total, "byte"));
             return Self { observation, display: None, whole: Some(whole), total };
         }
         let printed = String::from_utf8_lossy(&whole);
@@ -139,9 +140,9 @@ impl Report {
 
 /// Head and tail, with what was left out between them.
 fn shortened(text: &str, total: u64) -> String {
-    let Some(ends) = cut::ends(text, MODEL_BYTES) else { return text.to_owned() };
-    let lines = cut::counted(ends.hidden.lines().count() as u64, "line");
-    let (hidden, total) = (cut::size(ends.hidden.len() as u64), cut::size(total));
+    let Some(ends) = truncation::ends(text, MODEL_BYTES) else { return text.to_owned() };
+    let lines = truncation::pluralise(ends.hidden.lines().count() as u64, "line");
+    let (hidden, total) = (truncation::size(ends.hidden.len() as u64), truncation::size(total));
     format!(
         "{}\n[{lines}, {hidden}, left out here; {total} in all, kept for the user. To see more, \
          run it through head, tail or grep, or into a file.]\n{}",
@@ -150,8 +151,13 @@ fn shortened(text: &str, total: u64) -> String {
     )
 }
 
-async fn told(report: Report, exit: Exit, wanted: &Wanted, context: &ToolContext) -> ToolOutput {
-    let Report { observation: printed, display, whole, total } = report;
+async fn format_result(
+    report: BashReport,
+    exit: ScriptExit,
+    wanted: &BashArguments,
+    context: &ToolContext,
+) -> ToolOutput {
+    let BashReport { observation: printed, display, whole, total } = report;
     let kept = match whole {
         Some(whole) => context.effects.keep(whole).await,
         None => None,

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::text::{self, Encoding, WHOLE_FILE};
-use super::{FileChange, FileState, ToolContext, ToolError, Written, cut, off_thread};
+use super::text::{self, TextEncoding, WHOLE_FILE};
+use super::{FileChange, FileState, ToolContext, ToolError, WriteReport, off_thread, truncation};
 use crate::domain::{ContentHash, Diff, Display, LeftOut, ToolOutput};
 
 /// What is at the path that is to be written.
-pub(super) enum Current {
+pub(super) enum WriteTarget {
     /// A file that the model has seen as it is.
     File(Vec<u8>),
     /// Nothing.
@@ -22,7 +22,7 @@ pub(super) enum Current {
 
 /// What a call would do to one file.
 #[derive(Debug, Clone)]
-pub(super) struct Change {
+pub(super) struct PlannedWrite {
     pub path: PathBuf,
     pub before: Option<Vec<u8>>,
     pub after: Vec<u8>,
@@ -35,15 +35,15 @@ pub(super) async fn current(
     context: &ToolContext,
     path: &Path,
     verb: &str,
-) -> Result<Current, ToolError> {
+) -> Result<WriteTarget, ToolError> {
     let shown = context.place.show(path);
     let bytes = match context.files.read(path, WHOLE_FILE).await? {
-        FileState::Missing => return Ok(Current::Missing),
+        FileState::Missing => return Ok(WriteTarget::Missing),
         FileState::File(bytes) => bytes,
         FileState::TooBig(size) => {
             return Err(ToolError(format!(
                 "{shown} has {}, too much to {verb} here. Use Bash, for example sed -i.",
-                cut::size(size)
+                truncation::size(size)
             )));
         }
         FileState::Folder => {
@@ -62,11 +62,11 @@ pub(super) async fn current(
         Some(seen) if seen != ContentHash::of(&bytes) => Err(ToolError(format!(
             "{shown} has changed since it was read. Read it again, then repeat the call."
         ))),
-        Some(_) => Ok(Current::File(bytes)),
+        Some(_) => Ok(WriteTarget::File(bytes)),
     }
 }
 
-impl Change {
+impl PlannedWrite {
     /// What the person is shown before it is done. The yes will hold for this content alone.
     pub async fn preview(self, context: &ToolContext, tool: &str, input: &Value) -> Option<Diff> {
         context.reads.record_preview(call_key(tool, input), self.before_hash());
@@ -112,9 +112,9 @@ impl Change {
         let written = tokio::spawn(async move {
             let written = writer.files.write(&change.path, &change.after, Some(expected)).await?;
             writer.reads.record(&change.path, &change.after);
-            let Change { path, before, after, .. } = change;
+            let PlannedWrite { path, before, after, .. } = change;
             writer.effects.file_changed(FileChange { path, before, after });
-            Ok::<Written, ToolError>(written)
+            Ok::<WriteReport, ToolError>(written)
         });
         let written = written
             .await
@@ -123,14 +123,14 @@ impl Change {
             return Ok(ToolOutput::text(format!("Wrote {shown}.")));
         };
         let (mut observation, mut summary) = if is_new {
-            let lines = cut::counted(diff.added as u64, "line");
+            let lines = truncation::pluralise(diff.added as u64, "line");
             (format!("Made {shown} with {lines}."), format!("new file, {lines}"))
         } else {
             let counts = format!("+{} -{}", diff.added, diff.removed);
             (format!("Changed {shown} ({counts})."), counts)
         };
         if written.other_names > 0 {
-            let names = cut::counted(written.other_names, "other name");
+            let names = truncation::pluralise(written.other_names, "other name");
             observation
                 .push_str(&format!(" It had {names} (hard links), which keep the old content."));
             summary.push_str(&format!(", {names} left as before"));
@@ -155,7 +155,11 @@ impl Change {
 }
 
 /// Encodes what takes the place of a file's text.
-pub(super) fn encoded(text: &str, encoding: Encoding, shown: &str) -> Result<Vec<u8>, ToolError> {
+pub(super) fn encode_text(
+    text: &str,
+    encoding: TextEncoding,
+    shown: &str,
+) -> Result<Vec<u8>, ToolError> {
     text::encode(text, encoding).map_err(|c| {
         ToolError(format!(
             "{shown} is not UTF-8 and its encoding has no character {c:?}. Nothing was written. \

@@ -3,7 +3,7 @@
 //! All that is not replaced keeps its bytes: line ends, encoding, byte order mark. How the text is
 //! found is in `matching`; there is no matching by likeness.
 
-mod closest;
+mod closest_match;
 mod lines;
 mod matching;
 mod narrow;
@@ -14,32 +14,34 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::change::{self, Change, Current};
-use super::input::{Input, Shape};
-use super::{Place, Tool, ToolContext, ToolError, off_thread, paths, stopped, text};
+use super::change::{self, PlannedWrite, WriteTarget};
+use super::input::{ArgumentReader, InputShape};
+use super::{
+    Tool, ToolContext, ToolError, WorkingDirectory, off_thread, paths, stopped_output, text,
+};
 use crate::domain::{Access, Diff, LeftOut, ToolOutput, ToolSpec};
-use matching::{Mismatch, Quality, Scope};
+use matching::{EditMismatch, MatchQuality, ReplaceScope};
 
 pub(in crate::tools) use placeholder::find as placeholder_in;
 
 /// The Edit tool.
-pub(super) struct Edit;
+pub(super) struct EditTool;
 
-const SHAPE: Shape = Shape {
+const SHAPE: InputShape = InputShape {
     tool: "Edit",
     example: r#"{"file_path": "src/main.rs", "old_string": "let a = 1;", "new_string": "let a = 2;"}"#,
 };
 
 #[derive(Debug, Clone)]
-struct Wanted {
+struct EditArguments {
     path: PathBuf,
     old: String,
     new: String,
-    scope: Scope,
+    scope: ReplaceScope,
 }
 
 #[async_trait]
-impl Tool for Edit {
+impl Tool for EditTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "Edit".into(),
@@ -59,8 +61,8 @@ impl Tool for Edit {
         }
     }
 
-    fn access(&self, input: &Value, place: &Place) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![Access::Write(wanted(input, place)?.path)])
+    fn access(&self, input: &Value, place: &WorkingDirectory) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![Access::Write(parse_arguments(input, place)?.path)])
     }
 
     async fn preview(
@@ -68,19 +70,19 @@ impl Tool for Edit {
         context: &ToolContext,
         input: &Value,
     ) -> Result<Option<Diff>, ToolError> {
-        let wanted = wanted(input, &context.place)?;
-        let (change, _) = planned(context, wanted).await?;
+        let wanted = parse_arguments(input, &context.place)?;
+        let (change, _) = plan_write(context, wanted).await?;
         Ok(change.preview(context, SHAPE.tool, input).await)
     }
 
-    async fn narrowed(
+    async fn narrow_input(
         &self,
         context: &ToolContext,
         input: &Value,
         shown: &Diff,
         left_out: &LeftOut,
     ) -> Result<Value, ToolError> {
-        let (change, _) = planned(context, wanted(input, &context.place)?).await?;
+        let (change, _) = plan_write(context, parse_arguments(input, &context.place)?).await?;
         let wanted = change.without(context, (SHAPE.tool, input), shown, left_out)?;
         let path = context.place.show(&change.path);
         let old = change.texts.0.clone();
@@ -92,19 +94,19 @@ impl Tool for Edit {
     }
 
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
-        let wanted = wanted(&input, &context.place)?;
-        let planned = planned(context, wanted).await;
+        let wanted = parse_arguments(&input, &context.place)?;
+        let planned = plan_write(context, wanted).await;
         if context.cancel.is_cancelled() {
-            return Ok(stopped());
+            return Ok(stopped_output());
         }
         let (change, quality) = planned?;
         let mut output = change.commit(context, SHAPE.tool, &input).await?;
         match quality {
-            Quality::Exact => {}
-            Quality::Folded => {
+            MatchQuality::Exact => {}
+            MatchQuality::Normalised => {
                 output.observation.push_str(" It was found with other dashes, quotes or spaces.");
             }
-            Quality::Trimmed => output.observation.push_str(
+            MatchQuality::Trimmed => output.observation.push_str(
                 " It was found with other white space at the ends of lines; the new lines got the \
                  file's indentation.",
             ),
@@ -113,14 +115,14 @@ impl Tool for Edit {
     }
 }
 
-fn wanted(input: &Value, place: &Place) -> Result<Wanted, ToolError> {
-    let input = Input::new(SHAPE, input)?;
+fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<EditArguments, ToolError> {
+    let input = ArgumentReader::new(SHAPE, input)?;
     let path = input.path(&["file_path", "path", "filePath", "filename"], place)?;
     let old = input.text(&["old_string", "oldString", "old_str", "old_text"])?;
     let new = input.text(&["new_string", "newString", "new_str", "new_text"])?;
     let scope = match input.flag(&["replace_all", "replaceAll"])? {
-        true => Scope::All,
-        false => Scope::One,
+        true => ReplaceScope::All,
+        false => ReplaceScope::One,
     };
     if old == new {
         return Err(input.wrong("`old_string` and `new_string` are the same"));
@@ -131,20 +133,23 @@ fn wanted(input: &Value, place: &Place) -> Result<Wanted, ToolError> {
              of the new text, or a smaller `old_string`."
         )));
     }
-    Ok(Wanted { path, old, new, scope })
+    Ok(EditArguments { path, old, new, scope })
 }
 
-async fn planned(context: &ToolContext, wanted: Wanted) -> Result<(Change, Quality), ToolError> {
+async fn plan_write(
+    context: &ToolContext,
+    wanted: EditArguments,
+) -> Result<(PlannedWrite, MatchQuality), ToolError> {
     let shown = context.place.show(&wanted.path);
     let before = match change::current(context, &wanted.path, "edit").await? {
-        Current::File(bytes) => bytes,
-        Current::Missing if wanted.old.is_empty() => {
-            let Wanted { path, new, .. } = wanted;
+        WriteTarget::File(bytes) => bytes,
+        WriteTarget::Missing if wanted.old.is_empty() => {
+            let EditArguments { path, new, .. } = wanted;
             let after = new.clone().into_bytes();
-            let change = Change { path, before: None, after, texts: (String::new(), new) };
-            return Ok((change, Quality::Exact));
+            let change = PlannedWrite { path, before: None, after, texts: (String::new(), new) };
+            return Ok((change, MatchQuality::Exact));
         }
-        Current::Missing => return Err(paths::missing(context, &wanted.path).await),
+        WriteTarget::Missing => return Err(paths::missing(context, &wanted.path).await),
     };
     if wanted.old.is_empty() {
         return Err(ToolError(format!(
@@ -152,14 +157,18 @@ async fn planned(context: &ToolContext, wanted: Wanted) -> Result<(Change, Quali
              replace the whole file."
         )));
     }
-    off_thread(&context.cancel, move || replaced(before, wanted, &shown))
+    off_thread(&context.cancel, move || replace_text(before, wanted, &shown))
         .await?
         .ok_or_else(|| ToolError("Stopped before anything was written.".into()))?
 }
 
 /// Finds the places and puts the new text there. Runs off the asynchronous threads: files are big.
-fn replaced(before: Vec<u8>, wanted: Wanted, shown: &str) -> Result<(Change, Quality), ToolError> {
-    let Wanted { path, old, new, scope } = wanted;
+fn replace_text(
+    before: Vec<u8>,
+    wanted: EditArguments,
+    shown: &str,
+) -> Result<(PlannedWrite, MatchQuality), ToolError> {
+    let EditArguments { path, old, new, scope } = wanted;
     let Some((old_text, encoding)) = text::decode(&before) else {
         let kind = text::binary_kind(&before).unwrap_or("unknown encoding");
         return Err(ToolError(format!(
@@ -167,36 +176,42 @@ fn replaced(before: Vec<u8>, wanted: Wanted, shown: &str) -> Result<(Change, Qua
         )));
     };
     let (quality, replacements) = matching::find(&old_text, &old, &new, scope)
-        .map_err(|mismatch| explained(&mismatch, &old_text, &old, &new, shown))?;
+        .map_err(|mismatch| explain_mismatch(&mismatch, &old_text, &old, &new, shown))?;
     let new_text = matching::apply(&old_text, &replacements);
-    let after = change::encoded(&new_text, encoding, shown)?;
+    let after = change::encode_text(&new_text, encoding, shown)?;
     if after == before {
         return Err(ToolError(format!("{shown} has exactly this text already.")));
     }
-    let change = Change { path, before: Some(before), after, texts: (old_text, new_text) };
+    let change = PlannedWrite { path, before: Some(before), after, texts: (old_text, new_text) };
     Ok((change, quality))
 }
 
-fn explained(mismatch: &Mismatch, text: &str, old: &str, new: &str, shown: &str) -> ToolError {
+fn explain_mismatch(
+    mismatch: &EditMismatch,
+    text: &str,
+    old: &str,
+    new: &str,
+    shown: &str,
+) -> ToolError {
     let (quality, numbers) = match mismatch {
-        Mismatch::Nowhere => {
-            let hint = closest::hint(text, &old.replace("\r\n", "\n"), new);
+        EditMismatch::Nowhere => {
+            let hint = closest_match::hint(text, &old.replace("\r\n", "\n"), new);
             return ToolError(format!(
                 "`old_string` is not in {shown}. Nothing was changed.\n{}",
                 hint.trim_end()
             ));
         }
-        Mismatch::Several(quality, numbers) => (quality, numbers),
+        EditMismatch::Several(quality, numbers) => (quality, numbers),
     };
     let first: Vec<String> = numbers.iter().take(10).map(usize::to_string).collect();
     let more = if numbers.len() > first.len() { ", …" } else { "" };
     let (how, remedy) = match quality {
-        Quality::Exact => ("", "Include lines around it, or set `replace_all` to true."),
-        Quality::Folded => (
+        MatchQuality::Exact => ("", "Include lines around it, or set `replace_all` to true."),
+        MatchQuality::Normalised => (
             ", and none exactly (dashes, quotes or spaces differ)",
             "Send it exactly as the file has it, with lines around it.",
         ),
-        Quality::Trimmed => (
+        MatchQuality::Trimmed => (
             ", and none exactly (indentation differs)",
             "Send it exactly as the file has it, with lines around it.",
         ),

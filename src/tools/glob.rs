@@ -9,23 +9,25 @@ use async_trait::async_trait;
 use globset::{GlobBuilder, GlobMatcher};
 use serde_json::{Value, json};
 
-use super::input::{Input, Shape};
+use super::input::{ArgumentReader, InputShape};
 use super::ports::lock;
-use super::walk::{self, Root, SkippedEntries, Walk, hidden_note};
-use super::{Files, Place, Tool, ToolContext, ToolError, cut, off_thread, stopped};
+use super::walk::{self, FileWalk, SearchRoot, SkippedEntries, hidden_note};
+use super::{
+    Files, Tool, ToolContext, ToolError, WorkingDirectory, off_thread, stopped_output, truncation,
+};
 use crate::domain::{Access, ToolOutput, ToolSpec};
 
 /// The Glob tool.
-pub(super) struct Glob;
+pub(super) struct GlobTool;
 
-const SHAPE: Shape = Shape { tool: "Glob", example: r#"{"pattern": "src/**/*.rs"}"# };
+const SHAPE: InputShape = InputShape { tool: "Glob", example: r#"{"pattern": "src/**/*.rs"}"# };
 
 /// Names that are listed.
 const MOST: usize = 100;
 /// Folders that are gone into.
 const LEVELS: usize = 20;
 
-struct Wanted {
+struct GlobArguments {
     /// Where the walk starts.
     root: PathBuf,
     /// Matched against paths from the root.
@@ -33,7 +35,7 @@ struct Wanted {
 }
 
 #[async_trait]
-impl Tool for Glob {
+impl Tool for GlobTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "Glob".into(),
@@ -51,43 +53,43 @@ impl Tool for Glob {
         }
     }
 
-    fn access(&self, input: &Value, place: &Place) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![Access::Read(wanted(input, place)?.root)])
+    fn access(&self, input: &Value, place: &WorkingDirectory) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![Access::Read(parse_arguments(input, place)?.root)])
     }
 
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
-        let Wanted { root, pattern } = wanted(&input, &context.place)?;
+        let GlobArguments { root, pattern } = parse_arguments(&input, &context.place)?;
         let matcher = matcher(&pattern)?;
         match walk::root(context, &root).await? {
-            Some(Root::Folder) => {}
-            Some(Root::File) => {
+            Some(SearchRoot::Folder) => {}
+            Some(SearchRoot::File) => {
                 let shown = context.place.show(&root);
                 return Err(ToolError(format!(
                     "{shown} is a file. Use Read, or Grep to search it."
                 )));
             }
-            None => return Ok(stopped()),
+            None => return Ok(stopped_output()),
         }
-        let mut walk = Walk::new(context, root.clone());
+        let mut walk = FileWalk::new(context, root.clone());
         walk.levels = Some(LEVELS);
         let files = context.files.clone();
-        let work = move || found(walk, &root, &matcher, &*files);
+        let work = move || collect_matches(walk, &root, &matcher, &*files);
         match off_thread(&context.cancel, work).await? {
-            Some(found) => Ok(listed(found, &pattern, context)),
-            None => Ok(stopped()),
+            Some(found) => Ok(format_result(found, &pattern, context)),
+            None => Ok(stopped_output()),
         }
     }
 }
 
 /// What a walk came to.
-struct Found {
+struct GlobMatches {
     /// The newest first.
     files: Vec<(Reverse<SystemTime>, PathBuf)>,
     passed: SkippedEntries,
 }
 
-fn wanted(input: &Value, place: &Place) -> Result<Wanted, ToolError> {
-    let input = Input::new(SHAPE, input)?;
+fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<GlobArguments, ToolError> {
+    let input = ArgumentReader::new(SHAPE, input)?;
     let pattern = input.text(&["pattern", "glob", "glob_pattern"])?;
     input.usable_path(&pattern)?;
     let folder = input.optional_path(&["path", "directory", "dir", "folder"], place)?;
@@ -96,7 +98,7 @@ fn wanted(input: &Value, place: &Place) -> Result<Wanted, ToolError> {
         if pattern.is_empty() {
             return Err(input.wrong("`pattern` is empty"));
         }
-        return Ok(Wanted { root: folder, pattern: format!("**/{pattern}") });
+        return Ok(GlobArguments { root: folder, pattern: format!("**/{pattern}") });
     }
     // The folders that a pattern begins with need no search, and may lie elsewhere.
     let fixed = pattern.find(['*', '?', '[', '{', '\\']).unwrap_or(pattern.len());
@@ -104,10 +106,10 @@ fn wanted(input: &Value, place: &Place) -> Result<Wanted, ToolError> {
         Some(slash) => pattern.split_at(slash + 1),
         None => ("", pattern.as_str()),
     };
-    let base = Place { cwd: folder, home: place.home.clone() };
+    let base = WorkingDirectory { cwd: folder, home: place.home.clone() };
     let root = if start.is_empty() { base.cwd } else { base.resolve(start) };
     let pattern = if rest.is_empty() { "**" } else { rest };
-    Ok(Wanted { root, pattern: pattern.to_owned() })
+    Ok(GlobArguments { root, pattern: pattern.to_owned() })
 }
 
 fn matcher(pattern: &str) -> Result<GlobMatcher, ToolError> {
@@ -122,7 +124,12 @@ fn matcher(pattern: &str) -> Result<GlobMatcher, ToolError> {
 
 /// Names what a walk finds, unless it is gone again, or was never there: where a folder is swapped for
 /// a link meanwhile, the walk sees what the link leads to.
-fn found(walk: Walk, root: &Path, matcher: &GlobMatcher, disk: &dyn Files) -> Found {
+fn collect_matches(
+    walk: FileWalk,
+    root: &Path,
+    matcher: &GlobMatcher,
+    disk: &dyn Files,
+) -> GlobMatches {
     let files = Mutex::new(Vec::new());
     let passed = walk.each(|entry| {
         let path = entry.path();
@@ -134,11 +141,11 @@ fn found(walk: Walk, root: &Path, matcher: &GlobMatcher, disk: &dyn Files) -> Fo
     });
     let mut files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
     files.sort();
-    Found { files, passed }
+    GlobMatches { files, passed }
 }
 
-fn listed(found: Found, pattern: &str, context: &ToolContext) -> ToolOutput {
-    let Found { files, passed } = found;
+fn format_result(found: GlobMatches, pattern: &str, context: &ToolContext) -> ToolOutput {
+    let GlobMatches { files, passed } = found;
     let count = files.len();
     let shown: Vec<String> =
         files.iter().take(MOST).map(|(_, path)| context.place.show(path)).collect();
@@ -149,7 +156,7 @@ fn listed(found: Found, pattern: &str, context: &ToolContext) -> ToolOutput {
         text.push_str(&format!("\n[{} more; narrow the pattern]", count - MOST));
     }
     if passed.unreadable > 0 {
-        let places = cut::counted(passed.unreadable, "place");
+        let places = truncation::pluralise(passed.unreadable, "place");
         text.push_str(&format!("\n[{places} could not be looked into]"));
     }
     if let Some(note) = hidden_note(passed.hidden) {
@@ -157,7 +164,7 @@ fn listed(found: Found, pattern: &str, context: &ToolContext) -> ToolOutput {
     }
     ToolOutput::text(text)
         .with_output(json!({"files": shown, "total": count, "hidden": passed.hidden}))
-        .with_summary(cut::counted(count as u64, "file"))
+        .with_summary(truncation::pluralise(count as u64, "file"))
 }
 
 #[cfg(test)]
@@ -168,18 +175,18 @@ mod tests {
 
     use super::*;
     use crate::domain::ToolStatus;
-    use crate::tools::testing::Bench;
+    use crate::tools::testing::ToolTestEnv;
 
-    async fn glob(bench: &Bench, input: Value) -> Vec<String> {
-        let output = bench.run(&Glob, input).await.unwrap();
+    async fn glob(bench: &ToolTestEnv, input: Value) -> Vec<String> {
+        let output = bench.run(&GlobTool, input).await.unwrap();
         let files = output.output["files"].as_array().unwrap().iter();
         let mut files: Vec<String> = files.map(|file| file.as_str().unwrap().into()).collect();
         files.sort();
         files
     }
 
-    fn tree() -> Bench {
-        let bench = Bench::new();
+    fn tree() -> ToolTestEnv {
+        let bench = ToolTestEnv::new();
         for name in ["a.rs", "src/b.rs", "src/deep/c.rs", "src/d.txt", ".hidden/e.rs", ".git/f.rs"]
         {
             bench.put(name, "");
@@ -212,7 +219,7 @@ mod tests {
 
     #[tokio::test]
     async fn access_is_where_the_search_starts() {
-        let place = Place { cwd: "/w".into(), home: Some("/home/u".into()) };
+        let place = WorkingDirectory { cwd: "/w".into(), home: Some("/home/u".into()) };
         let cases = [
             ("*.rs", "/w"),
             ("src/**", "/w/src"),
@@ -221,7 +228,7 @@ mod tests {
             ("~/x/*", "/home/u/x"),
         ];
         for (pattern, root) in cases {
-            let access = Glob.access(&json!({"pattern": pattern}), &place);
+            let access = GlobTool.access(&json!({"pattern": pattern}), &place);
             assert_eq!(access, Ok(vec![Access::Read(root.into())]), "{pattern}");
         }
     }
@@ -243,7 +250,7 @@ mod tests {
         assert_eq!(named, ["target/x.rs"], "a folder that is named is searched");
         assert_eq!(glob(&bench, json!({"pattern": "secrets/*"})).await, [] as [&str; 0], "S49");
         for (pattern, hidden) in [("**", 2), ("secrets/*", 1), ("src/*", 0)] {
-            let output = bench.run(&Glob, json!({"pattern": pattern})).await.unwrap();
+            let output = bench.run(&GlobTool, json!({"pattern": pattern})).await.unwrap();
             assert_eq!(output.output["hidden"], hidden, "{pattern}");
             let said = output.observation.lines().last().unwrap().to_owned();
             assert_eq!(said.starts_with(&format!("[{hidden} file")), hidden > 0, "{said}");
@@ -261,7 +268,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_newest_come_first_and_the_rest_is_counted() {
-        let bench = Bench::new();
+        let bench = ToolTestEnv::new();
         for number in 0..120_u64 {
             let name = format!("{number:03}");
             bench.put(&name, "");
@@ -273,7 +280,7 @@ mod tests {
                 .set_modified(time)
                 .unwrap();
         }
-        let output = bench.run(&Glob, json!({"pattern": "*"})).await.unwrap();
+        let output = bench.run(&GlobTool, json!({"pattern": "*"})).await.unwrap();
         assert!(output.observation.starts_with("119\n118\n"), "{}", output.observation);
         assert!(output.observation.ends_with("\n020\n[20 more; narrow the pattern]"));
         assert_eq!(output.summary.as_deref(), Some("120 files"));
@@ -281,7 +288,7 @@ mod tests {
 
     #[tokio::test]
     async fn twenty_levels_are_searched() {
-        let bench = Bench::new();
+        let bench = ToolTestEnv::new();
         let folders = |count: usize| "d/".repeat(count);
         bench.put(&format!("{}in", folders(LEVELS - 1)), "");
         bench.put(&format!("{}out", folders(LEVELS)), "");
@@ -303,10 +310,10 @@ mod tests {
             (json!({"pattern": "*", "path": "pipe"}), "pipe is a FIFO"),
         ];
         for (input, expected) in cases {
-            let error = bench.run(&Glob, input).await.unwrap_err();
+            let error = bench.run(&GlobTool, input).await.unwrap_err();
             assert!(error.0.starts_with(expected), "{error}");
         }
-        let none = bench.run(&Glob, json!({"pattern": "*.zig"})).await.unwrap();
+        let none = bench.run(&GlobTool, json!({"pattern": "*.zig"})).await.unwrap();
         assert!(none.observation.starts_with("No file matches **/*.zig"), "{}", none.observation);
     }
 
@@ -314,7 +321,7 @@ mod tests {
     async fn a_cancelled_search_ends() {
         let bench = tree();
         bench.context.cancel.cancel();
-        let output = bench.run(&Glob, json!({"pattern": "*"})).await.unwrap();
+        let output = bench.run(&GlobTool, json!({"pattern": "*"})).await.unwrap();
         assert_eq!(output.status, ToolStatus::Cancelled);
     }
 }

@@ -14,17 +14,19 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use ignore::types::{Types, TypesBuilder};
 use serde_json::{Value, json};
 
-use super::input::{Input, Shape};
-use super::likeness::likeness;
-use super::walk::{self, Root, Walk, hidden_note};
-use super::{Place, Tool, ToolContext, ToolError, cut, off_thread, stopped};
+use super::input::{ArgumentReader, InputShape};
+use super::similarity::similarity;
+use super::walk::{self, FileWalk, SearchRoot, hidden_note};
+use super::{
+    Tool, ToolContext, ToolError, WorkingDirectory, off_thread, stopped_output, truncation,
+};
 use crate::domain::{Access, ToolOutput, ToolSpec};
-use search::{Mode, Outcome, Query, Row};
+use search::{GrepMode, GrepOutcome, GrepQuery, GrepRow};
 
 /// The Grep tool.
-pub(super) struct Grep;
+pub(super) struct GrepTool;
 
-const SHAPE: Shape = Shape {
+const SHAPE: InputShape = InputShape {
     tool: "Grep",
     example: r#"{"pattern": "fn \\w+\\(", "path": "src", "glob": "*.rs", "output_mode": "content"}"#,
 };
@@ -36,29 +38,29 @@ const MOST: u64 = 5000;
 /// Bytes of a result: some 10,000 tokens.
 const TOTAL_BYTES: usize = 40_000;
 
-struct Wanted {
+struct GrepArguments {
     root: PathBuf,
     pattern: String,
-    names: Option<Names>,
+    names: Option<NameFilter>,
     types: Option<Types>,
-    mode: Mode,
+    mode: GrepMode,
     before: usize,
     after: usize,
-    case: Case,
-    lines: Lines,
-    numbers: Numbers,
+    case: CaseMode,
+    lines: MultilineMode,
+    numbers: LineNumbers,
     limit: usize,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Case {
+enum CaseMode {
     Sensitive,
     Ignored,
 }
 
 /// Whether a match may go over line ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Lines {
+enum MultilineMode {
     One,
     /// The pattern itself has line ends in it.
     Several,
@@ -67,13 +69,13 @@ enum Lines {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Numbers {
+enum LineNumbers {
     Shown,
     Hidden,
 }
 
 /// Which file names are wanted.
-struct Names {
+struct NameFilter {
     matcher: GlobMatcher,
     /// Whether those that match are the ones left out.
     is_negated: bool,
@@ -82,7 +84,7 @@ struct Names {
 }
 
 #[async_trait]
-impl Tool for Grep {
+impl Tool for GrepTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "Grep".into(),
@@ -114,46 +116,54 @@ impl Tool for Grep {
         }
     }
 
-    fn access(&self, input: &Value, place: &Place) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![Access::Read(wanted(input, place)?.root)])
+    fn access(&self, input: &Value, place: &WorkingDirectory) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![Access::Read(parse_arguments(input, place)?.root)])
     }
 
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
-        let wanted = wanted(&input, &context.place)?;
-        let query = Query {
+        let wanted = parse_arguments(&input, &context.place)?;
+        let query = GrepQuery {
             matcher: matcher(&wanted)?,
             mode: wanted.mode,
             before: wanted.before,
             after: wanted.after,
-            is_multi_line: wanted.lines != Lines::One,
+            is_multi_line: wanted.lines != MultilineMode::One,
             limit: wanted.limit,
             files: context.files.clone(),
         };
-        let Some(kind) = walk::root(context, &wanted.root).await? else { return Ok(stopped()) };
-        let Wanted { root, names, types, .. } = wanted;
+        let Some(kind) = walk::root(context, &wanted.root).await? else {
+            return Ok(stopped_output());
+        };
+        let GrepArguments { root, names, types, .. } = wanted;
         let (cancel, is_hidden) = (context.cancel.clone(), context.is_hidden.clone());
         let cwd = context.place.cwd.clone();
-        let mut walk = Walk::new(context, root.clone());
+        let mut walk = FileWalk::new(context, root.clone());
         walk.types = types;
         let work = move || match kind {
-            Root::File if is_hidden(&root) => Outcome { hidden: 1, ..Outcome::default() },
-            Root::File => search::file(&query, &root, &cancel),
-            Root::Folder => search::folder(&query, walk, &cancel, |path| {
+            SearchRoot::File if is_hidden(&root) => {
+                GrepOutcome { hidden: 1, ..GrepOutcome::default() }
+            }
+            SearchRoot::File => search::file(&query, &root, &cancel),
+            SearchRoot::Folder => search::folder(&query, walk, &cancel, |path| {
                 names.as_ref().is_none_or(|names| names.want(path, &[&root, &cwd]))
             }),
         };
         match off_thread(&context.cancel, work).await? {
-            Some(_) if context.cancel.is_cancelled() => Ok(stopped()),
-            Some(outcome) => {
-                Ok(told(&outcome, wanted.mode, wanted.numbers, wanted.limit, &context.place))
-            }
-            None => Ok(stopped()),
+            Some(_) if context.cancel.is_cancelled() => Ok(stopped_output()),
+            Some(outcome) => Ok(format_result(
+                &outcome,
+                wanted.mode,
+                wanted.numbers,
+                wanted.limit,
+                &context.place,
+            )),
+            None => Ok(stopped_output()),
         }
     }
 }
 
-fn wanted(input: &Value, place: &Place) -> Result<Wanted, ToolError> {
-    let input = Input::new(SHAPE, input)?;
+fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<GrepArguments, ToolError> {
+    let input = ArgumentReader::new(SHAPE, input)?;
     let pattern = input.text(&["pattern", "regex", "query"])?;
     if pattern.is_empty() {
         return Err(input.wrong("`pattern` is empty"));
@@ -164,10 +174,10 @@ fn wanted(input: &Value, place: &Place) -> Result<Wanted, ToolError> {
     let after = input.number(&["-A"])?.or(around).unwrap_or(0);
     let mode = match input.optional_text(&["output_mode", "mode"])?.as_deref() {
         // Who asks for lines around a match wants to see lines.
-        None | Some("") if before + after > 0 => Mode::Content,
-        None | Some("" | "files_with_matches" | "files") => Mode::Files,
-        Some("content") => Mode::Content,
-        Some("count") => Mode::Count,
+        None | Some("") if before + after > 0 => GrepMode::Content,
+        None | Some("" | "files_with_matches" | "files") => GrepMode::Files,
+        Some("content") => GrepMode::Content,
+        Some("count") => GrepMode::Count,
         Some(other) => {
             return Err(input.wrong(format!(
                 "`output_mode` must be files_with_matches, content or count, not {other:?}"
@@ -175,16 +185,16 @@ fn wanted(input: &Value, place: &Place) -> Result<Wanted, ToolError> {
         }
     };
     let lines = match input.flag(&["multiline"])? {
-        true => Lines::SeveralByDot,
-        false if pattern.contains("\\n") || pattern.contains('\n') => Lines::Several,
-        false => Lines::One,
+        true => MultilineMode::SeveralByDot,
+        false if pattern.contains("\\n") || pattern.contains('\n') => MultilineMode::Several,
+        false => MultilineMode::One,
     };
     let limit = match input.number(&["head_limit", "limit"])?.unwrap_or(DEFAULT_LIMIT) {
         0 => MOST,
         limit => limit.min(MOST),
     };
     let small = |count: u64| usize::try_from(count.min(MOST)).unwrap_or(0);
-    Ok(Wanted {
+    Ok(GrepArguments {
         root: root.unwrap_or_else(|| place.cwd.clone()),
         names: input.optional_text(&["glob", "include"])?.map(|glob| names(&glob)).transpose()?,
         types: input.optional_text(&["type"])?.map(|name| types(&name)).transpose()?,
@@ -193,28 +203,28 @@ fn wanted(input: &Value, place: &Place) -> Result<Wanted, ToolError> {
         before: small(before),
         after: small(after),
         case: if input.flag(&["-i", "ignore_case", "case_insensitive"])? {
-            Case::Ignored
+            CaseMode::Ignored
         } else {
-            Case::Sensitive
+            CaseMode::Sensitive
         },
         lines,
         numbers: if input.value(&["-n"]).is_none() || input.flag(&["-n"])? {
-            Numbers::Shown
+            LineNumbers::Shown
         } else {
-            Numbers::Hidden
+            LineNumbers::Hidden
         },
         limit: small(limit),
     })
 }
 
-fn matcher(wanted: &Wanted) -> Result<RegexMatcher, ToolError> {
+fn matcher(wanted: &GrepArguments) -> Result<RegexMatcher, ToolError> {
     let mut builder = RegexMatcherBuilder::new();
-    builder.case_insensitive(wanted.case == Case::Ignored).multi_line(true);
+    builder.case_insensitive(wanted.case == CaseMode::Ignored).multi_line(true);
     match wanted.lines {
         // Without it `$` would not match before CRLF.
-        Lines::One => builder.crlf(true),
-        Lines::Several => &mut builder,
-        Lines::SeveralByDot => builder.dot_matches_new_line(true),
+        MultilineMode::One => builder.crlf(true),
+        MultilineMode::Several => &mut builder,
+        MultilineMode::SeveralByDot => builder.dot_matches_new_line(true),
     };
     builder.build(&wanted.pattern).map_err(|error| {
         let pattern = &wanted.pattern;
@@ -228,7 +238,7 @@ fn matcher(wanted: &Wanted) -> Result<RegexMatcher, ToolError> {
     })
 }
 
-fn names(glob: &str) -> Result<Names, ToolError> {
+fn names(glob: &str) -> Result<NameFilter, ToolError> {
     let (is_negated, pattern) = match glob.strip_prefix('!') {
         Some(rest) => (true, rest),
         None => (false, glob),
@@ -237,10 +247,10 @@ fn names(glob: &str) -> Result<Names, ToolError> {
     let pattern = pattern.strip_prefix('/').unwrap_or(pattern);
     let glob = GlobBuilder::new(pattern).literal_separator(true).build();
     let glob = glob.map_err(|error| ToolError(format!("Grep: `glob`: {error}.")))?;
-    Ok(Names { matcher: glob.compile_matcher(), is_negated, is_name: !pattern.contains('/') })
+    Ok(NameFilter { matcher: glob.compile_matcher(), is_negated, is_name: !pattern.contains('/') })
 }
 
-impl Names {
+impl NameFilter {
     /// Whether the file is wanted; a pattern with folders may start from any of `bases`.
     fn want(&self, path: &Path, bases: &[&Path]) -> bool {
         let matches = if self.is_name {
@@ -272,7 +282,7 @@ fn types(name: &str) -> Result<Types, ToolError> {
     let mut near: Vec<(f32, String)> = builder
         .definitions()
         .iter()
-        .map(|definition| (likeness(known, definition.name()), definition.name().to_owned()))
+        .map(|definition| (similarity(known, definition.name()), definition.name().to_owned()))
         .filter(|(score, _)| *score >= 0.4)
         .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
@@ -286,21 +296,21 @@ fn types(name: &str) -> Result<Types, ToolError> {
     })
 }
 
-fn told(
-    outcome: &Outcome,
-    mode: Mode,
-    numbers: Numbers,
+fn format_result(
+    outcome: &GrepOutcome,
+    mode: GrepMode,
+    numbers: LineNumbers,
     limit: usize,
-    place: &Place,
+    place: &WorkingDirectory,
 ) -> ToolOutput {
     let mut text = String::new();
     let mut shown = 0;
     'files: for (path, hits) in &outcome.files {
         let path = place.show(path);
         let lines: Vec<String> = match mode {
-            Mode::Files => vec![path],
-            Mode::Count => vec![format!("{path}:{}", hits.matches)],
-            Mode::Content => hits.rows.iter().map(|row| line(&path, row, numbers)).collect(),
+            GrepMode::Files => vec![path],
+            GrepMode::Count => vec![format!("{path}:{}", hits.matches)],
+            GrepMode::Content => hits.rows.iter().map(|row| line(&path, row, numbers)).collect(),
         };
         for line in lines {
             if shown == limit || text.len() + line.len() > TOTAL_BYTES {
@@ -316,16 +326,16 @@ fn told(
     }
     let more = outcome.row_count.saturating_sub(shown as u64);
     if more > 0 {
-        let more = cut::counted(more, "more line");
+        let more = truncation::pluralise(more, "more line");
         text.push_str(&format!("[{more}; narrow the search or raise head_limit]\n"));
     }
-    let files = cut::counted(outcome.file_count, "file");
-    let matches = cut::counted(outcome.matches, "match");
-    if mode == Mode::Count && outcome.file_count > 0 {
+    let files = truncation::pluralise(outcome.file_count, "file");
+    let matches = truncation::pluralise(outcome.matches, "match");
+    if mode == GrepMode::Count && outcome.file_count > 0 {
         text.push_str(&format!("[{matches} in {files}]\n"));
     }
     if outcome.unreadable > 0 {
-        let unreadable = cut::counted(outcome.unreadable, "file");
+        let unreadable = truncation::pluralise(outcome.unreadable, "file");
         text.push_str(&format!("[{unreadable} could not be searched]\n"));
     }
     if let Some(note) = hidden_note(outcome.hidden) {
@@ -337,20 +347,20 @@ fn told(
             "hidden": outcome.hidden,
         }))
         .with_summary(match mode {
-            Mode::Files => files,
-            Mode::Count | Mode::Content => matches,
+            GrepMode::Files => files,
+            GrepMode::Count | GrepMode::Content => matches,
         })
 }
 
-fn line(path: &str, row: &Row, numbers: Numbers) -> String {
+fn line(path: &str, row: &GrepRow, numbers: LineNumbers) -> String {
     let (sign, number, text) = match row {
-        Row::Match(number, text) => (':', number, text),
-        Row::Context(number, text) => ('-', number, text),
-        Row::Break => return String::from("--"),
+        GrepRow::Match(number, text) => (':', number, text),
+        GrepRow::Context(number, text) => ('-', number, text),
+        GrepRow::Break => return String::from("--"),
     };
     match numbers {
-        Numbers::Shown => format!("{path}{sign}{number}{sign}{text}"),
-        Numbers::Hidden => format!("{path}{sign}{text}"),
+        LineNumbers::Shown => format!("{path}{sign}{number}{sign}{text}"),
+        LineNumbers::Hidden => format!("{path}{sign}{text}"),
     }
 }
 

@@ -10,11 +10,11 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-use super::{Place, ToolError};
+use super::{ToolError, WorkingDirectory};
 
 /// The shape of a tool's arguments, for error messages.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shape {
+pub(super) struct InputShape {
     /// The tool's name.
     pub tool: &'static str,
     /// Arguments as JSON that would be right.
@@ -23,14 +23,14 @@ pub(super) struct Shape {
 
 /// The arguments of one call. Each getter takes an argument's name followed by names that are
 /// understood in its place.
-pub(super) struct Input<'a> {
-    shape: Shape,
+pub(super) struct ArgumentReader<'a> {
+    shape: InputShape,
     fields: Cow<'a, Map<String, Value>>,
 }
 
-impl<'a> Input<'a> {
+impl<'a> ArgumentReader<'a> {
     /// Takes the arguments apart. An object inside a string is unpacked.
-    pub fn new(shape: Shape, value: &'a Value) -> Result<Self, ToolError> {
+    pub fn new(shape: InputShape, value: &'a Value) -> Result<Self, ToolError> {
         let fields = match value {
             Value::Object(fields) => Cow::Borrowed(fields),
             Value::Null => Cow::Owned(Map::new()),
@@ -99,7 +99,7 @@ impl<'a> Input<'a> {
     }
 
     /// A path that must be there, resolved.
-    pub fn path(&self, names: &[&str], place: &Place) -> Result<PathBuf, ToolError> {
+    pub fn path(&self, names: &[&str], place: &WorkingDirectory) -> Result<PathBuf, ToolError> {
         self.optional_path(names, place)?.ok_or_else(|| self.missing(names))
     }
 
@@ -107,7 +107,7 @@ impl<'a> Input<'a> {
     pub fn optional_path(
         &self,
         names: &[&str],
-        place: &Place,
+        place: &WorkingDirectory,
     ) -> Result<Option<PathBuf>, ToolError> {
         let Some(text) = self.optional_text(names)?.filter(|text| !text.is_empty()) else {
             return Ok(None);
@@ -142,7 +142,7 @@ impl<'a> Input<'a> {
     }
 }
 
-impl Shape {
+impl InputShape {
     fn wrong(self, what: impl Display) -> ToolError {
         ToolError(format!("{}: {what}. Send for example {}", self.tool, self.example))
     }
@@ -154,17 +154,17 @@ mod tests {
 
     use super::*;
 
-    const SHAPE: Shape = Shape { tool: "Read", example: r#"{"file_path": "a"}"# };
+    const SHAPE: InputShape = InputShape { tool: "Read", example: r#"{"file_path": "a"}"# };
 
-    fn place() -> Place {
-        Place { cwd: "/w".into(), home: Some("/home/u".into()) }
+    fn place() -> WorkingDirectory {
+        WorkingDirectory { cwd: "/w".into(), home: Some("/home/u".into()) }
     }
 
     #[test]
     fn certain_meanings_are_taken() {
         let value = json!({"path": "a", "limit": "12", "offset": 3.0, "all": "True", "n": 7,
             "nothing": null, "never": 1});
-        let input = Input::new(SHAPE, &value).unwrap();
+        let input = ArgumentReader::new(SHAPE, &value).unwrap();
         let path = input.path(&["file_path", "path"], &place()).unwrap();
         assert_eq!(path, PathBuf::from("/w/a"));
         assert_eq!(input.number(&["limit"]).unwrap(), Some(12));
@@ -175,7 +175,7 @@ mod tests {
         assert!(!input.flag(&["nothing"]).unwrap());
 
         let packed = json!("{\"file_path\": \"b\"}");
-        let input = Input::new(SHAPE, &packed).unwrap();
+        let input = ArgumentReader::new(SHAPE, &packed).unwrap();
         assert_eq!(input.text(&["file_path"]).unwrap(), "b");
     }
 
@@ -183,7 +183,7 @@ mod tests {
     fn other_input_gets_an_error_that_shows_the_shape() {
         let value = json!({"file_path": ["a"], "limit": "many", "offset": -1, "all": "maybe",
             "url": "file:///etc/passwd"});
-        let input = Input::new(SHAPE, &value).unwrap();
+        let input = ArgumentReader::new(SHAPE, &value).unwrap();
         let errors = [
             (input.text(&["pattern"]).err(), "`pattern` is missing"),
             (input.text(&["file_path"]).err(), r#"`file_path` must be a string, not ["a"]"#),
@@ -194,8 +194,8 @@ mod tests {
                 input.path(&["url"], &place()).err(),
                 "`file:///etc/passwd` is a URL; send a plain path",
             ),
-            (Input::new(SHAPE, &json!([1])).err(), "the arguments must be a JSON object"),
-            (Input::new(SHAPE, &json!("hm")).err(), "the arguments must be a JSON object"),
+            (ArgumentReader::new(SHAPE, &json!([1])).err(), "the arguments must be a JSON object"),
+            (ArgumentReader::new(SHAPE, &json!("hm")).err(), "the arguments must be a JSON object"),
         ];
         for (error, expected) in errors {
             let expected = format!("Read: {expected}. Send for example {{\"file_path\": \"a\"}}");

@@ -6,21 +6,21 @@
 
 mod bash;
 mod change;
-mod cut;
 mod edit;
 mod glob;
 mod grep;
 mod input;
-mod likeness;
 mod paths;
 mod ports;
-mod reach;
 mod read;
 mod registry;
+mod scoped_files;
+mod similarity;
 #[cfg(test)]
 pub(crate) mod testing;
 mod text;
 mod todo_write;
+mod truncation;
 mod walk;
 mod write;
 
@@ -36,11 +36,11 @@ use crate::domain::{
 };
 
 pub use ports::{
-    Exit, ExitCause, FileError, FileState, Files, ProcessError, Processes, ReadLedger, Script,
-    Written,
+    ExitCause, FileError, FileState, Files, ProcessError, Processes, ReadLedger, ScriptExit,
+    ScriptSpec, WriteReport,
 };
-pub use reach::{Granted, May, Reach};
-pub use registry::Registry;
+pub use registry::ToolRegistry;
+pub use scoped_files::{AccessMode, Grant, ScopedFiles};
 
 /// Something the model can do.
 #[async_trait]
@@ -50,7 +50,7 @@ pub trait Tool: Send + Sync {
 
     /// What a call with this input would touch, relative paths taken from `place`. Fails, with a
     /// sentence that tells the model what to send instead, when the input is not usable.
-    fn access(&self, input: &Value, place: &Place) -> Result<Vec<Access>, ToolError>;
+    fn access(&self, input: &Value, place: &WorkingDirectory) -> Result<Vec<Access>, ToolError>;
 
     /// What a call would change, against what is on disk now, for the approval dialog. Fails as
     /// the call itself would, where it cannot succeed.
@@ -64,7 +64,7 @@ pub trait Tool: Send + Sync {
 
     /// The input of a call that changes what `shown`, the preview of `input`, changes without what
     /// is left out. Fails where that cannot be said in a call.
-    async fn narrowed(
+    async fn narrow_input(
         &self,
         _context: &ToolContext,
         _input: &Value,
@@ -80,7 +80,7 @@ pub trait Tool: Send + Sync {
 
 /// Where an agent works.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct WorkingDirectory {
     /// The folder that relative paths start from; absolute.
     pub cwd: PathBuf,
     /// The person's home folder, for `~`.
@@ -91,7 +91,7 @@ pub struct Place {
 #[derive(Clone)]
 pub struct ToolContext {
     /// Where it works.
-    pub place: Place,
+    pub place: WorkingDirectory,
     /// Reads and writes the files that the call said it would touch.
     pub files: Arc<dyn Files>,
     /// Runs commands.
@@ -135,8 +135,8 @@ pub struct FileChange {
 #[error("{0}")]
 pub struct ToolError(pub String);
 
-impl Place {
-    /// `path` as an absolute path without `.` and `..`, with a leading `~` taken for the home folder. A name in the `$'…'` form that [`Place::show`] gives is read back. Purely lexical.
+impl WorkingDirectory {
+    /// `path` as an absolute path without `.` and `..`, with a leading `~` taken for the home folder. A name in the `$'…'` form that [`WorkingDirectory::show`] gives is read back. Purely lexical.
     pub fn resolve(&self, path: &str) -> PathBuf {
         let joined = match (path.strip_prefix("~/"), &self.home) {
             (Some(rest), Some(home)) => home.join(rest),
@@ -189,7 +189,7 @@ async fn off_thread<T: Send + 'static>(
 }
 
 /// What a call that the person stopped comes to.
-fn stopped() -> ToolOutput {
+fn stopped_output() -> ToolOutput {
     ToolOutput { status: ToolStatus::Cancelled, ..ToolOutput::text("Stopped by the user.") }
 }
 
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn paths_are_resolved_without_looking() {
-        let place = Place { cwd: "/w/app".into(), home: Some("/home/u".into()) };
+        let place = WorkingDirectory { cwd: "/w/app".into(), home: Some("/home/u".into()) };
         let cases = [
             ("src/../a.rs", "/w/app/a.rs"),
             ("./src//b", "/w/app/src/b"),

@@ -8,7 +8,7 @@ use std::fs;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use super::likeness::likeness;
+use super::similarity::similarity;
 use super::{ToolContext, ToolError};
 
 /// The path in plain text, quoted where it has to be.
@@ -79,33 +79,33 @@ pub(super) fn unquoted(text: &str) -> OsString {
 pub(super) async fn missing(context: &ToolContext, path: &Path) -> ToolError {
     let shown = context.place.show(path);
     let (searched, is_hidden) = (path.to_owned(), context.is_hidden.clone());
-    let near = tokio::task::spawn_blocking(move || near(&searched, &*is_hidden)).await;
+    let near = tokio::task::spawn_blocking(move || suggest(&searched, &*is_hidden)).await;
     let advice = match near {
-        Ok(Near::Names(names)) if !names.is_empty() => {
+        Ok(PathSuggestion::Names(names)) if !names.is_empty() => {
             let names: Vec<String> = names.iter().map(|name| context.place.show(name)).collect();
             format!("Did you mean {}?", names.join(" or "))
         }
-        Ok(Near::Folder(folder)) => {
+        Ok(PathSuggestion::Folder(folder)) => {
             let folder = context.place.show(&folder);
             format!("Its folder is not there either; the nearest that is: {folder}.")
         }
-        Ok(Near::Names(_)) | Err(_) => String::from("Use Glob to find it."),
+        Ok(PathSuggestion::Names(_)) | Err(_) => String::from("Use Glob to find it."),
     };
     ToolError(format!("There is no {shown}. {advice}"))
 }
 
-enum Near {
+enum PathSuggestion {
     /// Names in the same folder that look alike, the most alike first.
     Names(Vec<PathBuf>),
     /// The folder is missing, too; this is the nearest one above it.
     Folder(PathBuf),
 }
 
-fn near(path: &Path, is_hidden: &dyn Fn(&Path) -> bool) -> Near {
+fn suggest(path: &Path, is_hidden: &dyn Fn(&Path) -> bool) -> PathSuggestion {
     let folder = path.parent().unwrap_or(Path::new("/"));
     let Ok(entries) = fs::read_dir(folder) else {
         let above = folder.ancestors().find(|above| above.is_dir()).unwrap_or(Path::new("/"));
-        return Near::Folder(above.to_owned());
+        return PathSuggestion::Folder(above.to_owned());
     };
     let wanted = path.file_name().unwrap_or(OsStr::new("")).to_string_lossy().to_lowercase();
     let mut names: Vec<(f32, PathBuf)> = entries
@@ -114,12 +114,12 @@ fn near(path: &Path, is_hidden: &dyn Fn(&Path) -> bool) -> Near {
         .flatten()
         .map(|entry| {
             let name = entry.file_name().to_string_lossy().to_lowercase();
-            (likeness(&wanted, &name), entry.path())
+            (similarity(&wanted, &name), entry.path())
         })
         .filter(|(score, path)| *score >= 0.5 && !is_hidden(path))
         .collect();
     names.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    Near::Names(names.into_iter().take(3).map(|(_, path)| path).collect())
+    PathSuggestion::Names(names.into_iter().take(3).map(|(_, path)| path).collect())
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ pub trait Files: Send + Sync {
         path: &Path,
         bytes: &[u8],
         expected: Option<Option<ContentHash>>,
-    ) -> Result<Written, FileError>;
+    ) -> Result<WriteReport, FileError>;
 
     /// The regular file at `path`, to be read; `None` where there is something else. Blocks: for
     /// searches, off the asynchronous threads.
@@ -56,7 +56,7 @@ pub trait Files: Send + Sync {
 
 /// What a write came to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Written {
+pub struct WriteReport {
     /// How many other names (hard links) the replaced file had. They keep the old content.
     pub other_names: u64,
 }
@@ -131,15 +131,15 @@ pub trait Processes: Send + Sync {
     /// `cancel` this returns at once and the killing goes on behind it.
     async fn run(
         &self,
-        script: Script,
+        script: ScriptSpec,
         output: &mut (dyn for<'a> FnMut(&'a [u8]) + Send),
         cancel: CancellationToken,
-    ) -> Result<Exit, ProcessError>;
+    ) -> Result<ScriptExit, ProcessError>;
 }
 
 /// What to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Script {
+pub struct ScriptSpec {
     /// For `bash -c`.
     pub text: String,
     /// The folder to start in.
@@ -152,7 +152,7 @@ pub struct Script {
 
 /// How a script ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exit {
+pub struct ScriptExit {
     /// What ended it.
     pub cause: ExitCause,
     /// How long it ran.
@@ -165,7 +165,7 @@ pub struct Exit {
     pub denied: Extent,
 }
 
-impl Exit {
+impl ScriptExit {
     /// What is to be said where more is denied to be read than could be found.
     pub fn denied_note(&self) -> Option<String> {
         match self.denied {

@@ -8,16 +8,20 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::input::{Input, Shape};
+use super::input::{ArgumentReader, InputShape};
 use super::text::{self, WHOLE_FILE};
-use super::{FileState, Place, Tool, ToolContext, ToolError, cut, paths, stopped};
+use super::{
+    FileState, Tool, ToolContext, ToolError, WorkingDirectory, paths, stopped_output, truncation,
+};
 use crate::domain::{Access, ToolOutput, ToolSpec};
 
 /// The Read tool.
-pub(super) struct Read;
+pub(super) struct ReadTool;
 
-const SHAPE: Shape =
-    Shape { tool: "Read", example: r#"{"file_path": "src/main.rs", "offset": 1, "limit": 200}"# };
+const SHAPE: InputShape = InputShape {
+    tool: "Read",
+    example: r#"{"file_path": "src/main.rs", "offset": 1, "limit": 200}"#,
+};
 
 /// Lines that are shown unless asked otherwise.
 const DEFAULT_LIMIT: u64 = 2000;
@@ -28,7 +32,7 @@ const TOTAL_BYTES: usize = 60_000;
 /// Bytes of a big file that are looked at in one go.
 const CHUNK: u64 = 1 << 20;
 
-struct Wanted {
+struct ReadArguments {
     path: PathBuf,
     /// The first line, from 1.
     offset: u64,
@@ -36,14 +40,14 @@ struct Wanted {
 }
 
 /// Lines in a row, as they are shown.
-struct Excerpt {
+struct ReadExcerpt {
     text: String,
     lines: u64,
     is_full: bool,
 }
 
 #[async_trait]
-impl Tool for Read {
+impl Tool for ReadTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "Read".into(),
@@ -61,12 +65,12 @@ impl Tool for Read {
         }
     }
 
-    fn access(&self, input: &Value, place: &Place) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![Access::Read(wanted(input, place)?.path)])
+    fn access(&self, input: &Value, place: &WorkingDirectory) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![Access::Read(parse_arguments(input, place)?.path)])
     }
 
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
-        let wanted = wanted(&input, &context.place)?;
+        let wanted = parse_arguments(&input, &context.place)?;
         let shown = context.place.show(&wanted.path);
         match context.files.read(&wanted.path, WHOLE_FILE).await? {
             FileState::File(bytes) => {
@@ -87,15 +91,15 @@ impl Tool for Read {
     }
 }
 
-fn wanted(input: &Value, place: &Place) -> Result<Wanted, ToolError> {
-    let input = Input::new(SHAPE, input)?;
+fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<ReadArguments, ToolError> {
+    let input = ArgumentReader::new(SHAPE, input)?;
     let path = input.path(&["file_path", "path", "filePath", "filename"], place)?;
     let offset = input.number(&["offset", "start_line"])?.unwrap_or(1).max(1);
     let limit = input.number(&["limit"])?.filter(|limit| *limit > 0).unwrap_or(DEFAULT_LIMIT);
-    Ok(Wanted { path, offset, limit })
+    Ok(ReadArguments { path, offset, limit })
 }
 
-fn whole(bytes: &[u8], wanted: &Wanted, shown: &str) -> Result<ToolOutput, ToolError> {
+fn whole(bytes: &[u8], wanted: &ReadArguments, shown: &str) -> Result<ToolOutput, ToolError> {
     let Some((text, _)) = text::decode(bytes) else {
         return Ok(binary(bytes, bytes.len() as u64, shown));
     };
@@ -106,10 +110,10 @@ fn whole(bytes: &[u8], wanted: &Wanted, shown: &str) -> Result<ToolOutput, ToolE
     if wanted.offset > total {
         return Err(ToolError(format!(
             "{shown} has only {}; send an offset up to {total}.",
-            cut::counted(total, "line")
+            truncation::pluralise(total, "line")
         )));
     }
-    let mut excerpt = Excerpt::new();
+    let mut excerpt = ReadExcerpt::new();
     let first = usize::try_from(wanted.offset - 1).unwrap_or(usize::MAX);
     for line in text.lines().skip(first) {
         if !excerpt.add(line, wanted) {
@@ -128,18 +132,18 @@ fn whole(bytes: &[u8], wanted: &Wanted, shown: &str) -> Result<ToolOutput, ToolE
 /// Goes through a big file up to the lines that are asked for.
 async fn part(
     context: &ToolContext,
-    wanted: &Wanted,
+    wanted: &ReadArguments,
     size: u64,
     shown: &str,
 ) -> Result<ToolOutput, ToolError> {
-    let mut excerpt = Excerpt::new();
+    let mut excerpt = ReadExcerpt::new();
     let mut number = 1;
     // Of a line that is not yet complete, and no more of it than can be shown.
     let mut open: Vec<u8> = Vec::new();
     let mut at = 0;
     while !excerpt.is_full {
         if context.cancel.is_cancelled() {
-            return Ok(stopped());
+            return Ok(stopped_output());
         }
         let chunk = context.files.read_at(&wanted.path, at, CHUNK).await?;
         if at == 0 && (text::binary_kind(&chunk).is_some() || is_utf16(&chunk)) {
@@ -173,7 +177,7 @@ async fn part(
         "[Lines {}-{} of a file of {}. Go on with offset={next}, or use Grep.]",
         wanted.offset,
         next - 1,
-        cut::size(size)
+        truncation::size(size)
     );
     Ok(excerpt.output(&note, wanted, None))
 }
@@ -189,7 +193,7 @@ fn is_utf16(bytes: &[u8]) -> bool {
 
 fn binary(bytes: &[u8], size: u64, shown: &str) -> ToolOutput {
     let kind = text::binary_kind(bytes).unwrap_or("unknown encoding");
-    let size = cut::size(size);
+    let size = truncation::size(size);
     ToolOutput::text(format!(
         "{shown} is no text file ({kind}, {size}). Read shows text files only."
     ))
@@ -197,14 +201,14 @@ fn binary(bytes: &[u8], size: u64, shown: &str) -> ToolOutput {
     .with_summary(format!("{kind}, {size}"))
 }
 
-impl Excerpt {
+impl ReadExcerpt {
     fn new() -> Self {
         Self { text: String::new(), lines: 0, is_full: false }
     }
 
     /// Adds the next line; says whether it went in.
-    fn add(&mut self, line: &str, wanted: &Wanted) -> bool {
-        let line = cut::line(line, LINE_CHARS);
+    fn add(&mut self, line: &str, wanted: &ReadArguments) -> bool {
+        let line = truncation::line(line, LINE_CHARS);
         // A NUL ends the text for some model servers.
         let line = line.replace('\0', "␀");
         self.is_full = self.lines == wanted.limit
@@ -218,11 +222,11 @@ impl Excerpt {
         true
     }
 
-    fn output(self, note: &str, wanted: &Wanted, total: Option<u64>) -> ToolOutput {
+    fn output(self, note: &str, wanted: &ReadArguments, total: Option<u64>) -> ToolOutput {
         let output = json!({
             "first_line": wanted.offset, "lines": self.lines, "total_lines": total,
         });
-        let summary = cut::counted(self.lines, "line");
+        let summary = truncation::pluralise(self.lines, "line");
         ToolOutput::text(self.text + note).with_output(output).with_summary(summary)
     }
 }
@@ -236,15 +240,15 @@ mod tests {
 
     use super::*;
     use crate::domain::ContentHash;
-    use crate::tools::testing::Bench;
+    use crate::tools::testing::ToolTestEnv;
 
-    async fn read(bench: &Bench, input: Value) -> String {
-        bench.run(&Read, input).await.unwrap().observation
+    async fn read(bench: &ToolTestEnv, input: Value) -> String {
+        bench.run(&ReadTool, input).await.unwrap().observation
     }
 
     #[tokio::test]
     async fn lines_are_numbered_and_the_content_is_remembered() {
-        let bench = Bench::new();
+        let bench = ToolTestEnv::new();
         bench.put("f", "one\n\ttwo\r\nthree");
         assert_eq!(read(&bench, json!({"path": "f"})).await, "1\tone\n2\t\ttwo\n3\tthree\n");
         let seen = bench.context.reads.seen(&bench.path("f"));
@@ -253,7 +257,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_is_cut_is_said_with_the_way_on() {
-        let bench = Bench::new();
+        let bench = ToolTestEnv::new();
         let lines: String = (1..=3000).map(|n| format!("line {n}\n")).collect();
         bench.put("f", lines.as_str());
         let some = read(&bench, json!({"file_path": "f", "offset": "3", "limit": 2})).await;
@@ -266,7 +270,7 @@ mod tests {
 
     #[tokio::test]
     async fn long_lines_and_much_text_are_cut() {
-        let bench = Bench::new();
+        let bench = ToolTestEnv::new();
         bench.put("long", "ä".repeat(2005));
         assert!(
             read(&bench, json!({"file_path": "long"})).await.ends_with("… [5 more characters]\n")
@@ -283,7 +287,7 @@ mod tests {
 
     #[tokio::test]
     async fn huge_files_are_read_in_part() {
-        let bench = Bench::new();
+        let bench = ToolTestEnv::new();
         let mut file = fs::File::create(bench.path("huge")).unwrap();
         for number in 1..=20 {
             writeln!(file, "line {number} {}", "x".repeat(1 << 20)).unwrap();
@@ -296,16 +300,17 @@ mod tests {
                 "[Lines 19-20 of a file of 20.0 MB. Go on with offset=21, or use Grep.]"
             )
         );
-        let error = bench.run(&Read, json!({"file_path": "huge", "offset": 21})).await.unwrap_err();
+        let error =
+            bench.run(&ReadTool, json!({"file_path": "huge", "offset": 21})).await.unwrap_err();
         assert_eq!(error.0, "huge has only 20 lines.");
         bench.context.cancel.cancel();
-        let output = bench.run(&Read, json!({"file_path": "huge"})).await.unwrap();
+        let output = bench.run(&ReadTool, json!({"file_path": "huge"})).await.unwrap();
         assert_eq!(output.status, crate::domain::ToolStatus::Cancelled);
     }
 
     #[tokio::test]
     async fn other_encodings_are_shown_as_text() {
-        let bench = Bench::new();
+        let bench = ToolTestEnv::new();
         bench.put("latin", b"caf\xe9\n");
         bench.put("wide", b"\xff\xfea\0\xe9\0");
         bench.put("nul", b"some words\0and more\n");
@@ -316,7 +321,7 @@ mod tests {
 
     #[tokio::test]
     async fn binary_and_empty_files_say_so() {
-        let bench = Bench::new();
+        let bench = ToolTestEnv::new();
         bench.put("a.png", b"\x89PNG\r\n\x1a\n\0\0\0");
         bench.put("empty", "");
         let image = read(&bench, json!({"file_path": "a.png"})).await;
@@ -329,7 +334,7 @@ mod tests {
 
     #[tokio::test]
     async fn r49_what_is_no_file_is_refused() {
-        let bench = Bench::new();
+        let bench = ToolTestEnv::new();
         bench.fifo("pipe");
         fs::create_dir(bench.path("src")).unwrap();
         bench.put("main.rs", "");
@@ -346,14 +351,14 @@ mod tests {
             ("quite-other", "There is no quite-other. Use Glob to find it."),
         ];
         for (path, expected) in cases {
-            let error = bench.run(&Read, json!({"file_path": path})).await.unwrap_err();
+            let error = bench.run(&ReadTool, json!({"file_path": path})).await.unwrap_err();
             assert!(error.0.starts_with(expected), "{error}");
         }
     }
 
     #[tokio::test]
     async fn r52_any_name_can_be_read() {
-        let bench = Bench::new();
+        let bench = ToolTestEnv::new();
         let names: [&[u8]; 5] =
             [b"caf\xe9", b"a\nb\tc\x1b", b"-rf", b"trailing ", "👩‍👩‍👧 con".as_bytes()];
         for name in names {
@@ -367,11 +372,11 @@ mod tests {
 
     #[test]
     fn bad_input_tells_what_to_send() {
-        let place = Place { cwd: "/w".into(), home: None };
-        let error = Read.access(&json!({"limit": 3}), &place).unwrap_err();
+        let place = WorkingDirectory { cwd: "/w".into(), home: None };
+        let error = ReadTool.access(&json!({"limit": 3}), &place).unwrap_err();
         assert!(error.0.starts_with("Read: `file_path` is missing. Send for example {"), "{error}");
         assert_eq!(
-            Read.access(&json!({"file_path": "../a/./b"}), &place),
+            ReadTool.access(&json!({"file_path": "../a/./b"}), &place),
             Ok(vec![Access::Read("/a/b".into())])
         );
     }

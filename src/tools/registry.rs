@@ -2,35 +2,35 @@
 
 use std::sync::Arc;
 
-use super::bash::Bash;
-use super::edit::Edit;
-use super::glob::Glob;
-use super::grep::Grep;
-use super::likeness::likeness;
-use super::read::Read;
-use super::todo_write::TodoWrite;
-use super::write::Write;
+use super::bash::BashTool;
+use super::edit::EditTool;
+use super::glob::GlobTool;
+use super::grep::GrepTool;
+use super::read::ReadTool;
+use super::similarity::similarity;
+use super::todo_write::TodoWriteTool;
+use super::write::WriteTool;
 use super::{Tool, ToolError};
 use crate::domain::ToolSpec;
 
 /// The tools of an agent. Never changes within a session, so that prefix caches hold.
 #[derive(Clone)]
-pub struct Registry {
+pub struct ToolRegistry {
     tools: Vec<Arc<dyn Tool>>,
     specs: Arc<[ToolSpec]>,
 }
 
-impl Registry {
+impl ToolRegistry {
     /// The built-in tools.
     pub fn standard() -> Self {
         let tools: Vec<Arc<dyn Tool>> = vec![
-            Arc::new(Bash),
-            Arc::new(Read),
-            Arc::new(Write),
-            Arc::new(Edit),
-            Arc::new(Glob),
-            Arc::new(Grep),
-            Arc::new(TodoWrite),
+            Arc::new(BashTool),
+            Arc::new(ReadTool),
+            Arc::new(WriteTool),
+            Arc::new(EditTool),
+            Arc::new(GlobTool),
+            Arc::new(GrepTool),
+            Arc::new(TodoWriteTool),
         ];
         let specs = tools.iter().map(|tool| tool.spec()).collect();
         Self { tools, specs }
@@ -50,7 +50,7 @@ impl Registry {
     fn unknown(&self, name: &str) -> ToolError {
         let names: Vec<&str> = self.specs.iter().map(|spec| spec.name.as_str()).collect();
         let lower = name.to_lowercase();
-        let score = |known: &&&str| likeness(&lower, &known.to_lowercase());
+        let score = |known: &&&str| similarity(&lower, &known.to_lowercase());
         let near = names.iter().max_by(|a, b| score(a).total_cmp(&score(b)));
         let advice = match near.filter(|near| score(near) >= 0.5) {
             Some(near) => format!(" Did you mean {near}?"),
@@ -68,13 +68,13 @@ mod tests {
 
     #[test]
     fn specs_serialise_to_under_3600_bytes() {
-        let json = serde_json::to_string(&Registry::standard().specs()).unwrap();
+        let json = serde_json::to_string(&ToolRegistry::standard().specs()).unwrap();
         assert!(json.len() < 3600, "{} bytes", json.len());
     }
 
     #[test]
     fn specs_are_in_order_and_complete() {
-        let registry = Registry::standard();
+        let registry = ToolRegistry::standard();
         let specs = registry.specs();
         let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
         assert_eq!(names, ["Bash", "Read", "Write", "Edit", "Glob", "Grep", "TodoWrite"]);
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn tools_are_found_by_name() {
-        let registry = Registry::standard();
+        let registry = ToolRegistry::standard();
         for spec in registry.specs().iter() {
             assert_eq!(registry.get(&spec.name).ok().map(|tool| tool.spec()), Some(spec.clone()));
         }
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn an_unknown_name_gets_the_names_there_are() {
-        let registry = Registry::standard();
+        let registry = ToolRegistry::standard();
         let cases = [
             ("bash", Some("Bash")),
             ("read_file", Some("Read")),

@@ -11,33 +11,33 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Exit, ExitCause, FileChange, Granted, May, Place, ProcessError, Processes, Reach, ReadLedger,
-    Script, Tool, ToolContext, ToolEffects, ToolError,
+    AccessMode, ExitCause, FileChange, Grant, ProcessError, Processes, ReadLedger, ScopedFiles,
+    ScriptExit, ScriptSpec, Tool, ToolContext, ToolEffects, ToolError, WorkingDirectory,
 };
 use crate::domain::{Access, ContentHash, Extent, Todo, ToolOutput};
 use crate::platform::files::DiskFiles;
 
 /// A workspace with a context over it.
-pub(crate) struct Bench {
+pub(crate) struct ToolTestEnv {
     _dir: TempDir,
     root: PathBuf,
     /// What tools get.
     pub context: ToolContext,
     /// What tools said.
-    pub effects: Arc<Recorder>,
+    pub effects: Arc<EffectsRecorder>,
     /// What Bash talks to.
-    pub processes: Arc<FakeProcesses>,
+    pub processes: Arc<ScriptedProcesses>,
 }
 
-impl Bench {
+impl ToolTestEnv {
     /// An empty workspace; paths with `secret` in them are hidden.
     pub fn new() -> Self {
         let dir = TempDir::new().unwrap();
         let root = dir.path().canonicalize().unwrap();
-        let effects = Arc::new(Recorder::default());
-        let processes = Arc::new(FakeProcesses::default());
+        let effects = Arc::new(EffectsRecorder::default());
+        let processes = Arc::new(ScriptedProcesses::default());
         let context = ToolContext {
-            place: Place { cwd: root.clone(), home: None },
+            place: WorkingDirectory { cwd: root.clone(), home: None },
             files: Arc::new(DiskFiles),
             processes: processes.clone(),
             reads: Arc::new(ReadLedger::default()),
@@ -85,28 +85,28 @@ impl Bench {
         let accesses = tool.access(input, &self.context.place)?;
         let granted = accesses.into_iter().filter_map(|access| {
             let (named, may) = match access {
-                Access::Read(path) => (path, May::Read),
-                Access::Write(path) => (path, May::Write),
+                Access::Read(path) => (path, AccessMode::Read),
+                Access::Write(path) => (path, AccessMode::Write),
                 _ => return None,
             };
             let real = named.canonicalize().unwrap_or_else(|_| named.clone());
-            Some(Granted { named, real, may })
+            Some(Grant { named, real, mode: may })
         });
-        let reach = Reach::new(self.context.files.clone(), granted);
+        let reach = ScopedFiles::new(self.context.files.clone(), granted);
         Ok(ToolContext { files: Arc::new(reach), ..self.context.clone() })
     }
 }
 
 /// Keeps what tools tell the agent.
 #[derive(Default)]
-pub(crate) struct Recorder {
+pub(crate) struct EffectsRecorder {
     progress: Mutex<String>,
     todos: Mutex<Vec<Todo>>,
     changes: Mutex<Vec<FileChange>>,
     kept: Mutex<Vec<Vec<u8>>>,
 }
 
-impl Recorder {
+impl EffectsRecorder {
     /// All live output.
     pub fn progress(&self) -> String {
         self.progress.lock().unwrap().clone()
@@ -129,7 +129,7 @@ impl Recorder {
 }
 
 #[async_trait]
-impl ToolEffects for Recorder {
+impl ToolEffects for EffectsRecorder {
     fn progress(&self, text: &str) {
         self.progress.lock().unwrap().push_str(text);
     }
@@ -150,18 +150,18 @@ impl ToolEffects for Recorder {
 }
 
 /// Plays what a script would print, and how it would end.
-pub(crate) struct FakeProcesses {
+pub(crate) struct ScriptedProcesses {
     /// What was run.
-    pub scripts: Mutex<Vec<Script>>,
+    pub scripts: Mutex<Vec<ScriptSpec>>,
     /// What is printed, in these pieces.
     pub output: Mutex<Vec<Vec<u8>>>,
     /// How it ends.
-    pub exit: Mutex<Exit>,
+    pub exit: Mutex<ScriptExit>,
 }
 
-impl Default for FakeProcesses {
+impl Default for ScriptedProcesses {
     fn default() -> Self {
-        let exit = Exit {
+        let exit = ScriptExit {
             cause: ExitCause::Code(0),
             elapsed: Duration::ZERO,
             left_running: false,
@@ -172,7 +172,7 @@ impl Default for FakeProcesses {
     }
 }
 
-impl FakeProcesses {
+impl ScriptedProcesses {
     /// The next scripts print these pieces and end like this.
     pub fn play(&self, output: &[&[u8]], cause: ExitCause) {
         *self.output.lock().unwrap() = output.iter().map(|piece| piece.to_vec()).collect();
@@ -181,13 +181,13 @@ impl FakeProcesses {
 }
 
 #[async_trait]
-impl Processes for FakeProcesses {
+impl Processes for ScriptedProcesses {
     async fn run(
         &self,
-        script: Script,
+        script: ScriptSpec,
         output: &mut (dyn for<'a> FnMut(&'a [u8]) + Send),
         _cancel: CancellationToken,
-    ) -> Result<Exit, ProcessError> {
+    ) -> Result<ScriptExit, ProcessError> {
         self.scripts.lock().unwrap().push(script);
         for piece in self.output.lock().unwrap().iter() {
             output(piece);

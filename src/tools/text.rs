@@ -15,7 +15,7 @@ pub(super) const WHOLE_FILE: u64 = 16 << 20;
 
 /// How a file's characters are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Encoding {
+pub(super) enum TextEncoding {
     Utf8,
     Utf8WithMark,
     Utf16Le,
@@ -28,35 +28,35 @@ const UTF16_LE_MARK: &[u8] = b"\xff\xfe";
 const UTF16_BE_MARK: &[u8] = b"\xfe\xff";
 
 /// The text without its byte order mark, or nothing for what is no text.
-pub(super) fn decode(bytes: &[u8]) -> Option<(String, Encoding)> {
+pub(super) fn decode(bytes: &[u8]) -> Option<(String, TextEncoding)> {
     if let Some(rest) = bytes.strip_prefix(UTF16_LE_MARK) {
-        return Some((decode_utf16(rest, u16::from_le_bytes)?, Encoding::Utf16Le));
+        return Some((decode_utf16(rest, u16::from_le_bytes)?, TextEncoding::Utf16Le));
     }
     if let Some(rest) = bytes.strip_prefix(UTF16_BE_MARK) {
-        return Some((decode_utf16(rest, u16::from_be_bytes)?, Encoding::Utf16Be));
+        return Some((decode_utf16(rest, u16::from_be_bytes)?, TextEncoding::Utf16Be));
     }
     if binary_kind(bytes).is_some() {
         return None;
     }
     let (rest, encoding) = match bytes.strip_prefix(UTF8_MARK) {
-        Some(rest) => (rest, Encoding::Utf8WithMark),
-        None => (bytes, Encoding::Utf8),
+        Some(rest) => (rest, TextEncoding::Utf8WithMark),
+        None => (bytes, TextEncoding::Utf8),
     };
     if let Ok(text) = std::str::from_utf8(rest) {
         return Some((text.to_owned(), encoding));
     }
     let (text, _) = WINDOWS_1252.decode_without_bom_handling(bytes);
-    Some((text.into_owned(), Encoding::Windows1252))
+    Some((text.into_owned(), TextEncoding::Windows1252))
 }
 
 /// The bytes of `text` with the byte order mark, or the first character that the encoding lacks.
-pub(super) fn encode(text: &str, encoding: Encoding) -> Result<Vec<u8>, char> {
+pub(super) fn encode(text: &str, encoding: TextEncoding) -> Result<Vec<u8>, char> {
     match encoding {
-        Encoding::Utf8 => Ok(text.as_bytes().to_owned()),
-        Encoding::Utf8WithMark => Ok([UTF8_MARK, text.as_bytes()].concat()),
-        Encoding::Utf16Le => Ok(encode_utf16(text, UTF16_LE_MARK, u16::to_le_bytes)),
-        Encoding::Utf16Be => Ok(encode_utf16(text, UTF16_BE_MARK, u16::to_be_bytes)),
-        Encoding::Windows1252 => {
+        TextEncoding::Utf8 => Ok(text.as_bytes().to_owned()),
+        TextEncoding::Utf8WithMark => Ok([UTF8_MARK, text.as_bytes()].concat()),
+        TextEncoding::Utf16Le => Ok(encode_utf16(text, UTF16_LE_MARK, u16::to_le_bytes)),
+        TextEncoding::Utf16Be => Ok(encode_utf16(text, UTF16_BE_MARK, u16::to_be_bytes)),
+        TextEncoding::Windows1252 => {
             let lacks = |text: &str| WINDOWS_1252.encode(text).2;
             match text.chars().find(|c| !c.is_ascii() && lacks(c.encode_utf8(&mut [0; 4]))) {
                 Some(c) => Err(c),
@@ -136,13 +136,13 @@ mod tests {
 
     #[test]
     fn encodings_are_told_apart() {
-        let cases: [(&[u8], &str, Encoding); 6] = [
-            (b"caf\xc3\xa9", "café", Encoding::Utf8),
-            (b"\xef\xbb\xbfa", "a", Encoding::Utf8WithMark),
-            (b"\xff\xfea\0\xe9\0", "aé", Encoding::Utf16Le),
-            (b"\xfe\xff\0a\0\xe9", "aé", Encoding::Utf16Be),
-            (b"caf\xe9 \x80", "café €", Encoding::Windows1252),
-            (b"a few\0words, one NUL", "a few\0words, one NUL", Encoding::Utf8),
+        let cases: [(&[u8], &str, TextEncoding); 6] = [
+            (b"caf\xc3\xa9", "café", TextEncoding::Utf8),
+            (b"\xef\xbb\xbfa", "a", TextEncoding::Utf8WithMark),
+            (b"\xff\xfea\0\xe9\0", "aé", TextEncoding::Utf16Le),
+            (b"\xfe\xff\0a\0\xe9", "aé", TextEncoding::Utf16Be),
+            (b"caf\xe9 \x80", "café €", TextEncoding::Windows1252),
+            (b"a few\0words, one NUL", "a few\0words, one NUL", TextEncoding::Utf8),
         ];
         for (bytes, text, encoding) in cases {
             assert_eq!(decode(bytes), Some((text.to_owned(), encoding)));
@@ -166,8 +166,8 @@ mod tests {
 
     #[test]
     fn a_character_that_the_encoding_lacks_is_named() {
-        assert_eq!(encode("é→", Encoding::Windows1252), Err('→'));
-        assert_eq!(encode("é€", Encoding::Windows1252), Ok(b"\xe9\x80".to_vec()));
+        assert_eq!(encode("é→", TextEncoding::Windows1252), Err('→'));
+        assert_eq!(encode("é€", TextEncoding::Windows1252), Ok(b"\xe9\x80".to_vec()));
     }
 
     proptest! {
@@ -180,7 +180,7 @@ mod tests {
 
         #[test]
         fn r51_every_encoding_of_a_text_comes_back(text: String) {
-            for encoding in [Encoding::Utf8WithMark, Encoding::Utf16Le, Encoding::Utf16Be] {
+            for encoding in [TextEncoding::Utf8WithMark, TextEncoding::Utf16Le, TextEncoding::Utf16Be] {
                 let bytes = encode(&text, encoding).unwrap();
                 if let Some((again, found)) = decode(&bytes) {
                     prop_assert_eq!(&again, &text);
@@ -192,7 +192,7 @@ mod tests {
         #[test]
         fn r51_single_bytes_map_to_themselves(bytes in proptest::collection::vec(32_u8.., 1..200)) {
             let text = WINDOWS_1252.decode_without_bom_handling(&bytes).0;
-            prop_assert_eq!(encode(&text, Encoding::Windows1252), Ok(bytes));
+            prop_assert_eq!(encode(&text, TextEncoding::Windows1252), Ok(bytes));
         }
     }
 }

@@ -3,20 +3,20 @@
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::input::{Input, Shape};
-use super::{Place, Tool, ToolContext, ToolError};
+use super::input::{ArgumentReader, InputShape};
+use super::{Tool, ToolContext, ToolError, WorkingDirectory};
 use crate::domain::{Access, Todo, TodoStatus, ToolOutput, ToolSpec};
 
 /// The TodoWrite tool.
-pub(super) struct TodoWrite;
+pub(super) struct TodoWriteTool;
 
-const SHAPE: Shape = Shape {
+const SHAPE: InputShape = InputShape {
     tool: "TodoWrite",
     example: r#"{"todos": [{"content": "Run the tests", "status": "in_progress", "activeForm": "Running the tests"}]}"#,
 };
 
 #[async_trait]
-impl Tool for TodoWrite {
+impl Tool for TodoWriteTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "TodoWrite".into(),
@@ -42,7 +42,7 @@ impl Tool for TodoWrite {
         }
     }
 
-    fn access(&self, input: &Value, _place: &Place) -> Result<Vec<Access>, ToolError> {
+    fn access(&self, input: &Value, _place: &WorkingDirectory) -> Result<Vec<Access>, ToolError> {
         todos(input).map(|_| vec![Access::Nothing])
     }
 
@@ -61,7 +61,7 @@ impl Tool for TodoWrite {
 }
 
 fn todos(input: &Value) -> Result<Vec<Todo>, ToolError> {
-    let input = Input::new(SHAPE, input)?;
+    let input = ArgumentReader::new(SHAPE, input)?;
     let items = match input.value(&["todos", "items", "tasks"]) {
         None => return Err(input.wrong("`todos` is missing")),
         Some(Value::Array(items)) => items.clone(),
@@ -76,7 +76,7 @@ fn todos(input: &Value) -> Result<Vec<Todo>, ToolError> {
 }
 
 fn todo(item: &Value) -> Result<Todo, ToolError> {
-    let item = Input::new(SHAPE, item)?;
+    let item = ArgumentReader::new(SHAPE, item)?;
     let content = item.text(&["content", "title", "task", "step"])?;
     if content.trim().is_empty() {
         return Err(item.wrong("`content` is empty"));
@@ -100,17 +100,17 @@ fn todo(item: &Value) -> Result<Todo, ToolError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools::testing::Bench;
+    use crate::tools::testing::ToolTestEnv;
 
     #[tokio::test]
     async fn a_plan_is_told_and_counted() {
-        let bench = Bench::new();
+        let bench = ToolTestEnv::new();
         let input = json!({"todos": [
             {"content": "Look", "status": "completed", "activeForm": "Looking"},
             {"content": "Leap", "status": "in_progress", "activeForm": "Leaping"},
         ]});
-        assert_eq!(TodoWrite.access(&input, &bench.context.place), Ok(vec![Access::Nothing]));
-        let output = bench.run(&TodoWrite, input).await.unwrap();
+        assert_eq!(TodoWriteTool.access(&input, &bench.context.place), Ok(vec![Access::Nothing]));
+        let output = bench.run(&TodoWriteTool, input).await.unwrap();
         assert_eq!(output.observation, "Plan updated: 1 of 2 done.");
         assert_eq!(output.summary, None);
         let todos = bench.effects.todos();
@@ -120,10 +120,10 @@ mod tests {
 
     #[tokio::test]
     async fn certain_meanings_are_taken_and_advice_is_given() {
-        let bench = Bench::new();
+        let bench = ToolTestEnv::new();
         let todos = r#"[{"content": "a", "status": "in-progress"},
             {"content": "b", "status": "In Progress"}, {"content": "c"}]"#;
-        let output = bench.run(&TodoWrite, json!({"todos": todos})).await.unwrap();
+        let output = bench.run(&TodoWriteTool, json!({"todos": todos})).await.unwrap();
         assert!(output.observation.ends_with("Keep only one step in_progress."));
         assert!(!output.status.is_error());
         let todos = bench.effects.todos();
@@ -132,7 +132,7 @@ mod tests {
 
     #[tokio::test]
     async fn bad_input_tells_what_to_send() {
-        let bench = Bench::new();
+        let bench = ToolTestEnv::new();
         let cases = [
             (json!({}), "TodoWrite: `todos` is missing."),
             (json!({"todos": 3}), "TodoWrite: `todos` must be an array."),
@@ -144,7 +144,7 @@ mod tests {
             ),
         ];
         for (input, expected) in cases {
-            let error = bench.run(&TodoWrite, input).await.unwrap_err();
+            let error = bench.run(&TodoWriteTool, input).await.unwrap_err();
             assert!(error.0.starts_with(expected), "{error}");
         }
         assert!(bench.effects.todos().is_empty());

@@ -31,7 +31,7 @@ pub(super) struct SkippedEntries {
 }
 
 /// Where to look and what to leave out.
-pub(super) struct Walk {
+pub(super) struct FileWalk {
     root: PathBuf,
     /// Folders below the root that are gone into, at most.
     pub levels: Option<usize>,
@@ -41,7 +41,7 @@ pub(super) struct Walk {
     cancel: CancellationToken,
 }
 
-impl Walk {
+impl FileWalk {
     /// A walk for this call.
     pub fn new(context: &ToolContext, root: PathBuf) -> Self {
         Self {
@@ -121,21 +121,24 @@ pub(super) fn hidden_note(hidden: u64) -> Option<String> {
 
 /// What a search starts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Root {
+pub(super) enum SearchRoot {
     Folder,
     File,
 }
 
 /// Looks at where a search is to start; nothing where the call was stopped.
-pub(super) async fn root(context: &ToolContext, path: &Path) -> Result<Option<Root>, ToolError> {
+pub(super) async fn root(
+    context: &ToolContext,
+    path: &Path,
+) -> Result<Option<SearchRoot>, ToolError> {
     let owned = path.to_owned();
     let Some(metadata) = off_thread(&context.cancel, move || fs::metadata(owned)).await? else {
         return Ok(None);
     };
     let shown = || context.place.show(path);
     match metadata {
-        Ok(metadata) if metadata.is_dir() => Ok(Some(Root::Folder)),
-        Ok(metadata) if metadata.is_file() => Ok(Some(Root::File)),
+        Ok(metadata) if metadata.is_dir() => Ok(Some(SearchRoot::Folder)),
+        Ok(metadata) if metadata.is_file() => Ok(Some(SearchRoot::File)),
         Ok(_) => {
             Err(ToolError(format!("{} is a FIFO, socket or device, not to be searched.", shown())))
         }

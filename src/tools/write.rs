@@ -8,28 +8,28 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::change::{self, Change, Current};
+use super::change::{self, PlannedWrite, WriteTarget};
 use super::edit::placeholder_in;
-use super::input::{Input, Shape};
-use super::text::{self, Encoding};
-use super::{Place, Tool, ToolContext, ToolError, stopped};
+use super::input::{ArgumentReader, InputShape};
+use super::text::{self, TextEncoding};
+use super::{Tool, ToolContext, ToolError, WorkingDirectory, stopped_output};
 use crate::domain::{Access, Diff, LeftOut, ToolOutput, ToolSpec};
 
 /// The Write tool.
-pub(super) struct Write;
+pub(super) struct WriteTool;
 
-const SHAPE: Shape = Shape {
+const SHAPE: InputShape = InputShape {
     tool: "Write",
     example: r#"{"file_path": "src/main.rs", "content": "fn main() {}\n"}"#,
 };
 
-struct Wanted {
+struct WriteArguments {
     path: PathBuf,
     content: String,
 }
 
 #[async_trait]
-impl Tool for Write {
+impl Tool for WriteTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: "Write".into(),
@@ -47,8 +47,8 @@ impl Tool for Write {
         }
     }
 
-    fn access(&self, input: &Value, place: &Place) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![Access::Write(wanted(input, place)?.path)])
+    fn access(&self, input: &Value, place: &WorkingDirectory) -> Result<Vec<Access>, ToolError> {
+        Ok(vec![Access::Write(parse_arguments(input, place)?.path)])
     }
 
     async fn preview(
@@ -56,23 +56,23 @@ impl Tool for Write {
         context: &ToolContext,
         input: &Value,
     ) -> Result<Option<Diff>, ToolError> {
-        let change = planned(context, wanted(input, &context.place)?).await?;
+        let change = planned(context, parse_arguments(input, &context.place)?).await?;
         Ok(change.preview(context, SHAPE.tool, input).await)
     }
 
-    async fn narrowed(
+    async fn narrow_input(
         &self,
         context: &ToolContext,
         input: &Value,
         shown: &Diff,
         left_out: &LeftOut,
     ) -> Result<Value, ToolError> {
-        let change = planned(context, wanted(input, &context.place)?).await?;
+        let change = planned(context, parse_arguments(input, &context.place)?).await?;
         let content = change.without(context, (SHAPE.tool, input), shown, left_out)?;
         let path = context.place.show(&change.path);
         let narrowed = json!({"file_path": path, "content": content});
         // Line ends are fitted to the file: what is written has to be this very text.
-        let again = planned(context, wanted(&narrowed, &context.place)?).await?;
+        let again = planned(context, parse_arguments(&narrowed, &context.place)?).await?;
         if again.texts.1 != content {
             return Err(change::not_in_part(&path));
         }
@@ -81,9 +81,9 @@ impl Tool for Write {
     }
 
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
-        let planned = planned(context, wanted(&input, &context.place)?).await;
+        let planned = planned(context, parse_arguments(&input, &context.place)?).await;
         if context.cancel.is_cancelled() {
-            return Ok(stopped());
+            return Ok(stopped_output());
         }
         let change = planned?;
         if change.before.as_ref() == Some(&change.after) {
@@ -95,21 +95,21 @@ impl Tool for Write {
     }
 }
 
-fn wanted(input: &Value, place: &Place) -> Result<Wanted, ToolError> {
-    let input = Input::new(SHAPE, input)?;
+fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<WriteArguments, ToolError> {
+    let input = ArgumentReader::new(SHAPE, input)?;
     let path = input.path(&["file_path", "path", "filePath", "filename"], place)?;
     let content = input.text(&["content", "contents", "file_text", "text"])?;
-    Ok(Wanted { path, content })
+    Ok(WriteArguments { path, content })
 }
 
-async fn planned(context: &ToolContext, wanted: Wanted) -> Result<Change, ToolError> {
-    let Wanted { path, content } = wanted;
+async fn planned(context: &ToolContext, wanted: WriteArguments) -> Result<PlannedWrite, ToolError> {
+    let WriteArguments { path, content } = wanted;
     let before = match change::current(context, &path, "overwrite").await? {
-        Current::File(bytes) => Some(bytes),
-        Current::Missing => None,
+        WriteTarget::File(bytes) => Some(bytes),
+        WriteTarget::Missing => None,
     };
     let (old_text, encoding) =
-        before.as_deref().and_then(text::decode).unwrap_or((String::new(), Encoding::Utf8));
+        before.as_deref().and_then(text::decode).unwrap_or((String::new(), TextEncoding::Utf8));
     if let Some(line) = placeholder_in(&content, &old_text).filter(|_| before.is_some()) {
         return Err(ToolError(format!(
             "`content` holds the placeholder `{line}`, which would replace real text. Send the \
@@ -118,7 +118,7 @@ async fn planned(context: &ToolContext, wanted: Wanted) -> Result<Change, ToolEr
     }
     let content = with_line_ends_of(&old_text, content);
     let after = text::encode(&content, encoding).unwrap_or_else(|_| content.clone().into_bytes());
-    Ok(Change { path, before, after, texts: (old_text, content) })
+    Ok(PlannedWrite { path, before, after, texts: (old_text, content) })
 }
 
 /// CRLF where the old text has nothing else and the new one does not speak of it.
@@ -137,7 +137,7 @@ mod tests {
 
     use super::*;
     use crate::domain::{Display, ToolStatus};
-    use crate::tools::testing::Bench;
+    use crate::tools::testing::ToolTestEnv;
 
     fn input(path: &str, content: &str) -> Value {
         json!({"file_path": path, "content": content})
@@ -145,8 +145,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_new_file_is_made_with_its_folders() {
-        let bench = Bench::new();
-        let output = bench.run(&Write, input("a/b/c.txt", "one\ntwo\n")).await.unwrap();
+        let bench = ToolTestEnv::new();
+        let output = bench.run(&WriteTool, input("a/b/c.txt", "one\ntwo\n")).await.unwrap();
         assert_eq!(bench.bytes("a/b/c.txt"), b"one\ntwo\n");
         assert_eq!(output.observation, "Made a/b/c.txt with 2 lines.");
         assert_eq!(output.summary.as_deref(), Some("new file, 2 lines"));
@@ -157,34 +157,34 @@ mod tests {
 
     #[tokio::test]
     async fn an_existing_file_has_to_be_read_first() {
-        let bench = Bench::new();
+        let bench = ToolTestEnv::new();
         bench.put("f", "old\n");
-        let error = bench.run(&Write, input("f", "new\n")).await.unwrap_err();
+        let error = bench.run(&WriteTool, input("f", "new\n")).await.unwrap_err();
         assert_eq!(error.0, "You have not read f yet. Read it first, then repeat the call.");
         bench.seen("f");
-        let output = bench.run(&Write, input("f", "new\n")).await.unwrap();
+        let output = bench.run(&WriteTool, input("f", "new\n")).await.unwrap();
         assert_eq!(output.summary.as_deref(), Some("+1 -1"));
-        let again = bench.run(&Write, input("f", "newer\n")).await;
+        let again = bench.run(&WriteTool, input("f", "newer\n")).await;
         assert!(again.is_ok(), "the model knows what it wrote itself");
     }
 
     #[tokio::test]
     async fn r16_a_file_changed_since_it_was_read_stays() {
-        let bench = Bench::new();
+        let bench = ToolTestEnv::new();
         bench.put("f", "old\n");
         bench.seen("f");
         bench.put("f", "theirs\n");
-        let error = bench.run(&Write, input("f", "new\n")).await.unwrap_err();
+        let error = bench.run(&WriteTool, input("f", "new\n")).await.unwrap_err();
         assert!(error.0.starts_with("f has changed since it was read."), "{error}");
         assert_eq!(bench.bytes("f"), b"theirs\n");
     }
 
     #[tokio::test]
     async fn s51_a_file_that_appears_after_the_preview_stays() {
-        let bench = Bench::new();
+        let bench = ToolTestEnv::new();
         let input = input("f", "new\n");
-        let diff = Write
-            .preview(&bench.context_for(&Write, &input).unwrap(), &input)
+        let diff = WriteTool
+            .preview(&bench.context_for(&WriteTool, &input).unwrap(), &input)
             .await
             .unwrap()
             .unwrap();
@@ -192,28 +192,33 @@ mod tests {
         assert!(!bench.path("f").exists(), "a preview writes nothing");
         bench.put("f", "theirs\n");
         bench.seen("f");
-        let error = bench.run(&Write, input).await.unwrap_err();
+        let error = bench.run(&WriteTool, input).await.unwrap_err();
         assert!(error.0.starts_with("f has changed since the change was approved."), "{error}");
         assert_eq!(bench.bytes("f"), b"theirs\n");
     }
 
     #[tokio::test]
     async fn a_part_of_what_is_written_is_a_text_of_its_own() {
-        let bench = Bench::new();
+        let bench = ToolTestEnv::new();
         bench.put("f", "a\r\nb\r\nc\r\n");
         bench.seen("f");
         let whole = input("f", "A\nb\nC\n");
-        let shown = Write
-            .preview(&bench.context_for(&Write, &whole).unwrap(), &whole)
+        let shown = WriteTool
+            .preview(&bench.context_for(&WriteTool, &whole).unwrap(), &whole)
             .await
             .unwrap()
             .unwrap();
         let left_out = [0].into_iter().collect();
-        let part = Write
-            .narrowed(&bench.context_for(&Write, &whole).unwrap(), &whole, &shown, &left_out)
+        let part = WriteTool
+            .narrow_input(
+                &bench.context_for(&WriteTool, &whole).unwrap(),
+                &whole,
+                &shown,
+                &left_out,
+            )
             .await
             .unwrap();
-        bench.run(&Write, part).await.unwrap();
+        bench.run(&WriteTool, part).await.unwrap();
         assert_eq!(bench.bytes("f"), b"a\r\nb\r\nC\r\n");
     }
 
@@ -227,36 +232,36 @@ mod tests {
             (b"a\r\nb\n", "c\n", b"c\n"),
         ];
         for (old, new, expected) in cases {
-            let bench = Bench::new();
+            let bench = ToolTestEnv::new();
             bench.put("f", old);
             bench.seen("f");
-            bench.run(&Write, input("f", new)).await.unwrap();
+            bench.run(&WriteTool, input("f", new)).await.unwrap();
             assert_eq!(bench.bytes("f"), expected);
         }
     }
 
     #[tokio::test]
     async fn a_placeholder_is_refused_over_real_text() {
-        let bench = Bench::new();
+        let bench = ToolTestEnv::new();
         bench.put("f", "a\nb\nc\n");
         bench.seen("f");
-        let error = bench.run(&Write, input("f", "A\n// ... rest of the code\n")).await;
+        let error = bench.run(&WriteTool, input("f", "A\n// ... rest of the code\n")).await;
         assert!(error.unwrap_err().0.contains("`// ... rest of the code`"));
         assert_eq!(bench.bytes("f"), b"a\nb\nc\n");
     }
 
     #[tokio::test]
     async fn a_stopped_call_writes_nothing() {
-        let bench = Bench::new();
+        let bench = ToolTestEnv::new();
         bench.context.cancel.cancel();
-        let output = bench.run(&Write, input("f", "new\n")).await.unwrap();
+        let output = bench.run(&WriteTool, input("f", "new\n")).await.unwrap();
         assert_eq!(output.status, ToolStatus::Cancelled);
         assert!(!bench.path("f").exists());
     }
 
     #[tokio::test]
     async fn what_cannot_be_written_is_said() {
-        let bench = Bench::new();
+        let bench = ToolTestEnv::new();
         fs::create_dir(bench.path("d")).unwrap();
         bench.put("file", "x");
         let cases = [
@@ -268,7 +273,7 @@ mod tests {
             (input("", "x"), "Write: `file_path` is missing."),
         ];
         for (input, expected) in cases {
-            let error = bench.run(&Write, input).await.unwrap_err();
+            let error = bench.run(&WriteTool, input).await.unwrap_err();
             assert!(error.0.starts_with(expected), "{error}");
         }
     }

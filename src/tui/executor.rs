@@ -16,7 +16,7 @@ use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 use crate::agent::Command;
 use crate::config::ThemeChoice;
 use crate::domain::{Image, ModelName, NoticeLevel, SessionId, Typed};
-use crate::platform::graphics::{Canvas, Cells};
+use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::session::{Found, HistoryPage, KindFolds, SessionFolds};
 
 use super::app::effect::RequestId;
@@ -93,10 +93,10 @@ pub trait Services: Send + Sync + 'static {
     /// Makes what shows an image on the terminal, by this number and in so many cells.
     async fn picture(
         &self,
-        canvas: Canvas,
+        canvas: GraphicsCanvas,
         number: u32,
         image: Image,
-        cells: Cells,
+        cells: SizeInCells,
     ) -> Result<Picture, String>;
     /// All themes, the person's own read anew.
     async fn themes(&self) -> Library;
@@ -477,7 +477,13 @@ mod tests {
         async fn git(&self) -> Option<Git> {
             None
         }
-        async fn picture(&self, _: Canvas, _: u32, _: Image, _: Cells) -> Result<Picture, String> {
+        async fn picture(
+            &self,
+            _: GraphicsCanvas,
+            _: u32,
+            _: Image,
+            _: SizeInCells,
+        ) -> Result<Picture, String> {
             Err("not in this test".into())
         }
         async fn take_image(&self, _: ImageSource) -> Result<Taken, String> {

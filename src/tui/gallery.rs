@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ratatui::buffer::Cell;
 use ratatui::style::Color;
 
-use crate::platform::graphics::{Cells, Graphics};
+use crate::platform::graphics::{GraphicsProtocol, SizeInCells};
 
 /// The character that kitty takes for a part of a picture.
 const PLACEHOLDER: char = '\u{10eeee}';
@@ -32,7 +32,7 @@ const MARKS: [char; 76] = [
 ];
 
 /// The largest picture whose cells can all be named.
-pub const MOST: Cells = Cells { columns: 76, rows: 76 };
+pub const MOST: SizeInCells = SizeInCells { columns: 76, rows: 76 };
 
 /// A picture that can be shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,9 +40,9 @@ pub struct Picture {
     /// Its number, of 24 bits, which no other picture of this run has.
     pub id: u32,
     /// How the terminal is told.
-    pub graphics: Graphics,
+    pub graphics: GraphicsProtocol,
     /// How large it is.
-    pub cells: Cells,
+    pub cells: SizeInCells,
     /// What makes the terminal show it.
     pub sequence: Arc<[u8]>,
 }
@@ -97,7 +97,7 @@ impl Gallery {
     pub fn new_ones(&self) -> Vec<Picture> {
         let mut walls = self.lock();
         let Walls { frame, held } = &mut *walls;
-        let kept = frame.values().filter(|picture| picture.graphics == Graphics::Kitty);
+        let kept = frame.values().filter(|picture| picture.graphics == GraphicsProtocol::Kitty);
         kept.filter(|picture| held.insert(picture.id)).cloned().collect()
     }
 
@@ -143,9 +143,9 @@ mod tests {
 
     #[test]
     fn a_cell_tells_its_part_of_a_picture() {
-        let cells = Cells { columns: 3, rows: 2 };
+        let cells = SizeInCells { columns: 3, rows: 2 };
         let sequence = Arc::from(*b"x");
-        let picture = Picture { id: 0x1_0203, graphics: Graphics::Kitty, cells, sequence };
+        let picture = Picture { id: 0x1_0203, graphics: GraphicsProtocol::Kitty, cells, sequence };
         let gallery = Gallery::default();
         let mut cell = Cell::default();
         gallery.hang(&picture, 1, 2, &mut cell);

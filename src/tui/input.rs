@@ -9,33 +9,33 @@ use crossterm::event::Event;
 use futures_util::Stream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::platform::background::{Sieve, Sifted};
+use crate::platform::terminal_background::{FilteredEvent, ReplyFilter};
 
 /// A stream of events that has the answers taken out of it.
 #[derive(Debug)]
 pub struct Inputs<S> {
     events: S,
-    sieve: Sieve,
-    ready: VecDeque<Sifted>,
+    sieve: ReplyFilter,
+    ready: VecDeque<FilteredEvent>,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Inputs<S> {
     /// The events of a terminal that has not been asked anything yet.
     pub fn new(events: S) -> Self {
-        Self { events, sieve: Sieve::default(), ready: VecDeque::new(), timer: None }
+        Self { events, sieve: ReplyFilter::default(), ready: VecDeque::new(), timer: None }
     }
 
     /// Calls `ask`, which puts the question to the terminal, when it is time for that.
     pub fn ask(&mut self, ask: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         if self.sieve.wants_to_ask() {
             ask()?;
-            self.sieve.asked(Instant::now().into_std());
+            self.sieve.query_sent(Instant::now().into_std());
         }
         Ok(())
     }
 
-    fn sift(&mut self, take: impl FnOnce(&mut Sieve, &mut Vec<Sifted>)) {
+    fn sift(&mut self, take: impl FnOnce(&mut ReplyFilter, &mut Vec<FilteredEvent>)) {
         let mut out = Vec::new();
         take(&mut self.sieve, &mut out);
         self.ready.extend(out);
@@ -44,7 +44,7 @@ impl<S> Inputs<S> {
 }
 
 impl<S: Stream<Item = io::Result<Event>> + Unpin> Stream for Inputs<S> {
-    type Item = io::Result<Sifted>;
+    type Item = io::Result<FilteredEvent>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = &mut *self;
@@ -91,7 +91,7 @@ mod tests {
         let keys = stream::iter([Ok(escape.clone())]).chain(stream::pending());
         let mut inputs = Inputs::new(keys);
         inputs.ask(|| Ok(())).unwrap();
-        assert_eq!(inputs.next().await.unwrap().unwrap(), Sifted::Event(escape));
+        assert_eq!(inputs.next().await.unwrap().unwrap(), FilteredEvent::Event(escape));
     }
 
     #[tokio::test]

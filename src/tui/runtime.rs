@@ -21,10 +21,10 @@ use tokio_util::sync::CancellationToken;
 use crate::agent;
 use crate::config::ExitTranscript;
 use crate::domain::{SessionId, Typed};
-use crate::platform::announce::{Announcer, Progress};
-use crate::platform::background::Sifted;
 use crate::platform::signals::ContinuedFlag;
-use crate::platform::terminal::{Keys, Screen};
+use crate::platform::terminal::{TerminalEvents, TerminalGuard};
+use crate::platform::terminal_background::FilteredEvent;
+use crate::platform::terminal_notifier::{TerminalNotifier, TerminalProgress};
 use crate::session::HistoryPage;
 
 use super::app::attention::Presence;
@@ -72,7 +72,7 @@ pub struct Start {
     /// What of the transcript stays in the terminal.
     pub leave: ExitTranscript,
     /// How the terminal is told what stands beside the picture.
-    pub announcer: Announcer,
+    pub announcer: TerminalNotifier,
     /// What the shell, or who acts for it, does with slug.
     pub jobs: mpsc::Receiver<Job>,
     /// Ends the screen: a signal, or the terminal is gone.
@@ -100,7 +100,7 @@ pub struct Left {
 /// Shows the screen until the person leaves, the agent ends or `shutdown` is cancelled. The
 /// terminal is given back before this returns.
 pub async fn run(
-    screen: Screen,
+    screen: TerminalGuard,
     start: Start,
     handles: Handles,
     events: mpsc::Receiver<agent::Event>,
@@ -108,7 +108,7 @@ pub async fn run(
     let continued = ContinuedFlag::listen().context("cannot listen for SIGCONT")?;
     let surface =
         Tty::new(screen, start.announcer, continued).context("cannot draw on the terminal")?;
-    play(surface, Keys::new, start, handles, events).await
+    play(surface, TerminalEvents::new, start, handles, events).await
 }
 
 /// The terminal as the loop needs it. Tests have one of their own.
@@ -163,7 +163,7 @@ enum News<'a> {
     /// The window's name.
     Title(&'a str),
     /// How far the work is.
-    Progress(Progress),
+    Progress(TerminalProgress),
 }
 
 /// The screen's state with what it is drawn on.
@@ -344,10 +344,10 @@ where
 }
 
 /// What the terminal says, as a message.
-fn message(said: Sifted) -> Option<Msg> {
+fn message(said: FilteredEvent) -> Option<Msg> {
     let input = match said {
-        Sifted::Event(input) => input,
-        Sifted::Background(background) => return Some(Msg::Background(background)),
+        FilteredEvent::Event(input) => input,
+        FilteredEvent::Background(background) => return Some(Msg::Background(background)),
     };
     match input {
         Input::Key(key) => Some(Msg::Key(key)),
@@ -511,7 +511,7 @@ impl<S: Surface> Ui<S> {
         if told.as_ref().is_none_or(|told| told.title != label.title) {
             self.surface.announce(News::Title(&label.title))?;
         }
-        let busy = label.progress != Progress::None;
+        let busy = label.progress != TerminalProgress::None;
         if busy || told.is_some_and(|told| told.progress != label.progress) {
             self.surface.announce(News::Progress(label.progress))?;
         }

@@ -16,7 +16,8 @@ use slug_code::hooks::{HookCommand, HookCommandResult, HookExit, HookRunner};
 use slug_code::platform::files::DiskFiles;
 use slug_code::providers::{ModelInfo, Provider, ProviderError, Recovery, Request, StreamEvent};
 use slug_code::tools::{
-    Exit, ExitCause, FileError, FileState, Files, ProcessError, Processes, Script, Written,
+    ExitCause, FileError, FileState, Files, ProcessError, Processes, ScriptExit, ScriptSpec,
+    WriteReport,
 };
 use tokio::sync::{Barrier, Semaphore};
 use tokio_util::sync::CancellationToken;
@@ -200,10 +201,10 @@ impl FakeProcesses {
 impl Processes for FakeProcesses {
     async fn run(
         &self,
-        script: Script,
+        script: ScriptSpec,
         output: &mut (dyn for<'a> FnMut(&'a [u8]) + Send),
         cancel: CancellationToken,
-    ) -> Result<Exit, ProcessError> {
+    ) -> Result<ScriptExit, ProcessError> {
         // A command that is allowed unasked comes in slug's own words, all of them quoted.
         let text = script.text.replace('\'', "");
         let begun = self.happened().iter().filter(|it| it.starts_with("begin")).count();
@@ -236,7 +237,7 @@ impl Processes for FakeProcesses {
             }
         }
         self.note(format!("end {text}"));
-        Ok(Exit {
+        Ok(ScriptExit {
             cause,
             elapsed: Duration::from_millis(1),
             left_running: false,
@@ -294,7 +295,7 @@ impl Files for FakeFiles {
         path: &Path,
         bytes: &[u8],
         expected: Option<Option<ContentHash>>,
-    ) -> Result<Written, FileError> {
+    ) -> Result<WriteReport, FileError> {
         if is_named(path, "slow") {
             self.writing.add_permits(1);
             self.slow.acquire().await.unwrap().forget();

@@ -9,7 +9,7 @@ use slug_code::agent::{Command, Event, Person, RuleOrder, Start};
 use slug_code::domain::{Answer, Extent, Matter, Mode, RuleKind, ToolStatus};
 use slug_code::permissions::store::RuleEdit;
 use slug_code::session::{Entry, TurnOutcome};
-use slug_code::tools::{Exit, ExitCause, ProcessError, Processes, Script};
+use slug_code::tools::{ExitCause, ProcessError, Processes, ScriptExit, ScriptSpec};
 use tokio_util::sync::CancellationToken;
 
 use super::fakes::{calls, words};
@@ -22,13 +22,19 @@ struct Failing(&'static str);
 impl Processes for Failing {
     async fn run(
         &self,
-        _script: Script,
+        _script: ScriptSpec,
         output: &mut (dyn for<'a> FnMut(&'a [u8]) + Send),
         _cancel: CancellationToken,
-    ) -> Result<Exit, ProcessError> {
+    ) -> Result<ScriptExit, ProcessError> {
         output(self.0.as_bytes());
         let (cause, elapsed) = (ExitCause::Code(1), Duration::ZERO);
-        Ok(Exit { cause, elapsed, left_running: false, refused: Vec::new(), denied: Extent::Whole })
+        Ok(ScriptExit {
+            cause,
+            elapsed,
+            left_running: false,
+            refused: Vec::new(),
+            denied: Extent::Whole,
+        })
     }
 }
 

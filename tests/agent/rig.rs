@@ -22,7 +22,7 @@ use slug_code::platform::debug_log::DebugLog;
 use slug_code::platform::redact::Redactor;
 use slug_code::providers::Provider;
 use slug_code::session::{Conversation, Entry, MessageEntry, Record, Store, TurnOutcome};
-use slug_code::tools::{Place, Processes, Registry};
+use slug_code::tools::{Processes, ToolRegistry, WorkingDirectory};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
@@ -166,9 +166,9 @@ impl Scene {
             temperature: None,
             max_tool_rounds: self.rounds,
             system_prompt: Some("You are a test.".into()),
-            place: Place { cwd: self.work.clone(), home: None },
+            place: WorkingDirectory { cwd: self.work.clone(), home: None },
             workspace: Arc::new(workspace),
-            registry: Arc::new(Registry::standard()),
+            registry: Arc::new(ToolRegistry::standard()),
             files: self.files.clone(),
             processes: self.sandbox.clone().unwrap_or_else(|| self.processes.clone()),
             outside: self.sandbox.as_ref().map(around),

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use divan::Bencher;
-use slug_code::platform::watch::Watch;
+use slug_code::platform::watch::FolderWatcher;
 use tempfile::TempDir;
 
 const FILES: usize = 5_000;
 const FOLDERS: usize = 50;
 
 /// A folder that has been looked at.
-fn watched() -> (TempDir, PathBuf, Watch) {
+fn watched() -> (TempDir, PathBuf, FolderWatcher) {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap().join("work");
     for number in 0..FILES {
@@ -20,7 +20,7 @@ fn watched() -> (TempDir, PathBuf, Watch) {
         fs::create_dir_all(&dir).unwrap();
         fs::write(dir.join(format!("{number}.rs")), format!("// {number}\n").repeat(100)).unwrap();
     }
-    let watch = Watch::new(root.clone(), folder.path().join("shelf"));
+    let watch = FolderWatcher::new(root.clone(), folder.path().join("shelf"));
     // The second look finds stamps that are old enough to be trusted.
     watch.look().unwrap();
     std::thread::sleep(Duration::from_secs(3));

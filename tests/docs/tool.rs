@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use slug_code::domain::{Access, ToolOutput, ToolSpec};
-use slug_code::tools::{FileState, Place, Tool, ToolContext, ToolError};
+use slug_code::tools::{FileState, Tool, ToolContext, ToolError, WorkingDirectory};
 
 /// The LineCount tool.
 pub struct LineCount;
@@ -26,7 +26,7 @@ impl Tool for LineCount {
         }
     }
 
-    fn access(&self, input: &Value, place: &Place) -> Result<Vec<Access>, ToolError> {
+    fn access(&self, input: &Value, place: &WorkingDirectory) -> Result<Vec<Access>, ToolError> {
         Ok(vec![Access::Read(path(input, place)?)])
     }
 
@@ -48,7 +48,7 @@ impl Tool for LineCount {
     }
 }
 
-fn path(input: &Value, place: &Place) -> Result<PathBuf, ToolError> {
+fn path(input: &Value, place: &WorkingDirectory) -> Result<PathBuf, ToolError> {
     let path = input.get("file_path").and_then(Value::as_str);
     let missing = || ToolError("LineCount: send {\"file_path\": \"src/main.rs\"}.".into());
     path.map(|path| place.resolve(path)).ok_or_else(missing)

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use slug_code::platform::background::QUESTION;
 use slug_code::platform::terminal::END_UPDATE;
+use slug_code::platform::terminal_background::QUESTION;
 
 use crate::support::desk::{Desk, with_server};
 use crate::support::model_server::{ModelServer, Reply};

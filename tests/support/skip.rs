@@ -9,7 +9,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
-use slug_code::platform::sandbox::{self, Means};
+use slug_code::platform::sandbox::{self, SandboxBackend};
 
 /// Prints why the running test does not test, and adds a line to the file that
 /// `SLUG_SKIPPED_TESTS` names, since the output of a test that passes is not shown.
@@ -28,7 +28,7 @@ pub fn skip(why: impl Display) {
 /// # Panics
 ///
 /// Where there is none and `SLUG_REQUIRE_SANDBOX=1`.
-pub fn sandbox_or_skip(workspace: &Path) -> Option<Means> {
+pub fn sandbox_or_skip(workspace: &Path) -> Option<SandboxBackend> {
     let path: OsString = std::env::var_os("PATH").unwrap();
     sandbox::find(None, &path, workspace).map_err(skip_sandbox).ok()
 }

@@ -16,7 +16,7 @@ use crate::context::{FIXED_PROMPT, Git, PromptReport};
 use crate::doctor::{self, Checkup, State, Terminal};
 use crate::platform::redact::Redactor;
 use crate::providers::Provider;
-use crate::tools::Registry;
+use crate::tools::ToolRegistry;
 
 use super::boundary;
 use super::ground::Ground;
@@ -51,7 +51,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, command: &Command) -> anyhow
         Command::Sessions(command) => sessions::run(ground, command),
         Command::Permissions(command) => permissions::run(cli, ground, command),
         Command::Prompt { format } => {
-            let tools = Registry::standard().specs();
+            let tools = ToolRegistry::standard().specs();
             let report = PromptReport { prompt: FIXED_PROMPT, tools: &tools };
             if format.json {
                 report.write_json(&mut print::out())?;

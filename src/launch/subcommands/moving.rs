@@ -11,7 +11,7 @@ use tempfile::NamedTempFile;
 use crate::cli::{Exit, ExportAs, SessionsExport, SessionsImport};
 use crate::domain::sanitize::sanitize;
 use crate::launch::print;
-use crate::platform::image::{self, Fit};
+use crate::platform::image::{self, PreparedImage};
 use crate::session::{ExportForm, Imported, ImportedFile, Importing, Secrets, Store};
 
 /// Prints a session or writes it into a file, and says how many secrets were taken out.
@@ -90,7 +90,7 @@ pub(super) fn import(
     let importing = if what.dry_run { Importing::Tried } else { Importing::Done };
     let here = std::env::current_dir().context("cannot tell the current folder")?;
     let fit = |bytes: Vec<u8>| match image::fit("image", bytes) {
-        Ok(Fit { image, bytes }) => Some((image, bytes)),
+        Ok(PreparedImage { image, bytes }) => Some((image, bytes)),
         Err(error) => {
             tracing::debug!(%error, "an image is left out");
             None

@@ -12,7 +12,7 @@ use crate::launch::print;
 use crate::permissions::{
     self, PermissionQuery, PermissionTestReport, RuleListReport, RuleSet, store,
 };
-use crate::tools::{Place, Registry};
+use crate::tools::{ToolRegistry, WorkingDirectory};
 
 pub(super) fn run(
     cli: &Cli,
@@ -77,8 +77,8 @@ fn try_out(cli: &Cli, ground: &Ground, test: &PermissionsTest) -> anyhow::Result
         Mode::Sandbox => workspace.with_sandbox(&ground.cwd),
         Mode::Ask | Mode::AllowEdits | Mode::Plan | Mode::Yolo => workspace,
     };
-    let place = Place { cwd: ground.cwd.clone(), home: ground.user_home.clone() };
-    let accesses = accesses_of(&Registry::standard(), &test.tool, &test.input, &place)
+    let place = WorkingDirectory { cwd: ground.cwd.clone(), home: ground.user_home.clone() };
+    let accesses = accesses_of(&ToolRegistry::standard(), &test.tool, &test.input, &place)
         .map_err(anyhow::Error::msg)?;
     let query = PermissionQuery::resolve(&test.tool, &accesses, &workspace);
     let report = PermissionTestReport::from(&permissions::decide(&query, &rules, mode, &workspace));

@@ -12,7 +12,7 @@ use crate::launch::ground::Ground;
 use crate::launch::print;
 use crate::platform::redact::Redactor;
 use crate::session::Store;
-use crate::tools::Registry;
+use crate::tools::ToolRegistry;
 
 pub(super) async fn run(
     cli: &Cli,
@@ -21,7 +21,7 @@ pub(super) async fn run(
 ) -> anyhow::Result<Exit> {
     match command {
         ToolsCommand::List { format } => {
-            let tools = Registry::standard().specs();
+            let tools = ToolRegistry::standard().specs();
             let mut out = print::out();
             if format.json {
                 writeln!(out, "{}", json!(&*tools))?;

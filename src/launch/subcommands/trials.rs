@@ -10,7 +10,7 @@ use crate::domain::{Extent, Network};
 use crate::launch::ground::Ground;
 use crate::permissions::RuleSet;
 use crate::permissions::sandbox::{HostSandboxDisk, SandboxPolicy};
-use crate::platform::sandbox::{self, Unavailable};
+use crate::platform::sandbox::{self, SandboxUnavailable};
 
 #[cfg(target_os = "linux")]
 use linux::try_out;
@@ -23,7 +23,7 @@ pub(super) async fn run(ground: &Ground, changeable: &Path, network: &Network) -
     for method in sandbox::methods() {
         let tried = match sandbox::find(Some(*method), &path, changeable) {
             Ok(means) => try_out(ground, changeable, &means, network).await,
-            Err(Unavailable(lacks)) => {
+            Err(SandboxUnavailable(lacks)) => {
                 Tried::Missing(lacks.into_iter().map(|(_, why)| why).collect())
             }
         };
@@ -42,6 +42,6 @@ pub(super) fn extent(ground: &Ground) -> Extent {
 }
 
 #[cfg(not(target_os = "linux"))]
-async fn try_out(_: &Ground, _: &Path, _: &sandbox::Means, _: &Network) -> Tried {
+async fn try_out(_: &Ground, _: &Path, _: &sandbox::SandboxBackend, _: &Network) -> Tried {
     Tried::Failed("slug knows how to try it on Linux alone".to_owned())
 }

@@ -2,27 +2,27 @@
 
 use tokio::sync::oneshot;
 
-use super::super::image::{self, Fit};
-use super::super::terminal_kind::Place;
-use super::{Clipboard, Job};
+use super::super::image::{self, PreparedImage};
+use super::super::terminal_kind::TerminalLocation;
+use super::{Clipboard, ClipboardRequest};
 
 /// What was on the clipboard.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Pasted {
+pub enum ClipboardContent {
     /// An image, fit for a model.
-    Image(Fit),
+    Image(PreparedImage),
     /// Text.
     Text(String),
 }
 
 /// What to do where the clipboard cannot be reached.
-const INSTEAD: &str = "Drop a file on the terminal, or paste its path.";
+const PASTE_HINT: &str = "Drop a file on the terminal, or paste its path.";
 
 impl Clipboard {
     /// Takes what is there; the answer says why there is nothing. Does not wait.
-    pub fn paste(&mut self) -> oneshot::Receiver<Result<Pasted, String>> {
+    pub fn paste(&mut self) -> oneshot::Receiver<Result<ClipboardContent, String>> {
         let (reply, answer) = oneshot::channel();
-        self.hand_over(Job::Paste(reply));
+        self.hand_over(ClipboardRequest::Paste(reply));
         answer
     }
 }
@@ -30,13 +30,13 @@ impl Clipboard {
 /// Takes what is there. May block for seconds.
 pub(super) fn take(
     opened: &mut Option<arboard::Clipboard>,
-    place: Place,
-) -> Result<Pasted, String> {
-    if place == Place::OverSsh {
-        return Err(format!("Over ssh the clipboard is another machine's. {INSTEAD}"));
+    place: TerminalLocation,
+) -> Result<ClipboardContent, String> {
+    if place == TerminalLocation::OverSsh {
+        return Err(format!("Over ssh the clipboard is another machine's. {PASTE_HINT}"));
     }
     let unreachable =
-        |error: arboard::Error| format!("The clipboard cannot be reached: {error}. {INSTEAD}");
+        |error: arboard::Error| format!("The clipboard cannot be reached: {error}. {PASTE_HINT}");
     let clipboard = match opened {
         Some(clipboard) => clipboard,
         None => opened.insert(arboard::Clipboard::new().map_err(unreachable)?),
@@ -46,13 +46,13 @@ pub(super) fn take(
             let side = |side: usize| u32::try_from(side).unwrap_or(u32::MAX);
             let size = (side(found.width), side(found.height));
             let fit = image::of_pixels("clipboard", size, &found.bytes);
-            return fit.map(Pasted::Image).map_err(|error| error.to_string());
+            return fit.map(ClipboardContent::Image).map_err(|error| error.to_string());
         }
         Err(arboard::Error::ContentNotAvailable) => {}
         Err(error) => tracing::debug!(%error, "no image from the clipboard"),
     }
     match clipboard.get_text() {
-        Ok(text) if !text.is_empty() => Ok(Pasted::Text(text)),
+        Ok(text) if !text.is_empty() => Ok(ClipboardContent::Text(text)),
         Ok(_) | Err(arboard::Error::ContentNotAvailable) => {
             Err("The clipboard holds neither an image nor text.".to_owned())
         }
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn over_ssh_it_is_left_alone_and_says_what_to_do() {
-        let told = take(&mut None, Place::OverSsh).unwrap_err();
+        let told = take(&mut None, TerminalLocation::OverSsh).unwrap_err();
         assert_eq!(
             told,
             "Over ssh the clipboard is another machine's. Drop a file on the terminal, or paste \

@@ -14,12 +14,12 @@ use super::*;
 use crate::domain::faults::{self, failing};
 
 /// A temporary folder by its real path.
-struct Dir {
+struct RealTempDir {
     _held: TempDir,
     path: PathBuf,
 }
 
-impl Dir {
+impl RealTempDir {
     fn new() -> Self {
         let held = TempDir::new().unwrap();
         let path = held.path().canonicalize().unwrap();
@@ -42,7 +42,7 @@ fn names(folder: &Path) -> Vec<String> {
 
 #[tokio::test]
 async fn r49_special_files_are_told_apart_without_blocking() {
-    let dir = Dir::new();
+    let dir = RealTempDir::new();
     let at = |name: &str| dir.path().join(name);
     crate::domain::testing::make_fifo(&at("fifo"));
     let _listener = UnixListener::bind(at("socket")).unwrap();
@@ -66,7 +66,7 @@ async fn r49_special_files_are_told_apart_without_blocking() {
 
 #[tokio::test]
 async fn more_than_the_limit_is_not_read() {
-    let dir = Dir::new();
+    let dir = RealTempDir::new();
     let path = dir.path().join("f");
     fs::write(&path, "12345").unwrap();
     assert_eq!(DiskFiles.read(&path, 5).await.unwrap(), FileState::File(b"12345".to_vec()));
@@ -77,7 +77,7 @@ async fn more_than_the_limit_is_not_read() {
 
 #[tokio::test]
 async fn a_write_makes_folders_and_leaves_nothing_else() {
-    let dir = Dir::new();
+    let dir = RealTempDir::new();
     let path = dir.path().join("a/b/f");
     DiskFiles.write(&path, b"new", Some(None)).await.unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"new");
@@ -86,7 +86,7 @@ async fn a_write_makes_folders_and_leaves_nothing_else() {
 
 #[tokio::test]
 async fn a_new_file_has_the_mode_that_any_program_would_give_it() {
-    let dir = Dir::new();
+    let dir = RealTempDir::new();
     fs::write(dir.path().join("plain"), "").unwrap();
     DiskFiles.write(&dir.path().join("ours"), b"", None).await.unwrap();
     let mode = |name: &str| fs::metadata(dir.path().join(name)).unwrap().mode();
@@ -95,7 +95,7 @@ async fn a_new_file_has_the_mode_that_any_program_would_give_it() {
 
 #[tokio::test]
 async fn r15_a_replaced_file_keeps_its_mode() {
-    let dir = Dir::new();
+    let dir = RealTempDir::new();
     let path = dir.path().join("run.sh");
     fs::write(&path, "old").unwrap();
     for mode in [0o755, 0o600, 0o664] {
@@ -111,7 +111,7 @@ async fn a_replaced_file_keeps_its_owner_and_group() {
     if !rustix::process::geteuid().is_root() {
         return;
     }
-    let dir = Dir::new();
+    let dir = RealTempDir::new();
     let path = dir.path().join("f");
     fs::write(&path, "old").unwrap();
     std::os::unix::fs::chown(&path, Some(1234), Some(4321)).unwrap();
@@ -127,7 +127,7 @@ async fn a_file_that_may_not_be_written_is_not_replaced() {
     if rustix::process::geteuid().is_root() {
         return;
     }
-    let dir = Dir::new();
+    let dir = RealTempDir::new();
     let path = dir.path().join("f");
     fs::write(&path, "old").unwrap();
     fs::set_permissions(&path, Permissions::from_mode(0o444)).unwrap();
@@ -137,7 +137,7 @@ async fn a_file_that_may_not_be_written_is_not_replaced() {
 
 #[tokio::test]
 async fn s42_no_link_is_followed_on_the_way_or_at_the_end() {
-    let dir = Dir::new();
+    let dir = RealTempDir::new();
     let at = |name: &str| dir.path().join(name);
     fs::create_dir(at("sub")).unwrap();
     fs::write(at("sub/target"), "old").unwrap();
@@ -161,9 +161,9 @@ async fn s42_no_link_is_followed_on_the_way_or_at_the_end() {
 }
 
 /// Says that it is over when it is dropped.
-struct End<'a>(&'a AtomicBool);
+struct StopOnDrop<'a>(&'a AtomicBool);
 
-impl Drop for End<'_> {
+impl Drop for StopOnDrop<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -185,7 +185,7 @@ fn while_swapping(root: &Path, elsewhere: &Path, act: impl FnOnce()) {
             }
         });
         // Also where a check in `act` fails, or the other thread would go on for ever.
-        let _end = End(&done);
+        let _end = StopOnDrop(&done);
         act();
     });
 }
@@ -220,7 +220,7 @@ fn s42_no_write_lands_where_a_swapped_folder_points() {
 
 #[test]
 fn s42_no_read_gives_what_a_swapped_folder_points_to() {
-    let dir = Dir::new();
+    let dir = RealTempDir::new();
     let outside = dir.path().join("outside");
     let root = dir.path().join("root");
     fs::create_dir_all(&outside).unwrap();
@@ -253,12 +253,12 @@ fn s42_no_read_gives_what_a_swapped_folder_points_to() {
 
 #[tokio::test]
 async fn s43_the_other_name_of_a_hard_link_is_not_changed() {
-    let dir = Dir::new();
+    let dir = RealTempDir::new();
     let (ours, theirs) = (dir.path().join("x"), dir.path().join("bashrc"));
     fs::write(&theirs, "old").unwrap();
     fs::hard_link(&theirs, &ours).unwrap();
     let written = DiskFiles.write(&ours, b"new", None).await.unwrap();
-    assert_eq!(written, Written { other_names: 1 });
+    assert_eq!(written, WriteReport { other_names: 1 });
     assert_eq!(
         (fs::read(&ours).unwrap(), fs::read(&theirs).unwrap()),
         (b"new".to_vec(), b"old".to_vec())
@@ -267,7 +267,7 @@ async fn s43_the_other_name_of_a_hard_link_is_not_changed() {
 
 #[tokio::test]
 async fn s51_other_content_than_expected_is_left_alone() {
-    let dir = Dir::new();
+    let dir = RealTempDir::new();
     let path = dir.path().join("f");
     fs::write(&path, "theirs").unwrap();
     for expected in [None, Some(ContentHash::of(b"mine"))] {
@@ -287,7 +287,7 @@ async fn s51_other_content_than_expected_is_left_alone() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn r16_of_many_writers_one_wins() {
-    let dir = Dir::new();
+    let dir = RealTempDir::new();
     let path = dir.path().join("f");
     fs::write(&path, "old").unwrap();
     let files = DiskFiles;
@@ -305,7 +305,7 @@ async fn r16_of_many_writers_one_wins() {
 
 #[tokio::test]
 async fn extended_attributes_are_kept_where_there_are_any() {
-    let dir = Dir::new();
+    let dir = RealTempDir::new();
     let path = dir.path().join("f");
     fs::write(&path, "old").unwrap();
     let file = File::open(&path).unwrap();
@@ -335,8 +335,8 @@ pub(super) fn step() -> io::Result<()> {
 }
 
 /// A folder in which `f` is to become new.
-fn begun() -> (Dir, PathBuf) {
-    let dir = Dir::new();
+fn begun() -> (RealTempDir, PathBuf) {
+    let dir = RealTempDir::new();
     let path = dir.path().join("f");
     fs::write(&path, b"old".repeat(1000)).unwrap();
     fs::set_permissions(&path, Permissions::from_mode(0o640)).unwrap();
@@ -399,7 +399,7 @@ fn a_writer_that_kills_itself() {
 
 #[test]
 fn temporary_files_of_the_living_and_of_others_stay() {
-    let dir = Dir::new();
+    let dir = RealTempDir::new();
     let id = Uuid::new_v4().simple();
     let living = format!(".slug-{}-{id}.tmp", std::process::id());
     let stays = [living.as_str(), ".slug-9.tmp", ".slug-x-y.tmp", "slug-4194305-1.tmp"];

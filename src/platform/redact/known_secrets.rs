@@ -24,7 +24,7 @@ const WIDEST_GAP: usize = 8;
 #[derive(Debug, Clone, Default)]
 pub(super) struct KnownSecrets {
     secrets: Vec<KnownSecret>,
-    patterns: Vec<Pattern>,
+    patterns: Vec<KnownSecretPattern>,
     /// For each byte, the patterns that can begin with it; empty where there is no pattern.
     by_first: Vec<Vec<usize>>,
 }
@@ -41,14 +41,14 @@ struct KnownSecret {
 
 /// A form of a secret.
 #[derive(Clone)]
-struct Pattern {
-    form: Form,
+struct KnownSecretPattern {
+    form: KnownSecretEncoding,
     bytes: Vec<u8>,
     secret: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum KnownSecretEncoding {
     /// Byte by byte.
     Literal,
     /// Each byte as it is or as `%2F`.
@@ -71,12 +71,12 @@ pub(super) enum SecretMatch<'a> {
 
 /// Whether a text goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Rest {
+pub(super) enum TextRemainder {
     MayFollow,
     None,
 }
 
-enum Compared {
+enum PatternComparison {
     /// The text begins with this many bytes of it.
     Whole(usize),
     /// So far, it does.
@@ -108,7 +108,7 @@ impl KnownSecrets {
         all.secrets.push(KnownSecret { value: value.clone(), mark: mark.into(), is_named });
         all.by_first.resize(256, Vec::new());
         for (form, bytes) in forms(text.as_bytes()) {
-            let pattern = Pattern { form, bytes, secret };
+            let pattern = KnownSecretPattern { form, bytes, secret };
             for first in pattern.first_bytes() {
                 all.by_first[usize::from(first)].push(all.patterns.len());
             }
@@ -118,7 +118,7 @@ impl KnownSecrets {
     }
 
     /// The first secret in `text` from `at` on; of two at one place the longer.
-    pub(super) fn find(&self, text: &[u8], at: usize, rest: Rest) -> SecretMatch<'_> {
+    pub(super) fn find(&self, text: &[u8], at: usize, rest: TextRemainder) -> SecretMatch<'_> {
         if self.patterns.is_empty() {
             return SecretMatch::Nothing;
         }
@@ -127,14 +127,14 @@ impl KnownSecrets {
             for index in &self.by_first[usize::from(*first)] {
                 let pattern = &self.patterns[*index];
                 match pattern.compare(&text[at..]) {
-                    Compared::Whole(length) if longest.is_none_or(|it| it.0 < length) => {
+                    PatternComparison::Whole(length) if longest.is_none_or(|it| it.0 < length) => {
                         longest = Some((length, pattern.secret));
                     }
-                    Compared::Open => is_open = true,
-                    Compared::Whole(_) | Compared::Differs => {}
+                    PatternComparison::Open => is_open = true,
+                    PatternComparison::Whole(_) | PatternComparison::Differs => {}
                 }
             }
-            if is_open && rest == Rest::MayFollow {
+            if is_open && rest == TextRemainder::MayFollow {
                 return SecretMatch::Open(at);
             }
             if let Some((length, secret)) = longest {
@@ -146,7 +146,7 @@ impl KnownSecrets {
 }
 
 /// The forms in which a value is looked for.
-fn forms(value: &[u8]) -> impl Iterator<Item = (Form, Vec<u8>)> {
+fn forms(value: &[u8]) -> impl Iterator<Item = (KnownSecretEncoding, Vec<u8>)> {
     let reversed = value.iter().rev().copied().collect();
     let hex = value.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect();
     let base64 = (0..3).map(move |before| {
@@ -156,25 +156,29 @@ fn forms(value: &[u8]) -> impl Iterator<Item = (Form, Vec<u8>)> {
         let end = (before + value.len()) * 8 / 6;
         text.as_bytes()[start..end].to_vec()
     });
-    let plain = [(Form::Literal, value.to_vec()), (Form::Percent, value.to_vec())];
-    let others = [(Form::Literal, reversed), (Form::Hex, hex)];
-    let base64 = base64.map(|bytes| (Form::Base64, bytes));
+    let plain = [
+        (KnownSecretEncoding::Literal, value.to_vec()),
+        (KnownSecretEncoding::Percent, value.to_vec()),
+    ];
+    let others = [(KnownSecretEncoding::Literal, reversed), (KnownSecretEncoding::Hex, hex)];
+    let base64 = base64.map(|bytes| (KnownSecretEncoding::Base64, bytes));
     plain.into_iter().chain(others).chain(base64).filter(|(_, bytes)| bytes.len() >= SHORTEST)
 }
 
-impl Pattern {
+impl KnownSecretPattern {
     /// All bytes that it can begin with.
     fn first_bytes(&self) -> Vec<u8> {
         let can_begin = |byte: &u8| match self.form {
-            Form::Percent if *byte == b'%' => true,
-            Form::Literal | Form::Percent | Form::Hex | Form::Base64 => {
-                self.form.folded(*byte) == self.bytes[0]
-            }
+            KnownSecretEncoding::Percent if *byte == b'%' => true,
+            KnownSecretEncoding::Literal
+            | KnownSecretEncoding::Percent
+            | KnownSecretEncoding::Hex
+            | KnownSecretEncoding::Base64 => self.form.lowercased(*byte) == self.bytes[0],
         };
         (0..=u8::MAX).filter(can_begin).collect()
     }
 
-    fn compare(&self, text: &[u8]) -> Compared {
+    fn compare(&self, text: &[u8]) -> PatternComparison {
         let mut at = 0;
         for (seen, wanted) in self.bytes.iter().enumerate() {
             let mut gap = 0;
@@ -184,30 +188,34 @@ impl Pattern {
                     // Else the end of each second line would wait for the next one. Where a line
                     // ends that early in a secret, it is found in the whole output alone.
                     let waits = seen >= SHORTEST || !text[at - gap..].contains(&b'\n');
-                    return if waits { Compared::Open } else { Compared::Differs };
+                    return if waits {
+                        PatternComparison::Open
+                    } else {
+                        PatternComparison::Differs
+                    };
                 };
                 match self.form.step(*wanted, rest) {
-                    Compared::Whole(length) => {
+                    PatternComparison::Whole(length) => {
                         at += length;
                         break;
                     }
-                    Compared::Open => return Compared::Open,
-                    Compared::Differs => {
+                    PatternComparison::Open => return PatternComparison::Open,
+                    PatternComparison::Differs => {
                         if seen == 0 || gap == WIDEST_GAP || !self.form.is_gap(*byte) {
-                            return Compared::Differs;
+                            return PatternComparison::Differs;
                         }
                         (at, gap) = (at + 1, gap + 1);
                     }
                 }
             }
         }
-        Compared::Whole(at)
+        PatternComparison::Whole(at)
     }
 }
 
-impl Form {
+impl KnownSecretEncoding {
     /// The byte as it stands in a pattern.
-    fn folded(self, byte: u8) -> u8 {
+    fn lowercased(self, byte: u8) -> u8 {
         match (self, byte) {
             (Self::Hex, byte) => byte.to_ascii_lowercase(),
             (Self::Base64, b'-') => b'+',
@@ -217,15 +225,23 @@ impl Form {
     }
 
     /// Whether `text`, which is not empty, begins with this byte of a pattern.
-    fn step(self, wanted: u8, text: &[u8]) -> Compared {
+    fn step(self, wanted: u8, text: &[u8]) -> PatternComparison {
         if self == Self::Percent && text[0] == b'%' {
             let wanted = format!("{wanted:02x}");
             let digits = text[1..text.len().min(3)].iter();
             if digits.zip(wanted.bytes()).all(|(is, wanted)| is.to_ascii_lowercase() == wanted) {
-                return if text.len() < 3 { Compared::Open } else { Compared::Whole(3) };
+                return if text.len() < 3 {
+                    PatternComparison::Open
+                } else {
+                    PatternComparison::Whole(3)
+                };
             }
         }
-        if self.folded(text[0]) == wanted { Compared::Whole(1) } else { Compared::Differs }
+        if self.lowercased(text[0]) == wanted {
+            PatternComparison::Whole(1)
+        } else {
+            PatternComparison::Differs
+        }
     }
 
     fn is_gap(self, byte: u8) -> bool {
@@ -235,7 +251,7 @@ impl Form {
 }
 
 /// What is looked for is as secret as the value.
-impl std::fmt::Debug for Pattern {
+impl std::fmt::Debug for KnownSecretPattern {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Pattern").field("form", &self.form).finish_non_exhaustive()
     }

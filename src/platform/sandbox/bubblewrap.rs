@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 use crate::domain::{Network, SpotKind, View};
 use crate::platform::which;
 
-use super::door;
-use super::mounted::Gate;
+use super::mount_check::MountBarrier;
+use super::proxy_socket;
 
 const NAME: &str = "bwrap";
 
 /// How long a command that does nothing may take.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TRIAL_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// What every sandbox begins with.
 const ALWAYS: [&str; 15] = [
@@ -67,7 +67,7 @@ const LIMITS: [(&str, &str, &str); 3] = [
 
 /// Descriptors that bubblewrap reads something from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Handed {
+pub(super) struct BubblewrapDescriptors {
     /// The seccomp program.
     pub filter: i32,
     /// What git passes over, where there is a list of it.
@@ -80,16 +80,16 @@ pub(super) struct Handed {
 /// are for it alone.
 pub(super) fn arguments(
     view: &View,
-    handed: Handed,
+    handed: BubblewrapDescriptors,
     cwd: &Path,
     variables: &[(OsString, OsString)],
 ) -> Vec<OsString> {
-    let mut words = Line(ALWAYS.map(OsString::from).to_vec());
+    let mut words = BubblewrapArguments(ALWAYS.map(OsString::from).to_vec());
     match &view.network {
         Network::Off => words.add(["--unshare-net"]),
         Network::Hosts(hosts) => {
             words.add(["--unshare-net"]);
-            for (name, value) in door::variables(hosts) {
+            for (name, value) in proxy_socket::variables(hosts) {
                 words.0.extend(["--setenv".into(), name.into(), value.into()]);
             }
         }
@@ -151,9 +151,9 @@ pub(super) fn arguments(
     words.0
 }
 
-struct Line(Vec<OsString>);
+struct BubblewrapArguments(Vec<OsString>);
 
-impl Line {
+impl BubblewrapArguments {
     fn add<const N: usize>(&mut self, words: [&str; N]) {
         self.0.extend(words.map(OsString::from));
     }
@@ -211,7 +211,7 @@ pub(super) fn try_out(path: &OsStr, workspace: &Path) -> Result<PathBuf, String>
 /// Has it run a command that does nothing, as it will run others. What it leaves when it fails may
 /// hold its output for ever, so that goes to a file.
 fn run_nothing(program: &Path) -> io::Result<(String, ExitStatus)> {
-    let (gate, ends) = Gate::new()?;
+    let (gate, ends) = MountBarrier::new()?;
     let mut errors = tempfile::tempfile()?;
     let (info, word) = ends.numbers();
     let mut child = Command::new(program)
@@ -234,7 +234,7 @@ fn run_nothing(program: &Path) -> io::Result<(String, ExitStatus)> {
         if let Some(status) = child.try_wait()? {
             break status;
         }
-        if began.elapsed() > PATIENCE {
+        if began.elapsed() > TRIAL_TIMEOUT {
             child.kill()?;
             child.wait()?;
             return Err(io::Error::other("a command that does nothing does not end in it"));
@@ -279,7 +279,7 @@ mod tests {
             kept: vec!["/run/current-system".into(), "/h/.ssh/known_hosts".into()],
             network: Network::Off,
         };
-        let handed = Handed { filter: 7, ignores: Some(8), gate: (9, 10) };
+        let handed = BubblewrapDescriptors { filter: 7, ignores: Some(8), gate: (9, 10) };
         let own = [("LD_LIBRARY_PATH".into(), "/l".into())];
         let words = arguments(&view, handed, Path::new("/w/app/src"), &own);
         let line = words.iter().map(|it| it.to_str().unwrap()).collect::<Vec<_>>().join(" ");

@@ -17,7 +17,7 @@ use seccompiler::sock_filter;
 /// programs outside, such as Docker, the ssh agent and the desktop. Pairs of them are allowed, but
 /// not of those for datagrams: each end of such a pair can be sent from to any path and name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sockets {
+pub(super) enum SocketPolicy {
     /// Internet sockets: the network that can be seen has nobody in it but what is inside, or is
     /// allowed.
     Loopback,
@@ -27,7 +27,7 @@ pub(super) enum Sockets {
 
 /// Whose memory, queues and semaphores a command shares by a number or a name of the kernel's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shared {
+pub(super) enum IpcScope {
     /// Those of what is inside with it.
     Inside,
     /// The machine's: they are refused.
@@ -124,7 +124,7 @@ const REFUSED: [c_long; 45] = [
 
 /// What other programs of the same person leave to be shared. Neither Landlock nor a path holds
 /// these back, and their numbers can be guessed.
-const OF_OTHERS: [c_long; 13] = [
+const SYSV_IPC_CALLS: [c_long; 13] = [
     libc::SYS_shmget,
     libc::SYS_shmat,
     libc::SYS_shmctl,
@@ -185,18 +185,18 @@ const NAMESPACES: u32 = (libc::CLONE_NEWNS
 const KIND: u32 = 0xf;
 
 /// What types into a terminal or takes it over.
-const TYPING: [u32; 3] = [0x5412, 0x541c, 0x541d];
+const TERMINAL_INPUT_REQUESTS: [u32; 3] = [0x5412, 0x541c, 0x541d];
 
 /// The program; none for a processor whose calls are not known here.
-pub(super) fn filter(sockets: Sockets, shared: Shared) -> Option<Vec<sock_filter>> {
+pub(super) fn filter(sockets: SocketPolicy, shared: IpcScope) -> Option<Vec<sock_filter>> {
     let mut program =
         vec![load(ARCHITECTURE), unless(JUMP_EQUAL, OWN_ARCHITECTURE?), give(KILL), load(NUMBER)];
     if let Some(first) = FOREIGN_NUMBERS {
         program.extend([when(JUMP_GREATER_OR_EQUAL, first), give(KILL)]);
     }
     let of_others: &[c_long] = match shared {
-        Shared::Inside => &[],
-        Shared::Machine => &OF_OTHERS,
+        IpcScope::Inside => &[],
+        IpcScope::Machine => &SYSV_IPC_CALLS,
     };
     for call in REFUSED.iter().chain(of_others) {
         program.extend([when(JUMP_EQUAL, number(*call)), refuse(libc::EPERM)]);
@@ -226,11 +226,13 @@ pub(super) fn filter(sockets: Sockets, shared: Shared) -> Option<Vec<sock_filter
         only(*call, checks.collect(), give(ALLOW));
     }
     let mut ioctl = vec![load(argument(1))];
-    ioctl.extend(TYPING.iter().flat_map(|it| [when(JUMP_EQUAL, *it), refuse(libc::EPERM)]));
+    ioctl.extend(
+        TERMINAL_INPUT_REQUESTS.iter().flat_map(|it| [when(JUMP_EQUAL, *it), refuse(libc::EPERM)]),
+    );
     only(libc::SYS_ioctl, ioctl, give(ALLOW));
     let families: &[i32] = match sockets {
-        Sockets::Loopback => &[libc::AF_INET, libc::AF_INET6],
-        Sockets::None => &[],
+        SocketPolicy::Loopback => &[libc::AF_INET, libc::AF_INET6],
+        SocketPolicy::None => &[],
     };
     let mut socket = vec![load(argument(0))];
     socket.extend(families.iter().flat_map(|it| [when(JUMP_EQUAL, *it as u32), give(ALLOW)]));
@@ -245,7 +247,7 @@ pub(super) fn filter(sockets: Sockets, shared: Shared) -> Option<Vec<sock_filter
     let connected = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
     pair.extend(connected.iter().flat_map(|it| [when(JUMP_EQUAL, *it as u32), give(ALLOW)]));
     only(libc::SYS_socketpair, pair, refuse(libc::EPERM));
-    if shared == Shared::Machine {
+    if shared == IpcScope::Machine {
         // The limits of another process can be set so low that it ends.
         let limits = vec![load(argument(0)), when(JUMP_EQUAL, 0), give(ALLOW)];
         only(libc::SYS_prlimit64, limits, refuse(libc::EPERM));
@@ -323,8 +325,8 @@ mod tests {
         }
     }
 
-    fn outcome<const N: usize>(sockets: Sockets, call: c_long, arguments: [u64; N]) -> u32 {
-        let program = filter(sockets, Shared::Machine).unwrap();
+    fn outcome<const N: usize>(sockets: SocketPolicy, call: c_long, arguments: [u64; N]) -> u32 {
+        let program = filter(sockets, IpcScope::Machine).unwrap();
         run(&program, OWN_ARCHITECTURE.unwrap(), number(call), &arguments)
     }
 
@@ -333,19 +335,19 @@ mod tests {
     #[test]
     fn what_is_listed_is_refused_and_all_else_allowed() {
         for call in REFUSED {
-            assert_eq!(outcome(Sockets::Loopback, call, [0; 2]), EPERM, "{call}");
+            assert_eq!(outcome(SocketPolicy::Loopback, call, [0; 2]), EPERM, "{call}");
         }
         for call in [libc::SYS_read, libc::SYS_openat, libc::SYS_execve] {
-            assert_eq!(outcome(Sockets::None, call, [0; 2]), ALLOW, "{call}");
+            assert_eq!(outcome(SocketPolicy::None, call, [0; 2]), ALLOW, "{call}");
         }
-        assert_eq!(outcome(Sockets::None, libc::SYS_clone3, [0; 2]), ERROR | 38);
+        assert_eq!(outcome(SocketPolicy::None, libc::SYS_clone3, [0; 2]), ERROR | 38);
     }
 
     #[test]
     fn what_others_share_is_refused_where_it_can_be_seen() {
-        let inside = filter(Sockets::None, Shared::Inside).unwrap();
-        for call in OF_OTHERS {
-            assert_eq!(outcome(Sockets::None, call, [0; 2]), EPERM, "{call}");
+        let inside = filter(SocketPolicy::None, IpcScope::Inside).unwrap();
+        for call in SYSV_IPC_CALLS {
+            assert_eq!(outcome(SocketPolicy::None, call, [0; 2]), EPERM, "{call}");
             let own = OWN_ARCHITECTURE.unwrap();
             assert_eq!(run(&inside, own, number(call), &[]), ALLOW, "{call}");
         }
@@ -355,18 +357,18 @@ mod tests {
     fn s90_sockets_are_told_by_their_family() {
         let (inet, inet6, unix, netlink, packet, vsock) = (2, 10, 1, 16, 17, 40);
         for (sockets, family, allowed) in [
-            (Sockets::Loopback, inet, true),
-            (Sockets::Loopback, inet6, true),
-            (Sockets::Loopback, unix, false),
-            (Sockets::Loopback, netlink, false),
-            (Sockets::Loopback, packet, false),
-            (Sockets::Loopback, vsock, false),
-            (Sockets::None, inet, false),
-            (Sockets::None, inet6, false),
-            (Sockets::None, unix, false),
+            (SocketPolicy::Loopback, inet, true),
+            (SocketPolicy::Loopback, inet6, true),
+            (SocketPolicy::Loopback, unix, false),
+            (SocketPolicy::Loopback, netlink, false),
+            (SocketPolicy::Loopback, packet, false),
+            (SocketPolicy::Loopback, vsock, false),
+            (SocketPolicy::None, inet, false),
+            (SocketPolicy::None, inet6, false),
+            (SocketPolicy::None, unix, false),
             // The kernel takes the lower half alone, whatever stands in the upper one.
-            (Sockets::Loopback, unix | 1 << 40, false),
-            (Sockets::Loopback, inet | 1 << 40, true),
+            (SocketPolicy::Loopback, unix | 1 << 40, false),
+            (SocketPolicy::Loopback, inet | 1 << 40, true),
         ] {
             let wanted = if allowed { ALLOW } else { EPERM };
             assert_eq!(
@@ -393,7 +395,7 @@ mod tests {
             (tipc, stream, false),
         ] {
             let wanted = if allowed { ALLOW } else { EPERM };
-            let outcome = outcome(Sockets::Loopback, libc::SYS_socketpair, [family, kind]);
+            let outcome = outcome(SocketPolicy::Loopback, libc::SYS_socketpair, [family, kind]);
             assert_eq!(outcome, wanted, "{family} {kind}");
         }
     }
@@ -403,12 +405,12 @@ mod tests {
         let own = OWN_ARCHITECTURE.unwrap();
         let limits = number(libc::SYS_prlimit64);
         for (shared, process, wanted) in [
-            (Shared::Machine, 0, ALLOW),
-            (Shared::Machine, 4711, EPERM),
+            (IpcScope::Machine, 0, ALLOW),
+            (IpcScope::Machine, 4711, EPERM),
             // There it sees its own processes alone.
-            (Shared::Inside, 4711, ALLOW),
+            (IpcScope::Inside, 4711, ALLOW),
         ] {
-            let program = filter(Sockets::None, shared).unwrap();
+            let program = filter(SocketPolicy::None, shared).unwrap();
             assert_eq!(run(&program, own, limits, &[process]), wanted, "{shared:?} {process}");
         }
     }
@@ -431,7 +433,7 @@ mod tests {
                 (0o4755 | 1 << 32, EPERM),
                 (1 << 43, ALLOW),
             ] {
-                let outcome = outcome(Sockets::None, *call, place(*at, mode));
+                let outcome = outcome(SocketPolicy::None, *call, place(*at, mode));
                 assert_eq!(outcome, wanted, "{call} {mode:o}");
             }
         }
@@ -449,23 +451,24 @@ mod tests {
             ] {
                 let mut arguments = place(*at, flags);
                 arguments[*at as usize + 1] = mode;
-                let outcome = outcome(Sockets::None, *call, arguments);
+                let outcome = outcome(SocketPolicy::None, *call, arguments);
                 assert_eq!(outcome, wanted, "{call} {flags:o} {mode:o}");
             }
         }
-        assert_eq!(outcome(Sockets::None, libc::SYS_openat2, [0; 2]), ERROR | 38);
+        assert_eq!(outcome(SocketPolicy::None, libc::SYS_openat2, [0; 2]), ERROR | 38);
     }
 
     #[test]
     fn s75_nothing_types_into_a_terminal() {
-        let ioctl = |request| outcome(Sockets::Loopback, libc::SYS_ioctl, [0, request]);
+        let ioctl = |request| outcome(SocketPolicy::Loopback, libc::SYS_ioctl, [0, request]);
         assert_eq!([ioctl(0x5412), ioctl(0x5412 | 1 << 32), ioctl(0x541c)], [EPERM; 3]);
         assert_eq!(ioctl(0x5401), ALLOW);
     }
 
     #[test]
     fn threads_are_made_and_namespaces_are_not() {
-        let clone = |flags: i32| outcome(Sockets::None, libc::SYS_clone, [flags as u32 as u64, 0]);
+        let clone =
+            |flags: i32| outcome(SocketPolicy::None, libc::SYS_clone, [flags as u32 as u64, 0]);
         assert_eq!(clone(libc::CLONE_VM | libc::CLONE_THREAD | libc::CLONE_FS), ALLOW);
         for flag in [libc::CLONE_NEWUSER, libc::CLONE_NEWNS, libc::CLONE_NEWNET] {
             assert_eq!(clone(flag | libc::CLONE_VM), EPERM);
@@ -474,7 +477,7 @@ mod tests {
 
     #[test]
     fn calls_under_other_numbers_end_the_process() {
-        let program = filter(Sockets::Loopback, Shared::Inside).unwrap();
+        let program = filter(SocketPolicy::Loopback, IpcScope::Inside).unwrap();
         let i386 = 0x4000_0003;
         assert_eq!(run(&program, i386, 1, &[]), KILL);
         if let Some(first) = FOREIGN_NUMBERS {
@@ -485,7 +488,7 @@ mod tests {
 
     #[test]
     fn each_instruction_is_eight_bytes() {
-        let program = filter(Sockets::None, Shared::Machine).unwrap();
+        let program = filter(SocketPolicy::None, IpcScope::Machine).unwrap();
         let bytes = bytes(&program);
         assert_eq!(bytes.len(), program.len() * 8);
         assert_eq!(bytes[..8], [0x20, 0, 0, 0, 4, 0, 0, 0]);

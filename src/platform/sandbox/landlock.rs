@@ -22,9 +22,9 @@ use landlock::{
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
-use super::filter::{self, Shared, Sockets};
+use super::filter::{self, IpcScope, SocketPolicy};
 use crate::domain::{Network, View};
-use crate::platform::handles::{self, Missing};
+use crate::platform::handles::{self, MissingFolders};
 
 /// The first version that holds back truncation: Linux 6.2.
 const OLDEST: ABI = ABI::V3;
@@ -34,7 +34,7 @@ const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random"
 
 /// What is granted on a path and all below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Grant {
+pub(super) enum LandlockAccess {
     /// The names in it.
     List,
     /// Reading and running.
@@ -48,7 +48,7 @@ pub(super) fn grants(
     view: &View,
     scratch: &Path,
     list: &dyn Fn(&Path) -> Vec<PathBuf>,
-) -> Vec<(PathBuf, Grant)> {
+) -> Vec<(PathBuf, LandlockAccess)> {
     let covered: Vec<&Path> = view.covered.iter().map(|spot| spot.path.as_path()).collect();
     let mut hidden = covered.clone();
     hidden.extend(view.private.iter().map(PathBuf::as_path));
@@ -58,32 +58,32 @@ pub(super) fn grants(
     closed.extend(view.absent.iter().map(|spot| spot.path.as_path()));
 
     let mut grants = Vec::new();
-    open(Path::new("/"), &hidden, Grant::Read, list, &mut grants);
+    open(Path::new("/"), &hidden, LandlockAccess::Read, list, &mut grants);
     // It may lie in a folder for all programs.
-    open(&view.dir, &covered, Grant::Read, list, &mut grants);
-    open(&view.dir, &closed, Grant::Change, list, &mut grants);
+    open(&view.dir, &covered, LandlockAccess::Read, list, &mut grants);
+    open(&view.dir, &closed, LandlockAccess::Change, list, &mut grants);
     for kept in &view.kept {
         let within: Vec<&Path> =
             covered.iter().copied().filter(|covered| !kept.starts_with(covered)).collect();
-        open(kept, &within, Grant::Read, list, &mut grants);
+        open(kept, &within, LandlockAccess::Read, list, &mut grants);
     }
     for folder in view.kept.iter().chain([&view.dir]) {
         if covered.iter().any(|covered| covered != folder && covered.starts_with(folder)) {
             // Names are no content, and what cannot list its own folder finds nothing in it.
-            grants.push((folder.clone(), Grant::List));
+            grants.push((folder.clone(), LandlockAccess::List));
         }
     }
-    grants.extend(DEVICES.map(|path| (PathBuf::from(path), Grant::Change)));
-    grants.push((scratch.to_owned(), Grant::Change));
+    grants.extend(DEVICES.map(|path| (PathBuf::from(path), LandlockAccess::Change)));
+    grants.push((scratch.to_owned(), LandlockAccess::Change));
     grants
 }
 
 fn open(
     path: &Path,
     closed: &[&Path],
-    grant: Grant,
+    grant: LandlockAccess,
     list: &dyn Fn(&Path) -> Vec<PathBuf>,
-    grants: &mut Vec<(PathBuf, Grant)>,
+    grants: &mut Vec<(PathBuf, LandlockAccess)>,
 ) {
     if closed.iter().any(|closed| path.starts_with(closed)) {
         return;
@@ -138,9 +138,9 @@ pub(super) fn confine_thread(view: &View, scratch: &Path) -> Result<(), Landlock
     let mut rules = rules.create()?;
     for (path, grant) in grants(view, scratch, &list) {
         let access = match grant {
-            Grant::List => AccessFs::ReadDir.into(),
-            Grant::Read => AccessFs::from_read(abi),
-            Grant::Change => files,
+            LandlockAccess::List => AccessFs::ReadDir.into(),
+            LandlockAccess::Read => AccessFs::from_read(abi),
+            LandlockAccess::Change => files,
         };
         // What has gone meanwhile, or cannot be opened, is simply not granted.
         if let Ok((place, kind)) = place(&path) {
@@ -157,17 +157,17 @@ pub(super) fn confine_thread(view: &View, scratch: &Path) -> Result<(), Landlock
     set_capabilities(None, none).map_err(LandlockError::Capabilities)?;
     let sockets = match view.network {
         // It tells hosts not by their address, so it lets none through.
-        Network::Off | Network::Hosts(_) => Sockets::None,
-        Network::On => Sockets::Loopback,
+        Network::Off | Network::Hosts(_) => SocketPolicy::None,
+        Network::On => SocketPolicy::Loopback,
     };
-    let filter = filter::filter(sockets, Shared::Machine).ok_or(LandlockError::Processor)?;
+    let filter = filter::filter(sockets, IpcScope::Machine).ok_or(LandlockError::Processor)?;
     Ok(seccompiler::apply_filter(&filter)?)
 }
 
 /// What is at a path without a link in it, and of which kind it is.
 fn place(path: &Path) -> io::Result<(OwnedFd, FileType)> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let place = match handles::spot(path, Missing::Leave)? {
+    let place = match handles::folder_entry(path, MissingFolders::Leave)? {
         Some(spot) => rustix::fs::openat(spot.folder, &spot.name, flags, Mode::empty())?,
         None => rustix::fs::openat(CWD, path, flags, Mode::empty())?,
     };
@@ -252,7 +252,7 @@ mod tests {
         ])
     }
 
-    fn of(view: &View, wanted: Grant) -> Vec<String> {
+    fn of(view: &View, wanted: LandlockAccess) -> Vec<String> {
         let machine = machine();
         let list = |folder: &Path| {
             let children = machine.get(folder.to_str().unwrap()).cloned().unwrap_or_default();
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn neighbours_of_what_is_hidden_are_granted_one_by_one() {
         assert_eq!(
-            of(&view(), Grant::Read),
+            of(&view(), LandlockAccess::Read),
             ["/usr", "/home/u/app", "/home/u/notes", "/home/v", "/home/u/app"]
         );
     }
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn nothing_above_what_is_fixed_can_be_changed() {
         assert_eq!(
-            of(&view(), Grant::Change),
+            of(&view(), LandlockAccess::Change),
             ["/home/u/app/src", "/home/u/app/pkg/lib", "/tmp/scratch"]
         );
     }
@@ -320,7 +320,7 @@ mod tests {
     #[test]
     fn a_folder_among_the_shared_ones_is_granted_all_the_same() {
         let view = View { dir: "/tmp/w".into(), fixed: Vec::new(), absent: Vec::new(), ..view() };
-        assert!(of(&view, Grant::Change).contains(&"/tmp/w".to_owned()));
-        assert!(of(&view, Grant::Read).contains(&"/tmp/w".to_owned()));
+        assert!(of(&view, LandlockAccess::Change).contains(&"/tmp/w".to_owned()));
+        assert!(of(&view, LandlockAccess::Read).contains(&"/tmp/w".to_owned()));
     }
 }

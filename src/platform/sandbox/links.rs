@@ -13,9 +13,9 @@ use crate::domain::View;
 
 /// Where commands could make some; dropped when nothing runs there any more.
 #[derive(Debug, Default)]
-pub(super) struct Links(Vec<PathBuf>);
+pub(super) struct SymlinkCleanup(Vec<PathBuf>);
 
-impl Links {
+impl SymlinkCleanup {
     pub(super) fn of(view: &View) -> Self {
         Self(view.writable.clone())
     }
@@ -30,7 +30,7 @@ impl Links {
     }
 }
 
-impl Drop for Links {
+impl Drop for SymlinkCleanup {
     fn drop(&mut self) {
         self.remove();
     }
@@ -87,7 +87,7 @@ mod tests {
         ] {
             symlink(target, link).unwrap();
         }
-        drop(Links(vec![refs.clone(), root.path().join("gone")]));
+        drop(SymlinkCleanup(vec![refs.clone(), root.path().join("gone")]));
         let is_link = |path: PathBuf| path.symlink_metadata().is_ok();
         assert!(!is_link(refs.join("heads/b")) && !is_link(refs.join("x")));
         assert!(!is_link(refs.join("heads/a/link")) && refs.join("heads/a/main").exists());

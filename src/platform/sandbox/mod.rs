@@ -1,8 +1,8 @@
-//! Keeps commands inside what a [`View`] says, by the means that this machine has: bubblewrap,
+//! Keeps commands inside what a [`NormalisedText`] says, by the means that this machine has: bubblewrap,
 //! else Landlock with seccomp; on macOS `sandbox-exec`.
 //!
 //! Whether a means works is found out by using it, once, before the first command. Where none
-//! does there is no sandbox, and [`Unavailable`] says what is missing: nothing is ever run with
+//! does there is no sandbox, and [`SandboxUnavailable`] says what is missing: nothing is ever run with
 //! less than was asked for. A host that keeps what it runs inside (`ProcessHost::inside`) is a host
 //! like any other, so whoever runs something from the workspace (a tool, a hook, a formatter, a
 //! language server) is handed that one and knows nothing of sandboxes.
@@ -10,17 +10,15 @@
 //! The supervisor of each command ([`super::child`]) sets the sandbox up; it stays outside, so
 //! that it can end all that is inside.
 
-mod keeping;
-mod marks;
+mod denial_patterns;
 mod placeholder;
-mod refused;
+mod policy;
+mod refused_hosts;
 
-#[cfg(target_os = "linux")]
-pub(super) mod attempts;
 #[cfg(target_os = "linux")]
 mod bubblewrap;
 #[cfg(target_os = "linux")]
-pub(super) mod door;
+pub(super) mod escape_tests;
 #[cfg(target_os = "linux")]
 mod filter;
 #[cfg(target_os = "linux")]
@@ -28,15 +26,17 @@ mod landlock;
 #[cfg(target_os = "linux")]
 mod links;
 #[cfg(target_os = "linux")]
-mod mounted;
+mod mount_check;
+#[cfg(target_os = "linux")]
+mod mount_placeholders;
 #[cfg(target_os = "linux")]
 mod proxy;
+#[cfg(target_os = "linux")]
+pub(super) mod proxy_socket;
 #[cfg(any(target_os = "macos", test))]
 mod seatbelt;
 #[cfg(target_os = "linux")]
 mod start;
-#[cfg(target_os = "linux")]
-mod stubs;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -45,20 +45,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{Method, View};
 
+pub use denial_patterns::denial_line;
 #[cfg(target_os = "linux")]
-pub use attempts::{Attempt, CameTo, trial};
-pub use keeping::Looking;
-pub use marks::mark_in;
+pub use escape_tests::{EscapeOutcome, EscapeTest, trial};
 pub use placeholder::is_placeholder;
+pub use policy::ProfileSource;
 
-pub(super) use keeping::Keeping;
-pub(super) use refused::Refused;
+pub(super) use policy::HostSandboxPolicy;
+pub(super) use refused_hosts::RefusedHosts;
 #[cfg(target_os = "linux")]
-pub(super) use start::{Inside, start};
+pub(super) use start::{ConfinedProcess, start};
 
 /// What keeps commands inside, found to work here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Means {
+pub enum SandboxBackend {
     /// This `bwrap`.
     Bubblewrap(PathBuf),
     /// The kernel's Landlock, with seccomp.
@@ -69,9 +69,9 @@ pub enum Means {
 
 /// A command's sandbox, as its supervisor is told of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Confinement {
+pub struct SandboxSpec {
     /// By what.
-    pub means: Means,
+    pub means: SandboxBackend,
     /// What it sees.
     pub view: View,
 }
@@ -79,13 +79,13 @@ pub struct Confinement {
 /// Why there is no sandbox here: what each of the means that were tried lacks.
 #[derive(Debug, thiserror::Error)]
 #[error("There is no sandbox on this machine, and slug does not pretend to one.{}", lacks(.0))]
-pub struct Unavailable(pub Vec<(Method, String)>);
+pub struct SandboxUnavailable(pub Vec<(Method, String)>);
 
 fn lacks(tried: &[(Method, String)]) -> String {
     tried.iter().map(|(method, why)| format!("\n  {method}: {why}")).collect()
 }
 
-impl Means {
+impl SandboxBackend {
     /// Its name.
     pub fn method(&self) -> Method {
         match self {
@@ -97,7 +97,11 @@ impl Means {
 }
 
 /// Which means are tried: all, or one alone.
-pub fn find(only: Option<Method>, path: &OsStr, workspace: &Path) -> Result<Means, Unavailable> {
+pub fn find(
+    only: Option<Method>,
+    path: &OsStr,
+    workspace: &Path,
+) -> Result<SandboxBackend, SandboxUnavailable> {
     let mut lacks = Vec::new();
     for method in methods().iter().filter(|method| only.is_none_or(|only| only == **method)) {
         match try_out(*method, path, workspace) {
@@ -108,7 +112,7 @@ pub fn find(only: Option<Method>, path: &OsStr, workspace: &Path) -> Result<Mean
     if let (Some(only), true) = (only, lacks.is_empty()) {
         lacks.push((only, "it belongs to another operating system".to_owned()));
     }
-    Err(Unavailable(lacks))
+    Err(SandboxUnavailable(lacks))
 }
 
 /// The means of this operating system, the best first.
@@ -124,32 +128,32 @@ pub fn methods() -> &'static [Method] {
 
 /// Uses a means for a command that does nothing. Why it does not work is a phrase.
 #[cfg(target_os = "linux")]
-fn try_out(method: Method, path: &OsStr, workspace: &Path) -> Result<Means, String> {
-    if filter::filter(filter::Sockets::Loopback, filter::Shared::Machine).is_none() {
+fn try_out(method: Method, path: &OsStr, workspace: &Path) -> Result<SandboxBackend, String> {
+    if filter::filter(filter::SocketPolicy::Loopback, filter::IpcScope::Machine).is_none() {
         return Err("slug has no seccomp filter for this kind of processor".to_owned());
     }
     match method {
-        Method::Bubblewrap => bubblewrap::try_out(path, workspace).map(Means::Bubblewrap),
-        Method::Landlock => landlock::try_out().map(|()| Means::Landlock),
+        Method::Bubblewrap => bubblewrap::try_out(path, workspace).map(SandboxBackend::Bubblewrap),
+        Method::Landlock => landlock::try_out().map(|()| SandboxBackend::Landlock),
         Method::Seatbelt => Err("it belongs to macOS".to_owned()),
     }
 }
 
 #[cfg(target_os = "macos")]
-fn try_out(method: Method, _path: &OsStr, _workspace: &Path) -> Result<Means, String> {
+fn try_out(method: Method, _path: &OsStr, _workspace: &Path) -> Result<SandboxBackend, String> {
     match method {
-        Method::Seatbelt => seatbelt::try_out().map(|()| Means::Seatbelt),
+        Method::Seatbelt => seatbelt::try_out().map(|()| SandboxBackend::Seatbelt),
         Method::Bubblewrap | Method::Landlock => Err("it belongs to Linux".to_owned()),
     }
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-fn try_out(_method: Method, _path: &OsStr, _workspace: &Path) -> Result<Means, String> {
+fn try_out(_method: Method, _path: &OsStr, _workspace: &Path) -> Result<SandboxBackend, String> {
     Err("slug has no sandbox for this operating system".to_owned())
 }
 
 /// The words that a bash is started with, so that a sandbox's own program can start it.
-pub(super) struct Words<'a> {
+pub(super) struct BashInvocation<'a> {
     pub bash: &'a Path,
     pub arguments: Vec<std::ffi::OsString>,
     /// Variables that it alone is to have.
@@ -158,16 +162,16 @@ pub(super) struct Words<'a> {
 
 /// Elsewhere than on Linux a supervisor only starts a program.
 #[cfg(not(target_os = "linux"))]
-pub(super) struct Inside {
+pub(super) struct ConfinedProcess {
     /// The first process in it.
     pub direct: rustix::process::Pid,
 }
 
 #[cfg(not(target_os = "linux"))]
-impl Inside {
+impl ConfinedProcess {
     /// There are no lists of hosts here.
-    pub(super) fn open_door(&mut self) -> Refused {
-        Refused::default()
+    pub(super) fn serve_proxy(&mut self) -> RefusedHosts {
+        RefusedHosts::default()
     }
 
     /// Commands make nothing here that would have to go.
@@ -176,22 +180,22 @@ impl Inside {
 
 #[cfg(target_os = "macos")]
 pub(super) fn start(
-    confinement: &Confinement,
-    words: &Words<'_>,
+    confinement: &SandboxSpec,
+    words: &BashInvocation<'_>,
     stdin: std::process::Stdio,
-) -> std::io::Result<(Inside, Option<std::process::ChildStdin>)> {
+) -> std::io::Result<(ConfinedProcess, Option<std::process::ChildStdin>)> {
     use std::os::unix::process::CommandExt;
 
     let mut command = seatbelt::command(&confinement.view, words);
     let mut child = command.stdin(stdin).process_group(0).spawn()?;
-    Ok((Inside { direct: rustix::process::Pid::from_child(&child) }, child.stdin.take()))
+    Ok((ConfinedProcess { direct: rustix::process::Pid::from_child(&child) }, child.stdin.take()))
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 pub(super) fn start(
-    _confinement: &Confinement,
-    _words: &Words<'_>,
+    _confinement: &SandboxSpec,
+    _words: &BashInvocation<'_>,
     _stdin: std::process::Stdio,
-) -> std::io::Result<(Inside, Option<std::process::ChildStdin>)> {
+) -> std::io::Result<(ConfinedProcess, Option<std::process::ChildStdin>)> {
     Err(std::io::Error::from(std::io::ErrorKind::Unsupported))
 }

@@ -21,29 +21,29 @@ use tokio::net::{TcpListener, TcpStream, lookup_host};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::refused::Refused;
+use super::refused_hosts::RefusedHosts;
 use crate::domain::{Host, HostRule, Reach, reach};
-use head::{Wanted, Way};
+use head::{ProxyRequest, ProxyRequestKind};
 
-pub(super) use upstream::Ways;
+pub(super) use upstream::UpstreamProxies;
 
 /// Connections at one time; more wait.
-const AT_ONCE: usize = 256;
+const MAX_CONNECTIONS: usize = 256;
 
 /// How long a head may take, and a connection to a server.
-const PATIENCE: Duration = Duration::from_secs(30);
+const STEP_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// How long a name may be looked up that another proxy is to look up.
-const GLANCE: Duration = Duration::from_secs(2);
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Serves what comes to `listener`, for ever.
 pub(super) async fn serve(
     listener: TcpListener,
     hosts: Arc<[HostRule]>,
-    ways: Ways,
-    refused: Refused,
+    ways: UpstreamProxies,
+    refused: RefusedHosts,
 ) {
-    let places = Arc::new(Semaphore::new(AT_ONCE));
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let Ok(place) = places.clone().acquire_owned().await else { return };
         let Ok((client, _)) = listener.accept().await else {
@@ -63,35 +63,35 @@ pub(super) async fn serve(
 async fn serve_one(
     mut client: TcpStream,
     hosts: &[HostRule],
-    ways: &Ways,
-    refused: &Refused,
+    ways: &UpstreamProxies,
+    refused: &RefusedHosts,
 ) -> io::Result<()> {
-    let (head, rest) = timeout(PATIENCE, read_head(&mut client)).await??;
+    let (head, rest) = timeout(STEP_TIMEOUT, read_head(&mut client)).await??;
     let wanted = match head::read(&head) {
         Ok(wanted) => wanted,
         Err(why) => return answer(&mut client, "400 Bad Request", why).await,
     };
     let connected = connect(hosts, ways, &wanted).await;
-    let Wanted { host, port, way } = wanted;
+    let ProxyRequest { host, port, way } = wanted;
     let mut server = match connected {
         Ok(server) => server,
-        Err(Failure::Refused(why)) => {
+        Err(ProxyConnectError::Refused(why)) => {
             refused.note(format!("{host}:{port}{why}"));
             let why = format!("the sandbox refuses {host}:{port}{why}");
             return answer(&mut client, "403 Forbidden", &why).await;
         }
-        Err(Failure::Network(error)) => {
+        Err(ProxyConnectError::Network(error)) => {
             let why = format!("{host}:{port} cannot be reached: {error}");
             return answer(&mut client, "502 Bad Gateway", &why).await;
         }
     };
     match way {
-        Way::Tunnel => {
+        ProxyRequestKind::Tunnel => {
             client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await?;
             server.write_all(&rest).await?;
             copy_bidirectional(&mut client, &mut server).await.map(|_| ())
         }
-        Way::Request { head, body } => {
+        ProxyRequestKind::Request { head, body } => {
             server.write_all(&head).await?;
             request::pass(&mut client, &mut server, body, &rest).await
         }
@@ -113,25 +113,31 @@ async fn read_head(client: &mut TcpStream) -> io::Result<(Vec<u8>, Vec<u8>)> {
 }
 
 /// Why there is no connection.
-enum Failure {
+enum ProxyConnectError {
     /// It is not allowed; what there is to say behind the host.
     Refused(&'static str),
     Network(io::Error),
 }
 
-async fn connect(hosts: &[HostRule], ways: &Ways, wanted: &Wanted) -> Result<TcpStream, Failure> {
-    let Wanted { host, port, way } = wanted;
+async fn connect(
+    hosts: &[HostRule],
+    ways: &UpstreamProxies,
+    wanted: &ProxyRequest,
+) -> Result<TcpStream, ProxyConnectError> {
+    let ProxyRequest { host, port, way } = wanted;
     let reach = reach(hosts, host, *port);
     if reach == Reach::Nothing {
-        return Err(Failure::Refused(""));
+        return Err(ProxyConnectError::Refused(""));
     }
-    let upstream = ways.towards(host, *port, way).map_err(Failure::Network)?;
+    let upstream = ways.proxy_for(host, *port, way).map_err(ProxyConnectError::Network)?;
     let found = match (host, &upstream) {
         (Host::Address(address), _) => vec![*address],
-        (Host::Name(name), None) => looked_up(name, *port).await.map_err(Failure::Network)?,
+        (Host::Name(name), None) => {
+            look_up(name, *port).await.map_err(ProxyConnectError::Network)?
+        }
         // It may not be known here.
         (Host::Name(name), Some(_)) => {
-            let found = timeout(GLANCE, looked_up(name, *port)).await;
+            let found = timeout(LOOKUP_TIMEOUT, look_up(name, *port)).await;
             found.ok().and_then(Result::ok).unwrap_or_default()
         }
     };
@@ -143,16 +149,16 @@ async fn connect(hosts: &[HostRule], ways: &Ways, wanted: &Wanted) -> Result<Tcp
         .map(|address| SocketAddr::new(address, *port))
         .collect();
     if allowed.is_empty() && (is_known || upstream.is_none()) {
-        return Err(Failure::Refused(", which leads to this machine or its own network"));
+        return Err(ProxyConnectError::Refused(", which leads to this machine or its own network"));
     }
     let connected = match &upstream {
-        Some(upstream) => timeout(PATIENCE, upstream.tunnel(host, *port)).await,
-        None => timeout(PATIENCE, TcpStream::connect(&allowed[..])).await,
+        Some(upstream) => timeout(STEP_TIMEOUT, upstream.tunnel(host, *port)).await,
+        None => timeout(STEP_TIMEOUT, TcpStream::connect(&allowed[..])).await,
     };
-    connected.unwrap_or_else(|late| Err(late.into())).map_err(Failure::Network)
+    connected.unwrap_or_else(|late| Err(late.into())).map_err(ProxyConnectError::Network)
 }
 
-async fn looked_up(name: &str, port: u16) -> io::Result<Vec<IpAddr>> {
+async fn look_up(name: &str, port: u16) -> io::Result<Vec<IpAddr>> {
     Ok(lookup_host((name, port)).await?.map(|found| found.ip()).collect())
 }
 

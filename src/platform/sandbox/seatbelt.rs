@@ -88,7 +88,7 @@ fn quoted(path: &Path) -> String {
 const PROGRAM: &str = "/usr/bin/sandbox-exec";
 
 #[cfg(target_os = "macos")]
-pub(super) fn command(view: &View, words: &super::Words<'_>) -> std::process::Command {
+pub(super) fn command(view: &View, words: &super::BashInvocation<'_>) -> std::process::Command {
     let temporary = std::env::temp_dir();
     let temporary = temporary.canonicalize().unwrap_or(temporary);
     let mut command = std::process::Command::new(PROGRAM);

@@ -11,33 +11,35 @@ use rustix::fs::MemfdFlags;
 use rustix::process::Pid;
 use tempfile::TempDir;
 
-use super::bubblewrap::Handed;
-use super::filter::{self, Shared, Sockets};
-use super::links::Links;
-use super::mounted::Gate;
-use super::stubs::Stubs;
-use super::{Confinement, Means, Refused, Words, bubblewrap, door, landlock};
+use super::bubblewrap::BubblewrapDescriptors;
+use super::filter::{self, IpcScope, SocketPolicy};
+use super::links::SymlinkCleanup;
+use super::mount_check::MountBarrier;
+use super::mount_placeholders::MountPlaceholders;
+use super::{
+    BashInvocation, RefusedHosts, SandboxBackend, SandboxSpec, bubblewrap, landlock, proxy_socket,
+};
 use crate::disk::read_text;
 use crate::domain::{Network, View};
 
 /// A command inside. What it keeps must live until nothing runs there any more.
 #[derive(Debug)]
-pub(in crate::platform) struct Inside {
+pub(in crate::platform) struct ConfinedProcess {
     /// The first process.
     pub direct: Pid,
-    door: Option<door::Outer>,
+    proxy_socket: Option<proxy_socket::OuterProxySocket>,
     // Before the names are free, or it would look as if all had been put away.
-    links: Links,
-    _stubs: Stubs,
+    links: SymlinkCleanup,
+    _stubs: MountPlaceholders,
     _scratch: Option<TempDir>,
 }
 
-impl Inside {
+impl ConfinedProcess {
     /// Serves what it may reach of the network, until the runtime ends. What it asks for and does
     /// not get is found in what this returns.
-    pub fn open_door(&mut self) -> Refused {
-        let refused = Refused::default();
-        if let Some(door) = self.door.take() {
+    pub fn serve_proxy(&mut self) -> RefusedHosts {
+        let refused = RefusedHosts::default();
+        if let Some(door) = self.proxy_socket.take() {
             tokio::spawn(door.serve(refused.clone()));
         }
         refused
@@ -51,10 +53,10 @@ impl Inside {
 
 /// Starts a bash inside, in the current folder.
 pub(in crate::platform) fn start(
-    confinement: &Confinement,
-    words: &Words<'_>,
+    confinement: &SandboxSpec,
+    words: &BashInvocation<'_>,
     stdin: Stdio,
-) -> io::Result<(Inside, Option<ChildStdin>)> {
+) -> io::Result<(ConfinedProcess, Option<ChildStdin>)> {
     let mut view = confinement.view.clone();
     let cwd = std::env::current_dir()?;
     if !cwd.starts_with(&view.dir) {
@@ -65,24 +67,31 @@ pub(in crate::platform) fn start(
         )));
     }
     match &confinement.means {
-        Means::Bubblewrap(program) => {
-            let (stubs, held) = Stubs::hold(&view.absent)?;
+        SandboxBackend::Bubblewrap(program) => {
+            let (stubs, held) = MountPlaceholders::hold(&view.absent)?;
             view.absent = held;
             let (mut child, door) = in_bubblewrap(program, &view, &cwd, words, stdin)?;
             let direct = Pid::from_child(&child);
-            let links = Links::of(&view);
-            let inside = Inside { direct, door, links, _stubs: stubs, _scratch: None };
+            let links = SymlinkCleanup::of(&view);
+            let inside = ConfinedProcess {
+                direct,
+                proxy_socket: door,
+                links,
+                _stubs: stubs,
+                _scratch: None,
+            };
             Ok((inside, child.stdin.take()))
         }
-        Means::Landlock => {
+        SandboxBackend::Landlock => {
             let scratch = tempfile::Builder::new().prefix("slug-").tempdir()?;
             let mut child = under_landlock(&view, &scratch.path().canonicalize()?, words, stdin)?;
             let direct = Pid::from_child(&child);
-            let (links, _stubs, _scratch) = (Links::default(), Stubs::default(), Some(scratch));
-            let inside = Inside { direct, door: None, links, _stubs, _scratch };
+            let (links, _stubs, _scratch) =
+                (SymlinkCleanup::default(), MountPlaceholders::default(), Some(scratch));
+            let inside = ConfinedProcess { direct, proxy_socket: None, links, _stubs, _scratch };
             Ok((inside, child.stdin.take()))
         }
-        Means::Seatbelt => Err(io::Error::from(io::ErrorKind::Unsupported)),
+        SandboxBackend::Seatbelt => Err(io::Error::from(io::ErrorKind::Unsupported)),
     }
 }
 
@@ -90,10 +99,10 @@ fn in_bubblewrap(
     program: &Path,
     view: &View,
     cwd: &Path,
-    words: &Words<'_>,
+    words: &BashInvocation<'_>,
     stdin: Stdio,
-) -> io::Result<(Child, Option<door::Outer>)> {
-    let program_of_filter = filter::filter(Sockets::Loopback, Shared::Inside);
+) -> io::Result<(Child, Option<proxy_socket::OuterProxySocket>)> {
+    let program_of_filter = filter::filter(SocketPolicy::Loopback, IpcScope::Inside);
     let program_of_filter = program_of_filter.ok_or(io::ErrorKind::Unsupported)?;
     let filter = handed("slug-filter", &filter::bytes(&program_of_filter))?;
     // Where it cannot be read there is nothing to add to.
@@ -101,14 +110,14 @@ fn in_bubblewrap(
     let ignores =
         list.map(|list| handed("slug-ignores", bubblewrap::ignored(view, &list).as_bytes()));
     let ignores = ignores.transpose()?;
-    let (gate, ends) = Gate::new()?;
-    let descriptors = Handed {
+    let (gate, ends) = MountBarrier::new()?;
+    let descriptors = BubblewrapDescriptors {
         filter: filter.as_raw_fd(),
         ignores: ignores.as_ref().map(File::as_raw_fd),
         gate: ends.numbers(),
     };
     let (inner, outer) = match &view.network {
-        Network::Hosts(hosts) => Some(door::make(hosts)?).unzip(),
+        Network::Hosts(hosts) => Some(proxy_socket::make(hosts)?).unzip(),
         Network::Off | Network::On => (None, None),
     };
     let mut command = Command::new(program);
@@ -138,7 +147,7 @@ fn handed(name: &str, bytes: &[u8]) -> io::Result<File> {
 fn under_landlock(
     view: &View,
     scratch: &Path,
-    words: &Words<'_>,
+    words: &BashInvocation<'_>,
     stdin: Stdio,
 ) -> io::Result<Child> {
     let started = std::thread::scope(|scope| {

@@ -12,11 +12,11 @@ use std::sync::atomic::Ordering;
 use rustix::process::Signal;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 
-use super::{GIVE_BACK, TAKEN, TRACES, Trace, output};
-use crate::platform::announce;
+use super::{GIVE_BACK, TAKEN, TRACES, TerminalTrace, output};
+use crate::platform::terminal_notifier;
 
 /// What is said, since what the standard library says is lost on the way to the log.
-const TOLD: &str = "slug was aborted: it ran out of memory or of stack, or a library gave up. What \
+const ABORT_MESSAGE: &str = "slug was aborted: it ran out of memory or of stack, or a library gave up. What \
                     was said is in the session's log; `slug --continue` goes on from there.\r\n";
 
 /// A handle of its own, and the terminal as it was.
@@ -28,7 +28,7 @@ pub(super) fn prepare() -> io::Result<()> {
     if TERMINAL.get().is_some() {
         return Ok(());
     }
-    let terminal = output::own()?;
+    let terminal = output::reopen_terminal()?;
     let modes = tcgetattr(&terminal)?;
     if TERMINAL.set((terminal, modes)).is_ok() {
         on_abort(give_back)?;
@@ -50,17 +50,17 @@ fn give_back() {
         return;
     }
     let Some((terminal, modes)) = TERMINAL.get() else { return };
-    let left = |trace: Trace| TRACES[trace as usize].swap(false, Ordering::SeqCst);
+    let left = |trace: TerminalTrace| TRACES[trace as usize].swap(false, Ordering::SeqCst);
     write(terminal, GIVE_BACK);
-    if left(Trace::Progress) {
-        write(terminal, announce::CLEAR_PROGRESS);
+    if left(TerminalTrace::Progress) {
+        write(terminal, terminal_notifier::CLEAR_PROGRESS);
     }
-    if left(Trace::Title) {
-        write(terminal, announce::RETURN_TITLE);
+    if left(TerminalTrace::Title) {
+        write(terminal, terminal_notifier::RETURN_TITLE);
     }
     // There is nobody left to tell of a failure.
     let _ = tcsetattr(terminal, OptionalActions::Now, modes);
-    write(terminal, TOLD);
+    write(terminal, ABORT_MESSAGE);
 }
 
 /// A terminal that takes nothing is left as it is.

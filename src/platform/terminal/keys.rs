@@ -17,16 +17,16 @@ use rustix::termios::{OptionalActions, QueueSelector, tcflush, tcgetattr, tcseta
 
 /// The events of the terminal.
 #[derive(Debug, Default)]
-pub struct Keys(EventStream);
+pub struct TerminalEvents(EventStream);
 
-impl Keys {
+impl TerminalEvents {
     /// Listens from now on.
     pub fn new() -> Self {
         Self::default()
     }
 }
 
-impl Stream for Keys {
+impl Stream for TerminalEvents {
     type Item = io::Result<Event>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {

@@ -28,22 +28,22 @@ const CAREFUL: usize = 1024;
 /// Writes to the terminal: what is written leaves with `flush`. While the terminal is not slug's,
 /// this is standard output.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Output;
+pub struct TerminalOutput;
 
 /// Whether everything has left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sent {
+pub enum FlushState {
     /// The terminal has all of it.
     All,
     /// The rest waits for room.
     Part,
 }
 
-static LINE: Mutex<Option<Line>> = Mutex::new(None);
+static BUFFER: Mutex<Option<OutputBuffer>> = Mutex::new(None);
 
 #[derive(Debug)]
-struct Line {
-    terminal: Handle,
+struct OutputBuffer {
+    terminal: TerminalHandle,
     kept: Vec<u8>,
     /// How much of `kept` has left.
     sent: usize,
@@ -51,16 +51,16 @@ struct Line {
 
 /// How the terminal was opened.
 #[derive(Debug)]
-enum Handle {
+enum TerminalHandle {
     /// For slug alone: writing never waits.
     Own(OwnedFd),
     /// A copy of standard output, whose flags others share.
     Shared(OwnedFd),
 }
 
-impl Write for Output {
+impl Write for TerminalOutput {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match line().as_mut() {
+        match lock_buffer().as_mut() {
             Some(line) => line.keep(bytes)?,
             None => io::stdout().write_all(bytes)?,
         }
@@ -68,17 +68,17 @@ impl Write for Output {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match line().as_mut() {
+        match lock_buffer().as_mut() {
             Some(line) => line.push().map(drop),
             None => io::stdout().flush(),
         }
     }
 }
 
-impl Output {
+impl TerminalOutput {
     /// Whether the terminal has everything that was written.
     pub fn has_all() -> bool {
-        line().as_ref().is_none_or(|line| line.kept.is_empty())
+        lock_buffer().as_ref().is_none_or(|line| line.kept.is_empty())
     }
 
     /// Returns when it has. May be dropped and called again.
@@ -86,7 +86,7 @@ impl Output {
     /// The terminal is watched no longer than this takes: it would wake the runtime after each
     /// frame that it has read.
     pub async fn all_sent() -> io::Result<()> {
-        let terminal = match line().as_ref() {
+        let terminal = match lock_buffer().as_ref() {
             Some(line) => line.terminal.fd().try_clone()?,
             None => return Ok(()),
         };
@@ -98,10 +98,10 @@ impl Output {
         let room = AsyncFd::with_interest(terminal, Interest::WRITABLE)?;
         loop {
             let mut ready = room.writable().await?;
-            let sent = line().as_mut().map_or(Ok(Sent::All), Line::push)?;
+            let sent = lock_buffer().as_mut().map_or(Ok(FlushState::All), OutputBuffer::push)?;
             match sent {
-                Sent::All => return Ok(()),
-                Sent::Part => ready.clear_ready(),
+                FlushState::All => return Ok(()),
+                FlushState::Part => ready.clear_ready(),
             }
         }
     }
@@ -116,21 +116,21 @@ pub fn takes_lines() -> bool {
 
 /// Opens the terminal that standard output is.
 pub(super) fn open() -> io::Result<()> {
-    let terminal = match own() {
-        Ok(terminal) => Handle::Own(terminal),
+    let terminal = match reopen_terminal() {
+        Ok(terminal) => TerminalHandle::Own(terminal),
         Err(error) => {
             tracing::info!(%error, "the terminal cannot be opened for slug alone");
-            Handle::Shared(io::stdout().as_fd().try_clone_to_owned()?)
+            TerminalHandle::Shared(io::stdout().as_fd().try_clone_to_owned()?)
         }
     };
-    *line() = Some(Line { terminal, kept: Vec::new(), sent: 0 });
+    *lock_buffer() = Some(OutputBuffer { terminal, kept: Vec::new(), sent: 0 });
     Ok(())
 }
 
 /// Writes `last` behind what is kept and closes. A terminal that does not take what is kept
 /// within `patience` gets `last` alone, and as long again for it.
 pub(super) fn close(last: &str, patience: Duration) -> io::Result<()> {
-    let Some(mut line) = line().take() else { return Ok(()) };
+    let Some(mut line) = lock_buffer().take() else { return Ok(()) };
     // What fails here is tried again below, and said then.
     let _ = line.finish(patience);
     line.kept.clear();
@@ -141,13 +141,13 @@ pub(super) fn close(last: &str, patience: Duration) -> io::Result<()> {
 
 /// Writes and waits until the terminal has it, but no longer than `patience`.
 pub(super) fn write_now(sequences: &str, patience: Duration) -> io::Result<()> {
-    let mut line = line();
+    let mut line = lock_buffer();
     let line = line.as_mut().ok_or(io::ErrorKind::NotConnected)?;
     line.keep(sequences.as_bytes())?;
     line.finish(patience)
 }
 
-impl Line {
+impl OutputBuffer {
     fn keep(&mut self, bytes: &[u8]) -> io::Result<()> {
         if !self.kept.is_empty() && self.kept.len() + bytes.len() > KEPT && self.is_stuck()? {
             return Err(io::Error::new(io::ErrorKind::WouldBlock, "the terminal reads nothing"));
@@ -158,27 +158,27 @@ impl Line {
 
     fn is_stuck(&mut self) -> io::Result<bool> {
         let before = self.sent;
-        Ok(self.push()? == Sent::Part && self.sent == before)
+        Ok(self.push()? == FlushState::Part && self.sent == before)
     }
 
     /// Writes as much as the terminal takes.
-    fn push(&mut self) -> io::Result<Sent> {
+    fn push(&mut self) -> io::Result<FlushState> {
         while self.sent < self.kept.len() {
             match self.terminal.write(&self.kept[self.sent..]) {
                 Ok(count) => self.sent += count,
                 Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => return Ok(Sent::Part),
+                Err(Errno::AGAIN) => return Ok(FlushState::Part),
                 Err(error) => return Err(error.into()),
             }
         }
         self.kept.clear();
         self.sent = 0;
-        Ok(Sent::All)
+        Ok(FlushState::All)
     }
 
     fn finish(&mut self, patience: Duration) -> io::Result<()> {
         let until = Instant::now() + patience;
-        while self.push()? == Sent::Part {
+        while self.push()? == FlushState::Part {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() || !self.terminal.has_room(left)? {
                 return Err(io::Error::new(
@@ -191,7 +191,7 @@ impl Line {
     }
 }
 
-impl Handle {
+impl TerminalHandle {
     fn fd(&self) -> &OwnedFd {
         match self {
             Self::Own(fd) | Self::Shared(fd) => fd,
@@ -224,7 +224,7 @@ impl Handle {
 }
 
 /// The terminal behind standard output, opened again.
-pub(super) fn own() -> rustix::io::Result<OwnedFd> {
+pub(super) fn reopen_terminal() -> rustix::io::Result<OwnedFd> {
     let out = io::stdout();
     let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let by_name = rustix::termios::ttyname(&out, Vec::new())
@@ -236,8 +236,8 @@ pub(super) fn own() -> rustix::io::Result<OwnedFd> {
     })
 }
 
-fn line() -> MutexGuard<'static, Option<Line>> {
-    LINE.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock_buffer() -> MutexGuard<'static, Option<OutputBuffer>> {
+    BUFFER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -247,10 +247,14 @@ mod tests {
     use super::*;
 
     /// A line to a pipe that holds little, as a terminal does, and its other end.
-    fn pipe() -> (Line, io::PipeReader) {
+    fn pipe() -> (OutputBuffer, io::PipeReader) {
         let (reader, writer) = io::pipe().unwrap();
         rustix::io::ioctl_fionbio(&writer, true).unwrap();
-        let line = Line { terminal: Handle::Own(writer.into()), kept: Vec::new(), sent: 0 };
+        let line = OutputBuffer {
+            terminal: TerminalHandle::Own(writer.into()),
+            kept: Vec::new(),
+            sent: 0,
+        };
         (line, reader)
     }
 
@@ -259,11 +263,11 @@ mod tests {
         let (mut line, mut far) = pipe();
         let frame: Vec<u8> = (0..300_000_u32).flat_map(u32::to_be_bytes).collect();
         line.keep(&frame).unwrap();
-        assert_eq!(line.push().unwrap(), Sent::Part);
+        assert_eq!(line.push().unwrap(), FlushState::Part);
         line.keep(b"title").unwrap();
         let mut got = Vec::new();
         let mut piece = vec![0; 10_000];
-        while line.push().unwrap() == Sent::Part {
+        while line.push().unwrap() == FlushState::Part {
             let count = far.read(&mut piece).unwrap();
             got.extend_from_slice(&piece[..count]);
         }
@@ -276,7 +280,7 @@ mod tests {
     fn a_terminal_that_reads_nothing_is_given_up_and_not_filled_up() {
         let (mut line, _far) = pipe();
         line.keep(&vec![b'x'; KEPT + 1]).unwrap();
-        assert_eq!(line.push().unwrap(), Sent::Part);
+        assert_eq!(line.push().unwrap(), FlushState::Part);
         let error = line.finish(Duration::from_millis(1)).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert_eq!(line.keep(b"more").unwrap_err().kind(), io::ErrorKind::WouldBlock);

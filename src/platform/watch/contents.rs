@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use crate::domain::ContentHash;
 use crate::platform::files;
-use crate::platform::restore::Thing;
+use crate::platform::restore::PathContent;
 use crate::tools::FileState;
 
-use super::NotKept;
-use super::listing::Stamp;
+use super::UnkeptReason;
+use super::listing::FileStamp;
 
 /// The contents of so many are kept.
 const KEPT: usize = 10_000;
@@ -22,43 +22,43 @@ pub(super) const LARGEST: u64 = 256 << 10;
 
 /// What a file holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Content {
+pub(super) enum WatchedContent {
     File { hash: ContentHash, at: u64, length: usize },
     Link(Vec<u8>),
-    NotKept(NotKept),
+    NotKept(UnkeptReason),
 }
 
 /// All that is kept.
 #[derive(Debug, Default)]
-pub(super) struct Contents {
-    pack: Option<Pack>,
+pub(super) struct WatchContentStore {
+    pack: Option<UnnamedFile>,
 }
 
 /// The nameless file.
 #[derive(Debug)]
-struct Pack {
+struct UnnamedFile {
     file: File,
     length: u64,
 }
 
 /// How far a look may go.
-pub(super) struct Reading {
+pub(super) struct ReadBudget {
     /// The length that the nameless file may reach.
     pub(super) room: u64,
     until: Instant,
 }
 
-impl Reading {
+impl ReadBudget {
     /// Whether nothing more is read.
     pub(super) fn is_over(&self) -> bool {
         Instant::now() >= self.until
     }
 }
 
-impl Contents {
+impl WatchContentStore {
     /// Begins a look that may keep so many bytes, and read for so long.
-    pub(super) fn reading(&self, all: u64, patience: Duration) -> Reading {
-        Reading { room: self.length() + all, until: Instant::now() + patience }
+    pub(super) fn reading(&self, all: u64, patience: Duration) -> ReadBudget {
+        ReadBudget { room: self.length() + all, until: Instant::now() + patience }
     }
 
     /// How much is kept, in bytes.
@@ -71,55 +71,59 @@ impl Contents {
     pub(super) fn read(
         &mut self,
         shelf: &Path,
-        (path, stamp): (&Path, Stamp),
-        before: Option<&Content>,
+        (path, stamp): (&Path, FileStamp),
+        before: Option<&WatchedContent>,
         (kept, room): (usize, u64),
-    ) -> Content {
+    ) -> WatchedContent {
         if stamp.is_link() {
             return match fs::read_link(path) {
-                Ok(target) => Content::Link(target.as_os_str().as_bytes().to_vec()),
-                Err(_) => Content::NotKept(NotKept::Unreadable),
+                Ok(target) => WatchedContent::Link(target.as_os_str().as_bytes().to_vec()),
+                Err(_) => WatchedContent::NotKept(UnkeptReason::Unreadable),
             };
         }
         if stamp.size > LARGEST {
-            return Content::NotKept(NotKept::TooLarge);
+            return WatchedContent::NotKept(UnkeptReason::TooLarge);
         }
         if kept >= KEPT {
-            return Content::NotKept(NotKept::TooMany);
+            return WatchedContent::NotKept(UnkeptReason::TooMany);
         }
         let bytes = match files::read(path, LARGEST) {
             Ok(FileState::File(bytes)) => bytes,
-            Ok(FileState::TooBig(_)) => return Content::NotKept(NotKept::TooLarge),
+            Ok(FileState::TooBig(_)) => return WatchedContent::NotKept(UnkeptReason::TooLarge),
             Ok(FileState::Missing | FileState::Folder | FileState::Special) | Err(_) => {
-                return Content::NotKept(NotKept::Unreadable);
+                return WatchedContent::NotKept(UnkeptReason::Unreadable);
             }
         };
         let hash = ContentHash::of(&bytes);
-        if let Some(old @ Content::File { hash: old_hash, .. }) = before
+        if let Some(old @ WatchedContent::File { hash: old_hash, .. }) = before
             && *old_hash == hash
         {
             return old.clone();
         }
         match self.keep(shelf, &bytes, room) {
-            Ok(Some(at)) => Content::File { hash, at, length: bytes.len() },
-            Ok(None) => Content::NotKept(NotKept::TooMany),
+            Ok(Some(at)) => WatchedContent::File { hash, at, length: bytes.len() },
+            Ok(None) => WatchedContent::NotKept(UnkeptReason::TooMany),
             Err(error) => {
                 tracing::warn!(%error, "what a file holds cannot be kept");
-                Content::NotKept(NotKept::Unreadable)
+                WatchedContent::NotKept(UnkeptReason::Unreadable)
             }
         }
     }
 
     /// A file with this content and mode, or a link, as far as it is kept.
-    pub(super) fn thing(&self, content: &Content, mode: u32) -> Result<Thing, NotKept> {
+    pub(super) fn thing(
+        &self,
+        content: &WatchedContent,
+        mode: u32,
+    ) -> Result<PathContent, UnkeptReason> {
         match content {
-            Content::Link(target) => Ok(Thing::Link { target: target.clone() }),
-            Content::NotKept(why) => Err(*why),
-            Content::File { at, length, .. } => {
-                let pack = self.pack.as_ref().ok_or(NotKept::Unreadable)?;
+            WatchedContent::Link(target) => Ok(PathContent::Link { target: target.clone() }),
+            WatchedContent::NotKept(why) => Err(*why),
+            WatchedContent::File { at, length, .. } => {
+                let pack = self.pack.as_ref().ok_or(UnkeptReason::Unreadable)?;
                 let mut bytes = vec![0; *length];
-                pack.file.read_exact_at(&mut bytes, *at).map_err(|_| NotKept::Unreadable)?;
-                Ok(Thing::File { bytes, mode: Some(mode) })
+                pack.file.read_exact_at(&mut bytes, *at).map_err(|_| UnkeptReason::Unreadable)?;
+                Ok(PathContent::File { bytes, mode: Some(mode) })
             }
         }
     }
@@ -131,7 +135,7 @@ impl Contents {
             None => {
                 fs::create_dir_all(shelf)?;
                 let file = tempfile::tempfile_in(shelf)?;
-                self.pack.insert(Pack { file, length: 0 })
+                self.pack.insert(UnnamedFile { file, length: 0 })
             }
         };
         if pack.length + bytes.len() as u64 > room {

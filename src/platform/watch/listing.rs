@@ -11,7 +11,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::disk::IgnoreFiles;
 use crate::domain::SpotKind;
-use crate::platform::restore::Thing;
+use crate::platform::restore::PathContent;
 use crate::platform::sandbox::is_placeholder;
 
 use super::WatchError;
@@ -25,16 +25,16 @@ const TICK: Duration = Duration::from_millis(50);
 const COARSE_TICK: Duration = Duration::from_secs(2);
 
 /// What is there at the moment.
-pub(super) struct Listing {
-    pub(super) files: Vec<(PathBuf, Stamp)>,
-    pub(super) folders: Vec<(PathBuf, Stamp, Trust)>,
+pub(super) struct FolderListing {
+    pub(super) files: Vec<(PathBuf, FileStamp)>,
+    pub(super) folders: Vec<(PathBuf, FileStamp, StampAge)>,
     /// Folders that could not be listed.
     pub(super) unread: Vec<PathBuf>,
 }
 
 /// What changes with a file, as far as it can be seen from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stamp {
+pub(super) struct FileStamp {
     pub(super) changed: (i64, i64),
     pub(super) size: u64,
     pub(super) mode: u32,
@@ -47,12 +47,12 @@ pub(super) struct Stamp {
 
 /// Whether the same stamp means the same content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Trust {
+pub(super) enum StampAge {
     Old,
     Young,
 }
 
-impl Stamp {
+impl FileStamp {
     pub(super) fn of(metadata: &Metadata) -> Self {
         Self {
             changed: (metadata.ctime(), metadata.ctime_nsec()),
@@ -84,15 +84,15 @@ impl Stamp {
     /// may have been written to.
     pub(super) fn is_since(&self, time: SystemTime, is_named_anew: bool) -> bool {
         let is_born = self.born.is_none_or(|born| born + tick(self.changed) >= time);
-        (is_born || is_named_anew) && trust(self.changed, time) == Trust::Young
+        (is_born || is_named_anew) && stamp_age(self.changed, time) == StampAge::Young
     }
 }
 
-pub(super) fn trust(changed: (i64, i64), now: SystemTime) -> Trust {
+pub(super) fn stamp_age(changed: (i64, i64), now: SystemTime) -> StampAge {
     let seconds = Duration::from_secs(u64::try_from(changed.0).unwrap_or(0));
     let part = Duration::from_nanos(u64::try_from(changed.1).unwrap_or(0));
     let at = SystemTime::UNIX_EPOCH + seconds + part;
-    if at + tick(changed) < now { Trust::Old } else { Trust::Young }
+    if at + tick(changed) < now { StampAge::Old } else { StampAge::Young }
 }
 
 fn tick((_, nanoseconds): (i64, i64)) -> Duration {
@@ -105,9 +105,9 @@ pub(super) fn list(
     shelf: &Path,
     patience: Duration,
     now: SystemTime,
-) -> Result<Listing, WatchError> {
+) -> Result<FolderListing, WatchError> {
     let started = Instant::now();
-    let mut listing = Listing { files: Vec::new(), folders: Vec::new(), unread: Vec::new() };
+    let mut listing = FolderListing { files: Vec::new(), folders: Vec::new(), unread: Vec::new() };
     // Before the first file of slug's it is not there.
     let shelf = shelf.canonicalize().ok();
     let ignore_files = IgnoreFiles::of(root);
@@ -137,9 +137,9 @@ pub(super) fn list(
         };
         // It may be gone by now.
         let Ok(metadata) = fs::symlink_metadata(entry.path()) else { continue };
-        let stamp = Stamp::of(&metadata);
+        let stamp = FileStamp::of(&metadata);
         if metadata.is_dir() {
-            let trust = trust(stamp.changed, now);
+            let trust = stamp_age(stamp.changed, now);
             listing.folders.push((entry.into_path(), stamp, trust));
         } else if (metadata.is_file() || metadata.is_symlink())
             && !is_of_slug(entry.path(), &metadata)
@@ -179,19 +179,21 @@ pub(super) fn is_ignore_file(path: &Path) -> bool {
 }
 
 /// What an ignore file hid as it was before.
-pub(super) struct HiddenBefore {
+pub(super) struct PreviousIgnoreRules {
     folder: PathBuf,
     /// `None` where nobody knows any more: then it may have hidden everything.
     rules: Option<Gitignore>,
 }
 
-impl HiddenBefore {
+impl PreviousIgnoreRules {
     /// By the ignore file at this path, when it was that.
-    pub(super) fn by(path: &Path, before: Option<Thing>) -> Self {
+    pub(super) fn by(path: &Path, before: Option<PathContent>) -> Self {
         let folder = path.parent().unwrap_or(path).to_owned();
         let rules = match before {
-            Some(Thing::File { bytes, .. }) => rules(&folder, &String::from_utf8_lossy(&bytes)),
-            Some(Thing::Nothing | Thing::Link { .. }) | None => None,
+            Some(PathContent::File { bytes, .. }) => {
+                rules(&folder, &String::from_utf8_lossy(&bytes))
+            }
+            Some(PathContent::Nothing | PathContent::Link { .. }) | None => None,
         };
         Self { folder, rules }
     }

@@ -5,41 +5,45 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use super::contents::LARGEST;
 use super::*;
 
-struct Folder {
+struct WatchFixture {
     _folder: tempfile::TempDir,
     root: PathBuf,
-    watch: Watch,
+    watch: FolderWatcher,
 }
 
-fn folder() -> Folder {
+fn folder() -> WatchFixture {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap().join("work");
     fs::create_dir_all(root.join("src")).unwrap();
     fs::write(root.join("src/a.rs"), "one").unwrap();
     fs::write(root.join("b"), "two").unwrap();
     fs::write(root.join(".gitignore"), "target\n").unwrap();
-    let watch = Watch::new(root.clone(), folder.path().join("shelf"));
-    Folder { _folder: folder, root, watch }
+    let watch = FolderWatcher::new(root.clone(), folder.path().join("shelf"));
+    WatchFixture { _folder: folder, root, watch }
 }
 
-fn file(text: &str) -> Thing {
-    Thing::File { bytes: text.as_bytes().to_vec(), mode: Some(0o644) }
+fn file(text: &str) -> PathContent {
+    PathContent::File { bytes: text.as_bytes().to_vec(), mode: Some(0o644) }
 }
 
-impl Folder {
+impl WatchFixture {
     fn at(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
 
     /// What is told of a command that does this.
-    fn told(&self, command: impl FnOnce(&Self)) -> Vec<(String, Told)> {
+    fn told(&self, command: impl FnOnce(&Self)) -> Vec<(String, ExpectedChange)> {
         self.watch.look().unwrap();
         command(self);
         let told = self.watch.changes().unwrap().into_iter().map(|changed| match changed {
-            Changed::Known { path, before: Thing::Nothing, .. } => (path, Told::Made),
-            Changed::Known { path, after: Thing::Nothing, .. } => (path, Told::Removed),
-            Changed::Known { path, .. } => (path, Told::Changed),
-            Changed::Unknown { path, why } => (path, Told::Not(why)),
+            WatchedChange::Known { path, before: PathContent::Nothing, .. } => {
+                (path, ExpectedChange::Made)
+            }
+            WatchedChange::Known { path, after: PathContent::Nothing, .. } => {
+                (path, ExpectedChange::Removed)
+            }
+            WatchedChange::Known { path, .. } => (path, ExpectedChange::Changed),
+            WatchedChange::Unknown { path, why } => (path, ExpectedChange::Not(why)),
         });
         let name = |path: &Path| path.strip_prefix(&self.root).unwrap().display().to_string();
         told.map(|(path, told)| (name(&path), told)).collect()
@@ -52,14 +56,14 @@ impl Folder {
     }
 
     /// What a command changes that does this.
-    fn changes(&self, command: impl FnOnce(&Self)) -> Vec<(String, Thing, Thing)> {
+    fn changes(&self, command: impl FnOnce(&Self)) -> Vec<(String, PathContent, PathContent)> {
         self.watch.look().unwrap();
         command(self);
         let name =
             |path: PathBuf| path.strip_prefix(&self.root).unwrap().to_string_lossy().into_owned();
         let changes = self.watch.changes().unwrap().into_iter().map(|changed| match changed {
-            Changed::Known { path, before, after } => (name(path), before, after),
-            Changed::Unknown { path, why } => panic!("{path:?} {why:?}"),
+            WatchedChange::Known { path, before, after } => (name(path), before, after),
+            WatchedChange::Unknown { path, why } => panic!("{path:?} {why:?}"),
         });
         changes.collect()
     }
@@ -67,14 +71,14 @@ impl Folder {
 
 /// What is told of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum ExpectedChange {
     Made,
     Changed,
     Removed,
-    Not(NotKept),
+    Not(UnkeptReason),
 }
 
-fn told<const N: usize>(all: [(&str, Told); N]) -> Vec<(String, Told)> {
+fn told<const N: usize>(all: [(&str, ExpectedChange); N]) -> Vec<(String, ExpectedChange)> {
     all.map(|(name, told)| (name.to_owned(), told)).to_vec()
 }
 
@@ -96,10 +100,10 @@ fn what_is_made_changed_and_removed_is_found_with_its_content() {
         symlink("b", it.at("link")).unwrap();
     });
     let expected = [
-        ("b".to_owned(), file("two"), Thing::Nothing),
-        ("link".to_owned(), Thing::Nothing, Thing::Link { target: b"b".to_vec() }),
+        ("b".to_owned(), file("two"), PathContent::Nothing),
+        ("link".to_owned(), PathContent::Nothing, PathContent::Link { target: b"b".to_vec() }),
         ("src/a.rs".to_owned(), file("one"), file("ONE")),
-        ("src/new".to_owned(), Thing::Nothing, file("new")),
+        ("src/new".to_owned(), PathContent::Nothing, file("new")),
     ];
     assert_eq!(changes, expected);
     assert_eq!(folder.changes(|_| {}), []);
@@ -122,7 +126,7 @@ fn permissions_alone_are_a_change() {
     let changes = folder.changes(|it| {
         fs::set_permissions(it.at("b"), PermissionsExt::from_mode(0o755)).unwrap();
     });
-    let after = Thing::File { bytes: b"two".to_vec(), mode: Some(0o755) };
+    let after = PathContent::File { bytes: b"two".to_vec(), mode: Some(0o755) };
     assert_eq!(changes, [("b".to_owned(), file("two"), after)]);
 }
 
@@ -156,30 +160,30 @@ fn what_is_too_large_or_too_much_is_named() {
     write(&folder.at("large"), &large);
     folder.watch.look().unwrap();
     write(&folder.at("large"), &large.replace('x', "y"));
-    for number in 0..TOLD + 5 {
+    for number in 0..MAX_REPORTED + 5 {
         write(&folder.at(&format!("made-{number:04}")), "x");
     }
     let changes = folder.watch.changes().unwrap();
     let why = |wanted| {
-        let is = |it: &&Changed| matches!(it, Changed::Unknown { why, .. } if *why == wanted);
+        let is = |it: &&WatchedChange| matches!(it, WatchedChange::Unknown { why, .. } if *why == wanted);
         changes.iter().filter(is).count()
     };
-    assert_eq!(changes.len(), TOLD + 6);
-    assert_eq!((why(NotKept::TooLarge), why(NotKept::TooMany)), (1, 6));
+    assert_eq!(changes.len(), MAX_REPORTED + 6);
+    assert_eq!((why(UnkeptReason::TooLarge), why(UnkeptReason::TooMany)), (1, 6));
 }
 
 #[test]
 fn a_folder_that_cannot_be_listed_is_said_and_not_tried_again() {
     let shelf = tempfile::tempdir().unwrap();
-    let watch = Watch::new("/no/such/folder".into(), shelf.path().to_owned());
+    let watch = FolderWatcher::new("/no/such/folder".into(), shelf.path().to_owned());
     assert_eq!(watch.look(), Err(WatchError::Unreadable));
     assert_eq!(watch.changes(), Err(WatchError::Unreadable));
 }
 
 #[test]
 fn what_ignore_files_hid_was_not_made_when_it_comes_into_view() {
-    type Command = fn(&Path);
-    let cases: [(&str, Command); 3] = [
+    type FolderCommand = fn(&Path);
+    let cases: [(&str, FolderCommand); 3] = [
         ("the line goes", |file| write(file, "target\n")),
         ("the file goes", |file| fs::remove_file(file).unwrap()),
         ("the line is overruled", |file| write(file, ".env\ntarget\n!.env\n")),
@@ -193,8 +197,8 @@ fn what_ignore_files_hid_was_not_made_when_it_comes_into_view() {
             write(&it.at("made"), "x");
         });
         let env = found.iter().find(|(name, _)| name == ".env");
-        assert_eq!(env.map(|it| it.1), Some(Told::Not(NotKept::Unseen)), "{case}");
-        assert!(found.contains(&("made".to_owned(), Told::Made)), "{case} {found:?}");
+        assert_eq!(env.map(|it| it.1), Some(ExpectedChange::Not(UnkeptReason::Unseen)), "{case}");
+        assert!(found.contains(&("made".to_owned(), ExpectedChange::Made)), "{case} {found:?}");
     }
 }
 
@@ -209,7 +213,7 @@ fn what_is_older_than_the_last_look_was_not_made_since_however_it_comes_into_vie
     write(&folder.at(".git/info/exclude"), "");
     write(&folder.at(".gitignore"), "other\n");
     let changes = folder.watch.changes().unwrap();
-    let unseen = Changed::Unknown { path: folder.at(".env"), why: NotKept::Unseen };
+    let unseen = WatchedChange::Unknown { path: folder.at(".env"), why: UnkeptReason::Unseen };
     assert!(changes.contains(&unseen), "{changes:?}");
 }
 
@@ -223,7 +227,10 @@ fn what_was_in_a_folder_that_could_not_be_listed_was_not_made() {
         fs::set_permissions(it.at("shut"), PermissionsExt::from_mode(0o755)).unwrap();
     });
     // Nothing is shut to root.
-    assert!(found.is_empty() || found == told([("shut/file", Told::Not(NotKept::Unseen))]));
+    assert!(
+        found.is_empty()
+            || found == told([("shut/file", ExpectedChange::Not(UnkeptReason::Unseen))])
+    );
 }
 
 #[test]
@@ -231,30 +238,33 @@ fn what_only_goes_out_of_sight_is_not_removed() {
     let folder = folder();
     write(&folder.at("notes"), "mine");
     let found = folder.told(|it| write(&it.at(".gitignore"), "target\nnotes\nb\n"));
-    assert_eq!(found, told([(".gitignore", Told::Changed)]));
+    assert_eq!(found, told([(".gitignore", ExpectedChange::Changed)]));
     let found = folder.told(|it| write(&it.at(".gitignore"), "target\n"));
-    let unseen = Told::Not(NotKept::Unseen);
-    assert_eq!(found, told([(".gitignore", Told::Changed), ("b", unseen), ("notes", unseen)]));
+    let unseen = ExpectedChange::Not(UnkeptReason::Unseen);
+    assert_eq!(
+        found,
+        told([(".gitignore", ExpectedChange::Changed), ("b", unseen), ("notes", unseen)])
+    );
 }
 
 #[test]
 fn a_file_under_another_name_was_made_there_and_removed_here() {
     let folder = folder();
     let found = folder.told(|it| fs::rename(it.at("b"), it.at("c")).unwrap());
-    assert_eq!(found, told([("b", Told::Removed), ("c", Told::Made)]));
+    assert_eq!(found, told([("b", ExpectedChange::Removed), ("c", ExpectedChange::Made)]));
 }
 
 #[test]
 fn what_may_be_the_only_copy_of_a_file_that_went_is_not_told_as_made() {
     let folder = folder();
     fs::create_dir(folder.at("old")).unwrap();
-    let count = TOLD / 3 * 2;
+    let count = MAX_REPORTED / 3 * 2;
     for number in 0..count {
         write(&folder.at(&format!("old/{number:04}")), &number.to_string());
     }
     let found = folder.told(|it| fs::rename(it.at("old"), it.at("new")).unwrap());
     assert_eq!(found.len(), 2 * count);
-    let made = found.iter().filter(|(_, told)| *told == Told::Made).count();
+    let made = found.iter().filter(|(_, told)| *told == ExpectedChange::Made).count();
     assert_eq!(made, 0);
 
     let found = folder.told(|it| {
@@ -262,7 +272,7 @@ fn what_may_be_the_only_copy_of_a_file_that_went_is_not_told_as_made() {
             fs::rename(it.at(&format!("new/{number:04}")), it.at(&format!("{number:04}"))).unwrap();
         }
     });
-    let made = found.iter().filter(|(_, told)| *told == Told::Made).count();
+    let made = found.iter().filter(|(_, told)| *told == ExpectedChange::Made).count();
     assert_eq!(made, 10, "where all that went is kept, what came is known");
 }
 
@@ -276,9 +286,9 @@ fn what_is_overwritten_by_a_file_of_which_nothing_is_kept_stays() {
         write(&it.at("made"), "x");
     });
     let gone = |name: &str| found.iter().find(|it| it.0 == name).map(|it| it.1);
-    assert_eq!(gone("large"), Some(Told::Not(NotKept::TooMany)));
+    assert_eq!(gone("large"), Some(ExpectedChange::Not(UnkeptReason::TooMany)));
     for name in ["b", "made"] {
-        assert!(matches!(gone(name), Some(Told::Not(_))), "{found:?}");
+        assert!(matches!(gone(name), Some(ExpectedChange::Not(_))), "{found:?}");
     }
 }
 
@@ -293,7 +303,7 @@ fn a_name_that_the_log_cannot_hold_is_not_covered() {
         // Not every file system takes it.
         return;
     }
-    let unnamed = Changed::Unknown { path, why: NotKept::Name };
+    let unnamed = WatchedChange::Unknown { path, why: UnkeptReason::Name };
     assert_eq!(folder.watch.changes().unwrap(), [unnamed]);
 }
 
@@ -306,7 +316,9 @@ fn a_look_keeps_no_more_than_its_bound_and_the_rest_is_named() {
         write(&folder.at(&format!("made-{number}")), "ten bytes.");
     }
     let changes = folder.watch.changes().unwrap();
-    let is_named = |it: &&Changed| matches!(it, Changed::Unknown { why: NotKept::TooMany, .. });
+    let is_named = |it: &&WatchedChange| {
+        matches!(it, WatchedChange::Unknown { why: UnkeptReason::TooMany, .. })
+    };
     assert_eq!((changes.len(), changes.iter().filter(is_named).count()), (5, 3));
 }
 
@@ -316,8 +328,8 @@ fn what_there_was_no_time_to_read_is_named_and_read_the_next_time() {
     folder.watch.look().unwrap();
     folder.watch.bounds.reading = Duration::ZERO;
     let found = folder.told(|it| write(&it.at("made"), "x"));
-    assert_eq!(found, told([("made", Told::Not(NotKept::TooMany))]));
-    folder.watch.bounds.reading = PATIENCE;
+    assert_eq!(found, told([("made", ExpectedChange::Not(UnkeptReason::TooMany))]));
+    folder.watch.bounds.reading = LISTING_TIMEOUT;
     let changes = folder.changes(|it| write(&it.at("made"), "other"));
     assert_eq!(changes, [("made".to_owned(), file("x"), file("other"))]);
 }
@@ -328,7 +340,7 @@ fn a_slow_listing_is_said_and_tried_again_a_few_times() {
     folder.watch.bounds.listing = Duration::ZERO;
     assert_eq!(folder.watch.look(), Err(WatchError::TooSlow));
     assert_eq!(folder.watch.changes(), Err(WatchError::TooSlow));
-    folder.watch.bounds.listing = PATIENCE;
+    folder.watch.bounds.listing = LISTING_TIMEOUT;
     assert_eq!(folder.changes(|it| write(&it.at("b"), "new")).len(), 1);
     folder.watch.bounds.listing = Duration::ZERO;
     folder.watch.state.lock().unwrap().folders.clear();
@@ -336,7 +348,7 @@ fn a_slow_listing_is_said_and_tried_again_a_few_times() {
         fs::write(folder.at(".gitignore"), "other\n").unwrap();
         assert_eq!(folder.watch.look(), Err(WatchError::TooSlow));
     }
-    folder.watch.bounds.listing = PATIENCE;
+    folder.watch.bounds.listing = LISTING_TIMEOUT;
     assert_eq!(folder.watch.look(), Err(WatchError::TooSlow), "that is enough");
 }
 
@@ -345,7 +357,7 @@ fn a_folder_that_was_given_its_old_time_again_is_listed_all_the_same() {
     let folder = folder();
     folder.watch.look().unwrap();
     for (_, _, trust) in &mut folder.watch.state.lock().unwrap().folders {
-        *trust = Trust::Old;
+        *trust = StampAge::Old;
     }
     let src = folder.at("src");
     let time = fs::metadata(&src).unwrap().modified().unwrap();
@@ -357,7 +369,7 @@ fn a_folder_that_was_given_its_old_time_again_is_listed_all_the_same() {
 #[test]
 fn slugs_own_folder_is_not_watched_whatever_its_name() {
     let folder = folder();
-    let watch = Watch::new(folder.root.clone(), folder.at("my-slug"));
+    let watch = FolderWatcher::new(folder.root.clone(), folder.at("my-slug"));
     watch.look().unwrap();
     write(&folder.at("my-slug/blob"), "x");
     write(&folder.at("made"), "x");
@@ -369,9 +381,9 @@ fn slugs_own_folder_is_not_watched_whatever_its_name() {
 fn a_stamp_is_trusted_once_the_clock_that_gave_it_has_ticked() {
     let at = |millis: u64| SystemTime::UNIX_EPOCH + Duration::from_millis(millis);
     let fine = (100, 1_000_000);
-    assert_eq!(trust(fine, at(100_040)), Trust::Young);
-    assert_eq!(trust(fine, at(100_060)), Trust::Old);
+    assert_eq!(stamp_age(fine, at(100_040)), StampAge::Young);
+    assert_eq!(stamp_age(fine, at(100_060)), StampAge::Old);
     let coarse = (100, 0);
-    assert_eq!(trust(coarse, at(101_900)), Trust::Young);
-    assert_eq!(trust(coarse, at(102_100)), Trust::Old);
+    assert_eq!(stamp_age(coarse, at(101_900)), StampAge::Young);
+    assert_eq!(stamp_age(coarse, at(102_100)), StampAge::Old);
 }

@@ -8,14 +8,14 @@ use encoding_rs::{Decoder, UTF_8};
 const END: usize = 5 << 20;
 
 /// The first and the last of what was printed, and how much it was.
-pub(super) struct Capture {
+pub(super) struct OutputCapture {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total: u64,
     end: usize,
 }
 
-impl Capture {
+impl OutputCapture {
     pub fn new() -> Self {
         Self::keeping(END)
     }
@@ -42,32 +42,34 @@ impl Capture {
 
     /// Whether something in the middle is gone.
     pub fn is_cut(&self) -> bool {
-        self.gone() > 0
+        self.dropped_bytes() > 0
     }
 
     /// All that was kept, with a note where something is gone.
     pub fn whole(&self) -> Vec<u8> {
         let mut whole = self.head.clone();
         if self.is_cut() {
-            whole.extend_from_slice(format!("\n[{} bytes not kept]\n", self.gone()).as_bytes());
+            whole.extend_from_slice(
+                format!("\n[{} bytes not kept]\n", self.dropped_bytes()).as_bytes(),
+            );
         }
         whole.extend(&self.tail);
         whole
     }
 
-    fn gone(&self) -> u64 {
+    fn dropped_bytes(&self) -> u64 {
         self.total - (self.head.len() + self.tail.len()) as u64
     }
 }
 
 /// Makes text of the pieces as they come; a character cut by the border of two pieces comes with
 /// the second.
-pub(super) struct Live {
+pub(super) struct LiveTextDecoder {
     decoder: Decoder,
     text: String,
 }
 
-impl Live {
+impl LiveTextDecoder {
     pub fn new() -> Self {
         Self { decoder: UTF_8.new_decoder_without_bom_handling(), text: String::new() }
     }
@@ -90,7 +92,7 @@ mod tests {
 
     #[test]
     fn the_middle_goes_when_there_is_too_much() {
-        let mut capture = Capture::keeping(4);
+        let mut capture = OutputCapture::keeping(4);
         for piece in [&b"abc"[..], b"defgh", b"ijklmnop"] {
             capture.push(piece);
         }
@@ -101,7 +103,7 @@ mod tests {
     proptest! {
         #[test]
         fn how_it_is_split_makes_no_difference(pieces: Vec<Vec<u8>>, end in 1_usize..50) {
-            let (mut once, mut split) = (Capture::keeping(end), Capture::keeping(end));
+            let (mut once, mut split) = (OutputCapture::keeping(end), OutputCapture::keeping(end));
             once.push(&pieces.concat());
             pieces.iter().for_each(|piece| split.push(piece));
             prop_assert_eq!(once.whole(), split.whole());
@@ -109,7 +111,7 @@ mod tests {
 
         #[test]
         fn live_text_is_the_text(text: String, at in 0_usize..50) {
-            let mut live = Live::new();
+            let mut live = LiveTextDecoder::new();
             let (first, second) = text.as_bytes().split_at(at.min(text.len()));
             let shown = live.text(first).to_owned() + live.text(second);
             prop_assert_eq!(shown, text);
@@ -117,7 +119,7 @@ mod tests {
 
         #[test]
         fn live_text_of_any_bytes_loses_no_piece(bytes: Vec<u8>) {
-            let mut live = Live::new();
+            let mut live = LiveTextDecoder::new();
             let shown = live.text(&bytes).to_owned() + live.text(b"end");
             prop_assert!(shown.ends_with("end"));
         }

@@ -2,16 +2,16 @@
 
 use super::*;
 use crate::domain::{ContentHash, Extent};
-use crate::tools::testing::Bench;
+use crate::tools::testing::ToolTestEnv;
 
-async fn bash(bench: &Bench, output: &[&[u8]], cause: ExitCause) -> ToolOutput {
+async fn bash(bench: &ToolTestEnv, output: &[&[u8]], cause: ExitCause) -> ToolOutput {
     bench.processes.play(output, cause);
-    bench.run(&Bash, json!({"command": "x"})).await.unwrap()
+    bench.run(&BashTool, json!({"command": "x"})).await.unwrap()
 }
 
 #[tokio::test]
 async fn output_comes_live_and_in_the_end() {
-    let bench = Bench::new();
+    let bench = ToolTestEnv::new();
     let output = bash(&bench, &[b"caf\xc3", b"\xa9\n", b"two\n"], ExitCause::Code(0)).await;
     assert_eq!(bench.effects.progress(), "café\ntwo\n");
     assert_eq!(output.observation, "café\ntwo");
@@ -23,7 +23,7 @@ async fn output_comes_live_and_in_the_end() {
 
 #[tokio::test]
 async fn how_it_ended_is_said() {
-    let bench = Bench::new();
+    let bench = ToolTestEnv::new();
     let cases = [
         (ExitCause::Code(2), "hm\n[exit status 2]", ToolStatus::Failed, "exit 2"),
         (ExitCause::Signal(9), "hm\n[killed by signal 9]", ToolStatus::Failed, "signal 9"),
@@ -45,7 +45,7 @@ async fn how_it_ended_is_said() {
 
 #[tokio::test]
 async fn where_not_all_that_is_denied_was_found_the_result_says_so() {
-    let bench = Bench::new();
+    let bench = ToolTestEnv::new();
     let whole = bash(&bench, &[b"hm\n"], ExitCause::Code(0)).await;
     assert_eq!(whole.observation, "hm");
     bench.processes.exit.lock().unwrap().denied = Extent::Part;
@@ -59,7 +59,7 @@ async fn where_not_all_that_is_denied_was_found_the_result_says_so() {
 
 #[tokio::test]
 async fn much_output_is_cut_and_kept_whole() {
-    let bench = Bench::new();
+    let bench = ToolTestEnv::new();
     let printed: String = (1..=10_000).map(|number| format!("line {number}\n")).collect();
     let output = bash(&bench, &[printed.as_bytes()], ExitCause::Code(0)).await;
     assert!(output.observation.len() < MODEL_BYTES + 300);
@@ -73,7 +73,7 @@ async fn much_output_is_cut_and_kept_whole() {
 
 #[tokio::test]
 async fn r42_a_line_without_end_is_one_capped_line() {
-    let bench = Bench::new();
+    let bench = ToolTestEnv::new();
     let piece = vec![b'x'; 1 << 20];
     let pieces = vec![piece.as_slice(); 12];
     let output = bash(&bench, &pieces, ExitCause::Code(0)).await;
@@ -84,7 +84,7 @@ async fn r42_a_line_without_end_is_one_capped_line() {
 
 #[tokio::test]
 async fn colours_are_for_the_person_alone() {
-    let bench = Bench::new();
+    let bench = ToolTestEnv::new();
     let output = bash(&bench, &[b"\x1b[32mok\x1b[0m\r\n1%\r2%\n"], ExitCause::Code(0)).await;
     assert_eq!(output.observation, "ok\n2%");
     let text = "\x1b[32mok\x1b[0m\n2%\n".to_owned();
@@ -93,7 +93,7 @@ async fn colours_are_for_the_person_alone() {
 
 #[tokio::test]
 async fn r43_binary_output_is_named() {
-    let bench = Bench::new();
+    let bench = ToolTestEnv::new();
     let output = bash(&bench, &[b"\x7fELF\x02\x01\x01\0\0\0"], ExitCause::Code(0)).await;
     assert_eq!(output.observation, "[binary, 10 bytes]");
     assert_eq!(bench.effects.kept().len(), 1);
@@ -103,7 +103,7 @@ async fn r43_binary_output_is_named() {
 
 #[tokio::test]
 async fn the_time_limit_is_understood_and_bounded() {
-    let bench = Bench::new();
+    let bench = ToolTestEnv::new();
     let cases = [
         (json!(null), 120),
         (json!(0), 120),
@@ -114,7 +114,7 @@ async fn the_time_limit_is_understood_and_bounded() {
     ];
     for (timeout, seconds) in cases {
         let input = json!({"command": "x", "timeout": timeout, "description": "Test"});
-        let output = bench.run(&Bash, input).await.unwrap();
+        let output = bench.run(&BashTool, input).await.unwrap();
         let script = bench.processes.scripts.lock().unwrap().pop().unwrap();
         assert_eq!(script.timeout, Duration::from_secs(seconds));
         assert_eq!(script.cwd, bench.context.place.cwd);
@@ -124,8 +124,8 @@ async fn the_time_limit_is_understood_and_bounded() {
 
 #[test]
 fn access_is_the_command_as_written() {
-    let place = Place { cwd: "/w".into(), home: None };
-    let access = Bash.access(&json!({"command": " ls -l\n"}), &place).unwrap();
+    let place = WorkingDirectory { cwd: "/w".into(), home: None };
+    let access = BashTool.access(&json!({"command": " ls -l\n"}), &place).unwrap();
     assert_eq!(access, [Access::Run { command: " ls -l\n".into(), cwd: "/w".into() }]);
     let cases = [
         (json!({}), "Bash: `command` is missing."),
@@ -135,7 +135,7 @@ fn access_is_the_command_as_written() {
         (json!({"command": "ls", "timeout": "long"}), "Bash: `timeout` must be a whole number"),
     ];
     for (input, expected) in cases {
-        let error = Bash.access(&input, &place).unwrap_err();
+        let error = BashTool.access(&input, &place).unwrap_err();
         assert!(error.0.starts_with(expected), "{error}");
     }
 }

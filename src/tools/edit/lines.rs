@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use similar::DiffOp;
 
-use super::matching::{Replacement, fold, with_line_ends};
+use super::matching::{TextReplacement, normalise_char, with_line_ends};
 use crate::domain::align;
 
 /// The lines, counted from 0, at which the lines of `old` stand in `text`, their ends trimmed.
@@ -20,15 +20,15 @@ pub(super) fn find(text: &str, old: &str) -> Vec<usize> {
 }
 
 /// What makes `new` of the lines of `old` that stand at `start`, with the file's indentation.
-pub(super) fn replacement(text: &str, start: usize, old: &str, new: &str) -> Replacement {
+pub(super) fn replacement(text: &str, start: usize, old: &str, new: &str) -> TextReplacement {
     let old_lines = split(old);
     let spans = spans(text);
     let there = &spans[start..start + old_lines.len()];
     let (Some(first), Some(last)) = (there.first(), there.last()) else {
-        return Replacement { range: 0..0, text: String::new() };
+        return TextReplacement { range: 0..0, text: String::new() };
     };
     if new.is_empty() && old.ends_with('\n') {
-        return Replacement { range: first.start..last.next, text: String::new() };
+        return TextReplacement { range: first.start..last.next, text: String::new() };
     }
     // The last line keeps its line end. Where the old text has it, it is not the new text's to add.
     let new = if old.ends_with('\n') { new.strip_suffix('\n').unwrap_or(new) } else { new };
@@ -37,7 +37,7 @@ pub(super) fn replacement(text: &str, start: usize, old: &str, new: &str) -> Rep
     let lines = merged(&old_lines, &new_lines, &file_lines);
     let range = first.start..last.end;
     let text = with_line_ends(&lines.join("\n"), text, &range);
-    Replacement { range, text }
+    TextReplacement { range, text }
 }
 
 /// The lines of a text, without their ends and without what follows the last line end.
@@ -47,24 +47,24 @@ pub(super) fn split(text: &str) -> Vec<&str> {
 
 /// A line without its ends' white space, folded.
 pub(super) fn key(line: &str) -> String {
-    line.trim().chars().map(fold).collect()
+    line.trim().chars().map(normalise_char).collect()
 }
 
-struct Span {
+struct EditLineSpan {
     start: usize,
     /// Where the line end begins.
     end: usize,
     next: usize,
 }
 
-fn spans(text: &str) -> Vec<Span> {
+fn spans(text: &str) -> Vec<EditLineSpan> {
     let mut start = 0;
     text.split_inclusive('\n')
         .map(|line| {
             let next = start + line.len();
             let content = line.strip_suffix('\n').unwrap_or(line);
             let content = content.strip_suffix('\r').unwrap_or(content);
-            let span = Span { start, end: start + content.len(), next };
+            let span = EditLineSpan { start, end: start + content.len(), next };
             start = next;
             span
         })
@@ -74,7 +74,7 @@ fn spans(text: &str) -> Vec<Span> {
 /// The new lines: those that the old text has, too, as they stand in the file, the others with
 /// mapped indentation.
 fn merged(old: &[&str], new: &[&str], file: &[&str]) -> Vec<String> {
-    let indents = Indents::new(old, new, file);
+    let indents = IndentMapping::new(old, new, file);
     let mut lines = Vec::with_capacity(new.len());
     let mut add = |range: Range<usize>, near: usize| {
         lines.extend(new[range].iter().map(|line| indents.mapped(line, near)));
@@ -100,14 +100,14 @@ fn merged(old: &[&str], new: &[&str], file: &[&str]) -> Vec<String> {
 }
 
 /// What the old text's indentation is in the file.
-struct Indents<'a> {
+struct IndentMapping<'a> {
     /// Of each line that is not blank: its number, indentation in the old text, in the file.
     pairs: Vec<(usize, &'a str, &'a str)>,
     /// How many spaces of the model's stand for a tab of the file's, or the other way round.
     spaces_per_tab: usize,
 }
 
-impl<'a> Indents<'a> {
+impl<'a> IndentMapping<'a> {
     fn new(old: &[&'a str], new: &[&'a str], file: &[&'a str]) -> Self {
         let pairs: Vec<(usize, &str, &str)> = old
             .iter()

@@ -14,36 +14,36 @@ use super::lines;
 
 /// Bytes of the text to be replaced, and by what.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Replacement {
+pub(super) struct TextReplacement {
     pub range: Range<usize>,
     pub text: String,
 }
 
 /// How many places may be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scope {
+pub(super) enum ReplaceScope {
     One,
     All,
 }
 
 /// How the old text was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Quality {
+pub(super) enum MatchQuality {
     /// As it is.
     Exact,
     /// With other dashes, quotes or spaces.
-    Folded,
+    Normalised,
     /// With other white space at the ends of lines.
     Trimmed,
 }
 
 /// Why there is nothing to replace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Mismatch {
+pub(super) enum EditMismatch {
     /// It is nowhere.
     Nowhere,
     /// It begins on each of these lines, numbered from 1.
-    Several(Quality, Vec<usize>),
+    Several(MatchQuality, Vec<usize>),
 }
 
 /// Finds where `old` stands in `text` and what has to be put there to make it `new`.
@@ -51,43 +51,43 @@ pub(super) fn find(
     text: &str,
     old: &str,
     new: &str,
-    scope: Scope,
-) -> Result<(Quality, Vec<Replacement>), Mismatch> {
+    scope: ReplaceScope,
+) -> Result<(MatchQuality, Vec<TextReplacement>), EditMismatch> {
     let (old, new) = (old.replace("\r\n", "\n"), new.replace("\r\n", "\n"));
-    let exact = View::new(text, |c| c);
-    if scope == Scope::All {
-        let all: Vec<Replacement> = exact
+    let exact = NormalisedText::new(text, |c| c);
+    if scope == ReplaceScope::All {
+        let all: Vec<TextReplacement> = exact
             .text
             .match_indices(&old)
             .map(|(start, found)| replacement(&exact, text, start..start + found.len(), &old, &new))
             .collect();
         if !all.is_empty() {
-            return Ok((Quality::Exact, all));
+            return Ok((MatchQuality::Exact, all));
         }
     }
-    if let Some(range) = exact.only(text, &old, Quality::Exact)? {
-        return Ok((Quality::Exact, vec![replacement(&exact, text, range, &old, &new)]));
+    if let Some(range) = exact.only(text, &old, MatchQuality::Exact)? {
+        return Ok((MatchQuality::Exact, vec![replacement(&exact, text, range, &old, &new)]));
     }
-    let folded = View::new(text, fold);
-    if let Some(range) = folded.only(text, &folded_text(&old), Quality::Folded)? {
-        return Ok((Quality::Folded, vec![replacement(&folded, text, range, &old, &new)]));
+    let folded = NormalisedText::new(text, normalise_char);
+    if let Some(range) = folded.only(text, &normalise(&old), MatchQuality::Normalised)? {
+        return Ok((MatchQuality::Normalised, vec![replacement(&folded, text, range, &old, &new)]));
     }
     let starts = lines::find(text, &old);
     match starts.as_slice() {
-        [] => Err(Mismatch::Nowhere),
-        [start] => Ok((Quality::Trimmed, vec![lines::replacement(text, *start, &old, &new)])),
+        [] => Err(EditMismatch::Nowhere),
+        [start] => Ok((MatchQuality::Trimmed, vec![lines::replacement(text, *start, &old, &new)])),
         _ => {
             let numbers = starts.iter().map(|start| start + 1).collect();
-            Err(Mismatch::Several(Quality::Trimmed, numbers))
+            Err(EditMismatch::Several(MatchQuality::Trimmed, numbers))
         }
     }
 }
 
 /// `text` with the replacements, which are in order and do not overlap.
-pub(super) fn apply(text: &str, replacements: &[Replacement]) -> String {
+pub(super) fn apply(text: &str, replacements: &[TextReplacement]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
-    for Replacement { range, text: new } in replacements {
+    for TextReplacement { range, text: new } in replacements {
         out.push_str(&text[done..range.start]);
         out.push_str(new);
         done = range.end;
@@ -102,7 +102,7 @@ pub(super) fn line_number(text: &str, offset: usize) -> usize {
 }
 
 /// Characters that models write for one another. One for one, so that places can be mapped.
-pub(super) fn fold(c: char) -> char {
+pub(super) fn normalise_char(c: char) -> char {
     match c {
         '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' | '\u{ff0d}' => '-',
         '\u{2018}'..='\u{201b}' | '\u{2032}' | '\u{ff07}' => '\'',
@@ -115,8 +115,8 @@ pub(super) fn fold(c: char) -> char {
 }
 
 /// `text` with each character folded.
-pub(super) fn folded_text(text: &str) -> String {
-    text.chars().map(fold).collect()
+pub(super) fn normalise(text: &str) -> String {
+    text.chars().map(normalise_char).collect()
 }
 
 /// The line ends that new lines get in place of the bytes in `range`: those of the lines that
@@ -147,13 +147,13 @@ pub(super) fn with_line_ends(new: &str, text: &str, range: &Range<usize>) -> Str
 
 /// A text with LF line ends and other characters perhaps folded, and the way back to the places
 /// in the original.
-struct View {
+struct NormalisedText {
     text: String,
     /// Places in `text` and in the original from which on both run in step again.
     steps: Vec<(usize, usize)>,
 }
 
-impl View {
+impl NormalisedText {
     fn new(original: &str, fold: fn(char) -> char) -> Self {
         let mut view = Self { text: String::with_capacity(original.len()), steps: vec![(0, 0)] };
         let mut chars = original.char_indices().peekable();
@@ -184,8 +184,8 @@ impl View {
         &self,
         original: &str,
         needle: &str,
-        quality: Quality,
-    ) -> Result<Option<Range<usize>>, Mismatch> {
+        quality: MatchQuality,
+    ) -> Result<Option<Range<usize>>, EditMismatch> {
         let Some(start) = self.text.find(needle) else { return Ok(None) };
         let first_char = needle.chars().next().map_or(1, char::len_utf8);
         // Overlapping places count, too: one of them would be a guess.
@@ -200,13 +200,19 @@ impl View {
             numbers.push(line_number(original, self.original(from + at)));
             from += at + first_char;
         }
-        Err(Mismatch::Several(quality, numbers))
+        Err(EditMismatch::Several(quality, numbers))
     }
 }
 
 /// Turns a place in the view into one in the original, without the characters that old and new
 /// text have in common at their ends.
-fn replacement(view: &View, text: &str, found: Range<usize>, old: &str, new: &str) -> Replacement {
+fn replacement(
+    view: &NormalisedText,
+    text: &str,
+    found: Range<usize>,
+    old: &str,
+    new: &str,
+) -> TextReplacement {
     let pairs = old.chars().zip(new.chars());
     let prefix = pairs.take_while(|(old, new)| old == new).count();
     let skip =
@@ -221,5 +227,5 @@ fn replacement(view: &View, text: &str, found: Range<usize>, old: &str, new: &st
     let end = found.start + skip(matched, matched.chars().count() - suffix);
     let range = view.original(start)..view.original(end);
     let text = with_line_ends(&new_rest[..middle], text, &range);
-    Replacement { range, text }
+    TextReplacement { range, text }
 }

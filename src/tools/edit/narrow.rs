@@ -1,6 +1,6 @@
 //! The edit that makes one text out of another, in as few lines as name its place. Pure.
 
-use super::matching::{self, Quality, Scope};
+use super::matching::{self, MatchQuality, ReplaceScope};
 
 /// The old and the new string of an edit that makes `wanted` of `text`, and exactly that. Nothing
 /// where the two are the same, or no edit makes it: line ends are fitted to those around them.
@@ -33,9 +33,9 @@ fn is_made(text: &str, old: &str, new: &str, wanted: &str) -> bool {
     if old.is_empty() {
         return false;
     }
-    match matching::find(text, old, new, Scope::One) {
-        Ok((Quality::Exact, replacements)) => matching::apply(text, &replacements) == wanted,
-        Ok((Quality::Folded | Quality::Trimmed, _)) | Err(_) => false,
+    match matching::find(text, old, new, ReplaceScope::One) {
+        Ok((MatchQuality::Exact, replacements)) => matching::apply(text, &replacements) == wanted,
+        Ok((MatchQuality::Normalised | MatchQuality::Trimmed, _)) | Err(_) => false,
     }
 }
 

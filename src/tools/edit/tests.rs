@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::domain::{Display, ToolStatus};
-use crate::tools::testing::Bench;
+use crate::tools::testing::ToolTestEnv;
 
 fn input(old: &str, new: &str) -> Value {
     json!({"file_path": "f", "old_string": old, "new_string": new})
@@ -12,19 +12,19 @@ fn input(old: &str, new: &str) -> Value {
 
 /// The file after an edit that works, or the error.
 async fn edited(before: impl AsRef<[u8]>, input: Value) -> Result<Vec<u8>, String> {
-    let bench = Bench::new();
+    let bench = ToolTestEnv::new();
     bench.put("f", before);
     bench.seen("f");
-    let result = bench.run(&Edit, input).await;
+    let result = bench.run(&EditTool, input).await;
     result.map(|_| bench.bytes("f")).map_err(|error| error.0)
 }
 
 #[tokio::test]
 async fn exact_text_is_replaced_and_told() {
-    let bench = Bench::new();
+    let bench = ToolTestEnv::new();
     bench.put("f", "a\nb\nc\n");
     bench.seen("f");
-    let output = bench.run(&Edit, input("b", "B")).await.unwrap();
+    let output = bench.run(&EditTool, input("b", "B")).await.unwrap();
     assert_eq!(bench.bytes("f"), b"a\nB\nc\n");
     assert_eq!(output.observation, "Changed f (+1 -1).");
     assert_eq!(output.summary.as_deref(), Some("+1 -1"));
@@ -32,7 +32,7 @@ async fn exact_text_is_replaced_and_told() {
     let change = &bench.effects.changes()[0];
     assert_eq!(change.before.as_deref(), Some(&b"a\nb\nc\n"[..]));
     assert_eq!(change.after, b"a\nB\nc\n");
-    bench.run(&Edit, input("c", "C")).await.unwrap();
+    bench.run(&EditTool, input("c", "C")).await.unwrap();
 }
 
 #[tokio::test]
@@ -59,11 +59,11 @@ async fn dashes_quotes_and_spaces_are_folded_but_never_written() {
 
 #[tokio::test]
 async fn indentation_is_mapped_where_lines_match_once() {
-    let bench = Bench::new();
+    let bench = ToolTestEnv::new();
     bench.put("f", "{\n\tif a {\n\t\tb();\n\t}\n}\n");
     bench.seen("f");
     let (old, new) = ("if a {\n    b();\n}", "if a {\n    c();\n    b();\n}");
-    let output = bench.run(&Edit, input(old, new)).await.unwrap();
+    let output = bench.run(&EditTool, input(old, new)).await.unwrap();
     assert_eq!(bench.bytes("f"), b"{\n\tif a {\n\t\tc();\n\t\tb();\n\t}\n}\n");
     assert!(output.observation.contains("file's indentation"), "{}", output.observation);
 
@@ -81,24 +81,24 @@ async fn text_that_is_nowhere_gets_the_closest_place() {
 
 #[tokio::test]
 async fn r16_only_what_was_read_is_edited() {
-    let bench = Bench::new();
+    let bench = ToolTestEnv::new();
     bench.put("f", "a\n");
-    let error = bench.run(&Edit, input("a", "b")).await.unwrap_err();
+    let error = bench.run(&EditTool, input("a", "b")).await.unwrap_err();
     assert_eq!(error.0, "You have not read f yet. Read it first, then repeat the call.");
     bench.seen("f");
     bench.put("f", "a theirs\n");
-    let error = bench.run(&Edit, input("a", "b")).await.unwrap_err();
+    let error = bench.run(&EditTool, input("a", "b")).await.unwrap_err();
     assert!(error.0.starts_with("f has changed since it was read."), "{error}");
     assert_eq!(bench.bytes("f"), b"a theirs\n");
 }
 
 #[tokio::test]
 async fn s51_a_change_between_approval_and_write_is_not_overwritten() {
-    let bench = Bench::new();
+    let bench = ToolTestEnv::new();
     bench.put("f", "a\n");
     bench.seen("f");
-    let diff = Edit
-        .preview(&bench.context_for(&Edit, &input("a", "b")).unwrap(), &input("a", "b"))
+    let diff = EditTool
+        .preview(&bench.context_for(&EditTool, &input("a", "b")).unwrap(), &input("a", "b"))
         .await
         .unwrap()
         .unwrap();
@@ -107,10 +107,10 @@ async fn s51_a_change_between_approval_and_write_is_not_overwritten() {
     bench.put("f", "a theirs\n");
     // Even where another call has read the new content meanwhile.
     bench.seen("f");
-    let error = bench.run(&Edit, input("a", "b")).await.unwrap_err();
+    let error = bench.run(&EditTool, input("a", "b")).await.unwrap_err();
     assert!(error.0.starts_with("f has changed since the change was approved."), "{error}");
     assert_eq!(bench.bytes("f"), b"a theirs\n");
-    let again = bench.run(&Edit, input("a", "b")).await;
+    let again = bench.run(&EditTool, input("a", "b")).await;
     assert!(again.is_ok(), "a new call stands for itself");
 }
 
@@ -145,17 +145,17 @@ async fn r51_what_the_encoding_lacks_is_refused() {
 
 #[tokio::test]
 async fn an_empty_old_string_makes_a_file_but_replaces_none() {
-    let bench = Bench::new();
-    let output = bench.run(&Edit, input("", "new\n")).await.unwrap();
+    let bench = ToolTestEnv::new();
+    let output = bench.run(&EditTool, input("", "new\n")).await.unwrap();
     assert_eq!(output.summary.as_deref(), Some("new file, 1 line"));
-    let error = bench.run(&Edit, input("", "other\n")).await.unwrap_err();
+    let error = bench.run(&EditTool, input("", "other\n")).await.unwrap_err();
     assert!(error.0.starts_with("`old_string` is empty, but f exists."), "{error}");
     assert_eq!(bench.bytes("f"), b"new\n");
 }
 
 #[tokio::test]
 async fn bad_input_tells_what_to_send() {
-    let bench = Bench::new();
+    let bench = ToolTestEnv::new();
     bench.put("file.rs", "a\n");
     let cases = [
         (input("a", "a"), "Edit: `old_string` and `new_string` are the same."),
@@ -169,27 +169,27 @@ async fn bad_input_tells_what_to_send() {
         ),
     ];
     for (input, expected) in cases {
-        let error = bench.run(&Edit, input).await.unwrap_err();
+        let error = bench.run(&EditTool, input).await.unwrap_err();
         assert!(error.0.starts_with(expected), "{error}");
     }
 }
 
 #[tokio::test]
 async fn a_stopped_call_changes_nothing() {
-    let bench = Bench::new();
+    let bench = ToolTestEnv::new();
     bench.put("f", "a\n");
     bench.seen("f");
     bench.context.cancel.cancel();
-    let output = bench.run(&Edit, input("a", "b")).await.unwrap();
+    let output = bench.run(&EditTool, input("a", "b")).await.unwrap();
     assert_eq!(output.status, ToolStatus::Cancelled);
     assert_eq!(bench.bytes("f"), b"a\n");
 }
 
 #[tokio::test]
 async fn r49_a_fifo_is_refused() {
-    let bench = Bench::new();
+    let bench = ToolTestEnv::new();
     bench.fifo("f");
-    let error = bench.run(&Edit, input("a", "b")).await.unwrap_err();
+    let error = bench.run(&EditTool, input("a", "b")).await.unwrap_err();
     assert!(error.0.starts_with("f is a FIFO, socket or device"), "{error}");
 }
 
@@ -204,13 +204,13 @@ proptest! {
         mark in prop_oneof![Just(&b""[..]), Just(&b"\xef\xbb\xbf"[..])],
     ) {
         let whole = |word: &str| [mark, &before, word.as_bytes(), &after].concat();
-        let result = replaced(
+        let result = replace_text(
             whole("@@one@@two@@"),
-            Wanted {
+            EditArguments {
                 path: "/f".into(),
                 old: "@@one@@two@@".into(),
                 new: "@@one two@@".into(),
-                scope: Scope::One,
+                scope: ReplaceScope::One,
             },
             "f",
         );
@@ -229,8 +229,8 @@ proptest! {
         indent in "[ \t]{1,6}",
     ) {
         let text = format!("{before}{indent}ONE{after}");
-        let (quality, found) = matching::find(&text, "\u{b}ONE", "TWO", Scope::One).unwrap();
-        prop_assert_eq!(quality, Quality::Trimmed);
+        let (quality, found) = matching::find(&text, "\u{b}ONE", "TWO", ReplaceScope::One).unwrap();
+        prop_assert_eq!(quality, MatchQuality::Trimmed);
         let new = matching::apply(&text, &found);
         prop_assert!(new.starts_with(&before) && new.ends_with(&after));
         prop_assert!(new[before.len()..new.len() - after.len()].contains("TWO"));
@@ -239,11 +239,11 @@ proptest! {
     /// Nothing that a model sends makes it panic, and what is said to be done is done.
     #[test]
     fn any_texts_are_handled(text in "[ab\u{2014}\u{2019} \t\r\n]{0,40}", old in "[ab' \t\n-]{1,10}", new in "[ab \n]{0,10}") {
-        if let Ok((_, found)) = matching::find(&text, &old, &new, Scope::One) {
+        if let Ok((_, found)) = matching::find(&text, &old, &new, ReplaceScope::One) {
             prop_assert_eq!(found.len(), 1);
             matching::apply(&text, &found);
         } else {
-            closest::hint(&text, &old, &new);
+            closest_match::hint(&text, &old, &new);
         }
     }
 }
@@ -271,20 +271,20 @@ async fn a_part_of_an_edit_is_an_edit_of_its_own() {
         ("a\nb\nc\n", input("a\nb\nc\n", "b\n"), 1, "b\nc\n"),
     ];
     for (before, whole, left_out, after) in cases {
-        let bench = Bench::new();
+        let bench = ToolTestEnv::new();
         bench.put("f", before);
         bench.seen("f");
-        let shown = Edit
-            .preview(&bench.context_for(&Edit, &whole).unwrap(), &whole)
+        let shown = EditTool
+            .preview(&bench.context_for(&EditTool, &whole).unwrap(), &whole)
             .await
             .unwrap()
             .unwrap();
         let left_out = [left_out].into_iter().collect();
-        let part = Edit
-            .narrowed(&bench.context_for(&Edit, &whole).unwrap(), &whole, &shown, &left_out)
+        let part = EditTool
+            .narrow_input(&bench.context_for(&EditTool, &whole).unwrap(), &whole, &shown, &left_out)
             .await
             .unwrap();
-        bench.run(&Edit, part).await.unwrap();
+        bench.run(&EditTool, part).await.unwrap();
         assert_eq!(String::from_utf8(bench.bytes("f")).unwrap(), after, "{before:?}");
     }
 }
@@ -294,53 +294,62 @@ async fn s51_a_part_holds_for_the_content_that_was_shown() {
     let whole = json!({
         "file_path": "f", "old_string": "a", "new_string": "b", "replace_all": true,
     });
-    let bench = Bench::new();
+    let bench = ToolTestEnv::new();
     bench.put("f", "a\nx\na\n");
     bench.seen("f");
-    let shown =
-        Edit.preview(&bench.context_for(&Edit, &whole).unwrap(), &whole).await.unwrap().unwrap();
+    let shown = EditTool
+        .preview(&bench.context_for(&EditTool, &whole).unwrap(), &whole)
+        .await
+        .unwrap()
+        .unwrap();
     let left_out = [0].into_iter().collect();
     bench.put("f", "a\nx\na\ntheirs\n");
     bench.seen("f");
-    let error = Edit
-        .narrowed(&bench.context_for(&Edit, &whole).unwrap(), &whole, &shown, &left_out)
+    let error = EditTool
+        .narrow_input(&bench.context_for(&EditTool, &whole).unwrap(), &whole, &shown, &left_out)
         .await
         .unwrap_err();
     assert!(error.0.starts_with("f has changed since the change was approved."), "{error}");
-    let shown =
-        Edit.preview(&bench.context_for(&Edit, &whole).unwrap(), &whole).await.unwrap().unwrap();
-    let part = Edit
-        .narrowed(&bench.context_for(&Edit, &whole).unwrap(), &whole, &shown, &left_out)
+    let shown = EditTool
+        .preview(&bench.context_for(&EditTool, &whole).unwrap(), &whole)
+        .await
+        .unwrap()
+        .unwrap();
+    let part = EditTool
+        .narrow_input(&bench.context_for(&EditTool, &whole).unwrap(), &whole, &shown, &left_out)
         .await
         .unwrap();
     bench.put("f", "again\na\nx\na\ntheirs\n");
     bench.seen("f");
-    let error = bench.run(&Edit, part).await.unwrap_err();
+    let error = bench.run(&EditTool, part).await.unwrap_err();
     assert!(error.0.starts_with("f has changed since the change was approved."), "{error}");
     assert_eq!(bench.bytes("f"), b"again\na\nx\na\ntheirs\n");
 }
 
 #[tokio::test]
 async fn a_preview_fails_as_the_edit_would() {
-    let bench = Bench::new();
+    let bench = ToolTestEnv::new();
     bench.put("f", "a\n");
     bench.seen("f");
-    let error = Edit
-        .preview(&bench.context_for(&Edit, &input("nowhere", "b")).unwrap(), &input("nowhere", "b"))
+    let error = EditTool
+        .preview(
+            &bench.context_for(&EditTool, &input("nowhere", "b")).unwrap(),
+            &input("nowhere", "b"),
+        )
         .await
         .unwrap_err();
-    let run = bench.run(&Edit, input("nowhere", "b")).await.unwrap_err();
+    let run = bench.run(&EditTool, input("nowhere", "b")).await.unwrap_err();
     assert_eq!(error, run);
 }
 
 #[tokio::test]
 async fn s43_other_names_of_a_file_are_told_and_keep_the_old_content() {
-    let bench = Bench::new();
+    let bench = ToolTestEnv::new();
     bench.put("x", "a\n");
     std::fs::hard_link(bench.path("x"), bench.path("bashrc")).unwrap();
     bench.seen("x");
     let edit = json!({"file_path": "x", "old_string": "a", "new_string": "b"});
-    let output = bench.run(&Edit, edit).await.unwrap();
+    let output = bench.run(&EditTool, edit).await.unwrap();
     assert_eq!((bench.bytes("x"), bench.bytes("bashrc")), (b"b\n".to_vec(), b"a\n".to_vec()));
     assert!(output.observation.ends_with("1 other name (hard links), which keep the old content."));
     assert_eq!(output.summary.as_deref(), Some("+1 -1, 1 other name left as before"));

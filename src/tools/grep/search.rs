@@ -14,8 +14,8 @@ use grep_searcher::{
 use tokio_util::sync::CancellationToken;
 
 use crate::tools::ports::lock;
-use crate::tools::walk::Walk;
-use crate::tools::{Files, cut, text};
+use crate::tools::walk::FileWalk;
+use crate::tools::{Files, text, truncation};
 
 /// Characters of a line that are shown.
 const LINE_CHARS: usize = 500;
@@ -25,9 +25,9 @@ const BEFORE_MATCH: usize = 100;
 const HEAP: usize = 64 << 20;
 
 /// What is looked for.
-pub(super) struct Query {
+pub(super) struct GrepQuery {
     pub matcher: RegexMatcher,
-    pub mode: Mode,
+    pub mode: GrepMode,
     pub before: usize,
     pub after: usize,
     pub is_multi_line: bool,
@@ -38,7 +38,7 @@ pub(super) struct Query {
 
 /// What is told of each file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum GrepMode {
     Files,
     Content,
     Count,
@@ -46,7 +46,7 @@ pub(super) enum Mode {
 
 /// A line of a result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Row {
+pub(super) enum GrepRow {
     Match(u64, String),
     Context(u64, String),
     /// Lines are left out here.
@@ -55,10 +55,10 @@ pub(super) enum Row {
 
 /// What was found in one file.
 #[derive(Debug, Default)]
-pub(super) struct Hits {
+pub(super) struct GrepFileMatches {
     pub matches: u64,
     /// The first of them, no more than will be shown.
-    pub rows: Vec<Row>,
+    pub rows: Vec<GrepRow>,
     /// All there would be.
     row_count: u64,
     is_binary: bool,
@@ -66,9 +66,9 @@ pub(super) struct Hits {
 
 /// What was found in all.
 #[derive(Debug, Default)]
-pub(super) struct Outcome {
+pub(super) struct GrepOutcome {
     /// The first files by path, as many as it takes to fill the limit.
-    pub files: BTreeMap<PathBuf, Hits>,
+    pub files: BTreeMap<PathBuf, GrepFileMatches>,
     pub file_count: u64,
     pub matches: u64,
     pub row_count: u64,
@@ -80,9 +80,9 @@ pub(super) struct Outcome {
 }
 
 /// Searches one file.
-pub(super) fn file(query: &Query, path: &Path, cancel: &CancellationToken) -> Outcome {
-    let mut outcome = Outcome::default();
-    match query.searched(&mut query.searcher(), path, cancel) {
+pub(super) fn file(query: &GrepQuery, path: &Path, cancel: &CancellationToken) -> GrepOutcome {
+    let mut outcome = GrepOutcome::default();
+    match query.search_file(&mut query.searcher(), path, cancel) {
         Ok(hits) => outcome.add(path.to_owned(), hits, query.limit),
         Err(_) => outcome.unreadable += 1,
     }
@@ -91,12 +91,12 @@ pub(super) fn file(query: &Query, path: &Path, cancel: &CancellationToken) -> Ou
 
 /// Searches the files below a folder that `is_wanted` takes.
 pub(super) fn folder(
-    query: &Query,
-    walk: Walk,
+    query: &GrepQuery,
+    walk: FileWalk,
     cancel: &CancellationToken,
     is_wanted: impl Fn(&Path) -> bool + Sync,
-) -> Outcome {
-    let outcome = Mutex::new(Outcome::default());
+) -> GrepOutcome {
+    let outcome = Mutex::new(GrepOutcome::default());
     // A searcher has buffers worth keeping: they go round between the threads.
     let searchers = Mutex::new(Vec::new());
     let passed = walk.each(|entry| {
@@ -104,7 +104,7 @@ pub(super) fn folder(
             return;
         }
         let mut searcher = lock(&searchers).pop().unwrap_or_else(|| query.searcher());
-        match query.searched(&mut searcher, entry.path(), cancel) {
+        match query.search_file(&mut searcher, entry.path(), cancel) {
             Ok(hits) => lock(&outcome).add(entry.into_path(), hits, query.limit),
             Err(_) => lock(&outcome).unreadable += 1,
         }
@@ -116,8 +116,8 @@ pub(super) fn folder(
     outcome
 }
 
-impl Outcome {
-    fn add(&mut self, path: PathBuf, hits: Hits, limit: usize) {
+impl GrepOutcome {
+    fn add(&mut self, path: PathBuf, hits: GrepFileMatches, limit: usize) {
         if hits.matches == 0 || hits.is_binary {
             return;
         }
@@ -135,7 +135,7 @@ impl Outcome {
     }
 }
 
-impl Query {
+impl GrepQuery {
     fn searcher(&self) -> Searcher {
         let mut builder = SearcherBuilder::new();
         builder
@@ -146,23 +146,23 @@ impl Query {
         if !self.is_multi_line {
             builder.line_terminator(LineTerminator::crlf());
         }
-        if self.mode == Mode::Content {
+        if self.mode == GrepMode::Content {
             builder.before_context(self.before).after_context(self.after);
         }
         builder.build()
     }
 
-    fn searched(
+    fn search_file(
         &self,
         searcher: &mut Searcher,
         path: &Path,
         cancel: &CancellationToken,
-    ) -> io::Result<Hits> {
+    ) -> io::Result<GrepFileMatches> {
         let Some(file) = self.files.open(path).map_err(io::Error::other)? else {
-            return Ok(Hits::default());
+            return Ok(GrepFileMatches::default());
         };
-        let mut rows = Rows { query: self, hits: Hits::default() };
-        let reader = Stoppable { file, cancel };
+        let mut rows = GrepSink { query: self, hits: GrepFileMatches::default() };
+        let reader = CancellableFile { file, cancel };
         searcher.search_reader(&self.matcher, reader, &mut rows)?;
         Ok(rows.hits)
     }
@@ -179,20 +179,20 @@ impl Query {
             // Not in the middle of a character.
             start += bytes[start..].iter().take_while(|byte| **byte & 0xc0 == 0x80).count();
             let rest = text::line(&bytes[start..]);
-            return format!("[{start} bytes] …{}", cut::line(&rest, LINE_CHARS));
+            return format!("[{start} bytes] …{}", truncation::line(&rest, LINE_CHARS));
         }
-        cut::line(&text::line(bytes), LINE_CHARS).into_owned()
+        truncation::line(&text::line(bytes), LINE_CHARS).into_owned()
     }
 }
 
 /// Collects what the searcher finds in one file.
-struct Rows<'a> {
-    query: &'a Query,
-    hits: Hits,
+struct GrepSink<'a> {
+    query: &'a GrepQuery,
+    hits: GrepFileMatches,
 }
 
-impl Rows<'_> {
-    fn push(&mut self, row: impl FnOnce(&Query) -> Row) {
+impl GrepSink<'_> {
+    fn push(&mut self, row: impl FnOnce(&GrepQuery) -> GrepRow) {
         self.hits.row_count += 1;
         if self.hits.rows.len() < self.query.limit {
             self.hits.rows.push(row(self.query));
@@ -200,24 +200,24 @@ impl Rows<'_> {
     }
 }
 
-impl Sink for Rows<'_> {
+impl Sink for GrepSink<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
         self.hits.matches += 1;
         match self.query.mode {
-            Mode::Files => {
+            GrepMode::Files => {
                 self.hits.row_count = 1;
                 Ok(false)
             }
-            Mode::Count => {
+            GrepMode::Count => {
                 self.hits.row_count = 1;
                 Ok(true)
             }
-            Mode::Content => {
+            GrepMode::Content => {
                 let first = found.line_number().unwrap_or(0);
                 for (number, line) in (first..).zip(found.lines()) {
-                    self.push(|query| Row::Match(number, query.excerpt(line)));
+                    self.push(|query| GrepRow::Match(number, query.excerpt(line)));
                 }
                 Ok(true)
             }
@@ -226,12 +226,12 @@ impl Sink for Rows<'_> {
 
     fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
         let number = context.line_number().unwrap_or(0);
-        self.push(|query| Row::Context(number, query.excerpt(context.bytes())));
+        self.push(|query| GrepRow::Context(number, query.excerpt(context.bytes())));
         Ok(true)
     }
 
     fn context_break(&mut self, _: &Searcher) -> io::Result<bool> {
-        self.push(|_| Row::Break);
+        self.push(|_| GrepRow::Break);
         Ok(true)
     }
 
@@ -242,12 +242,12 @@ impl Sink for Rows<'_> {
 }
 
 /// A file that ends with an error when the call is cancelled.
-struct Stoppable<'a> {
+struct CancellableFile<'a> {
     file: File,
     cancel: &'a CancellationToken,
 }
 
-impl Read for Stoppable<'_> {
+impl Read for CancellableFile<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.cancel.is_cancelled() {
             return Err(io::Error::other("cancelled"));

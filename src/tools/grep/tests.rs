@@ -5,14 +5,14 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 use crate::domain::ToolStatus;
-use crate::tools::testing::Bench;
+use crate::tools::testing::ToolTestEnv;
 
-async fn grep(bench: &Bench, input: Value) -> String {
-    bench.run(&Grep, input).await.unwrap().observation
+async fn grep(bench: &ToolTestEnv, input: Value) -> String {
+    bench.run(&GrepTool, input).await.unwrap().observation
 }
 
-fn tree() -> Bench {
-    let bench = Bench::new();
+fn tree() -> ToolTestEnv {
+    let bench = ToolTestEnv::new();
     bench.put("a.rs", "fn one() {}\nfn two() {}\n\nlet x = 1;\n");
     bench.put("src/b.rs", "use one;\r\nfn three() {}\r\n");
     bench.put("src/c.py", "def one():\n    pass\n");
@@ -30,13 +30,13 @@ async fn the_three_modes() {
     assert_eq!(grep(&bench, plain).await, "a.rs:fn two() {}");
     let count = grep(&bench, json!({"pattern": "fn", "output_mode": "count"})).await;
     assert_eq!(count, "a.rs:2\nsrc/b.rs:1\n[3 matches in 2 files]");
-    let output = bench.run(&Grep, json!({"pattern": "fn", "output_mode": "content"})).await;
+    let output = bench.run(&GrepTool, json!({"pattern": "fn", "output_mode": "content"})).await;
     assert_eq!(output.unwrap().summary.as_deref(), Some("3 matches"));
 }
 
 #[tokio::test]
 async fn lines_around_a_match_are_shown() {
-    let bench = Bench::new();
+    let bench = ToolTestEnv::new();
     bench.put("f", "1\n2\nx\n4\n5\n6\n7\nx\n9\n");
     let around = json!({"pattern": "x", "output_mode": "content", "-C": "1"});
     let expected = "f-2-2\nf:3:x\nf-4-4\n--\nf-7-7\nf:8:x\nf-9-9";
@@ -95,7 +95,7 @@ async fn ignored_denied_and_special_files_are_left_out() {
     assert_eq!(grep(&bench, denied).await, format!("No matches.\n{left_out}"));
     bench.put("src/secrets/a", "one");
     bench.put("src/secrets/b", "one");
-    let output = bench.run(&Grep, json!({"pattern": "one"})).await.unwrap();
+    let output = bench.run(&GrepTool, json!({"pattern": "one"})).await.unwrap();
     assert_eq!(output.output["hidden"], 2, "a folder counts once");
     assert!(output.observation.ends_with("because deny rules forbid reading]"));
     fs::remove_dir_all(bench.path("src/secrets")).unwrap();
@@ -107,11 +107,12 @@ async fn ignored_denied_and_special_files_are_left_out() {
 
 #[tokio::test]
 async fn much_is_cut_in_the_order_of_paths() {
-    let bench = Bench::new();
+    let bench = ToolTestEnv::new();
     for number in 0..50 {
         bench.put(&format!("f{number:02}"), "x\n".repeat(10));
     }
-    let output = bench.run(&Grep, json!({"pattern": "x", "output_mode": "content"})).await.unwrap();
+    let output =
+        bench.run(&GrepTool, json!({"pattern": "x", "output_mode": "content"})).await.unwrap();
     let lines: Vec<&str> = output.observation.lines().collect();
     assert_eq!((lines[0], lines[249]), ("f00:1:x", "f24:10:x"));
     assert_eq!(lines[250..], ["[250 more lines; narrow the search or raise head_limit]"]);
@@ -122,7 +123,7 @@ async fn much_is_cut_in_the_order_of_paths() {
 
 #[tokio::test]
 async fn long_lines_show_the_match() {
-    let bench = Bench::new();
+    let bench = ToolTestEnv::new();
     bench.put("min.js", format!("{}needle{}", "ä".repeat(1000), "b".repeat(1000)));
     let text = grep(&bench, json!({"pattern": "needle", "output_mode": "content"})).await;
     assert!(text.starts_with("min.js:1:[1900 bytes] …ä"), "{text}");
@@ -131,7 +132,7 @@ async fn long_lines_show_the_match() {
 
 #[tokio::test]
 async fn other_encodings_are_searched() {
-    let bench = Bench::new();
+    let bench = ToolTestEnv::new();
     bench.put("latin", b"caf\xe9 one\n");
     bench.put("wide", b"\xff\xfeo\0n\0e\0");
     let text = grep(&bench, json!({"pattern": "one", "output_mode": "content"})).await;
@@ -158,12 +159,12 @@ async fn bad_input_tells_what_to_send() {
         (json!({"pattern": "x", "-A": "many"}), "Grep: `-A` must be a whole number"),
     ];
     for (input, expected) in cases {
-        let error = bench.run(&Grep, input).await.unwrap_err();
+        let error = bench.run(&GrepTool, input).await.unwrap_err();
         assert!(error.0.starts_with(expected), "{error}");
     }
-    let braces = bench.run(&Grep, json!({"pattern": "interface{}"})).await.unwrap_err();
+    let braces = bench.run(&GrepTool, json!({"pattern": "interface{}"})).await.unwrap_err();
     assert!(braces.0.contains("Put \\ before ( )"), "{braces}");
-    let around = bench.run(&Grep, json!({"pattern": "(?!x)y"})).await.unwrap_err();
+    let around = bench.run(&GrepTool, json!({"pattern": "(?!x)y"})).await.unwrap_err();
     assert!(around.0.contains("There is no look-around"), "{around}");
 }
 
@@ -171,6 +172,6 @@ async fn bad_input_tells_what_to_send() {
 async fn a_cancelled_search_ends() {
     let bench = tree();
     bench.context.cancel.cancel();
-    let output = bench.run(&Grep, json!({"pattern": "one"})).await.unwrap();
+    let output = bench.run(&GrepTool, json!({"pattern": "one"})).await.unwrap();
     assert_eq!(output.status, ToolStatus::Cancelled);
 }

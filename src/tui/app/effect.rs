@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::agent::Command;
 use crate::config::ThemeChoice;
 use crate::domain::{Image, ModelName, SessionId, Typed};
-use crate::platform::graphics::{Canvas, Cells};
+use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::session::{KindFolds, SessionFolds};
 
 use super::find::Query;
@@ -71,13 +71,13 @@ pub enum Effect {
         /// Which request.
         id: RequestId,
         /// What it is painted on.
-        canvas: Canvas,
+        canvas: GraphicsCanvas,
         /// The picture's number.
         number: u32,
         /// The image.
         image: Image,
         /// How large.
-        cells: Cells,
+        cells: SizeInCells,
     },
     /// Reads or changes past sessions.
     Sessions {

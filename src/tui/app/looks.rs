@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::config::ThemeChoice;
 use crate::domain::NoticeLevel;
-use crate::platform::background::Background;
+use crate::platform::terminal_background::TerminalBackground;
 use crate::tui::theme::library::{Listed, UnknownTheme};
 use crate::tui::theme::{ColorDepth, Kind, Library, Theme};
 
@@ -22,7 +22,7 @@ pub struct Looks {
     /// What was chosen.
     pub choice: ThemeChoice,
     /// The terminal's background, as far as it is known.
-    pub background: Background,
+    pub background: TerminalBackground,
     /// How many colours there are.
     pub depth: ColorDepth,
     /// All themes.
@@ -42,7 +42,7 @@ impl Default for Looks {
     fn default() -> Self {
         Self {
             choice: ThemeChoice::Auto,
-            background: Background::Dark,
+            background: TerminalBackground::Dark,
             depth: ColorDepth::TrueColor,
             library: Arc::default(),
         }
@@ -54,18 +54,18 @@ impl Looks {
     pub fn name<'a>(&self, choice: &'a ThemeChoice) -> &'a str {
         match (choice, self.background) {
             (ThemeChoice::Named(name), _) => name,
-            (ThemeChoice::Pair { dark, .. }, Background::Dark) => dark,
-            (ThemeChoice::Pair { light, .. }, Background::Light) => light,
-            (ThemeChoice::Auto, Background::Dark) => Kind::Dark.name(),
-            (ThemeChoice::Auto, Background::Light) => Kind::Light.name(),
+            (ThemeChoice::Pair { dark, .. }, TerminalBackground::Dark) => dark,
+            (ThemeChoice::Pair { light, .. }, TerminalBackground::Light) => light,
+            (ThemeChoice::Auto, TerminalBackground::Dark) => Kind::Dark.name(),
+            (ThemeChoice::Auto, TerminalBackground::Light) => Kind::Light.name(),
         }
     }
 
     /// The theme of this name; slug's own where there is none.
     pub fn theme(&self, name: &str) -> Theme {
         let own = || match self.background {
-            Background::Dark => Theme::dark(self.depth),
-            Background::Light => Theme::light(self.depth),
+            TerminalBackground::Dark => Theme::dark(self.depth),
+            TerminalBackground::Light => Theme::light(self.depth),
         };
         self.library.find(name, self.depth).map_or_else(|_| own(), |found| found.theme)
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::config::StatusItems;
 use crate::domain::{ApprovalRequest, Boundary, NoticeLevel, Todo};
-use crate::platform::graphics::Canvas;
+use crate::platform::graphics::GraphicsCanvas;
 
 use super::attention::Attention;
 use super::caret::Caret;
@@ -151,7 +151,7 @@ pub struct Settings {
     /// Seconds by which the person's clock is ahead of UTC.
     pub clock: i32,
     /// What pictures are painted on, and the number of the first; `None` where there are none.
-    pub canvas: Option<(Canvas, u32)>,
+    pub canvas: Option<(GraphicsCanvas, u32)>,
     /// The sandbox that is in force.
     pub boundary: Option<Boundary>,
 }

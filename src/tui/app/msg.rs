@@ -7,7 +7,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::agent;
 use crate::domain::{ModelName, NoticeLevel};
-use crate::platform::background::Background;
+use crate::platform::terminal_background::TerminalBackground;
 use crate::session::{Found, HistoryPage};
 use crate::tui::gallery::Picture;
 use crate::tui::theme::Library;
@@ -209,7 +209,7 @@ pub enum Msg {
         library: Arc<Library>,
     },
     /// The terminal says what its background is like.
-    Background(Background),
+    Background(TerminalBackground),
     /// Code that was shown plain has its colours now.
     CodeColoured,
     /// The person's editor was closed; its text, or why there is none.

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crate::domain::{ContentHash, Image};
-use crate::platform::graphics::{Canvas, Cells};
+use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::tui::gallery::Picture;
 
 use super::effect::{Effect, RequestId};
@@ -29,7 +29,7 @@ pub struct Wanted {
     /// Of which image.
     pub image: Image,
     /// How large.
-    pub cells: Cells,
+    pub cells: SizeInCells,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -43,14 +43,14 @@ enum State {
 }
 
 impl Wanted {
-    fn is(&self, hash: &ContentHash, cells: Cells) -> bool {
+    fn is(&self, hash: &ContentHash, cells: SizeInCells) -> bool {
         self.image.hash == *hash && self.cells == cells
     }
 }
 
 impl Pictures {
     /// The picture of an image at this size, once it is there.
-    pub fn ready(&self, hash: &ContentHash, cells: Cells) -> Option<&Picture> {
+    pub fn ready(&self, hash: &ContentHash, cells: SizeInCells) -> Option<&Picture> {
         self.known.iter().find(|(wanted, _)| wanted.is(hash, cells)).and_then(|(_, state)| {
             match state {
                 State::Ready(picture) => Some(picture),
@@ -97,6 +97,11 @@ pub fn made(model: &mut Model, id: RequestId, picture: Result<Picture, String>) 
 }
 
 /// A picture of this sequence.
-pub fn picture(canvas: Canvas, number: u32, cells: Cells, sequence: Vec<u8>) -> Picture {
+pub fn picture(
+    canvas: GraphicsCanvas,
+    number: u32,
+    cells: SizeInCells,
+    sequence: Vec<u8>,
+) -> Picture {
     Picture { id: number, graphics: canvas.graphics, cells, sequence: Arc::from(sequence) }
 }

@@ -15,7 +15,7 @@ use crate::domain::{
     Answer, ApprovalId, Block, ContentHash, EntryId, Image, Mode, ModelName, SessionId, ToolStatus,
     TurnId, Typed, Usage, Window,
 };
-use crate::platform::graphics::{Canvas, Cells};
+use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::providers::Held;
 use crate::providers::retry::Again;
 use crate::session::undo::{self, Act, FilesPlan, Instead, PlannedFile, Put};
@@ -87,7 +87,13 @@ impl Services for Desk {
     async fn git(&self) -> Option<Git> {
         None
     }
-    async fn picture(&self, _: Canvas, _: u32, _: Image, _: Cells) -> Result<Picture, String> {
+    async fn picture(
+        &self,
+        _: GraphicsCanvas,
+        _: u32,
+        _: Image,
+        _: SizeInCells,
+    ) -> Result<Picture, String> {
         Err("not in this test".into())
     }
     async fn take_image(&self, _: ImageSource) -> Result<Taken, String> {

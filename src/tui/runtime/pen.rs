@@ -25,8 +25,8 @@ use ratatui::buffer::Cell;
 use ratatui::layout::{Position, Size};
 use ratatui::style::{Color, Modifier};
 
-use crate::platform::graphics::{Graphics, forget};
-use crate::platform::hyperlinks::Hyperlinks;
+use crate::platform::graphics::{GraphicsProtocol, forget};
+use crate::platform::hyperlinks::HyperlinkSupport;
 use crate::tui::gallery::{Gallery, Part, Picture};
 use crate::tui::layout::wrap::cluster_width;
 use crate::tui::links::Links;
@@ -49,7 +49,7 @@ const ATTRIBUTES: [(Modifier, Attribute); 9] = [
 pub(super) struct Pen<W: Write> {
     out: CrosstermBackend<W>,
     links: Links,
-    hyperlinks: Hyperlinks,
+    hyperlinks: HyperlinkSupport,
     gallery: Gallery,
     /// The rows as they stand on screen, as far as anything was written.
     shown: Vec<Vec<Cell>>,
@@ -92,7 +92,7 @@ impl State {
 }
 
 impl<W: Write> Pen<W> {
-    pub(super) fn new(out: W, links: Links, hyperlinks: Hyperlinks) -> Self {
+    pub(super) fn new(out: W, links: Links, hyperlinks: HyperlinkSupport) -> Self {
         let size = std::cell::Cell::default();
         let gallery = Gallery::default();
         Self {
@@ -179,8 +179,8 @@ impl<W: Write> Pen<W> {
     /// A cell of a picture: kitty knows what belongs there, for others it has to be free.
     fn part(&mut self, state: &mut State, part: Part, at: Position, cell: &str) -> io::Result<()> {
         match self.gallery.get(part.id).map(|picture| picture.graphics) {
-            Some(Graphics::Kitty) => queue!(self.out, Print(cell)),
-            Some(Graphics::Iterm | Graphics::Sixel) => {
+            Some(GraphicsProtocol::Kitty) => queue!(self.out, Print(cell)),
+            Some(GraphicsProtocol::Iterm | GraphicsProtocol::Sixel) => {
                 let x = at.x.saturating_sub(part.column);
                 let y = at.y.saturating_sub(part.row);
                 state.over.insert(part.id, Position { x, y });
@@ -245,8 +245,8 @@ impl<W: Write> Pen<W> {
 
     fn link(&mut self, state: &mut State, cell: &Cell) -> io::Result<()> {
         let link = match self.hyperlinks {
-            Hyperlinks::Clickable => self.links.read(cell.underline_color),
-            Hyperlinks::Plain => None,
+            HyperlinkSupport::Clickable => self.links.read(cell.underline_color),
+            HyperlinkSupport::Plain => None,
         };
         let number = link.as_ref().map(|(number, _)| *number);
         if number == state.link {

@@ -13,7 +13,7 @@ use super::*;
 use crate::agent::Command;
 use crate::config::ThemeChoice;
 use crate::domain::{Image, ModelName, TurnId};
-use crate::platform::graphics::{Canvas, Cells};
+use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::session::{Found, KindFolds, SessionFolds};
 use crate::tui::app::hooks::{HookAnswer, HookJob};
 use crate::tui::app::images::{ImageSource, Taken};
@@ -71,7 +71,13 @@ impl Services for Desk {
     async fn git(&self) -> Option<Git> {
         None
     }
-    async fn picture(&self, _: Canvas, _: u32, _: Image, _: Cells) -> Result<Picture, String> {
+    async fn picture(
+        &self,
+        _: GraphicsCanvas,
+        _: u32,
+        _: Image,
+        _: SizeInCells,
+    ) -> Result<Picture, String> {
         Err("not in this test".into())
     }
     async fn take_image(&self, _: ImageSource) -> Result<Taken, String> {
@@ -179,7 +185,7 @@ fn start(shutdown: CancellationToken) -> Start {
         history: HistoryPage::default(),
         draft: Typed::default(),
         looks: Looks::default(),
-        announcer: Announcer::silent(),
+        announcer: TerminalNotifier::silent(),
         jobs: mpsc::channel(1).1,
         shutdown,
     }

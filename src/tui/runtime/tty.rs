@@ -8,13 +8,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use ratatui::{Frame, Terminal};
 
-use crate::platform::announce::{Announcer, KEEP_TITLE};
-use crate::platform::background::QUESTION;
 use crate::platform::graphics::forget;
-use crate::platform::hyperlinks::Hyperlinks;
+use crate::platform::hyperlinks::HyperlinkSupport;
 use crate::platform::signals::ContinuedFlag;
-use crate::platform::terminal::output::Output;
-use crate::platform::terminal::{self, BEGIN_UPDATE, END_UPDATE, Screen, Trace, has_unread};
+use crate::platform::terminal::output::TerminalOutput;
+use crate::platform::terminal::{
+    self, BEGIN_UPDATE, END_UPDATE, TerminalGuard, TerminalTrace, has_unread,
+};
+use crate::platform::terminal_background::QUESTION;
+use crate::platform::terminal_notifier::{KEEP_TITLE, TerminalNotifier};
 use crate::tui::app::composer::CaretShape;
 use crate::tui::gallery::Gallery;
 use crate::tui::links::Links;
@@ -26,10 +28,10 @@ const CLEAR: &[u8] = b"\x1b[0m\x1b[2J";
 
 /// The real terminal.
 pub(super) struct Tty {
-    screen: Screen,
+    screen: TerminalGuard,
     terminal: Terminal<Pen<Batch>>,
     batch: Batch,
-    announcer: Announcer,
+    announcer: TerminalNotifier,
     links: Links,
     gallery: Gallery,
     /// How the cursor looks, once it has been said.
@@ -44,8 +46,8 @@ pub(super) struct Batch(Arc<Mutex<Vec<u8>>>);
 impl Tty {
     /// Draws on this screen from now on.
     pub(super) fn new(
-        screen: Screen,
-        announcer: Announcer,
+        screen: TerminalGuard,
+        announcer: TerminalNotifier,
         continued: ContinuedFlag,
     ) -> io::Result<Self> {
         let mut batch = Batch::default();
@@ -61,7 +63,7 @@ impl Tty {
         links: &Links,
         gallery: &Gallery,
     ) -> io::Result<Terminal<Pen<Batch>>> {
-        let pen = Pen::new(batch.clone(), links.clone(), Hyperlinks::detect());
+        let pen = Pen::new(batch.clone(), links.clone(), HyperlinkSupport::detect());
         Terminal::new(pen.with_gallery(gallery.clone()))
     }
 }
@@ -71,7 +73,7 @@ impl Drop for Tty {
     fn drop(&mut self) {
         let old: String = self.gallery.take_down().into_iter().map(forget).collect();
         // A terminal that is gone has nothing left to forget.
-        let _ = Output.write_all(old.as_bytes()).and_then(|()| Output.flush());
+        let _ = TerminalOutput.write_all(old.as_bytes()).and_then(|()| TerminalOutput.flush());
     }
 }
 
@@ -90,11 +92,11 @@ impl Surface for Tty {
     }
 
     fn is_free(&self) -> bool {
-        Output::has_all()
+        TerminalOutput::has_all()
     }
 
     async fn freed(&mut self) -> io::Result<()> {
-        Output::all_sent().await
+        TerminalOutput::all_sent().await
     }
 
     fn was_continued(&self) -> bool {
@@ -128,8 +130,8 @@ impl Surface for Tty {
         let mut frame = self.batch.take();
         frame.splice(0..0, BEGIN_UPDATE.bytes());
         frame.extend_from_slice(END_UPDATE.as_bytes());
-        Output.write_all(&frame)?;
-        Output.flush()
+        TerminalOutput.write_all(&frame)?;
+        TerminalOutput.flush()
     }
 
     fn forget(&mut self) -> io::Result<()> {
@@ -149,8 +151,8 @@ impl Surface for Tty {
     }
 
     fn ask_background(&mut self) -> io::Result<()> {
-        Output.write_all(QUESTION.as_bytes())?;
-        Output.flush()
+        TerminalOutput.write_all(QUESTION.as_bytes())?;
+        TerminalOutput.flush()
     }
 
     fn suspend(&mut self) -> io::Result<()> {
@@ -161,18 +163,19 @@ impl Surface for Tty {
     fn announce(&mut self, news: News<'_>) -> io::Result<()> {
         match news {
             News::Call(text) => {
-                self.batch.write_all(&self.announcer.call(text).unwrap_or_default())
+                self.batch.write_all(&self.announcer.notification(text).unwrap_or_default())
             }
             News::Title(title) => {
                 let Some(sequence) = self.announcer.title(title) else { return Ok(()) };
-                if self.screen.leaves(Trace::Title) == terminal::Left::First {
+                if self.screen.register_trace(TerminalTrace::Title) == terminal::TraceStatus::First
+                {
                     self.batch.write_all(KEEP_TITLE.as_bytes())?;
                 }
                 self.batch.write_all(sequence.as_bytes())
             }
             News::Progress(progress) => {
                 let Some(sequence) = self.announcer.progress(progress) else { return Ok(()) };
-                self.screen.leaves(Trace::Progress);
+                self.screen.register_trace(TerminalTrace::Progress);
                 self.batch.write_all(sequence.as_bytes())
             }
         }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::agent::{Command, Event, SteerId};
 use crate::domain::{Attached, Block, Image, MediaType, Message, Role, Typed};
-use crate::platform::graphics::{Canvas, Graphics};
+use crate::platform::graphics::{GraphicsCanvas, GraphicsProtocol};
 use crate::session::{Entry, MessageEntry};
 use crate::tui::app::effect::RequestId;
 use crate::tui::app::images::{ImageSource, Taken};
@@ -154,9 +154,9 @@ fn an_image_is_a_labelled_box_that_folds() {
 }
 
 /// A screen that can show pictures, with an image in the transcript.
-fn canvas(graphics: Graphics, width: u16, height: u16) -> Scene {
+fn canvas(graphics: GraphicsProtocol, width: u16, height: u16) -> Scene {
     let mut scene = shown(width, height);
-    scene.model.settings.canvas = Some((Canvas { graphics, cell: (10, 20) }, 0));
+    scene.model.settings.canvas = Some((GraphicsCanvas { graphics, cell: (10, 20) }, 0));
     scene.after(10)
 }
 
@@ -174,7 +174,7 @@ fn made(scene: Scene) -> Scene {
 
 #[test]
 fn a_picture_takes_the_place_of_its_frame_once_it_is_there() {
-    let scene = canvas(Graphics::Kitty, 80, 30);
+    let scene = canvas(GraphicsProtocol::Kitty, 80, 30);
     let frame = scene.text();
     assert_eq!(frame.matches('│').count(), 2 * 13, "{frame}");
     let scene = made(scene);
@@ -187,16 +187,16 @@ fn a_picture_takes_the_place_of_its_frame_once_it_is_there() {
 
 #[test]
 fn a_picture_that_is_partly_visible_is_painted_where_cells_name_their_parts() {
-    let kitty = made(canvas(Graphics::Kitty, 80, 30)).resized(80, 16).text();
+    let kitty = made(canvas(GraphicsProtocol::Kitty, 80, 30)).resized(80, 16).text();
     let count = kitty.matches('\u{10eeee}').count();
     assert!(count > 0 && count < 45 * 15, "{kitty}");
-    let iterm = made(canvas(Graphics::Iterm, 80, 30)).resized(80, 16).text();
+    let iterm = made(canvas(GraphicsProtocol::Iterm, 80, 30)).resized(80, 16).text();
     assert!(!iterm.contains('\u{10eeee}') && iterm.contains('│'), "{iterm}");
 }
 
 #[test]
 fn what_cannot_be_painted_stays_a_frame_and_is_not_asked_for_again() {
-    let scene = canvas(Graphics::Sixel, 80, 30);
+    let scene = canvas(GraphicsProtocol::Sixel, 80, 30);
     let Some(Effect::DrawPicture { id, .. }) = scene.effects.back().cloned() else {
         panic!("{:?}", scene.effects)
     };
@@ -208,7 +208,7 @@ fn what_cannot_be_painted_stays_a_frame_and_is_not_asked_for_again() {
 fn a_folded_image_asks_for_no_picture() {
     let scene = shown(80, 30).key("tab").key("enter").quietly();
     let mut scene = scene.shows("▸ Image");
-    let canvas = Canvas { graphics: Graphics::Kitty, cell: (10, 20) };
+    let canvas = GraphicsCanvas { graphics: GraphicsProtocol::Kitty, cell: (10, 20) };
     scene.model.settings.canvas = Some((canvas, 0));
     assert_eq!(scene.after(10).effects.len(), 0);
 }

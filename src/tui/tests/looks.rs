@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::agent::Event;
 use crate::config::StatusItems;
 use crate::domain::{StopReason, Todo, TodoStatus, Usage};
-use crate::platform::announce::Progress;
+use crate::platform::terminal_notifier::TerminalProgress;
 use crate::providers::retry::Again;
 use crate::providers::{Held, Prefill};
 use crate::session::TurnOutcome;
@@ -189,13 +189,13 @@ fn the_window_is_named_after_the_session_with_a_mark_for_its_state() {
     assert_eq!(label(&scene.model).title, "slug · webshop");
     let scene = scene.event(Event::TitleChanged("Fix the cart".into())).event(RUNS);
     assert_eq!(label(&scene.model).title, "● slug · Fix the cart");
-    assert_eq!(label(&scene.model).progress, Progress::Busy);
+    assert_eq!(label(&scene.model).progress, TerminalProgress::Busy);
     let progress = Prefill { processed: 50, total: 200, cached: 0 };
     let scene = scene.event(Event::Prefill { turn: TURN, progress });
-    assert_eq!(label(&scene.model).progress, Progress::Percent(25));
+    assert_eq!(label(&scene.model).progress, TerminalProgress::Percent(25));
     let scene = scene.event(question(1, "rm -rf build/"));
     assert_eq!(label(&scene.model).title, "? slug · Fix the cart");
-    assert_eq!(label(&scene.model).progress, Progress::Waiting);
+    assert_eq!(label(&scene.model).progress, TerminalProgress::Waiting);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::config::ThemeChoice;
-use crate::platform::background::Background;
+use crate::platform::terminal_background::TerminalBackground;
 use crate::tui::app::effect::RequestId;
 use crate::tui::app::{Effect, Msg, looks};
 use crate::tui::scene::{Scene, screen};
@@ -122,11 +122,11 @@ fn an_answer_to_an_older_request_opens_nothing() {
 
 #[test]
 fn the_background_decides_while_nothing_else_is_chosen() {
-    let scene = wears(screen(80, 24), "dark").msg(Msg::Background(Background::Light));
+    let scene = wears(screen(80, 24), "dark").msg(Msg::Background(TerminalBackground::Light));
     let mut scene = wears(scene, "light");
     scene.model.looks.choice =
         ThemeChoice::Pair { dark: "ansi".into(), light: "high-contrast".into() };
-    let scene = wears(scene, "high-contrast").msg(Msg::Background(Background::Dark));
+    let scene = wears(scene, "high-contrast").msg(Msg::Background(TerminalBackground::Dark));
     let mut scene = wears(scene, "ansi");
     assert!(scene.model.looks.follows_background());
     scene.model.looks.choice = named("light");

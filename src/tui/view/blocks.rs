@@ -3,7 +3,7 @@
 
 use crate::domain::NoticeLevel;
 use crate::domain::sanitize::sanitize;
-use crate::platform::graphics::Canvas;
+use crate::platform::graphics::GraphicsCanvas;
 use crate::tui::app::block::{Block, Body, Fold, Live, Prose, Shows, TextState, Tool, ToolState};
 use crate::tui::app::source;
 use crate::tui::layout::ansi::{self, Keep};
@@ -31,7 +31,7 @@ pub fn body(
     fold: Fold,
     width: u16,
     highlighter: &Highlighter,
-    canvas: Option<Canvas>,
+    canvas: Option<GraphicsCanvas>,
 ) -> Laid {
     let lines = match &block.body {
         Body::User(text) => user(text, fold, width),

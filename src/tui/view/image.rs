@@ -5,7 +5,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::domain::{Image, bytes};
-use crate::platform::graphics::{Canvas, Cells, Graphics};
+use crate::platform::graphics::{GraphicsCanvas, GraphicsProtocol, SizeInCells};
 use crate::tui::app::Model;
 use crate::tui::app::block::{BlockId, Body};
 use crate::tui::app::geometry::{Geometry, RowKind};
@@ -18,7 +18,7 @@ use super::paint::{line, span, truncate, width};
 use super::window::Finder;
 
 /// The largest picture: what is said around it has to stay in sight.
-const MOST: Cells = Cells { columns: 72, rows: 15 };
+const MOST: SizeInCells = SizeInCells { columns: 72, rows: 15 };
 
 /// What a box says of an image.
 pub fn about(image: &Image) -> String {
@@ -26,14 +26,14 @@ pub fn about(image: &Image) -> String {
 }
 
 /// How much room the picture of an image takes where a text is this wide.
-pub fn size(image: &Image, canvas: Canvas, width: u16) -> Cells {
+pub fn size(image: &Image, canvas: GraphicsCanvas, width: u16) -> SizeInCells {
     let columns = width.min(MOST.columns);
-    canvas.cells((image.width, image.height), Cells { columns, ..MOST })
+    canvas.cells((image.width, image.height), SizeInCells { columns, ..MOST })
 }
 
 /// A frame of this size with what is known of the image in its middle; words alone where there is
 /// no room for one.
-pub fn frame(image: &Image, Cells { columns, rows }: Cells) -> Vec<Line> {
+pub fn frame(image: &Image, SizeInCells { columns, rows }: SizeInCells) -> Vec<Line> {
     let inner = columns.saturating_sub(2);
     let middle = (rows - 1) / 2;
     if rows < 3 || inner < 4 {
@@ -68,7 +68,7 @@ pub fn frame(image: &Image, Cells { columns, rows }: Cells) -> Vec<Line> {
 /// The frame where no picture will ever be shown: as small as its words.
 pub fn label(image: &Image, columns: u16) -> Vec<Line> {
     let columns = (width(&about(image)) + 6).min(columns);
-    frame(image, Cells { columns, rows: 3 })
+    frame(image, SizeInCells { columns, rows: 3 })
 }
 
 /// Puts the pictures that are there in the place of their frames, and notes which are on screen.
@@ -97,10 +97,10 @@ pub fn hang(
         let above = u16::try_from(first - shape.gap - shape.head).unwrap_or(0);
         let count = u16::try_from(body.len()).unwrap_or(0);
         match canvas.graphics {
-            Graphics::Kitty => {}
+            GraphicsProtocol::Kitty => {}
             // They are painted whole or not at all.
-            Graphics::Iterm | Graphics::Sixel if count == cells.rows => {}
-            Graphics::Iterm | Graphics::Sixel => continue,
+            GraphicsProtocol::Iterm | GraphicsProtocol::Sixel if count == cells.rows => {}
+            GraphicsProtocol::Iterm | GraphicsProtocol::Sixel => continue,
         }
         for (row, column) in (0..count).flat_map(|y| (0..cells.columns).map(move |x| (y, x))) {
             if let Some(cell) = buffer.cell_mut((text.x + indent + column, top + row)) {
@@ -122,12 +122,12 @@ mod tests {
     #[test]
     fn a_frame_has_its_size_and_its_words_in_the_middle() {
         let image = Image::new("a.png", MediaType::Png, (30, 20), &[0; 2_345]);
-        let lines = shown(&frame(&image, Cells { columns: 24, rows: 5 }));
+        let lines = shown(&frame(&image, SizeInCells { columns: 24, rows: 5 }));
         assert_eq!(lines.len(), 5);
         assert!(lines.iter().all(|line| width(line) == 24), "{lines:?}");
         assert_eq!(lines[2], "│  PNG 30×20  2.3 kB   │");
-        assert_eq!(shown(&frame(&image, Cells { columns: 12, rows: 3 }))[1], "│ PNG 30×… │");
-        assert_eq!(shown(&frame(&image, Cells { columns: 5, rows: 2 })), ["PNG …", ""]);
+        assert_eq!(shown(&frame(&image, SizeInCells { columns: 12, rows: 3 }))[1], "│ PNG 30×… │");
+        assert_eq!(shown(&frame(&image, SizeInCells { columns: 5, rows: 2 })), ["PNG …", ""]);
     }
 
     #[test]

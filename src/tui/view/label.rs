@@ -1,6 +1,6 @@
 //! What the terminal's window says of slug: its name, and how far the work is.
 
-use crate::platform::announce::Progress;
+use crate::platform::terminal_notifier::TerminalProgress;
 use crate::tui::app::Model;
 use crate::tui::app::turn::{Phase, Turn};
 
@@ -10,7 +10,7 @@ pub struct Label {
     /// The window's name.
     pub title: String,
     /// How far the work is.
-    pub progress: Progress,
+    pub progress: TerminalProgress,
     /// Progress is told again now and then, since terminals take it off that was long not told.
     beat: u128,
 }
@@ -30,13 +30,13 @@ pub fn label(model: &Model) -> Label {
     let title =
         if what.is_empty() { format!("{mark}slug") } else { format!("{mark}slug · {what}") };
     let progress = match &model.turn {
-        _ if waits => Progress::Waiting,
-        Turn::Idle => Progress::None,
-        Turn::Starting { .. } => Progress::Busy,
+        _ if waits => TerminalProgress::Waiting,
+        Turn::Idle => TerminalProgress::None,
+        Turn::Starting { .. } => TerminalProgress::Busy,
         Turn::Running(running) => match &running.phase {
-            Phase::Prefill(read) if read.total > 0 => {
-                Progress::Percent(u8::try_from(read.processed * 100 / read.total).unwrap_or(100))
-            }
+            Phase::Prefill(read) if read.total > 0 => TerminalProgress::Percent(
+                u8::try_from(read.processed * 100 / read.total).unwrap_or(100),
+            ),
             Phase::Prefill(_)
             | Phase::Waiting
             | Phase::Thinking
@@ -45,12 +45,12 @@ pub fn label(model: &Model) -> Label {
             | Phase::Tool(_)
             | Phase::Retrying { .. }
             | Phase::Held { .. }
-            | Phase::Stopping => Progress::Busy,
+            | Phase::Stopping => TerminalProgress::Busy,
         },
     };
     let beat = match progress {
-        Progress::None => 0,
-        Progress::Busy | Progress::Percent(_) | Progress::Waiting => {
+        TerminalProgress::None => 0,
+        TerminalProgress::Busy | TerminalProgress::Percent(_) | TerminalProgress::Waiting => {
             u128::from(model.now.as_secs()) / AGAIN
         }
     };

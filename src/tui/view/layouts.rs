@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::domain::{ApprovalId, Diff};
-use crate::platform::graphics::Canvas;
+use crate::platform::graphics::GraphicsCanvas;
 use crate::tui::app::block::{Block, BlockId, Body, Fold, TextState};
 use crate::tui::app::pager::Wrap;
 use crate::tui::app::pager::document::Document;
@@ -33,7 +33,7 @@ pub struct Layouts {
     links: Links,
     gallery: Gallery,
     /// What pictures are painted on, where the terminal can show them.
-    canvas: Option<Canvas>,
+    canvas: Option<GraphicsCanvas>,
 }
 
 /// A changed file, laid out.
@@ -75,7 +75,7 @@ impl Layouts {
     }
 
     /// What pictures are painted on from now on: images take as much room as theirs.
-    pub fn paint_on(&mut self, canvas: Option<Canvas>) {
+    pub fn paint_on(&mut self, canvas: Option<GraphicsCanvas>) {
         if self.canvas != canvas {
             self.canvas = canvas;
             self.kept = layout::Layouts::default();

@@ -11,10 +11,10 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::platform::background::{QUESTION, Sifted};
-use crate::platform::signals::{ContinuedFlag, Signal, Signals};
-use crate::platform::terminal::output::Output;
-use crate::platform::terminal::{Screen, has_unread};
+use crate::platform::signals::{ContinuedFlag, HandledSignal, SignalStream};
+use crate::platform::terminal::output::TerminalOutput;
+use crate::platform::terminal::{TerminalGuard, has_unread};
+use crate::platform::terminal_background::{FilteredEvent, QUESTION};
 use crate::tui::app::looks::Looks;
 use crate::tui::input::Inputs;
 use crate::tui::view::Styles;
@@ -30,15 +30,15 @@ pub enum Ended<A> {
     /// By an answer.
     Answered(A),
     /// By a signal, which the caller raises again once the terminal is given back.
-    Signalled(Signal),
+    Signalled(HandledSignal),
 }
 
 /// Shows a screen until it is over. `work` does one of its jobs, on a task of its own that ends
 /// with the screen. The terminal has been taken, and is still taken afterwards.
 pub async fn run<P, W, F>(
     page: P,
-    _terminal_is_ours: &mut Screen,
-    signals: &mut Signals,
+    _terminal_is_ours: &mut TerminalGuard,
+    signals: &mut SignalStream,
     looks: &mut Looks,
     work: W,
 ) -> io::Result<Ended<P::Answer>>
@@ -47,9 +47,9 @@ where
     W: FnMut(P::Job, mpsc::Sender<P::Note>) -> F,
     F: Future<Output = ()> + Send + 'static,
 {
-    let mut terminal = Terminal::new(CrosstermBackend::new(Output))?;
+    let mut terminal = Terminal::new(CrosstermBackend::new(TerminalOutput))?;
     // Not `Terminal::clear`: that asks the terminal for its cursor and waits for an answer.
-    crossterm::execute!(Output, crossterm::terminal::Clear(ClearType::All))?;
+    crossterm::execute!(TerminalOutput, crossterm::terminal::Clear(ClearType::All))?;
     let typed = Typed { continued: ContinuedFlag::listen()?, is_unread: has_unread };
     drive(page, EventStream::new(), typed, signals, &mut terminal, looks, work).await
 }
@@ -67,7 +67,7 @@ async fn drive<P, W, F, B>(
     mut page: P,
     events: impl Stream<Item = io::Result<Event>> + Unpin,
     typed: Typed,
-    signals: &mut Signals,
+    signals: &mut SignalStream,
     terminal: &mut Terminal<B>,
     looks: &mut Looks,
     mut work: W,
@@ -113,7 +113,7 @@ where
             biased;
             event = events.next() => match event {
                 Some(said) => match said? {
-                    Sifted::Event(event) => {
+                    FilteredEvent::Event(event) => {
                         if typed.continued.take() {
                             page.guard_mut().hidden();
                             repaint(&mut page, terminal, &theme)?;
@@ -128,7 +128,7 @@ where
                         }
                         input_of(event)
                     }
-                    Sifted::Background(background) => {
+                    FilteredEvent::Background(background) => {
                         looks.background = background;
                         theme = looks.theme(looks.name(&looks.choice));
                         draw(&mut page, terminal, &theme)?;
@@ -138,7 +138,7 @@ where
                 },
                 None => return Err(io::ErrorKind::UnexpectedEof.into()),
             },
-            sent = Output::all_sent(), if is_sending => {
+            sent = TerminalOutput::all_sent(), if is_sending => {
                 sent?;
                 is_sending = false;
                 page.guard_mut().painted(began.elapsed());
@@ -164,7 +164,7 @@ where
                 if signal.is_ending() {
                     return Ok(Ended::Signalled(signal));
                 }
-                if signal == Signal::Continue {
+                if signal == HandledSignal::Continue {
                     page.guard_mut().hidden();
                     repaint(&mut page, terminal, &theme)?;
                     is_sending = true;
@@ -177,8 +177,8 @@ where
 }
 
 fn ask_background() -> io::Result<()> {
-    Output.write_all(QUESTION.as_bytes())?;
-    Output.flush()
+    TerminalOutput.write_all(QUESTION.as_bytes())?;
+    TerminalOutput.flush()
 }
 
 fn input_of<N>(event: Event) -> Option<Input<N>> {
@@ -263,7 +263,7 @@ mod tests {
 
     #[tokio::test]
     async fn keys_lead_to_an_answer() {
-        let mut signals = Signals::listen().unwrap();
+        let mut signals = SignalStream::listen().unwrap();
         let mut terminal = terminal();
         let keys = [press(KeyCode::Tab), Ok(Event::Resize(60, 20)), press(KeyCode::Char('y'))];
         let events = slowly(keys.into());
@@ -286,7 +286,7 @@ mod tests {
 
     #[tokio::test]
     async fn keys_that_were_typed_ahead_answer_nothing() {
-        let mut signals = Signals::listen().unwrap();
+        let mut signals = SignalStream::listen().unwrap();
         let mut terminal = terminal();
         // "why does it fail", typed before slug was there, and then enter.
         let ahead = "why does it fail".chars().map(KeyCode::Char).chain([KeyCode::Enter]);
@@ -301,7 +301,7 @@ mod tests {
 
     #[tokio::test]
     async fn keys_that_were_typed_at_the_shell_answer_nothing() {
-        let mut signals = Signals::listen().unwrap();
+        let mut signals = SignalStream::listen().unwrap();
         let mut terminal = terminal();
         let typed = typed();
         let (flag, page) = (typed.continued.clone(), Trust::new("~/src", About::Folder, &[]));
@@ -320,7 +320,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_server_that_answers_can_be_chosen() {
-        let mut signals = Signals::listen().unwrap();
+        let mut signals = SignalStream::listen().unwrap();
         let mut terminal = terminal();
         let (shown, mut was_shown) = mpsc::channel::<()>(8);
         // The key comes only once the server has been found.
@@ -369,7 +369,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_terminal_that_is_gone_is_an_error() {
-        let mut signals = Signals::listen().unwrap();
+        let mut signals = SignalStream::listen().unwrap();
         let page = Trust::new("~/src", About::Folder, &[]);
         let work = |nothing: super::super::trust::Nothing, _| async move { match nothing {} };
         let mut terminal = terminal();

@@ -8,20 +8,20 @@ use crate::launch::ground::Ground;
 use crate::permissions::RuleSet;
 use crate::permissions::sandbox::{HostSandboxDisk, SandboxPolicy};
 use crate::platform::environment::{ChildEnvironment, EnvironmentRules};
-use crate::platform::process::{ProcessHost, Programs};
-use crate::platform::sandbox::{self, Means};
+use crate::platform::process::{HostPrograms, ProcessHost};
+use crate::platform::sandbox::{self, SandboxBackend};
 
 /// Starts what tries them, inside a sandbox of folders made for it.
 pub(super) async fn try_out(
     ground: &Ground,
     changeable: &Path,
-    means: &Means,
+    means: &SandboxBackend,
     network: &Network,
 ) -> Tried {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let rules = EnvironmentRules::default();
     let environment = ChildEnvironment::from_variables(std::env::vars_os(), &rules);
-    let host = Programs::find(&path, changeable)
+    let host = HostPrograms::find(&path, changeable)
         .and_then(|programs| ProcessHost::new(programs, environment));
     let host = match host {
         Ok(host) => host,
@@ -44,12 +44,12 @@ pub(super) async fn try_out(
     match tried {
         Ok(attempts) => {
             let of = |came_to| {
-                let those = attempts.iter().filter(move |it| it.came_to == came_to);
+                let those = attempts.iter().filter(move |it| it.outcome == came_to);
                 those.map(|it| it.what).collect()
             };
             Tried::Ran {
-                refused: of(sandbox::CameTo::Nothing),
-                escaped: of(sandbox::CameTo::Escape),
+                refused: of(sandbox::EscapeOutcome::Nothing),
+                escaped: of(sandbox::EscapeOutcome::Escape),
             }
         }
         Err(why) => Tried::Failed(why),

@@ -7,7 +7,7 @@ use crate::domain::{Host, authority};
 pub(super) const LONGEST: usize = 16 << 10;
 
 /// Headers between a client and the proxy alone.
-const OF_THE_HOP: [&str; 8] = [
+const HOP_BY_HOP_HEADERS: [&str; 8] = [
     "host",
     "connection",
     "keep-alive",
@@ -20,18 +20,18 @@ const OF_THE_HOP: [&str; 8] = [
 
 /// What a client wants.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Wanted {
+pub(super) struct ProxyRequest {
     /// From whom.
     pub host: Host,
     /// Where there.
     pub port: u16,
     /// How.
-    pub way: Way,
+    pub way: ProxyRequestKind,
 }
 
 /// How a client wants to speak to a server.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum ProxyRequestKind {
     /// Through a tunnel, whose bytes are the client's own.
     Tunnel,
     /// By one request.
@@ -39,13 +39,13 @@ pub(super) enum Way {
         /// What it begins with.
         head: Vec<u8>,
         /// What comes behind that.
-        body: Body,
+        body: ProxyBodyFraming,
     },
 }
 
 /// How it is told where a request's body ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Body {
+pub(super) enum ProxyBodyFraming {
     /// By its length in bytes; most have none.
     Length(u64),
     /// By itself, in chunks.
@@ -58,7 +58,7 @@ pub(super) fn length(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Reads a whole head. Why it is not understood is a phrase.
-pub(super) fn read(bytes: &[u8]) -> Result<Wanted, &'static str> {
+pub(super) fn read(bytes: &[u8]) -> Result<ProxyRequest, &'static str> {
     let text = std::str::from_utf8(bytes).map_err(|_| "the head is no text")?;
     let text = text.strip_suffix("\r\n\r\n").ok_or("the head has no end")?;
     if text.replace("\r\n", "").contains(|c: char| c.is_ascii_control() && c != '\t') {
@@ -76,16 +76,16 @@ pub(super) fn read(bytes: &[u8]) -> Result<Wanted, &'static str> {
     if method == "CONNECT" {
         let (host, port) = authority(target).ok_or(NO_HOST)?;
         let port = port.ok_or("CONNECT needs a host and a port")?;
-        return Ok(Wanted { host, port, way: Way::Tunnel });
+        return Ok(ProxyRequest { host, port, way: ProxyRequestKind::Tunnel });
     }
     request(method, target, &headers)
 }
 
 const NO_HOST: &str = "the address names no host in a usual spelling";
 
-type Header<'a> = (&'a str, &'a str);
+type ProxyHeader<'a> = (&'a str, &'a str);
 
-fn header(line: &str) -> Option<Header<'_>> {
+fn header(line: &str) -> Option<ProxyHeader<'_>> {
     let (name, value) = line.split_once(':')?;
     is_token(name).then_some((name, value.trim_matches([' ', '\t'])))
 }
@@ -96,7 +96,11 @@ fn is_token(text: &str) -> bool {
 }
 
 /// A request with a whole address, as it goes on to the server.
-fn request(method: &str, target: &str, headers: &[Header<'_>]) -> Result<Wanted, &'static str> {
+fn request(
+    method: &str,
+    target: &str,
+    headers: &[ProxyHeader<'_>],
+) -> Result<ProxyRequest, &'static str> {
     let scheme = target.get(..7).filter(|start| start.eq_ignore_ascii_case("http://"));
     let rest = scheme.map(|start| &target[start.len()..]).ok_or(
         "this is a proxy: \
@@ -121,23 +125,27 @@ fn request(method: &str, target: &str, headers: &[Header<'_>]) -> Result<Wanted,
         return Err("the Host header is not the host of the address");
     }
     let body = match (&all("content-length")[..], &all("transfer-encoding")[..]) {
-        ([], []) => Body::Length(0),
-        ([length], []) if length.bytes().all(|c| c.is_ascii_digit()) => {
-            Body::Length(length.parse().map_err(|_| "the length of the body is no number")?)
-        }
-        ([], [coding]) if coding.eq_ignore_ascii_case("chunked") => Body::Chunked,
+        ([], []) => ProxyBodyFraming::Length(0),
+        ([length], []) if length.bytes().all(|c| c.is_ascii_digit()) => ProxyBodyFraming::Length(
+            length.parse().map_err(|_| "the length of the body is no number")?,
+        ),
+        ([], [coding]) if coding.eq_ignore_ascii_case("chunked") => ProxyBodyFraming::Chunked,
         (_, _) => return Err("where the body ends is not told in one usual way"),
     };
     let slash = if path.starts_with('/') { "" } else { "/" };
     let shown = if port == 80 { host.to_string() } else { format!("{host}:{port}") };
     let mut head = format!("{method} {slash}{path} HTTP/1.1\r\nHost: {shown}\r\n");
     for (name, value) in headers {
-        if !OF_THE_HOP.iter().any(|it| name.eq_ignore_ascii_case(it)) {
+        if !HOP_BY_HOP_HEADERS.iter().any(|it| name.eq_ignore_ascii_case(it)) {
             head.push_str(&format!("{name}: {value}\r\n"));
         }
     }
     head.push_str("Connection: close\r\n\r\n");
-    Ok(Wanted { host, port, way: Way::Request { head: head.into_bytes(), body } })
+    Ok(ProxyRequest {
+        host,
+        port,
+        way: ProxyRequestKind::Request { head: head.into_bytes(), body },
+    })
 }
 
 /// Headers of an answer that say how its connection goes on.
@@ -166,10 +174,10 @@ mod tests {
     use super::*;
 
     fn wanted(head: &str) -> Result<(String, u16, Option<String>), &'static str> {
-        let Wanted { host, port, way } = read(head.as_bytes())?;
+        let ProxyRequest { host, port, way } = read(head.as_bytes())?;
         let sent = match way {
-            Way::Tunnel => None,
-            Way::Request { head, .. } => Some(String::from_utf8(head).unwrap()),
+            ProxyRequestKind::Tunnel => None,
+            ProxyRequestKind::Request { head, .. } => Some(String::from_utf8(head).unwrap()),
         };
         Ok((host.to_string(), port, sent))
     }
@@ -245,12 +253,12 @@ mod tests {
     #[test]
     fn where_a_body_ends_is_told_by_its_head() {
         for (headers, told) in [
-            ("", Body::Length(0)),
-            ("Content-Length: 12\r\n", Body::Length(12)),
-            ("transfer-encoding: Chunked\r\n", Body::Chunked),
+            ("", ProxyBodyFraming::Length(0)),
+            ("Content-Length: 12\r\n", ProxyBodyFraming::Length(12)),
+            ("transfer-encoding: Chunked\r\n", ProxyBodyFraming::Chunked),
         ] {
             let read = read(format!("POST http://a.org/ HTTP/1.1\r\n{headers}\r\n").as_bytes());
-            let Ok(Wanted { way: Way::Request { body, .. }, .. }) = read else {
+            let Ok(ProxyRequest { way: ProxyRequestKind::Request { body, .. }, .. }) = read else {
                 panic!("{read:?}")
             };
             assert_eq!(body, told, "{headers}");
@@ -285,7 +293,7 @@ mod tests {
         #[test]
         fn what_goes_on_is_one_head(path in "[ -~\t]{0,20}", value in "[ -~\r\n\t]{0,20}") {
             let head = format!("GET http://a.org/{path} HTTP/1.1\r\nX: {value}\r\n\r\n");
-            if let Ok(Wanted { way: Way::Request { head: sent, .. }, .. }) = read(head.as_bytes()) {
+            if let Ok(ProxyRequest { way: ProxyRequestKind::Request { head: sent, .. }, .. }) = read(head.as_bytes()) {
                 proptest::prop_assert_eq!(length(&sent), Some(sent.len()));
                 let text = String::from_utf8(sent).unwrap().to_ascii_lowercase();
                 proptest::prop_assert_eq!(text.matches("\r\nhost:").count(), 1);

@@ -10,7 +10,7 @@ use tokio::io::{
 };
 use tokio::net::TcpStream;
 
-use super::head::{self, Body};
+use super::head::{self, ProxyBodyFraming};
 
 /// The longest head of an answer that is looked at.
 const LONGEST_ANSWER: usize = 64 << 10;
@@ -22,7 +22,7 @@ const LONGEST_LINE: u64 = 4 << 10;
 pub(super) async fn pass(
     client: &mut TcpStream,
     server: &mut TcpStream,
-    body: Body,
+    body: ProxyBodyFraming,
     rest: &[u8],
 ) -> io::Result<()> {
     let (from_client, mut to_client) = client.split();
@@ -52,11 +52,11 @@ pub(super) async fn pass(
 async fn pass_body(
     from: &mut (impl AsyncBufRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),
-    body: Body,
+    body: ProxyBodyFraming,
 ) -> io::Result<()> {
     match body {
-        Body::Length(length) => copy_buf(&mut from.take(length), to).await.map(|_| ()),
-        Body::Chunked => pass_chunks(from, to).await,
+        ProxyBodyFraming::Length(length) => copy_buf(&mut from.take(length), to).await.map(|_| ()),
+        ProxyBodyFraming::Chunked => pass_chunks(from, to).await,
     }
 }
 
@@ -69,14 +69,15 @@ async fn pass_chunks(
         let line = line(from).await?;
         let digits = line.split(';').next().unwrap_or_default().trim_ascii_end();
         let is_number = !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_hexdigit());
-        let size = u64::from_str_radix(digits, 16).ok().filter(|_| is_number).ok_or_else(odd)?;
+        let size =
+            u64::from_str_radix(digits, 16).ok().filter(|_| is_number).ok_or_else(invalid_data)?;
         if size == 0 {
             break;
         }
         to.write_all(format!("{size:x}\r\n").as_bytes()).await?;
         let passed = copy_buf(&mut (&mut *from).take(size), to).await?;
         if passed < size || !self::line(from).await?.is_empty() {
-            return Err(odd());
+            return Err(invalid_data());
         }
         to.write_all(b"\r\n").await?;
     }
@@ -88,11 +89,11 @@ async fn pass_chunks(
 async fn line(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<String> {
     let mut bytes = Vec::new();
     from.take(LONGEST_LINE).read_until(b'\n', &mut bytes).await?;
-    let line = bytes.strip_suffix(b"\r\n").ok_or_else(odd)?;
-    String::from_utf8(line.to_owned()).map_err(|_| odd())
+    let line = bytes.strip_suffix(b"\r\n").ok_or_else(invalid_data)?;
+    String::from_utf8(line.to_owned()).map_err(|_| invalid_data())
 }
 
-fn odd() -> io::Error {
+fn invalid_data() -> io::Error {
     io::ErrorKind::InvalidData.into()
 }
 

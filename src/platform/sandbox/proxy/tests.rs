@@ -24,15 +24,15 @@ async fn echo() -> u16 {
 
 /// What a proxy with this list answers, and what it says it refused.
 async fn said(listed: &[&str], request: &str) -> (String, Vec<String>) {
-    said_by(Ways::default(), listed, request).await
+    said_by(UpstreamProxies::default(), listed, request).await
 }
 
 /// The same by one that has to go through another.
-async fn said_by(ways: Ways, listed: &[&str], request: &str) -> (String, Vec<String>) {
+async fn said_by(ways: UpstreamProxies, listed: &[&str], request: &str) -> (String, Vec<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let hosts = listed.iter().map(|text| text.parse().unwrap()).collect();
-    let refused = Refused::default();
+    let refused = RefusedHosts::default();
     let serving = tokio::spawn(serve(listener, hosts, ways, refused.clone()));
     let mut client = TcpStream::connect(address).await.unwrap();
     client.write_all(request.as_bytes()).await.unwrap();
@@ -165,7 +165,7 @@ async fn a_head_without_an_end_is_given_up_on() {
 }
 
 /// A proxy that answers each request with this and then with what comes, and what it was asked.
-async fn upstream(answer: &'static str) -> (Ways, JoinHandle<String>) {
+async fn upstream(answer: &'static str) -> (UpstreamProxies, JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://u:p@{}", listener.local_addr().unwrap());
     let serving = tokio::spawn(async move {
@@ -177,7 +177,10 @@ async fn upstream(answer: &'static str) -> (Ways, JoinHandle<String>) {
         let _ = tokio::io::copy(&mut from, &mut to).await;
         String::from_utf8(head).unwrap()
     });
-    (Ways::named(|name| (name == "ALL_PROXY").then(|| address.clone())), serving)
+    (
+        UpstreamProxies::from_variables(|name| (name == "ALL_PROXY").then(|| address.clone())),
+        serving,
+    )
 }
 
 #[tokio::test]

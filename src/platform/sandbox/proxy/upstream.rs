@@ -8,20 +8,22 @@ use base64::engine::general_purpose::STANDARD;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::head::{self, Way};
+use super::head::{self, ProxyRequestKind};
 use crate::domain::{Host, authority, is_exempt_from_proxy};
 
 /// What the environment says of proxies.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::platform::sandbox) struct Ways {
+pub(in crate::platform::sandbox) struct UpstreamProxies {
     tunnel: Option<String>,
     plain: Option<String>,
     exempt: String,
 }
 
-impl Ways {
+impl UpstreamProxies {
     /// As these variables have it.
-    pub(in crate::platform::sandbox) fn named(variable: impl Fn(&str) -> Option<String>) -> Self {
+    pub(in crate::platform::sandbox) fn from_variables(
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Self {
         let first = |names: [&str; 4]| {
             let mut texts = names.into_iter().filter_map(&variable);
             texts.find(|text| !text.trim().is_empty())
@@ -34,15 +36,15 @@ impl Ways {
     }
 
     /// The proxy on the way to a host; `None` where it is reached directly, as this machine always is.
-    pub(super) fn towards(
+    pub(super) fn proxy_for(
         &self,
         host: &Host,
         port: u16,
-        way: &Way,
-    ) -> io::Result<Option<Upstream>> {
+        way: &ProxyRequestKind,
+    ) -> io::Result<Option<UpstreamProxy>> {
         let named = match way {
-            Way::Tunnel => &self.tunnel,
-            Way::Request { .. } => &self.plain,
+            ProxyRequestKind::Tunnel => &self.tunnel,
+            ProxyRequestKind::Request { .. } => &self.plain,
         };
         let is_here = match host {
             Host::Name(name) => name == "localhost",
@@ -51,7 +53,7 @@ impl Ways {
         match named {
             Some(named) if !is_here => {
                 let is_exempt = is_exempt_from_proxy(&self.exempt, &host.to_string(), Some(port));
-                (!is_exempt).then(|| Upstream::read(named)).transpose()
+                (!is_exempt).then(|| UpstreamProxy::read(named)).transpose()
             }
             Some(_) | None => Ok(None),
         }
@@ -60,13 +62,13 @@ impl Ways {
 
 /// A proxy that takes CONNECT.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Upstream {
+pub(super) struct UpstreamProxy {
     at: String,
     /// Name and password, as they are sent.
     login: Option<String>,
 }
 
-impl Upstream {
+impl UpstreamProxy {
     fn read(named: &str) -> io::Result<Self> {
         let named = named.trim();
         let (scheme, rest) = named.split_once("://").unwrap_or(("http", named));
@@ -132,20 +134,22 @@ fn decoded(text: &str) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn way(variables: &[(&str, &str)], host: &str, way: &Way) -> Option<String> {
+    fn way(variables: &[(&str, &str)], host: &str, way: &ProxyRequestKind) -> Option<String> {
         let variable = |name: &str| {
             let found = variables.iter().find(|(it, _)| *it == name);
             found.map(|(_, value)| (*value).to_owned())
         };
         let (host, port) = authority(host).unwrap();
-        let upstream = Ways::named(variable).towards(&host, port.unwrap(), way);
+        let upstream =
+            UpstreamProxies::from_variables(variable).proxy_for(&host, port.unwrap(), way);
         upstream.map_or_else(|error| Some(error.to_string()), |it| it.map(|it| it.at))
     }
 
     #[test]
     fn the_environment_names_the_way_to_a_host() {
         const P: &str = "http://proxy.lan:3128/";
-        let plain = Way::Request { head: Vec::new(), body: head::Body::Length(0) };
+        let plain =
+            ProxyRequestKind::Request { head: Vec::new(), body: head::ProxyBodyFraming::Length(0) };
         for (variables, host, tunnel, request) in [
             (&[][..], "a.org:443", None, None),
             (&[("HTTPS_PROXY", P)], "a.org:443", Some("proxy.lan:3128"), None),
@@ -156,17 +160,25 @@ mod tests {
             (&[("ALL_PROXY", P)], "[::1]:80", None, None),
             (&[("HTTPS_PROXY", " ")], "a.org:443", None, None),
         ] {
-            assert_eq!(way(variables, host, &Way::Tunnel).as_deref(), tunnel, "{variables:?}");
+            assert_eq!(
+                way(variables, host, &ProxyRequestKind::Tunnel).as_deref(),
+                tunnel,
+                "{variables:?}"
+            );
             assert_eq!(way(variables, host, &plain).as_deref(), request, "{variables:?}");
         }
-        let odd = way(&[("HTTPS_PROXY", "socks5://u:secret@p:1")], "a.org:443", &Way::Tunnel);
+        let odd = way(
+            &[("HTTPS_PROXY", "socks5://u:secret@p:1")],
+            "a.org:443",
+            &ProxyRequestKind::Tunnel,
+        );
         let odd = odd.unwrap();
         assert!(odd.contains("socks5://p:1") && !odd.contains("secret"), "{odd}");
     }
 
     #[test]
     fn a_name_and_a_password_are_sent_as_they_are_meant() {
-        let login = |named: &str| Upstream::read(named).unwrap().login;
+        let login = |named: &str| UpstreamProxy::read(named).unwrap().login;
         assert_eq!(login("http://u:p%40%3a%@h:1").unwrap(), STANDARD.encode("u:p@:%"));
         assert_eq!(login("http://h:1"), None);
     }

@@ -23,7 +23,7 @@ struct Desk {
 }
 
 impl Desk {
-    fn new(hyperlinks: Hyperlinks) -> Self {
+    fn new(hyperlinks: HyperlinkSupport) -> Self {
         let (batch, links) = (Batch::default(), Links::default());
         let pen = Pen::new(batch.clone(), links.clone(), hyperlinks);
         pen.size.set(Size { width: WIDTH, height: HEIGHT });
@@ -72,7 +72,7 @@ const TWO: &str = "https://two.example/";
 
 #[test]
 fn a_link_is_opened_before_its_text_and_closed_behind_it() {
-    let bytes = Desk::new(Hyperlinks::Clickable).text(0, "here", Some(ONE));
+    let bytes = Desk::new(HyperlinkSupport::Clickable).text(0, "here", Some(ONE));
     assert!(
         bytes.contains("\x1b]8;id=1;https://one.example/\x1b\\here\x1b]8;;\x1b\\"),
         "{bytes:?}"
@@ -81,7 +81,7 @@ fn a_link_is_opened_before_its_text_and_closed_behind_it() {
 
 #[test]
 fn a_link_that_leads_elsewhere_is_drawn_again_though_its_text_is_the_same() {
-    let mut desk = Desk::new(Hyperlinks::Clickable);
+    let mut desk = Desk::new(HyperlinkSupport::Clickable);
     assert_eq!(opened(&desk.text(0, "here", Some(ONE))), [ONE]);
     assert_eq!(opened(&desk.text(0, "here", Some(ONE))), [""; 0]);
     let bytes = desk.text(0, "here", Some(TWO));
@@ -93,7 +93,7 @@ fn a_link_that_leads_elsewhere_is_drawn_again_though_its_text_is_the_same() {
 
 #[test]
 fn the_rows_of_a_link_are_one_link() {
-    let bytes = Desk::new(Hyperlinks::Clickable).draw(|frame, links| {
+    let bytes = Desk::new(HyperlinkSupport::Clickable).draw(|frame, links| {
         put(frame, links, 0, "first", Some(ONE));
         put(frame, links, 1, "other", Some(TWO));
         put(frame, links, 2, "second", Some(ONE));
@@ -104,7 +104,7 @@ fn the_rows_of_a_link_are_one_link() {
 
 #[test]
 fn what_covers_a_link_is_none() {
-    let mut desk = Desk::new(Hyperlinks::Clickable);
+    let mut desk = Desk::new(HyperlinkSupport::Clickable);
     desk.text(0, "a long link", Some(ONE));
     let bytes = desk.draw(|frame, links| {
         put(frame, links, 0, "a long link", Some(ONE));
@@ -116,13 +116,13 @@ fn what_covers_a_link_is_none() {
 
 #[test]
 fn no_sequence_of_a_link_is_written_where_that_does_harm() {
-    let bytes = Desk::new(Hyperlinks::Plain).text(0, "here", Some(ONE));
+    let bytes = Desk::new(HyperlinkSupport::Plain).text(0, "here", Some(ONE));
     assert!(bytes.contains("here") && !bytes.contains("\x1b]"), "{bytes:?}");
 }
 
 #[test]
 fn a_frame_without_a_change_writes_next_to_nothing() {
-    let mut desk = Desk::new(Hyperlinks::Clickable);
+    let mut desk = Desk::new(HyperlinkSupport::Clickable);
     let row = "text with ❤\u{fe0f} and 👩\u{200d}👧 in it";
     desk.text(0, row, Some(ONE));
     assert_eq!(desk.text(0, row, Some(ONE)), "\x1b[?25l");
@@ -130,7 +130,7 @@ fn a_frame_without_a_change_writes_next_to_nothing() {
 
 #[test]
 fn styles_cost_one_change_each_and_are_off_at_the_end() {
-    let bytes = Desk::new(Hyperlinks::Clickable).draw(|frame, _| {
+    let bytes = Desk::new(HyperlinkSupport::Clickable).draw(|frame, _| {
         let bold = Style::new().add_modifier(Modifier::BOLD);
         frame.buffer_mut().set_string(0, 0, "bold", bold);
         frame.buffer_mut().set_string(4, 0, "plain", Style::new());
@@ -183,8 +183,8 @@ proptest! {
             prop::collection::vec((row(), 0..3_usize), HEIGHT as usize), 1..8,
         )
     ) {
-        let shown = seen(&mut Desk::new(Hyperlinks::Clickable), &frames);
-        let last = seen(&mut Desk::new(Hyperlinks::Clickable), &frames[frames.len() - 1..]);
+        let shown = seen(&mut Desk::new(HyperlinkSupport::Clickable), &frames);
+        let last = seen(&mut Desk::new(HyperlinkSupport::Clickable), &frames[frames.len() - 1..]);
         prop_assert_eq!(shown, last);
     }
 
@@ -196,7 +196,7 @@ proptest! {
         )
     ) {
         let addresses = [None, Some(ONE), Some(TWO), Some("https://\u{1b}]8;;evil")];
-        let mut desk = Desk::new(Hyperlinks::Clickable);
+        let mut desk = Desk::new(HyperlinkSupport::Clickable);
         for rows in frames {
             let bytes = desk.draw(|frame, links| {
                 for (row, (text, address)) in rows.iter().enumerate() {

@@ -57,7 +57,7 @@ fn rows() -> Vec<(String, Vec<usize>)> {
 
 /// What is written for a row: first over other text, then with only its end changed.
 fn written(row: &str) -> Vec<u8> {
-    let mut desk = Desk::new(Hyperlinks::Clickable);
+    let mut desk = Desk::new(HyperlinkSupport::Clickable);
     let filler = "#".repeat(usize::from(WIDTH));
     let mut bytes = String::from("\x1b[2J");
     bytes += &desk.text(0, &filler, None);

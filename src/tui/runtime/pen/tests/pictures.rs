@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use crate::platform::graphics::Cells;
+use crate::platform::graphics::SizeInCells;
 
 use super::*;
 
 const PLACE: (u16, u16) = (3, 1);
 
-fn picture(graphics: Graphics) -> Picture {
-    let cells = Cells { columns: 4, rows: 2 };
+fn picture(graphics: GraphicsProtocol) -> Picture {
+    let cells = SizeInCells { columns: 4, rows: 2 };
     Picture { id: 9, graphics, cells, sequence: Arc::from(*b"<picture>") }
 }
 
 /// A terminal, and the table that its pen reads.
 fn desk() -> (Desk, Gallery) {
-    let (mut desk, gallery) = (Desk::new(Hyperlinks::Plain), Gallery::default());
+    let (mut desk, gallery) = (Desk::new(HyperlinkSupport::Plain), Gallery::default());
     desk.terminal.backend_mut().gallery = gallery.clone();
     (desk, gallery)
 }
@@ -40,7 +40,7 @@ fn bare(desk: &mut Desk, gallery: &Gallery) -> String {
 #[test]
 fn kitty_is_told_once_while_the_picture_is_on_screen() {
     let (mut desk, gallery) = desk();
-    let picture = picture(Graphics::Kitty);
+    let picture = picture(GraphicsProtocol::Kitty);
     let first = hung(&mut desk, &gallery, &picture, "");
     assert_eq!(first.matches("<picture>").count(), 1);
     assert!(first.contains("38;2;0;0;9") && first.contains("\u{10eeee}\u{305}\u{305}"));
@@ -53,7 +53,7 @@ fn kitty_is_told_once_while_the_picture_is_on_screen() {
 #[test]
 fn others_get_it_behind_the_cells_that_it_covers() {
     let (mut desk, gallery) = desk();
-    let picture = picture(Graphics::Sixel);
+    let picture = picture(GraphicsProtocol::Sixel);
     let first = hung(&mut desk, &gallery, &picture, "");
     assert!(!first.contains('\u{10eeee}'));
     assert!(first.contains("\x1b[2;4H<picture>"), "{first:?}");
@@ -65,7 +65,7 @@ fn others_get_it_behind_the_cells_that_it_covers() {
 #[test]
 fn what_lies_over_a_part_of_it_is_not_painted_over() {
     let (mut desk, gallery) = desk();
-    let picture = picture(Graphics::Iterm);
+    let picture = picture(GraphicsProtocol::Iterm);
     assert!(!hung(&mut desk, &gallery, &picture, "covers").contains("<picture>"));
     assert!(hung(&mut desk, &gallery, &picture, "").contains("<picture>"));
 }

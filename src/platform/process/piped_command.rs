@@ -15,17 +15,17 @@ use tokio::net::unix::pipe;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::tools::{Exit, ExitCause, ProcessError};
+use crate::tools::{ExitCause, ProcessError, ScriptExit};
 
 use super::super::child;
-use super::{DRAIN, Held, Over, ProcessHost, Running};
+use super::{ChildOutcome, ChildProcess, DRAIN, PipeHolder, ProcessHost};
 
 /// As much of each output is kept; the rest is read and dropped.
 const MOST: usize = 64 * 1024;
 
 /// What to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piped {
+pub struct PipedCommand {
     /// For `sh -c`.
     pub line: String,
     /// The folder to start in.
@@ -40,16 +40,16 @@ pub struct Piped {
 
 /// What came of it.
 #[derive(Debug)]
-pub struct Said {
+pub struct PipedOutput {
     /// How it ended.
-    pub exit: Exit,
+    pub exit: ScriptExit,
     /// Its standard output.
-    pub output: String,
+    pub stdout: String,
     /// Its standard error.
-    pub complaint: String,
+    pub stderr: String,
 }
 
-impl Said {
+impl PipedOutput {
     /// The status that it ended with by itself.
     pub fn code(&self) -> Option<i32> {
         match self.exit.cause {
@@ -63,9 +63,9 @@ impl ProcessHost {
     /// Runs a command line to its end, and ends what it has left running.
     pub async fn run_piped(
         &self,
-        piped: Piped,
+        piped: PipedCommand,
         cancel: &CancellationToken,
-    ) -> Result<Said, ProcessError> {
+    ) -> Result<PipedOutput, ProcessError> {
         let began = Instant::now();
         let cwd = piped.cwd.clone();
         let failed = |source| ProcessError { cwd: cwd.clone(), source };
@@ -79,7 +79,7 @@ impl ProcessHost {
         let over = {
             let mut waiting = Box::pin(async {
                 let over = running.until_over(deadline, &mut take, cancel).await;
-                if let Over::Exited(_) = over {
+                if let ChildOutcome::Exited(_) = over {
                     running.drain(Instant::now() + DRAIN, &mut take).await;
                 }
                 over
@@ -91,7 +91,7 @@ impl ProcessHost {
                 }
             }
         };
-        if !all_read && !matches!(over, Over::Cancelled) {
+        if !all_read && !matches!(over, ChildOutcome::Cancelled) {
             // Somebody else may hold the pipe for ever.
             let _ = timeout(DRAIN, &mut reading).await;
         }
@@ -100,23 +100,27 @@ impl ProcessHost {
         let (refused, denied) = (std::mem::take(&mut running.refused), running.denied);
         self.leave_behind(running, &self.end_all);
         let cause = match over {
-            Over::Exited(cause) => cause,
-            Over::Cancelled => ExitCause::Cancelled,
-            Over::TimedOut(Held::Yes | Held::No) => ExitCause::TimedOut,
-            Over::NotConfined(why) => return Err(failed(io::Error::other(why))),
-            Over::NotStarted(number) => return Err(failed(io::Error::from_raw_os_error(number))),
-            Over::Lost => return Err(failed(io::Error::other("its supervisor was killed"))),
+            ChildOutcome::Exited(cause) => cause,
+            ChildOutcome::Cancelled => ExitCause::Cancelled,
+            ChildOutcome::TimedOut(PipeHolder::Yes | PipeHolder::No) => ExitCause::TimedOut,
+            ChildOutcome::NotConfined(why) => return Err(failed(io::Error::other(why))),
+            ChildOutcome::NotStarted(number) => {
+                return Err(failed(io::Error::from_raw_os_error(number)));
+            }
+            ChildOutcome::Lost => {
+                return Err(failed(io::Error::other("its supervisor was killed")));
+            }
         };
         let (elapsed, left_running) = (began.elapsed(), false);
-        let exit = Exit { cause, elapsed, left_running, refused, denied };
+        let exit = ScriptExit { cause, elapsed, left_running, refused, denied };
         let mut complaint = text(&complaint);
         if let Some(note) = exit.refused_note() {
             complaint.push_str(&format!("{note}\n"));
         }
-        Ok(Said { exit, output: text(&output), complaint })
+        Ok(PipedOutput { exit, stdout: text(&output), stderr: complaint })
     }
 
-    async fn begin(&self, piped: Piped) -> io::Result<(Running, pipe::Receiver)> {
+    async fn begin(&self, piped: PipedCommand) -> io::Result<(ChildProcess, pipe::Receiver)> {
         let bash = self.bash()?;
         let (output, write_end) = io::pipe()?;
         let (errors, write_errors) = io::pipe()?;
@@ -127,7 +131,7 @@ impl ProcessHost {
         command.stdout(write_end).stderr(write_errors);
         // Not the sh of PATH, which may have the workspace's folders in it.
         let script = format!("exec /bin/sh -c '{}'", piped.line.replace('\'', r"'\''"));
-        Ok((self.order(command, output, script, Some(piped.input)).await?, errors))
+        Ok((self.start_supervisor(command, output, script, Some(piped.input)).await?, errors))
     }
 }
 

@@ -9,7 +9,7 @@ const LOOKED_AT: usize = 16 << 10;
 const LONGEST: usize = 200;
 
 /// In any sandbox, in lower case.
-const MARKS: [&str; 4] =
+const DENIAL_PATTERNS: [&str; 4] =
     ["read-only file system", "operation not permitted", "erofs", "outside of the sandbox"];
 
 /// Without a network.
@@ -31,12 +31,12 @@ const OF_REFUSAL: [&str; 2] = ["permission denied", "eacces"];
 
 /// The line by which a command that failed shows that the sandbox may be why; none where nothing
 /// speaks for it.
-pub fn mark_in(printed: &str, boundary: &Boundary) -> Option<String> {
+pub fn denial_line(printed: &str, boundary: &Boundary) -> Option<String> {
     let from = printed.ceil_char_boundary(printed.len().saturating_sub(LOOKED_AT));
     let is_mark = |line: &str| {
         let line = line.to_ascii_lowercase();
         let has = |marks: &[&str]| marks.iter().any(|mark| line.contains(mark));
-        has(&MARKS)
+        has(&DENIAL_PATTERNS)
             || (boundary.network != Network::On && has(&OF_NETWORK))
             || (boundary.method != Method::Bubblewrap && has(&OF_REFUSAL))
     };
@@ -78,7 +78,7 @@ mod tests {
             (&bwrap, "", false),
         ] {
             let text = format!("one\n{printed}\nlast");
-            let mark = mark_in(&text, boundary);
+            let mark = denial_line(&text, boundary);
             assert_eq!(mark.as_deref(), found.then_some(printed), "{boundary:?}");
         }
     }
@@ -92,10 +92,10 @@ mod tests {
             extent: Extent::Whole,
         };
         let line = format!("{} Operation not permitted", "ä".repeat(9));
-        assert_eq!(mark_in(&line, &boundary), Some(line.clone()));
+        assert_eq!(denial_line(&line, &boundary), Some(line.clone()));
         let long = format!("EPERM: Operation not permitted {}", "ä".repeat(500));
-        assert_eq!(mark_in(&long, &boundary).unwrap().chars().count(), LONGEST + 1);
+        assert_eq!(denial_line(&long, &boundary).unwrap().chars().count(), LONGEST + 1);
         let early = format!("{line}\n{}", "ä".repeat(LOOKED_AT));
-        assert_eq!(mark_in(&early, &boundary), None);
+        assert_eq!(denial_line(&early, &boundary), None);
     }
 }

@@ -8,9 +8,9 @@ const MOST: usize = 8;
 
 /// What was refused so far; all clones are the same.
 #[derive(Debug, Clone, Default)]
-pub(in crate::platform) struct Refused(Arc<Mutex<BTreeSet<String>>>);
+pub(in crate::platform) struct RefusedHosts(Arc<Mutex<BTreeSet<String>>>);
 
-impl Refused {
+impl RefusedHosts {
     /// `host` is refused. What cannot be told any more is not kept.
     #[cfg(any(target_os = "linux", test))]
     pub(super) fn note(&self, host: String) {
@@ -34,7 +34,7 @@ mod tests {
 
     #[test]
     fn each_host_is_told_once_and_no_flood_of_them() {
-        let refused = Refused::default();
+        let refused = RefusedHosts::default();
         for host in ["b:80", "a:80", "b:80"] {
             refused.note(host.to_owned());
         }

@@ -4,21 +4,21 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-use super::{Confinement, Means};
+use super::{SandboxBackend, SandboxSpec};
 use crate::domain::View;
 
 /// Says what a command sees, as the disk is now; why it cannot be said is a sentence.
-pub type Looking = Arc<dyn Fn() -> Result<View, String> + Send + Sync>;
+pub type ProfileSource = Arc<dyn Fn() -> Result<View, String> + Send + Sync>;
 
 /// A sandbox by some means, in which each command sees what there is when it starts.
-pub(in crate::platform) struct Keeping {
-    means: Means,
-    looking: Looking,
+pub(in crate::platform) struct HostSandboxPolicy {
+    backend: SandboxBackend,
+    profile_source: ProfileSource,
 }
 
-impl Keeping {
-    pub(in crate::platform) fn new(means: Means, looking: Looking) -> Self {
-        Self { means, looking }
+impl HostSandboxPolicy {
+    pub(in crate::platform) fn new(means: SandboxBackend, looking: ProfileSource) -> Self {
+        Self { backend: means, profile_source: looking }
     }
 
     /// A sandbox by the same means that shows what `narrow` makes of each view.
@@ -26,22 +26,22 @@ impl Keeping {
         &self,
         narrow: impl Fn(View) -> View + Send + Sync + 'static,
     ) -> Self {
-        let looking = self.looking.clone();
+        let looking = self.profile_source.clone();
         let narrowed = Arc::new(move || looking().map(&narrow));
-        Self { means: self.means.clone(), looking: narrowed }
+        Self { backend: self.backend.clone(), profile_source: narrowed }
     }
 
     /// The sandbox of a command that starts now.
-    pub(in crate::platform) async fn now(&self) -> io::Result<Confinement> {
-        let looking = self.looking.clone();
+    pub(in crate::platform) async fn current(&self) -> io::Result<SandboxSpec> {
+        let looking = self.profile_source.clone();
         let looked = tokio::task::spawn_blocking(move || looking()).await;
         let view = looked.map_err(io::Error::other)?.map_err(io::Error::other)?;
-        Ok(Confinement { means: self.means.clone(), view })
+        Ok(SandboxSpec { means: self.backend.clone(), view })
     }
 }
 
-impl fmt::Debug for Keeping {
+impl fmt::Debug for HostSandboxPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Keeping").field("means", &self.means).finish_non_exhaustive()
+        f.debug_struct("Keeping").field("means", &self.backend).finish_non_exhaustive()
     }
 }

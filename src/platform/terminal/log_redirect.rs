@@ -20,18 +20,18 @@ const LINES: usize = 1000;
 /// As much of one line.
 const LINE: u64 = 4096;
 /// How long the end waits for the last lines. A child that still holds the pipe gets no longer.
-const PATIENCE: Duration = Duration::from_millis(100);
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// Both handles are elsewhere until this is dropped.
 #[derive(Debug)]
-pub(super) struct Diversion {
+pub(super) struct LogRedirect {
     out: Option<OwnedFd>,
     error: Option<OwnedFd>,
     /// Ends with the thread.
     done: mpsc::Receiver<()>,
 }
 
-impl Diversion {
+impl LogRedirect {
     /// Begins.
     pub(super) fn begin() -> io::Result<Self> {
         let (reader, writer) = io::pipe()?;
@@ -54,7 +54,7 @@ impl Diversion {
     }
 }
 
-impl Drop for Diversion {
+impl Drop for LogRedirect {
     fn drop(&mut self) {
         // A copy of a handle that was open a moment ago can only fail for want of handles, and
         // these take the place of open ones.
@@ -63,7 +63,7 @@ impl Drop for Diversion {
             tracing::error!(%error, "standard output or error cannot be given back");
         }
         // Either the thread is done, or its time is up.
-        let _ = self.done.recv_timeout(PATIENCE);
+        let _ = self.done.recv_timeout(DRAIN_TIMEOUT);
     }
 }
 

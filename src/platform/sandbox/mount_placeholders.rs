@@ -17,10 +17,10 @@ use crate::domain::{Spot, SpotKind};
 
 /// Names that are held.
 #[derive(Debug, Default)]
-pub(super) struct Stubs(Vec<Stub>);
+pub(super) struct MountPlaceholders(Vec<MountPlaceholder>);
 
 #[derive(Debug)]
-struct Stub {
+struct MountPlaceholder {
     path: PathBuf,
     kind: SpotKind,
     lock: File,
@@ -28,35 +28,37 @@ struct Stub {
 
 /// What was found at a name that was free a moment ago.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Held {
+pub(super) enum PlaceholderStatus {
     /// It is held.
     Free,
     /// A command could not make it, either, whatever it does.
     OutOfReach,
 }
 
-impl Stubs {
+impl MountPlaceholders {
     /// Holds the names, and returns those that are covered for it. A name at which something else
     /// has appeared is an error: the view is out of date.
     pub(super) fn hold(absent: &[Spot]) -> io::Result<(Self, Vec<Spot>)> {
         let (mut stubs, mut held) = (Self::default(), Vec::new());
         for spot in absent {
             match stubs.hold_one(spot)? {
-                Held::Free => held.push(spot.clone()),
-                Held::OutOfReach => {}
+                PlaceholderStatus::Free => held.push(spot.clone()),
+                PlaceholderStatus::OutOfReach => {}
             }
         }
         Ok((stubs, held))
     }
 
-    fn hold_one(&mut self, spot: &Spot) -> io::Result<Held> {
+    fn hold_one(&mut self, spot: &Spot) -> io::Result<PlaceholderStatus> {
         let Spot { path, kind } = spot;
         // Another slug may take its own away between the look and the lock.
         for _ in 0..16 {
             match make(path, *kind) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) if is_out_of_reach(&error, path) => return Ok(Held::OutOfReach),
+                Err(error) if is_out_of_reach(&error, path) => {
+                    return Ok(PlaceholderStatus::OutOfReach);
+                }
                 Err(error) => {
                     return Err(io::Error::other(format!(
                         "{} cannot be kept free: {error}. Give yourself the right to write in its \
@@ -81,8 +83,8 @@ impl Stubs {
                     path.display()
                 )));
             }
-            self.0.push(Stub { path: path.clone(), kind: *kind, lock });
-            return Ok(Held::Free);
+            self.0.push(MountPlaceholder { path: path.clone(), kind: *kind, lock });
+            return Ok(PlaceholderStatus::Free);
         }
         Err(io::Error::other(format!("{} cannot be kept free", path.display())))
     }
@@ -114,9 +116,9 @@ fn is_same(open: &File, path: &Path) -> bool {
     (open.dev(), open.ino()) == (there.dev(), there.ino())
 }
 
-impl Drop for Stubs {
+impl Drop for MountPlaceholders {
     fn drop(&mut self) {
-        for Stub { path, kind, lock } in self.0.drain(..) {
+        for MountPlaceholder { path, kind, lock } in self.0.drain(..) {
             // Whoever else holds it takes it away later.
             let is_last = flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok();
             if is_last && is_placeholder(&path, kind) {
@@ -147,9 +149,9 @@ mod tests {
     fn the_last_holder_takes_them_away() {
         let folder = tempfile::tempdir().unwrap();
         let spots = spots(folder.path());
-        let (first, held) = Stubs::hold(&spots).unwrap();
+        let (first, held) = MountPlaceholders::hold(&spots).unwrap();
         assert_eq!(held, spots);
-        let (second, _) = Stubs::hold(&spots).unwrap();
+        let (second, _) = MountPlaceholders::hold(&spots).unwrap();
         drop(first);
         assert!(spots.iter().all(|spot| is_placeholder(&spot.path, spot.kind)));
         drop(second);
@@ -163,7 +165,7 @@ mod tests {
         for spot in &spots {
             make(&spot.path, spot.kind).unwrap();
         }
-        drop(Stubs::hold(&spots).unwrap());
+        drop(MountPlaceholders::hold(&spots).unwrap());
         assert!(spots.iter().all(|spot| !spot.path.exists()));
     }
 
@@ -176,10 +178,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let spots = spots(folder.path());
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o555)).unwrap();
-        let error = Stubs::hold(&spots).unwrap_err();
+        let error = MountPlaceholders::hold(&spots).unwrap_err();
         assert!(error.to_string().contains("chmod u+rwx"), "{error}");
         let of_root = Spot { path: "/etc/slug-was-here".into(), kind: SpotKind::File };
-        assert!(Stubs::hold(&[of_root]).unwrap().1.is_empty());
+        assert!(MountPlaceholders::hold(&[of_root]).unwrap().1.is_empty());
     }
 
     #[test]
@@ -187,7 +189,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let spots = spots(folder.path());
         fs::write(&spots[0].path, "").unwrap();
-        let error = Stubs::hold(&spots).unwrap_err();
+        let error = MountPlaceholders::hold(&spots).unwrap_err();
         assert!(error.to_string().contains("has just been made"), "{error}");
         assert!(spots[0].path.exists());
     }

@@ -24,7 +24,7 @@ use tokio::io::Interest;
 use tokio::net::{TcpListener, UnixStream};
 
 use super::proxy;
-use super::refused::Refused;
+use super::refused_hosts::RefusedHosts;
 use crate::domain::{Host, HostRule};
 use crate::platform::child;
 
@@ -35,29 +35,30 @@ pub(in crate::platform) const COMMAND: &str = "door";
 pub(super) const PORT: u16 = 3128;
 
 /// The inner half of a door that is about to be opened, to be passed on.
-pub(super) struct Inner {
+pub(super) struct InnerProxySocket {
     slug: File,
     socket: OwnedFd,
 }
 
 /// The outer half.
 #[derive(Debug)]
-pub(super) struct Outer {
+pub(super) struct OuterProxySocket {
     socket: StdUnixStream,
     hosts: Arc<[HostRule]>,
 }
 
 /// A door to these hosts.
-pub(super) fn make(hosts: &[HostRule]) -> io::Result<(Inner, Outer)> {
+pub(super) fn make(hosts: &[HostRule]) -> io::Result<(InnerProxySocket, OuterProxySocket)> {
     let (ours, theirs) = StdUnixStream::pair()?;
-    let inner = Inner { slug: File::open("/proc/self/exe")?, socket: OwnedFd::from(theirs) };
+    let inner =
+        InnerProxySocket { slug: File::open("/proc/self/exe")?, socket: OwnedFd::from(theirs) };
     for passed_on in [inner.slug.as_fd(), inner.socket.as_fd()] {
         rustix::io::fcntl_setfd(passed_on, FdFlags::empty())?;
     }
-    Ok((inner, Outer { socket: ours, hosts: hosts.into() }))
+    Ok((inner, OuterProxySocket { socket: ours, hosts: hosts.into() }))
 }
 
-impl Inner {
+impl InnerProxySocket {
     /// For a bash inside: opens the door, then becomes its `$0` with the arguments behind it.
     pub(super) fn script(&self) -> String {
         let (slug, socket) = (self.slug.as_raw_fd(), self.socket.as_raw_fd());
@@ -86,11 +87,11 @@ pub(super) fn variables(hosts: &[HostRule]) -> Vec<(&'static str, String)> {
     through.into_iter().chain(around).chain(node).collect()
 }
 
-impl Outer {
+impl OuterProxySocket {
     /// Serves what comes through once it is open; returns where it never will be.
-    pub(super) async fn serve(self, refused: Refused) {
+    pub(super) async fn serve(self, refused: RefusedHosts) {
         if let Ok(listener) = opened(self.socket).await {
-            let ways = proxy::Ways::named(|name| std::env::var(name).ok());
+            let ways = proxy::UpstreamProxies::from_variables(|name| std::env::var(name).ok());
             proxy::serve(listener, self.hosts, ways, refused).await;
         }
     }

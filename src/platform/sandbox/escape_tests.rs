@@ -20,11 +20,11 @@ use rustix::net::{AddressFamily, SocketType};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
-use super::{Means, door};
+use super::{SandboxBackend, proxy_socket};
 use crate::domain::View;
 use crate::platform::child;
 use crate::platform::process::ProcessHost;
-use crate::tools::{Processes, Script};
+use crate::tools::{Processes, ScriptSpec};
 
 /// The argument behind [`child::COMMAND`] that makes slug try.
 pub(in crate::platform) const COMMAND: &str = "attempts";
@@ -36,20 +36,20 @@ const CANARY: &str = "a key that nobody reads";
 /// How long all of it may take.
 const LIMIT: Duration = Duration::from_secs(20);
 /// How long a connection may.
-const PATIENCE: Duration = Duration::from_secs(1);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A way out, and whether it led out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Attempt {
+pub struct EscapeTest {
     /// What was tried, as a phrase.
     pub what: &'static str,
     /// What came of it.
-    pub came_to: CameTo,
+    pub outcome: EscapeOutcome,
 }
 
 /// What came of trying to get out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CameTo {
+pub enum EscapeOutcome {
     /// It was refused.
     Nothing,
     /// It got through.
@@ -58,7 +58,7 @@ pub enum CameTo {
 
 /// What is there to be reached.
 #[derive(Debug, Serialize, Deserialize)]
-struct Targets {
+struct EscapeTargets {
     root: PathBuf,
     tcp: u16,
     udp: u16,
@@ -67,10 +67,10 @@ struct Targets {
 }
 
 /// A way out, and what takes it.
-type Way = (&'static str, fn(&Targets) -> bool);
+type EscapeRoute = (&'static str, fn(&EscapeTargets) -> bool);
 
 /// Each way out, and what takes it. True when it led out as far as can be seen from inside.
-const WAYS: [Way; 20] = [
+const ESCAPE_ROUTES: [EscapeRoute; 20] = [
     ("writing outside of the folder", |it| write(&it.outside().join("new"))),
     ("changing what git runs", |it| write(&it.dir().join(".git/config"))),
     ("moving .git away", |it| {
@@ -94,7 +94,7 @@ const WAYS: [Way; 20] = [
     }),
     ("a TCP connection", |it| {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, it.tcp));
-        TcpStream::connect_timeout(&address, PATIENCE).is_ok()
+        TcpStream::connect_timeout(&address, CONNECT_TIMEOUT).is_ok()
     }),
     ("a host that is not listed", |it| through_the_proxy(it.tcp).unwrap_or(false)),
     ("a UDP datagram", |it| {
@@ -117,16 +117,16 @@ const WAYS: [Way; 20] = [
         let pair = UnixDatagram::pair();
         address.and_then(|to| pair.and_then(|(own, _)| own.send_to_addr(b"out", &to))).is_ok()
     }),
-    ("a netlink socket", |_| makes(AddressFamily::NETLINK, SocketType::RAW)),
-    ("a VSOCK socket", |_| makes(AddressFamily::from_raw(40), SocketType::STREAM)),
+    ("a netlink socket", |_| can_open_socket(AddressFamily::NETLINK, SocketType::RAW)),
+    ("a VSOCK socket", |_| can_open_socket(AddressFamily::from_raw(40), SocketType::STREAM)),
     ("the terminal", |_| fs::File::open("/dev/tty").is_ok()),
     ("the environment of slug", |it| {
         fs::read(format!("/proc/{}/environ", it.process)).is_ok_and(|text| !text.is_empty())
     }),
-    ("an inherited descriptor", |_| inherits()),
+    ("an inherited descriptor", |_| has_inherited_descriptors()),
 ];
 
-impl Targets {
+impl EscapeTargets {
     fn dir(&self) -> PathBuf {
         self.root.join("app")
     }
@@ -162,9 +162,9 @@ impl Targets {
 
 /// Tries each way out of the sandbox that this process is in, and prints what came of it.
 pub(in crate::platform) fn main(targets: &OsStr) -> ExitCode {
-    let parsed = targets.to_str().and_then(|text| serde_json::from_str::<Targets>(text).ok());
+    let parsed = targets.to_str().and_then(|text| serde_json::from_str::<EscapeTargets>(text).ok());
     let Some(targets) = parsed else { return ExitCode::from(2) };
-    let seems: Vec<bool> = WAYS.iter().map(|(_, way)| way(&targets)).collect();
+    let seems: Vec<bool> = ESCAPE_ROUTES.iter().map(|(_, way)| way(&targets)).collect();
     let line = serde_json::to_string(&seems).unwrap_or_default();
     match writeln!(io::stdout(), "{line}") {
         Ok(()) => ExitCode::SUCCESS,
@@ -178,20 +178,20 @@ fn write(path: &Path) -> bool {
 
 /// Whether slug's proxy, where there is one, leads to this machine's own port.
 fn through_the_proxy(port: u16) -> io::Result<bool> {
-    let proxy = SocketAddr::from((Ipv4Addr::LOCALHOST, door::PORT));
-    let mut stream = TcpStream::connect_timeout(&proxy, PATIENCE)?;
-    stream.set_read_timeout(Some(PATIENCE))?;
+    let proxy = SocketAddr::from((Ipv4Addr::LOCALHOST, proxy_socket::PORT));
+    let mut stream = TcpStream::connect_timeout(&proxy, CONNECT_TIMEOUT)?;
+    stream.set_read_timeout(Some(CONNECT_TIMEOUT))?;
     write!(stream, "CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\n")?;
     let mut answer = [0; 12];
     stream.read_exact(&mut answer)?;
     Ok(&answer == b"HTTP/1.1 200")
 }
 
-fn makes(family: AddressFamily, kind: SocketType) -> bool {
+fn can_open_socket(family: AddressFamily, kind: SocketType) -> bool {
     rustix::net::socket(family, kind, None).is_ok()
 }
 
-fn inherits() -> bool {
+fn has_inherited_descriptors() -> bool {
     let open: BTreeSet<i32> = fs::read_dir("/dev/fd")
         .into_iter()
         .flatten()
@@ -206,10 +206,10 @@ fn inherits() -> bool {
 /// sentence.
 pub async fn trial(
     host: &ProcessHost,
-    means: &Means,
+    means: &SandboxBackend,
     base: &Path,
     looking: &(dyn Fn(&Path, &Path, &Path) -> Result<View, String> + Sync),
-) -> Result<Vec<Attempt>, String> {
+) -> Result<Vec<EscapeTest>, String> {
     let failed = |error: io::Error| error.to_string();
     let root = tempfile::Builder::new().prefix(".slug-doctor-").tempdir_in(base);
     let root = root.map_err(failed)?;
@@ -217,7 +217,7 @@ pub async fn trial(
     let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
     let udp = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).map_err(failed)?;
     tcp.set_nonblocking(true).and_then(|()| udp.set_nonblocking(true)).map_err(failed)?;
-    let targets = Targets {
+    let targets = EscapeTargets {
         tcp: tcp.local_addr().map_err(failed)?.port(),
         udp: udp.local_addr().map_err(failed)?.port(),
         name: format!("slug-doctor-{}", std::process::id()),
@@ -233,10 +233,10 @@ pub async fn trial(
     let _mailbox_named = UnixDatagram::bind_addr(&address).map_err(failed)?;
 
     let look = || looking(&targets.dir(), &targets.home(), &targets.home().join(".slug"));
-    let script = |text| Script { text, cwd: targets.dir(), timeout: LIMIT, search_path: None };
+    let script = |text| ScriptSpec { text, cwd: targets.dir(), timeout: LIMIT, search_path: None };
     // What one command leaves must not be a way out for the next.
     let view = look()?;
-    let port = host.inside(means.clone(), Arc::new(move || Ok(view.clone())));
+    let port = host.with_sandbox(means.clone(), Arc::new(move || Ok(view.clone())));
     let shutting = script("chmod 0 shut".to_owned());
     let ran = port.run(shutting, &mut |_| {}, CancellationToken::new()).await;
     ran.map_err(|error| error.to_string())?;
@@ -247,7 +247,7 @@ pub async fn trial(
     let words = serde_json::to_string(&targets).map_err(|error| error.to_string())?;
     let program = program.to_str().ok_or("the path of slug is no text")?;
     let text = format!("exec {} {} {COMMAND} {}", quoted(program), child::COMMAND, quoted(&words));
-    let port = host.inside(means.clone(), Arc::new(move || Ok(view.clone())));
+    let port = host.with_sandbox(means.clone(), Arc::new(move || Ok(view.clone())));
     let mut printed = Vec::new();
     let take = &mut |bytes: &[u8]| printed.extend(bytes);
     let ran = port.run(script(text), take, CancellationToken::new()).await;
@@ -265,14 +265,15 @@ pub async fn trial(
         }
         _ => false,
     };
-    let attempts = WAYS.iter().zip(seems).map(|((what, _), seems)| {
-        let came_to = if seems || is_out(what) { CameTo::Escape } else { CameTo::Nothing };
-        Attempt { what, came_to }
+    let attempts = ESCAPE_ROUTES.iter().zip(seems).map(|((what, _), seems)| {
+        let came_to =
+            if seems || is_out(what) { EscapeOutcome::Escape } else { EscapeOutcome::Nothing };
+        EscapeTest { what, outcome: came_to }
     });
     Ok(attempts.collect())
 }
 
-fn make(targets: &Targets) -> io::Result<()> {
+fn make(targets: &EscapeTargets) -> io::Result<()> {
     for folder in [".git", "src", "sub/.git", "shut/.git"] {
         fs::create_dir_all(targets.dir().join(folder))?;
     }
@@ -296,7 +297,7 @@ mod tests {
     fn without_a_sandbox_the_ways_lead_out() {
         let root = tempfile::tempdir().unwrap();
         let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let targets = Targets {
+        let targets = EscapeTargets {
             root: root.path().canonicalize().unwrap(),
             tcp: tcp.local_addr().unwrap().port(),
             udp: 0,
@@ -320,7 +321,7 @@ mod tests {
             "the terminal",
             "an inherited descriptor",
         ];
-        for (what, way) in WAYS.iter().filter(|(what, _)| !unsure.contains(what)) {
+        for (what, way) in ESCAPE_ROUTES.iter().filter(|(what, _)| !unsure.contains(what)) {
             assert!(way(&targets), "{what} would be refused anyway");
         }
     }

@@ -24,7 +24,7 @@ use serde::Deserialize;
 use crate::domain::View;
 
 /// How long mounting may take.
-const PATIENCE: Duration = Duration::from_secs(20);
+const MOUNT_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How long what is mounted may still look wrong: the old root goes last.
 const SETTLING: Duration = Duration::from_millis(200);
@@ -38,19 +38,19 @@ const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
 /// What bubblewrap's child waits behind.
 #[derive(Debug)]
-pub(super) struct Gate {
+pub(super) struct MountBarrier {
     info: PipeReader,
     word: PipeWriter,
 }
 
 /// Its other side, for bubblewrap.
 #[derive(Debug)]
-pub(super) struct Ends {
+pub(super) struct BarrierDescriptors {
     info: PipeWriter,
     word: PipeReader,
 }
 
-impl Ends {
+impl BarrierDescriptors {
     /// The numbers of the descriptors: of what it is to say, and of what it waits for.
     pub(super) fn numbers(&self) -> (i32, i32) {
         (self.info.as_raw_fd(), self.word.as_raw_fd())
@@ -58,25 +58,25 @@ impl Ends {
 }
 
 #[derive(Deserialize)]
-struct Info {
+struct BubblewrapInfo {
     #[serde(rename = "child-pid")]
     child: i32,
 }
 
-impl Gate {
-    pub(super) fn new() -> io::Result<(Self, Ends)> {
+impl MountBarrier {
+    pub(super) fn new() -> io::Result<(Self, BarrierDescriptors)> {
         let (info, their_info) = io::pipe()?;
         let (their_word, word) = io::pipe()?;
         for end in [their_info.as_fd(), their_word.as_fd()] {
             rustix::io::fcntl_setfd(end, FdFlags::empty())?;
         }
-        Ok((Self { info, word }, Ends { info: their_info, word: their_word }))
+        Ok((Self { info, word }, BarrierDescriptors { info: their_info, word: their_word }))
     }
 
     /// Lets the child go on once everything is where `view` has it. Where it is not, or cannot be
     /// looked at, nothing has run, and nothing is left.
     pub(super) fn open(mut self, bubblewrap: &mut Child, view: &View) -> io::Result<()> {
-        let (mut child, mut come) = (None, Ok(Came::Ended));
+        let (mut child, mut come) = (None, Ok(MountWait::Ended));
         match self.child(bubblewrap) {
             Ok(Some(said)) => {
                 child = Pid::from_raw(said);
@@ -86,7 +86,7 @@ impl Gate {
             Ok(None) => {}
             Err(error) => come = Err(error),
         }
-        if let Ok(Came::Right) = come {
+        if let Ok(MountWait::Right) = come {
             return match self.word.write_all(b"g") {
                 // It has ended by itself.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -110,40 +110,40 @@ impl Gate {
     /// output.
     fn child(&mut self, bubblewrap: &Child) -> io::Result<Option<i32>> {
         let (began, mut said) = (Instant::now(), Vec::new());
-        while began.elapsed() < PATIENCE {
+        while began.elapsed() < MOUNT_TIMEOUT {
             let is_over = has_ended(bubblewrap);
             let heard = self.hear(&mut said)?;
-            if let Ok(Info { child }) = serde_json::from_slice(&said) {
+            if let Ok(BubblewrapInfo { child }) = serde_json::from_slice(&said) {
                 return Ok(Some(child));
             }
             match heard {
-                Heard::Something => {}
-                Heard::Nothing | Heard::End if is_over => return Ok(None),
-                Heard::Nothing => {}
-                Heard::End => thread::sleep(LOOK_AGAIN),
+                PipeRead::Something => {}
+                PipeRead::Nothing | PipeRead::End if is_over => return Ok(None),
+                PipeRead::Nothing => {}
+                PipeRead::End => thread::sleep(LOOK_AGAIN),
             }
         }
         Err(io::Error::other("bubblewrap does not say which process is to be looked at"))
     }
 
     /// What it says, without waiting for long: its child can hold the other end for ever.
-    fn hear(&mut self, said: &mut Vec<u8>) -> io::Result<Heard> {
+    fn hear(&mut self, said: &mut Vec<u8>) -> io::Result<PipeRead> {
         let limit = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
         match poll(&mut [PollFd::new(&self.info, PollFlags::IN)], Some(&limit)) {
-            Ok(0) | Err(Errno::INTR) => return Ok(Heard::Nothing),
+            Ok(0) | Err(Errno::INTR) => return Ok(PipeRead::Nothing),
             Ok(_) => {}
             Err(error) => return Err(error.into()),
         }
         let mut bytes = [0; 512];
         let count = self.info.read(&mut bytes)?;
         said.extend(&bytes[..count]);
-        Ok(if count == 0 { Heard::End } else { Heard::Something })
+        Ok(if count == 0 { PipeRead::End } else { PipeRead::Something })
     }
 }
 
 /// What came over the pipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Heard {
+enum PipeRead {
     Something,
     Nothing,
     End,
@@ -151,7 +151,7 @@ enum Heard {
 
 /// What became of the child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Came {
+enum MountWait {
     /// It waits, and everything is where it should be.
     Right,
     /// It has ended by itself, or whoever started it has.
@@ -172,29 +172,30 @@ fn is_gone(process: i32) -> bool {
     asked.is_none_or(|asked| asked == Err(Errno::SRCH))
 }
 
-fn wait_for(child: i32, bubblewrap: &Child, view: &View) -> io::Result<Came> {
+fn wait_for(child: i32, bubblewrap: &Child, view: &View) -> io::Result<MountWait> {
     let began = Instant::now();
     let mut ready = None;
     loop {
         if has_ended(bubblewrap) {
-            return Ok(Came::Ended);
+            return Ok(MountWait::Ended);
         }
-        let wrong = match Mounts::of(&child.to_string()) {
+        let wrong = match MountTable::of(&child.to_string()) {
             Ok(inside) if inside.is_ready() => {
                 ready.get_or_insert_with(Instant::now);
-                match first_wrong(&inside, &Mounts::of("self")?, view) {
-                    None => return Ok(Came::Right),
-                    Some(path) => Wrong::Changed(path),
+                match first_wrong(&inside, &MountTable::of("self")?, view) {
+                    None => return Ok(MountWait::Right),
+                    Some(path) => MountCheckError::Changed(path),
                 }
             }
-            Ok(_) => Wrong::Changed(view.dir.clone()),
-            Err(_) if is_gone(child) => return Ok(Came::Ended),
+            Ok(_) => MountCheckError::Changed(view.dir.clone()),
+            Err(_) if is_gone(child) => return Ok(MountWait::Ended),
             Err(error) => {
                 ready.get_or_insert_with(Instant::now);
-                Wrong::Hidden(error)
+                MountCheckError::Hidden(error)
             }
         };
-        if ready.is_some_and(|since| since.elapsed() > SETTLING) || began.elapsed() > PATIENCE {
+        if ready.is_some_and(|since| since.elapsed() > SETTLING) || began.elapsed() > MOUNT_TIMEOUT
+        {
             return Err(io::Error::other(wrong));
         }
         thread::sleep(LOOK_AGAIN);
@@ -203,7 +204,7 @@ fn wait_for(child: i32, bubblewrap: &Child, view: &View) -> io::Result<Came> {
 
 /// Why the child does not go on.
 #[derive(Debug, thiserror::Error)]
-enum Wrong {
+enum MountCheckError {
     /// Something is not where it should be.
     #[error("{0} was changed meanwhile; nothing was run. Try again")]
     Changed(PathBuf),
@@ -217,8 +218,8 @@ enum Wrong {
 }
 
 /// The first path that is not as `view` has it.
-fn first_wrong(inside: &Mounts, outside: &Mounts, view: &View) -> Option<PathBuf> {
-    let is_right = |mount: &&Mount| {
+fn first_wrong(inside: &MountTable, outside: &MountTable, view: &View) -> Option<PathBuf> {
+    let is_right = |mount: &&MountEntry| {
         let mut writable = view.writable.iter().chain([&view.dir]);
         let may = writable.any(|it| mount.at.starts_with(it));
         let is_of_its_own = mount.at.starts_with("/dev") || view.private.contains(&mount.at);
@@ -229,7 +230,7 @@ fn first_wrong(inside: &Mounts, outside: &Mounts, view: &View) -> Option<PathBuf
             || is_closed(&mount.at)
     };
     // What lies under another mount of the same place cannot be reached.
-    let is_beneath = |mount: &Mount| {
+    let is_beneath = |mount: &MountEntry| {
         inside.0.iter().any(|upper| upper.parent == mount.id && upper.at == mount.at)
     };
     let mut written = inside.0.iter().filter(|mount| mount.is_writable && !is_beneath(mount));
@@ -252,7 +253,7 @@ fn is_closed(path: &Path) -> bool {
 
 /// A mount: what of which device is where.
 #[derive(Debug, PartialEq, Eq)]
-struct Mount {
+struct MountEntry {
     id: u64,
     /// The mount that it is on.
     parent: u64,
@@ -264,21 +265,22 @@ struct Mount {
 
 /// What a process has mounted; of two at one place the later one is seen.
 #[derive(Debug)]
-struct Mounts(Vec<Mount>);
+struct MountTable(Vec<MountEntry>);
 
-impl Mounts {
+impl MountTable {
     fn of(process: &str) -> io::Result<Self> {
         fs::read(format!("/proc/{process}/mountinfo")).map(|text| Self::read(&text))
     }
 
     fn read(text: &[u8]) -> Self {
-        Self(text.split(|byte| *byte == b'\n').filter_map(Mount::read).collect())
+        Self(text.split(|byte| *byte == b'\n').filter_map(MountEntry::read).collect())
     }
 
     /// Whether bubblewrap has let go of its own two roots, and closed `/proc`, which it does between.
     fn is_ready(&self) -> bool {
-        let is_own =
-            |mount: &Mount| ["/newroot", "/oldroot"].iter().any(|root| mount.at.starts_with(root));
+        let is_own = |mount: &MountEntry| {
+            ["/newroot", "/oldroot"].iter().any(|root| mount.at.starts_with(root))
+        };
         let proc = self.0.iter().rfind(|mount| mount.at == Path::new("/proc"));
         proc.is_some_and(|proc| !proc.is_writable) && !self.0.iter().any(is_own)
     }
@@ -291,7 +293,7 @@ impl Mounts {
     }
 }
 
-impl Mount {
+impl MountEntry {
     /// A line of `mountinfo`; see `proc_pid_mountinfo(5)`.
     fn read(line: &[u8]) -> Option<Self> {
         let mut fields = line.split(|byte| *byte == b' ');
@@ -355,7 +357,8 @@ mod tests {
     }
 
     fn wrong(inside: &str) -> Option<String> {
-        let (inside, outside) = (Mounts::read(inside.as_bytes()), Mounts::read(OUTSIDE.as_bytes()));
+        let (inside, outside) =
+            (MountTable::read(inside.as_bytes()), MountTable::read(OUTSIDE.as_bytes()));
         assert!(inside.is_ready());
         first_wrong(&inside, &outside, &view()).map(|path| path.display().to_string())
     }
@@ -399,7 +402,7 @@ mod tests {
     /// What the gate makes of a script in bubblewrap's place, and whether any of it was let go.
     fn said_by(script: &str) -> (io::Result<()>, bool) {
         let folder = tempfile::tempdir().unwrap();
-        let (gate, ends) = Gate::new().unwrap();
+        let (gate, ends) = MountBarrier::new().unwrap();
         let (info, word) = ends.numbers();
         let script = script.replace("INFO", &info.to_string()).replace("WORD", &word.to_string());
         let mut started = std::process::Command::new("/bin/bash")
@@ -450,7 +453,7 @@ mod tests {
     #[test]
     fn while_it_is_being_mounted_it_is_not_ready() {
         for text in [OUTSIDE.to_owned(), INSIDE.replace(" /tmp rw", " /newroot/tmp rw")] {
-            assert!(!Mounts::read(text.as_bytes()).is_ready(), "{text}");
+            assert!(!MountTable::read(text.as_bytes()).is_ready(), "{text}");
         }
     }
 }

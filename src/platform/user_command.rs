@@ -19,7 +19,7 @@ const MOST: u64 = 16 * 1024;
 
 /// What is run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Line {
+pub enum UserCommandLine {
     /// A line for `sh -c`.
     Shell(String),
     /// A program with its arguments.
@@ -28,9 +28,9 @@ pub enum Line {
 
 /// How it is run.
 #[derive(Debug, Clone, Copy)]
-pub struct Run<'a> {
+pub struct UserCommandRun<'a> {
     /// What.
-    pub line: &'a Line,
+    pub line: &'a UserCommandLine,
     /// Where.
     pub folder: &'a Path,
     /// On its standard input.
@@ -38,12 +38,12 @@ pub struct Run<'a> {
     /// How long it may take.
     pub limit: Duration,
     /// What it gets of slug's environment.
-    pub variables: Variables<'a>,
+    pub variables: UserCommandVariables<'a>,
 }
 
 /// What of slug's environment a command gets.
 #[derive(Debug, Clone, Copy)]
-pub enum Variables<'a> {
+pub enum UserCommandVariables<'a> {
     /// All but slug's own keys: those that slug knows by name, and these.
     AllButKeys(&'a [String]),
     /// What the model's own commands get.
@@ -52,18 +52,18 @@ pub enum Variables<'a> {
 
 /// What it printed.
 #[derive(Debug)]
-pub struct Printed {
+pub struct UserCommandOutput {
     /// How it ended.
     pub status: ExitStatus,
     /// Its standard output.
-    pub output: String,
+    pub stdout: String,
     /// Its standard error.
-    pub complaint: String,
+    pub stderr: String,
 }
 
 /// Why there is no output.
 #[derive(Debug, thiserror::Error)]
-pub enum OwnCommandError {
+pub enum UserCommandError {
     /// It could not be started or talked to.
     #[error("it cannot be run: {0}")]
     Run(#[from] io::Error),
@@ -73,27 +73,27 @@ pub enum OwnCommandError {
 }
 
 /// Runs it to its end.
-pub async fn run(run: Run<'_>) -> Result<Printed, OwnCommandError> {
+pub async fn run(run: UserCommandRun<'_>) -> Result<UserCommandOutput, UserCommandError> {
     let mut command = match run.line {
-        Line::Shell(line) => {
+        UserCommandLine::Shell(line) => {
             let mut command = Command::new("/bin/sh");
             command.arg("-c").arg(line);
             command
         }
-        Line::Program(program, arguments) => {
+        UserCommandLine::Program(program, arguments) => {
             let mut command = Command::new(program);
             command.args(arguments);
             command
         }
     };
     match run.variables {
-        Variables::AllButKeys(keys) => {
+        UserCommandVariables::AllButKeys(keys) => {
             let names = std::env::vars_os().map(|(name, _)| name);
             for name in environment::keys_among(names, keys) {
                 command.env_remove(name);
             }
         }
-        Variables::OfCommands(environment) => {
+        UserCommandVariables::OfCommands(environment) => {
             command.env_clear().envs(environment.variables());
         }
     }
@@ -107,17 +107,17 @@ pub async fn run(run: Run<'_>) -> Result<Printed, OwnCommandError> {
         .stderr(Stdio::piped())
         .kill_on_drop(true)
         .spawn()?;
-    let group = Group(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)));
+    let group = ProcessGroupGuard(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)));
     let ran = tokio::time::timeout(run.limit, talk(&mut child, run.input)).await;
     // What it has left behind goes, too.
     drop(group);
-    Ok(ran.map_err(|_| OwnCommandError::TooLong(run.limit))??)
+    Ok(ran.map_err(|_| UserCommandError::TooLong(run.limit))??)
 }
 
 /// Ends a process group when it is dropped, however that comes about.
-struct Group(Option<Pid>);
+struct ProcessGroupGuard(Option<Pid>);
 
-impl Drop for Group {
+impl Drop for ProcessGroupGuard {
     fn drop(&mut self) {
         if let Some(group) = self.0 {
             // It may be gone already.
@@ -126,7 +126,7 @@ impl Drop for Group {
     }
 }
 
-async fn talk(child: &mut Child, input: &str) -> io::Result<Printed> {
+async fn talk(child: &mut Child, input: &str) -> io::Result<UserCommandOutput> {
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let tell = async move {
         if let Some(mut stdin) = stdin {
@@ -136,7 +136,7 @@ async fn talk(child: &mut Child, input: &str) -> io::Result<Printed> {
     };
     let (_, output, complaint) = tokio::join!(tell, read(stdout), read(stderr));
     let status = child.wait().await?;
-    Ok(Printed { status, output: output?, complaint: complaint? })
+    Ok(UserCommandOutput { status, stdout: output?, stderr: complaint? })
 }
 
 async fn read(from: Option<impl AsyncRead + Unpin>) -> io::Result<String> {

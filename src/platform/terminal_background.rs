@@ -2,7 +2,7 @@
 //! which comes in among the keys: at once, late, in pieces, or never.
 //!
 //! crossterm does not know the answer (OSC 11), and reads `ESC ] 11;rgb:1e1e/1e1e/2e2e ESC \` as
-//! the keys alt+] 1 1 ; r g b and so on. [`Sieve`] stands behind it and takes those out. It holds a
+//! the keys alt+] 1 1 ; r g b and so on. [`ReplyFilter`] stands behind it and takes those out. It holds a
 //! key back only while it may be the answer's beginning, for some milliseconds at most, and gives
 //! it on where it was a key after all: none is lost, none is made up.
 //!
@@ -20,7 +20,7 @@ pub const QUESTION: &str = "\x1b]11;?\x1b\\";
 const HOLD: Duration = Duration::from_millis(30);
 /// How long after the question an escape may be the beginning of the answer: of a terminal that
 /// has not answered by then, it is taken for the key at once.
-const PATIENCE: Duration = Duration::from_millis(1000);
+const REPLY_TIMEOUT: Duration = Duration::from_millis(1000);
 /// How long the rest of an answer is waited for.
 const REST: Duration = Duration::from_millis(1000);
 /// What an answer begins with, behind the escape.
@@ -30,7 +30,7 @@ const LONGEST: usize = 32;
 
 /// What a background is like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Background {
+pub enum TerminalBackground {
     /// Dark: light text is read on it.
     Dark,
     /// Light: dark text is read on it.
@@ -39,25 +39,25 @@ pub enum Background {
 
 /// What is left of the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sifted {
+pub enum FilteredEvent {
     /// A key, the mouse, a size.
     Event(Event),
     /// The answer.
-    Background(Background),
+    Background(TerminalBackground),
 }
 
 /// Takes answers out of what the terminal says.
 #[derive(Debug, Default)]
-pub struct Sieve {
+pub struct ReplyFilter {
     asked: Option<Instant>,
-    answered: Answered,
-    state: State,
+    answered: ReplyState,
+    state: ReplyFilterState,
     last: Option<Instant>,
 }
 
 /// Whether there has been an answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Answered {
+enum ReplyState {
     /// Not to any question.
     #[default]
     Never,
@@ -68,7 +68,7 @@ enum Answered {
 }
 
 #[derive(Debug, Default)]
-enum State {
+enum ReplyFilterState {
     /// Nothing of an answer was seen.
     #[default]
     Idle,
@@ -80,7 +80,7 @@ enum State {
     Colour { text: String, escape: Option<Event> },
 }
 
-impl Background {
+impl TerminalBackground {
     /// What the environment says before the terminal is asked: `COLORFGBG` is
     /// `foreground;background`, where 7 and 15 are white. It may be another terminal's.
     pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Self {
@@ -107,47 +107,47 @@ impl Background {
     }
 }
 
-impl Sieve {
+impl ReplyFilter {
     /// Whether it is time to ask: for the first time, or again after the person came back to a
     /// terminal that has answered before.
     pub fn wants_to_ask(&self) -> bool {
         match self.answered {
-            Answered::Never => self.asked.is_none(),
-            Answered::Yes => false,
-            Answered::Before => true,
+            ReplyState::Never => self.asked.is_none(),
+            ReplyState::Yes => false,
+            ReplyState::Before => true,
         }
     }
 
     /// The question has gone out.
-    pub fn asked(&mut self, now: Instant) {
+    pub fn query_sent(&mut self, now: Instant) {
         self.asked = Some(now);
-        if self.answered == Answered::Before {
-            self.answered = Answered::Yes;
+        if self.answered == ReplyState::Before {
+            self.answered = ReplyState::Yes;
         }
     }
 
     /// Takes an event in, and gives on what is known to be no answer.
-    pub fn take(&mut self, event: Event, now: Instant, out: &mut Vec<Sifted>) {
+    pub fn take(&mut self, event: Event, now: Instant, out: &mut Vec<FilteredEvent>) {
         if self.deadline().is_some_and(|deadline| deadline <= now) {
             self.time_is_up(out);
         }
         self.last = Some(now);
         match &event {
             Event::Key(key) if key.kind == KeyEventKind::Press => {
-                self.key(Atom::of(*key), event, now, out);
+                self.key(ReplyKey::of(*key), event, now, out);
             }
             // Comes from a signal, and may come amid an answer.
-            Event::Resize(..) => out.push(Sifted::Event(event)),
+            Event::Resize(..) => out.push(FilteredEvent::Event(event)),
             Event::Key(_)
             | Event::Mouse(_)
             | Event::Paste(_)
             | Event::FocusGained
             | Event::FocusLost => {
-                if event == Event::FocusGained && self.answered == Answered::Yes {
-                    self.answered = Answered::Before;
+                if event == Event::FocusGained && self.answered == ReplyState::Yes {
+                    self.answered = ReplyState::Before;
                 }
                 self.give_up(out);
-                out.push(Sifted::Event(event));
+                out.push(FilteredEvent::Event(event));
             }
         }
     }
@@ -155,67 +155,75 @@ impl Sieve {
     /// When what is held back has to be given on, if nothing comes before.
     pub fn deadline(&self) -> Option<Instant> {
         let wait = match &self.state {
-            State::Idle => return None,
-            State::BehindEscape | State::Prefix { .. } => HOLD,
-            State::Colour { .. } => REST,
+            ReplyFilterState::Idle => return None,
+            ReplyFilterState::BehindEscape | ReplyFilterState::Prefix { .. } => HOLD,
+            ReplyFilterState::Colour { .. } => REST,
         };
         self.last.map(|last| last + wait)
     }
 
     /// Gives on what was held back too long.
-    pub fn time_is_up(&mut self, out: &mut Vec<Sifted>) {
+    pub fn time_is_up(&mut self, out: &mut Vec<FilteredEvent>) {
         match std::mem::take(&mut self.state) {
-            State::Idle | State::BehindEscape => {}
-            State::Prefix { held, .. } => out.extend(held.into_iter().map(Sifted::Event)),
-            State::Colour { text, escape } => {
+            ReplyFilterState::Idle | ReplyFilterState::BehindEscape => {}
+            ReplyFilterState::Prefix { held, .. } => {
+                out.extend(held.into_iter().map(FilteredEvent::Event))
+            }
+            ReplyFilterState::Colour { text, escape } => {
                 // Without a colour the escape was a key; with one it was half of the end.
                 if self.answer(&text, out).is_none() {
-                    out.extend(escape.map(Sifted::Event));
+                    out.extend(escape.map(FilteredEvent::Event));
                 }
             }
         }
     }
 
-    fn key(&mut self, atom: Atom, event: Event, now: Instant, out: &mut Vec<Sifted>) {
+    fn key(&mut self, atom: ReplyKey, event: Event, now: Instant, out: &mut Vec<FilteredEvent>) {
         match std::mem::take(&mut self.state) {
-            State::Idle => self.begin(atom, event, now, out),
-            State::BehindEscape if atom == Atom::Char(']') => {
-                self.state = State::Prefix { held: vec![event], seen: 1 };
+            ReplyFilterState::Idle => self.begin(atom, event, now, out),
+            ReplyFilterState::BehindEscape if atom == ReplyKey::Char(']') => {
+                self.state = ReplyFilterState::Prefix { held: vec![event], seen: 1 };
             }
-            State::BehindEscape => self.begin(atom, event, now, out),
-            State::Prefix { mut held, seen } => {
-                if PREFIX.get(seen).is_some_and(|next| atom == Atom::Char(*next)) {
+            ReplyFilterState::BehindEscape => self.begin(atom, event, now, out),
+            ReplyFilterState::Prefix { mut held, seen } => {
+                if PREFIX.get(seen).is_some_and(|next| atom == ReplyKey::Char(*next)) {
                     held.push(event);
                     self.state = if seen + 1 == PREFIX.len() {
-                        State::Colour { text: String::new(), escape: None }
+                        ReplyFilterState::Colour { text: String::new(), escape: None }
                     } else {
-                        State::Prefix { held, seen: seen + 1 }
+                        ReplyFilterState::Prefix { held, seen: seen + 1 }
                     };
                 } else {
-                    out.extend(held.into_iter().map(Sifted::Event));
+                    out.extend(held.into_iter().map(FilteredEvent::Event));
                     self.begin(atom, event, now, out);
                 }
             }
-            State::Colour { text, escape } => self.colour(text, escape, atom, event, out),
+            ReplyFilterState::Colour { text, escape } => {
+                self.colour(text, escape, atom, event, out)
+            }
         }
     }
 
     /// A key while nothing is held.
-    fn begin(&mut self, atom: Atom, event: Event, now: Instant, out: &mut Vec<Sifted>) {
-        let is_waiting = self.asked.is_some_and(|asked| now < asked + PATIENCE);
+    fn begin(&mut self, atom: ReplyKey, event: Event, now: Instant, out: &mut Vec<FilteredEvent>) {
+        let is_waiting = self.asked.is_some_and(|asked| now < asked + REPLY_TIMEOUT);
         match atom {
-            Atom::Escape if is_waiting => {
-                self.state = State::Prefix { held: vec![event], seen: 0 };
+            ReplyKey::Escape if is_waiting => {
+                self.state = ReplyFilterState::Prefix { held: vec![event], seen: 0 };
             }
-            Atom::Escape if self.asked.is_some() => {
-                self.state = State::BehindEscape;
-                out.push(Sifted::Event(event));
+            ReplyKey::Escape if self.asked.is_some() => {
+                self.state = ReplyFilterState::BehindEscape;
+                out.push(FilteredEvent::Event(event));
             }
-            Atom::Alt(']') if self.asked.is_some() => {
-                self.state = State::Prefix { held: vec![event], seen: 1 };
+            ReplyKey::Alt(']') if self.asked.is_some() => {
+                self.state = ReplyFilterState::Prefix { held: vec![event], seen: 1 };
             }
-            Atom::Escape | Atom::Alt(_) | Atom::Control(_) | Atom::Char(_) | Atom::Other => {
-                out.push(Sifted::Event(event));
+            ReplyKey::Escape
+            | ReplyKey::Alt(_)
+            | ReplyKey::Control(_)
+            | ReplyKey::Char(_)
+            | ReplyKey::Other => {
+                out.push(FilteredEvent::Event(event));
             }
         }
     }
@@ -225,57 +233,63 @@ impl Sieve {
         &mut self,
         mut text: String,
         escape: Option<Event>,
-        atom: Atom,
+        atom: ReplyKey,
         event: Event,
-        out: &mut Vec<Sifted>,
+        out: &mut Vec<FilteredEvent>,
     ) {
         let is_end = match atom {
-            Atom::Alt('\\') | Atom::Control('g') => true,
-            Atom::Char('\\') => escape.is_some(),
-            Atom::Escape | Atom::Alt(_) | Atom::Control(_) | Atom::Char(_) | Atom::Other => false,
+            ReplyKey::Alt('\\') | ReplyKey::Control('g') => true,
+            ReplyKey::Char('\\') => escape.is_some(),
+            ReplyKey::Escape
+            | ReplyKey::Alt(_)
+            | ReplyKey::Control(_)
+            | ReplyKey::Char(_)
+            | ReplyKey::Other => false,
         };
         if is_end {
             self.answer(&text, out);
             return;
         }
         // An escape that ends nothing was a key.
-        out.extend(escape.map(Sifted::Event));
+        out.extend(escape.map(FilteredEvent::Event));
         let mut escape = None;
         match atom {
-            Atom::Char(c)
+            ReplyKey::Char(c)
                 if text.len() < LONGEST && (c.is_ascii_hexdigit() || ":/".contains(c)) =>
             {
                 text.push(c);
             }
-            Atom::Escape => escape = Some(event),
-            Atom::Alt(_) | Atom::Control(_) | Atom::Char(_) | Atom::Other => {
-                out.push(Sifted::Event(event));
+            ReplyKey::Escape => escape = Some(event),
+            ReplyKey::Alt(_) | ReplyKey::Control(_) | ReplyKey::Char(_) | ReplyKey::Other => {
+                out.push(FilteredEvent::Event(event));
             }
         }
-        self.state = State::Colour { text, escape };
+        self.state = ReplyFilterState::Colour { text, escape };
     }
 
-    fn answer(&mut self, text: &str, out: &mut Vec<Sifted>) -> Option<()> {
-        let background = Background::parse(text)?;
+    fn answer(&mut self, text: &str, out: &mut Vec<FilteredEvent>) -> Option<()> {
+        let background = TerminalBackground::parse(text)?;
         self.asked = None;
-        self.answered = Answered::Yes;
-        out.push(Sifted::Background(background));
+        self.answered = ReplyState::Yes;
+        out.push(FilteredEvent::Background(background));
         Some(())
     }
 
     /// What comes now is not part of an answer's beginning.
-    fn give_up(&mut self, out: &mut Vec<Sifted>) {
+    fn give_up(&mut self, out: &mut Vec<FilteredEvent>) {
         match std::mem::take(&mut self.state) {
-            State::Idle | State::BehindEscape => {}
-            State::Prefix { held, .. } => out.extend(held.into_iter().map(Sifted::Event)),
-            colour @ State::Colour { .. } => self.state = colour,
+            ReplyFilterState::Idle | ReplyFilterState::BehindEscape => {}
+            ReplyFilterState::Prefix { held, .. } => {
+                out.extend(held.into_iter().map(FilteredEvent::Event))
+            }
+            colour @ ReplyFilterState::Colour { .. } => self.state = colour,
         }
     }
 }
 
 /// A key as far as answers have use for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Atom {
+enum ReplyKey {
     Escape,
     Alt(char),
     Control(char),
@@ -283,7 +297,7 @@ enum Atom {
     Other,
 }
 
-impl Atom {
+impl ReplyKey {
     fn of(key: KeyEvent) -> Self {
         let modifiers = key.modifiers.difference(KeyModifiers::SHIFT);
         match key.code {
@@ -323,10 +337,10 @@ mod tests {
 
     /// What a sieve that has asked makes of pieces, each so many milliseconds after the last one;
     /// then nothing comes for long.
-    fn sifted(pieces: &[(u64, &str)]) -> (Vec<Event>, Vec<Background>) {
+    fn sifted(pieces: &[(u64, &str)]) -> (Vec<Event>, Vec<TerminalBackground>) {
         let mut now = Instant::now();
-        let mut sieve = Sieve::default();
-        sieve.asked(now);
+        let mut sieve = ReplyFilter::default();
+        sieve.query_sent(now);
         let mut out = Vec::new();
         for (wait, piece) in pieces {
             now += Duration::from_millis(*wait);
@@ -342,8 +356,8 @@ mod tests {
         let mut answers = Vec::new();
         for it in out {
             match it {
-                Sifted::Event(event) => keys.push(event),
-                Sifted::Background(background) => answers.push(background),
+                FilteredEvent::Event(event) => keys.push(event),
+                FilteredEvent::Background(background) => answers.push(background),
             }
         }
         (keys, answers)
@@ -352,11 +366,11 @@ mod tests {
     #[test]
     fn answers_are_taken_out_however_they_are_written() {
         let rows = [
-            ("\x1b]11;rgb:1e1e/1e1e/2e2e\x1b\\", Background::Dark),
-            ("\x1b]11;rgb:FDFD/F6F6/E3E3\x1b\\", Background::Light),
-            ("\x1b]11;rgb:ff/ff/ff\x07", Background::Light),
-            ("\x1b]11;rgb:0/0/0\x07", Background::Dark),
-            ("\x1b]11;rgba:ffff/ffff/ffff/8000\x07", Background::Light),
+            ("\x1b]11;rgb:1e1e/1e1e/2e2e\x1b\\", TerminalBackground::Dark),
+            ("\x1b]11;rgb:FDFD/F6F6/E3E3\x1b\\", TerminalBackground::Light),
+            ("\x1b]11;rgb:ff/ff/ff\x07", TerminalBackground::Light),
+            ("\x1b]11;rgb:0/0/0\x07", TerminalBackground::Dark),
+            ("\x1b]11;rgba:ffff/ffff/ffff/8000\x07", TerminalBackground::Light),
         ];
         for (answer, want) in rows {
             assert_eq!(sifted(&[(1, answer)]), (Vec::new(), vec![want]), "{answer:?}");
@@ -368,7 +382,10 @@ mod tests {
     #[test]
     fn a_late_answer_is_taken_out_too() {
         let answer = "\x1b]11;rgb:ffff/ffff/ffff\x1b\\";
-        assert_eq!(sifted(&[(90_000, "x"), (10, answer)]), (events("x"), vec![Background::Light]));
+        assert_eq!(
+            sifted(&[(90_000, "x"), (10, answer)]),
+            (events("x"), vec![TerminalBackground::Light])
+        );
     }
 
     #[test]
@@ -377,7 +394,11 @@ mod tests {
         for cut in 1..answer.len() {
             let (one, two) = answer.split_at(cut);
             let pieces = [(1, one), (20, two)];
-            assert_eq!(sifted(&pieces), (Vec::new(), vec![Background::Light]), "{one:?} {two:?}");
+            assert_eq!(
+                sifted(&pieces),
+                (Vec::new(), vec![TerminalBackground::Light]),
+                "{one:?} {two:?}"
+            );
         }
     }
 
@@ -387,12 +408,12 @@ mod tests {
         assert_eq!(sifted(&[(1, escape)]).0, events(escape));
         assert_eq!(sifted(&[(1, escape), (100, "]")]).0, [events(escape), events("]")].concat());
         // Later than an answer is likely, it is not held back at all.
-        let mut sieve = Sieve::default();
+        let mut sieve = ReplyFilter::default();
         let now = Instant::now();
-        sieve.asked(now);
+        sieve.query_sent(now);
         let mut out = Vec::new();
         for event in events(escape) {
-            sieve.take(event, now + PATIENCE, &mut out);
+            sieve.take(event, now + REPLY_TIMEOUT, &mut out);
         }
         assert_eq!(out.len(), 1);
     }
@@ -402,7 +423,7 @@ mod tests {
         for typed in ["\x1b]", "\x1b]x", "\x1b]1x", "\x1b]11;x", "\x1b\x1b]11;rgx"] {
             assert_eq!(sifted(&[(1, typed)]).0, events(typed), "{typed:?}");
         }
-        let mut sieve = Sieve::default();
+        let mut sieve = ReplyFilter::default();
         let mut out = Vec::new();
         sieve.take(events("\x1b]")[0].clone(), Instant::now(), &mut out);
         assert_eq!(out.len(), 1, "nothing was asked");
@@ -411,24 +432,24 @@ mod tests {
     #[test]
     fn what_cannot_be_part_of_a_colour_goes_through() {
         let (keys, answers) = sifted(&[(1, "\x1b]11;rgb:ffff/ffz"), (1, "ff/ffff\x1b\\q")]);
-        assert_eq!((keys, answers), (events("zq"), vec![Background::Light]));
+        assert_eq!((keys, answers), (events("zq"), vec![TerminalBackground::Light]));
     }
 
     #[test]
     fn an_answer_without_an_end_holds_nothing_for_ever() {
         let cut = "\x1b]11;rgb:ffff/ffff/ffff";
         let (keys, answers) = sifted(&[(1, cut), (2_000, "abc")]);
-        assert_eq!((keys, answers), (events("abc"), vec![Background::Light]));
+        assert_eq!((keys, answers), (events("abc"), vec![TerminalBackground::Light]));
         assert_eq!(sifted(&[(1, "\x1b]11;rgb:"), (2_000, "abc")]).0, events("abc"));
     }
 
     #[test]
     fn it_asks_once_and_again_when_the_person_comes_back() {
         let now = Instant::now();
-        let mut sieve = Sieve::default();
+        let mut sieve = ReplyFilter::default();
         let mut out = Vec::new();
         assert!(sieve.wants_to_ask());
-        sieve.asked(now);
+        sieve.query_sent(now);
         sieve.take(Event::FocusGained, now, &mut out);
         assert!(!sieve.wants_to_ask(), "it has not answered");
         for event in events("\x1b]11;rgb:0/0/0\x07") {
@@ -437,20 +458,20 @@ mod tests {
         assert!(!sieve.wants_to_ask());
         sieve.take(Event::FocusGained, now, &mut out);
         assert!(sieve.wants_to_ask());
-        sieve.asked(now);
+        sieve.query_sent(now);
         assert!(!sieve.wants_to_ask());
     }
 
     #[test]
     fn the_environment_gives_a_first_guess() {
         let rows = [
-            (Some("0;15"), Background::Light),
-            (Some("0;default;7"), Background::Light),
-            (Some("15;0"), Background::Dark),
-            (None, Background::Dark),
+            (Some("0;15"), TerminalBackground::Light),
+            (Some("0;default;7"), TerminalBackground::Light),
+            (Some("15;0"), TerminalBackground::Dark),
+            (None, TerminalBackground::Dark),
         ];
         for (value, want) in rows {
-            let found = Background::from_environment(|_| value.map(str::to_owned));
+            let found = TerminalBackground::from_environment(|_| value.map(str::to_owned));
             assert_eq!(found, want, "{value:?}");
         }
     }
@@ -468,7 +489,7 @@ mod tests {
             // Between a lone escape and the answer the terminal takes its time.
             let pieces = [(wait, before.as_str()), (40, answer), (0, ""), (wait, after.as_str())];
             let typed = [events(&before), events(&after)].concat();
-            prop_assert_eq!(sifted(&pieces), (typed, vec![Background::Dark]));
+            prop_assert_eq!(sifted(&pieces), (typed, vec![TerminalBackground::Dark]));
         }
     }
 }

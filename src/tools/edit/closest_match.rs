@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::lines::{key, split};
 use super::matching::{line_number, with_line_ends};
-use crate::tools::cut;
-use crate::tools::likeness::likeness;
+use crate::tools::similarity::similarity;
+use crate::tools::truncation;
 
 /// Lines of the closest place that are shown.
 const SHOWN_LINES: usize = 20;
@@ -65,7 +65,7 @@ fn closest(old: &[&str], there: &[&str]) -> Option<usize> {
 /// Likeness, but not of minified lines, nor of lines too different in length to be alike.
 fn bounded(a: &str, b: &str) -> f32 {
     let (short, long) = (a.len().min(b.len()), a.len().max(b.len()));
-    if long > 2000 || short * 4 < long { 0.0 } else { likeness(a, b) }
+    if long > 2000 || short * 4 < long { 0.0 } else { similarity(a, b) }
 }
 
 fn describe(hint: &mut String, old: &[&str], there: &[&str], start: usize) {
@@ -97,7 +97,7 @@ fn visible(line: &str) -> String {
     }
     let (before, after) = (&line[..start], &line[start + core.len()..]);
     let core = core.replace('\t', "→");
-    format!("{}{}{}", mark(before), cut::line(&core, SHOWN_CHARS), mark(after))
+    format!("{}{}{}", mark(before), truncation::line(&core, SHOWN_CHARS), mark(after))
 }
 
 fn has_line_numbers(old: &str) -> bool {

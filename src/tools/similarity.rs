@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 /// From 0 (nothing in common) to 1 (equal): the share of neighbouring character pairs that both
 /// have (Dice's coefficient), which forgives typing errors and moved words.
-pub(super) fn likeness(a: &str, b: &str) -> f32 {
+pub(super) fn similarity(a: &str, b: &str) -> f32 {
     if a == b {
         return 1.0;
     }
@@ -31,10 +31,10 @@ mod tests {
 
     #[test]
     fn typing_errors_are_alike_and_other_words_are_not() {
-        assert_eq!(likeness("main.rs", "main.rs"), 1.0);
-        assert!(likeness("mian.rs", "main.rs") >= 0.5);
-        assert!(likeness("config.rs", "config.toml") >= 0.5);
-        assert!(likeness("main.rs", "Cargo.toml") < 0.2);
-        assert_eq!(likeness("", "a"), 0.0);
+        assert_eq!(similarity("main.rs", "main.rs"), 1.0);
+        assert!(similarity("mian.rs", "main.rs") >= 0.5);
+        assert!(similarity("config.rs", "config.toml") >= 0.5);
+        assert!(similarity("main.rs", "Cargo.toml") < 0.2);
+        assert_eq!(similarity("", "a"), 0.0);
     }
 }

@@ -15,7 +15,7 @@ pub(super) fn line(text: &str, limit: usize) -> Cow<'_, str> {
 
 /// What stays of a text of which only head and tail are shown.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Ends<'a> {
+pub(super) struct HeadAndTail<'a> {
     /// The first part, ending with a line where there is one.
     pub head: &'a str,
     /// The last part, beginning with a line where there is one.
@@ -25,7 +25,7 @@ pub(super) struct Ends<'a> {
 }
 
 /// Head and tail of `text`, of at most `limit` bytes together; nothing where it fits whole.
-pub(super) fn ends(text: &str, limit: usize) -> Option<Ends<'_>> {
+pub(super) fn ends(text: &str, limit: usize) -> Option<HeadAndTail<'_>> {
     if text.len() <= limit {
         return None;
     }
@@ -39,7 +39,7 @@ pub(super) fn ends(text: &str, limit: usize) -> Option<Ends<'_>> {
         Some(newline) if tail_start + newline + 1 < text.len() => tail_start + newline + 1,
         Some(_) | None => tail_start,
     };
-    Some(Ends {
+    Some(HeadAndTail {
         head: &text[..head_end],
         tail: &text[tail_start..],
         hidden: &text[head_end..tail_start],
@@ -51,12 +51,12 @@ pub(super) fn size(bytes: u64) -> String {
     let units = [("GB", 30), ("MB", 20), ("KB", 10)];
     match units.into_iter().find(|(_, shift)| bytes >> shift > 0) {
         Some((unit, shift)) => format!("{:.1} {unit}", bytes as f64 / (1_u64 << shift) as f64),
-        None => counted(bytes, "byte"),
+        None => pluralise(bytes, "byte"),
     }
 }
 
 /// A number with its noun: "1 line", "2 lines", "3 matches".
-pub(super) fn counted(count: u64, noun: &str) -> String {
+pub(super) fn pluralise(count: u64, noun: &str) -> String {
     let ending = match count {
         1 => "",
         _ if noun.ends_with("ch") => "es",
@@ -90,7 +90,7 @@ mod tests {
             ["1 byte", "1023 bytes", "1.5 KB", "3.0 MB"]
         );
         assert_eq!(
-            [counted(1, "match"), counted(0, "match"), counted(2, "line")],
+            [pluralise(1, "match"), pluralise(0, "match"), pluralise(2, "line")],
             ["1 match", "0 matches", "2 lines"]
         );
     }
