@@ -31,7 +31,7 @@ use slug_code::config::{
 use slug_code::context::ContextProvider;
 use slug_code::domain::{Access, Dialect, Message, Mode, Protocol, StopReason};
 use slug_code::permissions::{PermissionQuery, RuleSet, Workspace, decide};
-use slug_code::providers::{Images, Provider, Request, StreamEvent};
+use slug_code::providers::{EncodedImages, Provider, ProviderRequest, StreamEvent};
 use slug_code::session::{Entry, load};
 use slug_code::tools::{Tool, WorkingDirectory};
 use slug_code::tui::app::keymap::{self, Context, Keymap};
@@ -379,11 +379,11 @@ fn the_example_of_a_tool_says_what_it_touches() {
 
 #[tokio::test]
 async fn the_example_of_a_provider_answers_and_ends() {
-    let request = Request {
+    let request = ProviderRequest {
         model: "echo".into(),
         system: String::new(),
         messages: vec![Message::user("hello")],
-        images: Images::default(),
+        images: EncodedImages::default(),
         tools: [].into(),
         max_tokens: 1,
         temperature: None,

@@ -20,11 +20,12 @@ use serde_json::json;
 use slug_code::domain::{
     Block, CallId, CallInput, Message, Protocol, Role, StopReason, ToolCall, ToolSpec, Usage,
 };
-use slug_code::providers::Images;
-use slug_code::providers::chat::ChatCompletions;
-use slug_code::providers::http::{Endpoint, Http, PlainHttp};
+use slug_code::providers::EncodedImages;
+use slug_code::providers::chat::ChatCompletionsProvider;
+use slug_code::providers::http::{HttpClient, HttpEndpoint, PlainHttp};
 use slug_code::providers::{
-    ModelInfo, Prefill, Provider, ProviderError, Recovery, Request, StreamEvent, Way, connect,
+    ConnectionConfig, ErrorRecovery, ModelInfo, PrefillProgress, Provider, ProviderError,
+    ProviderRequest, StreamEvent, connect,
 };
 use support::model_server::{Gate, ModelServer, Reply, wait_until};
 use tokio_util::sync::CancellationToken;
@@ -71,7 +72,7 @@ impl Heard {
             StreamEvent::Usage(usage) => self.usage = Some(usage),
             StreamEvent::Finished(reason) => self.finished = Some(reason),
             StreamEvent::Started
-            | StreamEvent::Held(_)
+            | StreamEvent::RateLimited(_)
             | StreamEvent::Prefill(_)
             | StreamEvent::Signature(_)
             | StreamEvent::Sealed { .. } => {}
@@ -84,20 +85,24 @@ impl Heard {
     }
 }
 
-fn endpoint(server: &ModelServer) -> Endpoint {
-    Endpoint::parse(&server.endpoint(), PlainHttp::LoopbackOnly).unwrap()
+fn endpoint(server: &ModelServer) -> HttpEndpoint {
+    HttpEndpoint::parse(&server.endpoint(), PlainHttp::LoopbackOnly).unwrap()
 }
 
-fn provider(server: &ModelServer) -> ChatCompletions {
-    ChatCompletions::new(Way::new(Arc::new(Http::new()), endpoint(server), None))
+fn provider(server: &ModelServer) -> ChatCompletionsProvider {
+    ChatCompletionsProvider::new(ConnectionConfig::new(
+        Arc::new(HttpClient::new()),
+        endpoint(server),
+        None,
+    ))
 }
 
-fn request(messages: Vec<Message>) -> Request {
-    Request {
+fn request(messages: Vec<Message>) -> ProviderRequest {
+    ProviderRequest {
         model: "test-model".into(),
         system: "Be brief.".into(),
         messages,
-        images: Images::default(),
+        images: EncodedImages::default(),
         tools: Arc::new([ToolSpec {
             name: "Read".into(),
             description: "Reads a file.".into(),
@@ -109,7 +114,7 @@ fn request(messages: Vec<Message>) -> Request {
     }
 }
 
-async fn ask(provider: &ChatCompletions, messages: Vec<Message>) -> Heard {
+async fn ask(provider: &ChatCompletionsProvider, messages: Vec<Message>) -> Heard {
     let mut stream = provider.stream(request(messages), CancellationToken::new());
     let mut heard = Heard::default();
     while let Some(event) = stream.next().await {
@@ -167,7 +172,10 @@ async fn each_protocol_asks_at_its_own_address_with_its_own_header() {
         let server = ModelServer::start();
         server.answer(&format!("POST {path}"), Reply::json(200, &answer));
         let key = Some(SecretString::from(KEY));
-        let provider = connect(protocol, Way::new(Arc::new(Http::new()), endpoint(&server), key));
+        let provider = connect(
+            protocol,
+            ConnectionConfig::new(Arc::new(HttpClient::new()), endpoint(&server), key),
+        );
         let said = request(vec![Message::user("hi")]);
         let mut heard = Heard::default();
         let mut events = provider.stream(said, CancellationToken::new());
@@ -288,7 +296,7 @@ async fn an_answer_that_breaks_off_is_an_error_to_retry() {
         let heard = hello(&server).await;
         assert_eq!(heard.text, "one ");
         assert_eq!(heard.finished, None);
-        assert_eq!(heard.error().recovery, Recovery::Retry);
+        assert_eq!(heard.error().recovery, ErrorRecovery::Retry);
     }
 }
 
@@ -316,36 +324,40 @@ async fn refusals_come_with_what_to_do() {
     let table = [
         (
             Reply::error(429, "slow down").with_header("retry-after", "7"),
-            Recovery::RetryAfter(Duration::from_secs(7)),
+            ErrorRecovery::RetryAfter(Duration::from_secs(7)),
             "slow down",
         ),
-        (Reply::error(500, "boom"), Recovery::Retry, "boom"),
+        (Reply::error(500, "boom"), ErrorRecovery::Retry, "boom"),
         (
             Reply::error(400, "prompt is too long: 9 tokens > 8 maximum"),
-            Recovery::Compact,
+            ErrorRecovery::Compact,
             "/compact",
         ),
-        (Reply::error(401, "no"), Recovery::AskPerson, "wants a key"),
-        (Reply::error(404, "The model `test-model` does not exist"), Recovery::AskPerson, "/model"),
+        (Reply::error(401, "no"), ErrorRecovery::AskUser, "wants a key"),
+        (
+            Reply::error(404, "The model `test-model` does not exist"),
+            ErrorRecovery::AskUser,
+            "/model",
+        ),
         (
             Reply::raw(502, "text/html", ["<html><title>Bad Gateway</title>"]),
-            Recovery::Retry,
+            ErrorRecovery::Retry,
             "Bad Gateway",
         ),
-        (Reply::raw(422, "text/plain", ["x".repeat(1 << 20)]), Recovery::GiveUp, "xxx…"),
+        (Reply::raw(422, "text/plain", ["x".repeat(1 << 20)]), ErrorRecovery::GiveUp, "xxx…"),
         (
             Reply::raw(302, "text/plain", ["x"]).with_header("location", "http://127.0.0.1:1/v1"),
-            Recovery::AskPerson,
+            ErrorRecovery::AskUser,
             "http://127.0.0.1:1/v1",
         ),
         (
             Reply::json(200, &json!({"error": {"message": "Context size has been exceeded."}})),
-            Recovery::Compact,
+            ErrorRecovery::Compact,
             "/compact",
         ),
         (
             Reply::raw(200, "text/html", ["<!doctype html><title>Sign in</title>"]),
-            Recovery::AskPerson,
+            ErrorRecovery::AskUser,
             "Sign in",
         ),
     ];
@@ -367,7 +379,11 @@ async fn no_server_is_told_with_a_remedy() {
     // Until the listener's thread has seen the end, one more connection may be taken.
     let refused = || std::net::TcpStream::connect((there.host(), port(&there))).is_err();
     assert!(wait_until(refused));
-    let provider = ChatCompletions::new(Way::new(Arc::new(Http::new()), there.clone(), None));
+    let provider = ChatCompletionsProvider::new(ConnectionConfig::new(
+        Arc::new(HttpClient::new()),
+        there.clone(),
+        None,
+    ));
     let error = ask(&provider, vec![Message::user("hi")]).await.error();
     assert_eq!(
         error.message,
@@ -375,11 +391,11 @@ async fn no_server_is_told_with_a_remedy() {
             "No server answers at {there}. Start one, or set `endpoint` in ~/.slug/config.toml."
         )
     );
-    assert_eq!(error.recovery, Recovery::RetryBriefly);
+    assert_eq!(error.recovery, ErrorRecovery::RetryBriefly);
     assert_eq!(provider.models().await, Err(error));
 }
 
-fn port(endpoint: &Endpoint) -> u16 {
+fn port(endpoint: &HttpEndpoint) -> u16 {
     endpoint.join("").port().unwrap()
 }
 
@@ -387,7 +403,11 @@ fn port(endpoint: &Endpoint) -> u16 {
 async fn the_key_goes_to_its_origin_and_into_no_message() {
     let (server, other) = (ModelServer::start(), ModelServer::start());
     let key = Some(SecretString::from("sk-secret"));
-    let provider = ChatCompletions::new(Way::new(Arc::new(Http::new()), endpoint(&server), key));
+    let provider = ChatCompletionsProvider::new(ConnectionConfig::new(
+        Arc::new(HttpClient::new()),
+        endpoint(&server),
+        key,
+    ));
     let elsewhere = format!("{}/chat/completions", other.endpoint());
     server.reply(Reply::json(307, &json!({})).with_header("location", &elsewhere));
     server.reply(Reply::error(401, "the key sk-secret is wrong"));
@@ -432,7 +452,7 @@ async fn llama_cpp_is_asked_for_its_window_and_its_progress() {
     let end = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
     server.reply(Reply::stream([progress, end]));
     let heard = ask(&provider, vec![Message::user("hi")]).await;
-    let prefill = Prefill { processed: 300, total: 637, cached: 5 };
+    let prefill = PrefillProgress { processed: 300, total: 637, cached: 5 };
     assert!(heard.events.contains(&StreamEvent::Prefill(prefill)), "{heard:?}");
     assert_eq!(server.chats()[0].body["return_progress"], json!(true));
 }
@@ -484,7 +504,7 @@ async fn a_list_that_is_none_is_told_with_a_remedy() {
         server.answer("GET /v1/models", reply);
         let error = provider(&server).models().await.unwrap_err();
         assert!(error.message.contains("/v1"), "{error}");
-        assert_eq!(error.recovery, Recovery::AskPerson);
+        assert_eq!(error.recovery, ErrorRecovery::AskUser);
     }
 }
 

@@ -19,8 +19,8 @@ use crate::domain::{
 };
 use crate::hooks::{HookPayload, MergedHookVerdict};
 use crate::platform::debug_log::ExchangeNumber;
-use crate::providers::retry::{self, Again, Came, Next};
-use crate::providers::{ProviderError, Recovery, StreamEvent, limited};
+use crate::providers::retry::{self, ReceivedContent, RetryAttempt, RetryDecision};
+use crate::providers::{ErrorRecovery, ProviderError, StreamEvent, limit_response};
 use crate::session::{Entry, MessageEntry, TurnOutcome};
 
 use super::budget::Verdict;
@@ -234,7 +234,7 @@ impl Agent {
             | StreamEvent::Sealed { .. }
             | StreamEvent::Usage(_)
             | StreamEvent::Finished(_) => return,
-            StreamEvent::Held(held) => Event::RequestHeld { turn, held: held.clone() },
+            StreamEvent::RateLimited(held) => Event::RequestHeld { turn, held: held.clone() },
             StreamEvent::Prefill(progress) => Event::Prefill { turn, progress: *progress },
             StreamEvent::Text(text) => Event::Text { turn, text: text.clone() },
             StreamEvent::Thinking(text) => Event::Thinking { turn, text: text.clone() },
@@ -365,7 +365,7 @@ impl Agent {
     }
 
     /// Tells that what streamed is void.
-    async fn dropped(&self, running: &mut Running, reason: String, again: Option<Again>) {
+    async fn dropped(&self, running: &mut Running, reason: String, again: Option<RetryAttempt>) {
         running.first_token = None;
         let turn = running.turn;
         self.events.tell(Event::ResponseDropped { turn, reason, again }).await;
@@ -432,7 +432,7 @@ impl Agent {
         tracing::info!(model = running.model, messages = request.messages.len(), "request");
         self.events.tell(Event::RequestSent { turn: running.turn }).await;
         let cancel = running.cancel.child_token();
-        let stream = limited(self.service().provider.stream(request, cancel));
+        let stream = limit_response(self.service().provider.stream(request, cancel));
         // A server may repeat the key in another form than it was sent in.
         let redactor = self.setup.redactor.clone();
         let cleaned = stream.map(move |event| {
@@ -588,10 +588,10 @@ async fn at(when: Option<tokio::time::Instant>) {
     }
 }
 
-fn failed(error: ProviderError, failures: u32, came: Came) -> Input {
+fn failed(error: ProviderError, failures: u32, came: ReceivedContent) -> Input {
     let again = match retry::next(failures + 1, &error, came, random_fraction()) {
-        Next::Again(again) => Some(again),
-        Next::Stop => None,
+        RetryDecision::Retry(again) => Some(again),
+        RetryDecision::Stop => None,
     };
     Input::Failed { error, again }
 }
@@ -600,7 +600,7 @@ fn ended_early() -> ProviderError {
     ProviderError {
         message: "The server closed the connection before the answer was complete.".into(),
         status: None,
-        recovery: Recovery::Retry,
+        recovery: ErrorRecovery::Retry,
     }
 }
 

@@ -7,8 +7,8 @@ use crate::domain::{
     ApprovalId, ApprovalRequest, CallId, Display, Effort, Mode, ModelName, NoticeLevel, SessionId,
     StopReason, Todo, ToolCall, ToolStatus, TurnId, Typed, Usage, Window,
 };
-use crate::providers::retry::Again;
-use crate::providers::{Held, ModelInfo, Prefill};
+use crate::providers::retry::RetryAttempt;
+use crate::providers::{ModelInfo, PrefillProgress, RateLimited};
 use crate::session::{Record, Spending, TurnOutcome};
 
 use super::{ForkAt, RewindPlan, RuleNews, SteerId};
@@ -79,14 +79,14 @@ pub enum Event {
         /// The turn.
         turn: TurnId,
         /// How long, and what the server said.
-        held: Held,
+        held: RateLimited,
     },
     /// The server reads the prompt.
     Prefill {
         /// The turn.
         turn: TurnId,
         /// How far it is.
-        progress: Prefill,
+        progress: PrefillProgress,
     },
     /// More text of the response.
     Text {
@@ -147,7 +147,7 @@ pub enum Event {
         reason: String,
         /// When the same is tried again; `None` where something else is asked at once, of which a
         /// notice tells.
-        again: Option<Again>,
+        again: Option<RetryAttempt>,
     },
     /// A call has passed the gate and runs. For a command of the person's own, the only start.
     ToolStarted {

@@ -1,6 +1,6 @@
 //! What the catalogue knows of the model that answers, and what a request heeds of it.
 
-use crate::catalogue::{Images, ModelFacts, Setting};
+use crate::catalogue::{ImageSupport, ModelFacts, ReasoningSetting};
 use crate::domain::{Effort, Money, Usage, Window};
 
 use super::driver::Agent;
@@ -23,7 +23,7 @@ impl Agent {
         let (shelf, model) = (self.setup.catalogue.clone(), model.to_owned());
         // The first time this reads the catalogue.
         let found =
-            tokio::task::spawn_blocking(move || shelf.catalogue().window_unserved(&host, &model));
+            tokio::task::spawn_blocking(move || shelf.catalogue().fallback_window(&host, &model));
         found.await.ok().flatten().map_or(assumed, Window::Known)
     }
 
@@ -35,8 +35,8 @@ impl Agent {
     /// Leaves images out of what a model is sent that takes none.
     pub(super) fn heed_images(&mut self, model: &str, facts: Option<&ModelFacts>) {
         match facts.map(|facts| facts.images) {
-            Some(Images::Refused) => self.pictures.leave_out(model),
-            Some(Images::Taken) | None => {}
+            Some(ImageSupport::Unsupported) => self.pictures.leave_out(model),
+            Some(ImageSupport::Supported) | None => {}
         }
     }
 }
@@ -52,7 +52,7 @@ pub(super) fn max_tokens(wanted: u32, facts: Option<&ModelFacts>) -> u32 {
 pub(super) fn effort(wanted: Option<Effort>, facts: Option<&ModelFacts>) -> Option<Effort> {
     let (wanted, Some(facts)) = (wanted?, facts) else { return wanted };
     let reasoning = facts.reasoning.as_ref()?;
-    let off = wanted == Effort::None && reasoning.settings.contains(&Setting::Switch);
+    let off = wanted == Effort::None && reasoning.settings.contains(&ReasoningSetting::Switch);
     if reasoning.efforts.is_empty() || off {
         return Some(wanted);
     }
@@ -64,14 +64,14 @@ pub(super) fn effort(wanted: Option<Effort>, facts: Option<&ModelFacts>) -> Opti
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::catalogue::Reasoning;
+    use crate::catalogue::ReasoningCapability;
 
-    fn facts(reasoning: Option<Reasoning>) -> ModelFacts {
+    fn facts(reasoning: Option<ReasoningCapability>) -> ModelFacts {
         ModelFacts {
             released: chrono::NaiveDate::default(),
             window: 100_000,
             output: Some(8_192),
-            images: Images::Refused,
+            images: ImageSupport::Unsupported,
             reasoning,
             price: None,
         }
@@ -87,8 +87,8 @@ mod tests {
 
     #[test]
     fn effort_is_a_step_that_the_model_knows() {
-        let steps = |efforts: &[Effort], settings: &[Setting]| {
-            Some(Reasoning { efforts: efforts.to_vec(), settings: settings.to_vec() })
+        let steps = |efforts: &[Effort], settings: &[ReasoningSetting]| {
+            Some(ReasoningCapability { efforts: efforts.to_vec(), settings: settings.to_vec() })
         };
         let three = &[Effort::Low, Effort::Medium, Effort::High];
         let table = [
@@ -97,7 +97,7 @@ mod tests {
             (steps(three, &[]), Effort::Medium, Some(Effort::Medium)),
             (steps(three, &[]), Effort::Max, Some(Effort::High)),
             (steps(three, &[]), Effort::None, Some(Effort::Low)),
-            (steps(three, &[Setting::Switch]), Effort::None, Some(Effort::None)),
+            (steps(three, &[ReasoningSetting::Switch]), Effort::None, Some(Effort::None)),
             (steps(&[Effort::Low, Effort::High], &[]), Effort::Medium, Some(Effort::Low)),
         ];
         for (reasoning, wanted, sent) in table {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::providers::retry::{self, Came, Next};
+use crate::providers::retry::{self, ReceivedContent, RetryDecision};
 use crate::providers::{ModelInfo, Provider, ProviderError};
 use crate::session::{Conversation, Entry, LastModels, TurnOutcome};
 
@@ -79,7 +79,7 @@ impl Agent {
             }
             Err(error) => error,
         };
-        if retry::next(1, &error, Came::Nothing, 0.0) == Next::Stop {
+        if retry::next(1, &error, ReceivedContent::Nothing, 0.0) == RetryDecision::Stop {
             return self.error(error.message).await;
         }
         let was_missed = std::mem::replace(&mut self.models.missed, true);
@@ -134,15 +134,15 @@ impl Agent {
                 Err(error) => error,
             };
             failures += 1;
-            match retry::next(failures, &error, Came::Nothing, random_fraction()) {
-                Next::Again(again) => {
+            match retry::next(failures, &error, ReceivedContent::Nothing, random_fraction()) {
+                RetryDecision::Retry(again) => {
                     let reason = error.message;
                     let dropped = Event::ResponseDropped { turn, reason, again: Some(again) };
                     self.events.tell(dropped).await;
                     tokio::time::sleep(again.pause).await;
                     self.events.tell(Event::RequestSent { turn }).await;
                 }
-                Next::Stop => return Err(TurnOutcome::Failed(error.message)),
+                RetryDecision::Stop => return Err(TurnOutcome::Failed(error.message)),
             }
         }
     }

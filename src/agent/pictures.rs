@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::domain::{Block, ContentHash, Image, Message};
-use crate::providers::Images;
+use crate::providers::EncodedImages;
 use crate::session::Blobs;
 
 use super::sessions::blocking;
@@ -34,7 +34,7 @@ impl Pictures {
         messages: &mut [Message],
         model: &str,
         blobs: &Blobs,
-    ) -> Images {
+    ) -> EncodedImages {
         if !self.blind.contains(model) {
             self.read_new(messages, blobs).await;
         }
@@ -52,7 +52,7 @@ impl Pictures {
         let blobs = blobs.clone();
         let read = blocking(move || {
             let encoded = |hash: &ContentHash| match blobs.get(hash) {
-                Ok(bytes) => bytes.map(|bytes| Images::encode(&bytes)),
+                Ok(bytes) => bytes.map(|bytes| EncodedImages::encode(&bytes)),
                 Err(error) => {
                     tracing::warn!(%error, "an image cannot be read");
                     None
@@ -66,8 +66,8 @@ impl Pictures {
         }
     }
 
-    fn sent(&self, messages: &mut [Message], model: &str) -> Images {
-        let mut sent = Images::default();
+    fn sent(&self, messages: &mut [Message], model: &str) -> EncodedImages {
+        let mut sent = EncodedImages::default();
         let is_blind = self.blind.contains(model);
         for block in messages.iter_mut().flat_map(|message| &mut message.content) {
             let Block::Image(image) = block else { continue };
@@ -134,7 +134,7 @@ mod tests {
             }
             let mut messages = shown(b"abc");
             let sent = Pictures::default().fill(&mut messages, "m", &blobs).await;
-            assert_eq!(sent, Images::default());
+            assert_eq!(sent, EncodedImages::default());
             assert_eq!(messages[0].text(), note);
         }
     }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::domain::{Block, Effort, Message, Todo, TodoStatus, ToolSpec};
 use crate::platform::debug_log::{DebugLog, ExchangeNumber};
-use crate::providers::{Images, Request};
+use crate::providers::{EncodedImages, ProviderRequest};
 
 /// The name of the context block that tells the model its own plan.
 const TODO: &str = "todo";
@@ -29,12 +29,12 @@ pub(super) struct Parts<'a> {
 /// What is said with it: the history in order, and the bytes of its images.
 pub(super) struct Said {
     pub(super) messages: Vec<Message>,
-    pub(super) images: Images,
+    pub(super) images: EncodedImages,
 }
 
 /// Puts a request together.
-pub(super) fn build(parts: &Parts<'_>, said: Said) -> Request {
-    Request {
+pub(super) fn build(parts: &Parts<'_>, said: Said) -> ProviderRequest {
+    ProviderRequest {
         model: parts.model.to_owned(),
         system: parts.system.to_owned(),
         messages: said.messages,
@@ -47,7 +47,7 @@ pub(super) fn build(parts: &Parts<'_>, said: Said) -> Request {
 }
 
 /// Writes a request to the debug log, where there is one.
-pub(super) fn log(debug: &DebugLog, request: &Request) -> Option<ExchangeNumber> {
+pub(super) fn log(debug: &DebugLog, request: &ProviderRequest) -> Option<ExchangeNumber> {
     debug.folder()?;
     Some(debug.request(&json!({
         "model": request.model,

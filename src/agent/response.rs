@@ -27,7 +27,7 @@ impl Response {
     /// Takes the next piece; says why the response ended when this was its last one.
     pub fn take(&mut self, event: StreamEvent) -> Option<StopReason> {
         match event {
-            StreamEvent::Started | StreamEvent::Held(_) | StreamEvent::Prefill(_) => {}
+            StreamEvent::Started | StreamEvent::RateLimited(_) | StreamEvent::Prefill(_) => {}
             StreamEvent::Text(piece) => match self.parts.last_mut() {
                 Some(Part::Text(text)) => text.push_str(&piece),
                 _ => self.parts.push(Part::Text(piece)),

@@ -75,11 +75,11 @@ impl Services {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::providers::demo::{Demo, Tempo, built_in};
+    use crate::providers::demo::{DemoProvider, DemoSpeed, built_in};
 
     fn services() -> Services {
         let provider: Arc<dyn Provider> =
-            Arc::new(Demo::new(built_in().unwrap(), Tempo::AsWritten));
+            Arc::new(DemoProvider::new(built_in().unwrap(), DemoSpeed::AsWritten));
         let service = |name: &str| Service {
             name: name.to_owned(),
             provider: provider.clone(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::catalogue::Shelf;
+use crate::catalogue::CatalogueCache;
 use crate::context::ContextProvider;
 use crate::domain::{Budgets, Effort, Mode};
 use crate::hooks::HookSet;
@@ -36,7 +36,7 @@ pub struct Setup {
     /// What may be spent before the person is asked.
     pub budgets: Budgets,
     /// What is known of models without asking.
-    pub catalogue: Arc<Shelf>,
+    pub catalogue: Arc<CatalogueCache>,
     /// The model that was asked for by name; `None` takes what the server offers.
     pub model: Option<String>,
     /// How hard it is to think, where that is not as its provider was configured.

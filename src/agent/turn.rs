@@ -6,8 +6,8 @@
 //! follows.
 
 use crate::domain::{Message, StopReason, ToolCall, Usage};
-use crate::providers::retry::{Again, Came};
-use crate::providers::{ProviderError, Recovery, StreamEvent};
+use crate::providers::retry::{ReceivedContent, RetryAttempt};
+use crate::providers::{ErrorRecovery, ProviderError, StreamEvent};
 use crate::session::{CompactionStage, TurnOutcome};
 
 use super::normalise::is_silent;
@@ -56,7 +56,7 @@ pub enum Input {
         /// What went wrong.
         error: ProviderError,
         /// The next try.
-        again: Option<Again>,
+        again: Option<RetryAttempt>,
     },
     /// The pause is over.
     PauseOver,
@@ -113,7 +113,7 @@ pub enum Action {
     /// What streamed is void; try again after the pause and answer with `PauseOver`.
     Pause {
         /// The next try.
-        again: Again,
+        again: RetryAttempt,
         /// Why, in a sentence.
         reason: String,
     },
@@ -240,10 +240,10 @@ impl Turn {
     }
 
     /// What has come of the response that is being streamed.
-    pub fn came(&self) -> Came {
+    pub fn came(&self) -> ReceivedContent {
         match self.response() {
-            Some(response) if response.has_begun() => Came::Part,
-            Some(_) | None => Came::Nothing,
+            Some(response) if response.has_begun() => ReceivedContent::Part,
+            Some(_) | None => ReceivedContent::Nothing,
         }
     }
 
@@ -439,7 +439,7 @@ impl Turn {
         actions
     }
 
-    fn failed(&mut self, error: ProviderError, again: Option<Again>) -> Vec<Action> {
+    fn failed(&mut self, error: ProviderError, again: Option<RetryAttempt>) -> Vec<Action> {
         match self.phase {
             Phase::Streaming(_) => {}
             Phase::Idle
@@ -452,29 +452,29 @@ impl Turn {
         self.failures += 1;
         self.overloads = if is_overload(&error) { self.overloads + 1 } else { 0 };
         match error.recovery {
-            Recovery::Retry | Recovery::RetryAfter(_) | Recovery::RetryBriefly => {
+            ErrorRecovery::Retry | ErrorRecovery::RetryAfter(_) | ErrorRecovery::RetryBriefly => {
                 self.try_again(error, again)
             }
-            Recovery::Compact => {
+            ErrorRecovery::Compact => {
                 let mut actions = self.void(&error);
                 actions.extend(self.shorten(error));
                 actions
             }
-            Recovery::LeaveImagesOut if self.images == ImagesSent::Perhaps => {
+            ErrorRecovery::LeaveImagesOut if self.images == ImagesSent::Perhaps => {
                 self.images = ImagesSent::No;
                 let mut actions = self.void(&error);
                 actions.push(Action::LeaveImagesOut(error.message));
                 actions.extend(self.ask_anew());
                 actions
             }
-            Recovery::LeaveImagesOut | Recovery::AskPerson | Recovery::GiveUp => {
+            ErrorRecovery::LeaveImagesOut | ErrorRecovery::AskUser | ErrorRecovery::GiveUp => {
                 self.end_streaming(TurnOutcome::Failed(error.message))
             }
         }
     }
 
     /// The same again, or the same of another model once this one's server is overloaded for good.
-    fn try_again(&mut self, error: ProviderError, again: Option<Again>) -> Vec<Action> {
+    fn try_again(&mut self, error: ProviderError, again: Option<RetryAttempt>) -> Vec<Action> {
         if self.overloads >= OVERLOADS
             && let Some(model) = self.fallback.take()
         {
@@ -534,8 +534,8 @@ impl Turn {
     /// What streamed before a failure that leads to another request.
     fn void(&self, error: &ProviderError) -> Vec<Action> {
         match self.came() {
-            Came::Part => vec![Action::Drop(error.message.clone())],
-            Came::Nothing => Vec::new(),
+            ReceivedContent::Part => vec![Action::Drop(error.message.clone())],
+            ReceivedContent::Nothing => Vec::new(),
         }
     }
 

@@ -12,7 +12,7 @@ use chrono::NaiveDate;
 use flate2::read::GzDecoder;
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::{Catalogue, Images, ModelFacts, Reasoning, Setting};
+use super::{ImageSupport, ModelCatalogue, ModelFacts, ReasoningCapability, ReasoningSetting};
 use crate::domain::{Effort, Price, Rate, Rates};
 
 /// The facts that come with slug: `assets/catalogue/models.json`, a tenth of its size.
@@ -25,13 +25,13 @@ const SOURCE: &str = "https://models.dev";
 const LICENCE: &str = "MIT, Copyright (c) 2025 models.dev";
 
 #[derive(Deserialize)]
-struct File {
+struct CatalogueFile {
     date: NaiveDate,
-    providers: BTreeMap<String, BTreeMap<String, Row>>,
+    providers: BTreeMap<String, BTreeMap<String, CatalogueRow>>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Row {
+struct CatalogueRow {
     released: NaiveDate,
     window: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,17 +41,17 @@ struct Row {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reasoning: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    price: Option<Vec<Option<Number>>>,
+    price: Option<Vec<Option<PriceNumber>>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    above: Vec<(u64, Vec<Option<Number>>)>,
+    above: Vec<(u64, Vec<Option<PriceNumber>>)>,
 }
 
 /// A number that is written without a point where it is whole.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(transparent)]
-struct Number(f64);
+struct PriceNumber(f64);
 
-impl Catalogue {
+impl ModelCatalogue {
     /// The one that comes with slug.
     pub fn bundled() -> Result<Self, serde_json::Error> {
         let mut text = String::new();
@@ -61,8 +61,8 @@ impl Catalogue {
 
     /// Reads a file.
     pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
-        let File { date, providers } = serde_json::from_str(text)?;
-        let models = |rows: BTreeMap<String, Row>| {
+        let CatalogueFile { date, providers } = serde_json::from_str(text)?;
+        let models = |rows: BTreeMap<String, CatalogueRow>| {
             rows.into_iter().map(|(id, row)| (id, row.facts())).collect()
         };
         let providers = providers.into_iter().map(|(name, rows)| (name, models(rows))).collect();
@@ -76,7 +76,7 @@ impl Catalogue {
         for (provider, models) in &self.providers {
             let mut rows = Vec::new();
             for (id, facts) in models {
-                let (id, row) = (serde_json::to_string(id)?, Row::of(facts));
+                let (id, row) = (serde_json::to_string(id)?, CatalogueRow::of(facts));
                 rows.push(format!("{id}:{}", serde_json::to_string(&row)?));
             }
             let provider = serde_json::to_string(provider)?;
@@ -94,7 +94,7 @@ impl Catalogue {
     }
 }
 
-impl Row {
+impl CatalogueRow {
     fn of(facts: &ModelFacts) -> Self {
         let price = facts.price.as_ref();
         let above = price.map(|price| price.above.as_slice()).unwrap_or_default();
@@ -102,7 +102,7 @@ impl Row {
             released: facts.released,
             window: facts.window,
             output: facts.output,
-            images: facts.images == Images::Taken,
+            images: facts.images == ImageSupport::Supported,
             reasoning: facts.reasoning.as_ref().map(words),
             price: price.map(|price| numbers(price.rates)),
             above: above.iter().map(|(size, rates)| (*size, numbers(*rates))).collect(),
@@ -110,7 +110,7 @@ impl Row {
     }
 
     fn facts(self) -> ModelFacts {
-        let above = |above: Vec<(u64, Vec<Option<Number>>)>| {
+        let above = |above: Vec<(u64, Vec<Option<PriceNumber>>)>| {
             let rates = |(size, row): (u64, Vec<_>)| Some((size, rates(&row)?));
             above.into_iter().filter_map(rates).collect()
         };
@@ -119,15 +119,15 @@ impl Row {
             released: self.released,
             window: self.window,
             output: self.output,
-            images: if self.images { Images::Taken } else { Images::Refused },
+            images: if self.images { ImageSupport::Supported } else { ImageSupport::Unsupported },
             reasoning: self.reasoning.as_deref().map(reasoning),
             price: rates.map(|rates| Price { rates, above: above(self.above) }),
         }
     }
 }
 
-fn numbers(rates: Rates) -> Vec<Option<Number>> {
-    let number = |rate: Rate| Number(rate.dollars_per_million());
+fn numbers(rates: Rates) -> Vec<Option<PriceNumber>> {
+    let number = |rate: Rate| PriceNumber(rate.dollars_per_million());
     let Rates { input, output, cache_read, cache_write } = rates;
     let mut rates = vec![Some(input), Some(output), cache_read, cache_write];
     while rates.last().is_some_and(Option::is_none) {
@@ -136,13 +136,13 @@ fn numbers(rates: Rates) -> Vec<Option<Number>> {
     rates.into_iter().map(|rate| rate.map(number)).collect()
 }
 
-fn rates(row: &[Option<Number>]) -> Option<Rates> {
+fn rates(row: &[Option<PriceNumber>]) -> Option<Rates> {
     let at =
         |place: usize| row.get(place).copied().flatten().and_then(|it| Rate::per_million(it.0));
     Some(Rates { input: at(0)?, output: at(1)?, cache_read: at(2), cache_write: at(3) })
 }
 
-fn words(reasoning: &Reasoning) -> String {
+fn words(reasoning: &ReasoningCapability) -> String {
     let settings = reasoning.settings.iter().map(|setting| setting.word());
     let words: Vec<&str> =
         reasoning.efforts.iter().map(|effort| effort.name()).chain(settings).collect();
@@ -150,15 +150,15 @@ fn words(reasoning: &Reasoning) -> String {
 }
 
 /// A word that is not known is a setting that slug does not have.
-fn reasoning(words: &str) -> Reasoning {
+fn reasoning(words: &str) -> ReasoningCapability {
     let words = || words.split_ascii_whitespace();
-    Reasoning {
+    ReasoningCapability {
         efforts: words().filter_map(Effort::parse).collect(),
-        settings: words().filter_map(Setting::parse).collect(),
+        settings: words().filter_map(ReasoningSetting::parse).collect(),
     }
 }
 
-impl Setting {
+impl ReasoningSetting {
     const ALL: [Self; 2] = [Self::Switch, Self::Budget];
 
     fn word(self) -> &'static str {
@@ -173,7 +173,7 @@ impl Setting {
     }
 }
 
-impl Serialize for Number {
+impl Serialize for PriceNumber {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[allow(
             clippy::cast_possible_truncation,
@@ -215,13 +215,13 @@ mod tests {
             file.write_all(FACTS.as_bytes()).unwrap();
             file.finish().unwrap();
         }
-        let bundled = Catalogue::bundled().unwrap();
-        assert_eq!(bundled, Catalogue::parse(FACTS).unwrap(), "write them anew");
+        let bundled = ModelCatalogue::bundled().unwrap();
+        assert_eq!(bundled, ModelCatalogue::parse(FACTS).unwrap(), "write them anew");
     }
 
     #[test]
     fn the_facts_are_as_slug_would_write_them() {
-        let text = Catalogue::parse(FACTS).unwrap().text().unwrap();
+        let text = ModelCatalogue::parse(FACTS).unwrap().text().unwrap();
         let other = text.lines().zip(FACTS.lines()).find(|(slugs, facts)| slugs != facts);
         assert_eq!(other, None);
         assert_eq!(text.len(), FACTS.len());
@@ -238,25 +238,28 @@ mod tests {
             {"released":"2026-01-02","window":1000000,"output":64000,"images":true,
              "reasoning":"low high new budget","price":[3,15.5,null,3.75],
              "above":[[200000,[6,22.5]]]}}}}"#;
-        let catalogue = Catalogue::parse(text).unwrap();
+        let catalogue = ModelCatalogue::parse(text).unwrap();
         let (_, _, facts) = catalogue.models().next().unwrap();
         assert_eq!((facts.window, facts.output), (1_000_000, Some(64_000)));
-        assert_eq!(facts.images, Images::Taken);
+        assert_eq!(facts.images, ImageSupport::Supported);
         let reasoning = facts.reasoning.clone().unwrap();
         assert_eq!(reasoning.efforts, [Effort::Low, Effort::High]);
-        assert_eq!(reasoning.settings, [Setting::Budget]);
+        assert_eq!(reasoning.settings, [ReasoningSetting::Budget]);
         let price = facts.price.clone().unwrap();
         assert_eq!(price.rates.output, Rate::per_million(15.5).unwrap());
         assert_eq!((price.rates.cache_read, price.above.len()), (None, 1));
-        assert_eq!(Catalogue::parse(&catalogue.text().unwrap()).unwrap(), catalogue);
+        assert_eq!(ModelCatalogue::parse(&catalogue.text().unwrap()).unwrap(), catalogue);
     }
 
     #[test]
     fn what_is_no_price_is_none() {
         let text = r#"{"date": "2026-10-30", "providers": {"a": {"m":
             {"released":"2026-01-02","window":8192,"price":[-3,15]}}}}"#;
-        let catalogue = Catalogue::parse(text).unwrap();
+        let catalogue = ModelCatalogue::parse(text).unwrap();
         let (_, _, facts) = catalogue.models().next().unwrap();
-        assert_eq!((&facts.price, &facts.reasoning, facts.images), (&None, &None, Images::Refused));
+        assert_eq!(
+            (&facts.price, &facts.reasoning, facts.images),
+            (&None, &None, ImageSupport::Unsupported)
+        );
     }
 }

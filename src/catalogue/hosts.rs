@@ -2,18 +2,18 @@
 
 /// A provider of models and the hosts that are its own.
 #[derive(Debug)]
-pub struct Host {
+pub struct ProviderHosts {
     /// Its name at models.dev.
     pub provider: &'static str,
     /// Its hosts; one that begins with a dot stands for all below it.
     pub names: &'static [&'static str],
     /// Whether the models are its own.
-    pub(super) role: Role,
+    pub(super) role: ProviderRole,
 }
 
 /// Where a provider's models come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum ProviderRole {
     /// From itself: their names are the ones that others use, too.
     Maker,
     /// From others.
@@ -21,7 +21,7 @@ pub(super) enum Role {
 }
 
 /// All of them, in the order of the file.
-pub(super) const HOSTS: [Host; 18] = [
+pub(super) const HOSTS: [ProviderHosts; 18] = [
     maker("alibaba", &["dashscope-intl.aliyuncs.com"]),
     maker("anthropic", &["api.anthropic.com"]),
     gateway("azure", &[".openai.azure.com", ".services.ai.azure.com"]),
@@ -53,15 +53,15 @@ pub fn provider_at(host: &str) -> Option<&'static str> {
 
 /// Those who make models.
 pub(super) fn makers() -> impl Iterator<Item = &'static str> {
-    HOSTS.iter().filter(|host| host.role == Role::Maker).map(|host| host.provider)
+    HOSTS.iter().filter(|host| host.role == ProviderRole::Maker).map(|host| host.provider)
 }
 
-const fn maker(provider: &'static str, names: &'static [&'static str]) -> Host {
-    Host { provider, names, role: Role::Maker }
+const fn maker(provider: &'static str, names: &'static [&'static str]) -> ProviderHosts {
+    ProviderHosts { provider, names, role: ProviderRole::Maker }
 }
 
-const fn gateway(provider: &'static str, names: &'static [&'static str]) -> Host {
-    Host { provider, names, role: Role::Gateway }
+const fn gateway(provider: &'static str, names: &'static [&'static str]) -> ProviderHosts {
+    ProviderHosts { provider, names, role: ProviderRole::Gateway }
 }
 
 #[cfg(test)]

@@ -5,23 +5,23 @@
 //! another price.
 
 use super::hosts::{makers, provider_at};
-use super::{Catalogue, ModelFacts};
+use super::{ModelCatalogue, ModelFacts};
 
-impl Catalogue {
+impl ModelCatalogue {
     /// What is known of a model at this host; `None` where the host is no provider's.
     pub fn find(&self, host: &str, model: &str) -> Option<&ModelFacts> {
         self.at(provider_at(host)?, model)
     }
 
     /// How much a model reads at once, in tokens, where its server at this host does not say.
-    pub fn window_unserved(&self, host: &str, model: &str) -> Option<u64> {
+    pub fn fallback_window(&self, host: &str, model: &str) -> Option<u64> {
         let here = self.find(host, model).map(|facts| facts.window);
-        here.or_else(|| self.window_anywhere(model))
+        here.or_else(|| self.maker_window(model))
     }
 
     /// How much a model reads at once where the host is not known, in tokens: as it has it from
     /// its maker. Everything else is its server's matter.
-    pub fn window_anywhere(&self, model: &str) -> Option<u64> {
+    pub fn maker_window(&self, model: &str) -> Option<u64> {
         let model = model.split_once(':').map_or(model, |(model, _)| model);
         makers().find_map(|maker| self.at(maker, model)).map(|facts| facts.window)
     }
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn a_model_is_found_by_the_names_that_servers_give_it() {
-        let catalogue = Catalogue::bundled().unwrap();
+        let catalogue = ModelCatalogue::bundled().unwrap();
         let table = [
             ("api.anthropic.com", "claude-sonnet-5-5", true),
             ("api.anthropic.com", "claude-sonnet-5-5-20260928", true),
@@ -103,10 +103,10 @@ mod tests {
 
     #[test]
     fn elsewhere_only_the_window_is_known() {
-        let catalogue = Catalogue::bundled().unwrap();
+        let catalogue = ModelCatalogue::bundled().unwrap();
         let window = catalogue.find("api.openai.com", "gpt-5").map(|facts| facts.window);
-        assert_eq!(catalogue.window_anywhere("openai/gpt-5:online"), window);
+        assert_eq!(catalogue.maker_window("openai/gpt-5:online"), window);
         assert!(window.is_some());
-        assert_eq!(catalogue.window_anywhere("my-own-model"), None);
+        assert_eq!(catalogue.maker_window("my-own-model"), None);
     }
 }

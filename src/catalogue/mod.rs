@@ -7,12 +7,12 @@
 //! A price belongs to a model at a provider, so it is given only where the host that is asked is
 //! one of a provider's own. A server on this machine has none, nor has a host that nobody knows.
 
+mod cache;
 mod format;
 mod hosts;
 mod lookup;
 mod models_dev;
 mod refresh;
-mod shelf;
 
 use std::collections::BTreeMap;
 
@@ -20,13 +20,13 @@ use chrono::NaiveDate;
 
 use crate::domain::{Effort, Price};
 
-pub use hosts::{Host, provider_at};
-pub use refresh::{RefreshError, SOURCE, refresh};
-pub use shelf::Shelf;
+pub use cache::CatalogueCache;
+pub use hosts::{ProviderHosts, provider_at};
+pub use refresh::{CatalogueRefreshError, SOURCE, refresh};
 
 /// Facts about models, by provider.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Catalogue {
+pub struct ModelCatalogue {
     /// When they were fetched.
     pub date: NaiveDate,
     providers: BTreeMap<String, BTreeMap<String, ModelFacts>>,
@@ -42,42 +42,42 @@ pub struct ModelFacts {
     /// The longest answer, in tokens.
     pub output: Option<u64>,
     /// Whether it takes images.
-    pub images: Images,
+    pub images: ImageSupport,
     /// How its reasoning can be set; `None` for one that does not reason.
-    pub reasoning: Option<Reasoning>,
+    pub reasoning: Option<ReasoningCapability>,
     /// What its tokens cost.
     pub price: Option<Price>,
 }
 
 /// Whether a model takes images.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Images {
+pub enum ImageSupport {
     /// It does.
-    Taken,
+    Supported,
     /// It does not.
     #[default]
-    Refused,
+    Unsupported,
 }
 
 /// How a model's reasoning can be set. With nothing in it, nobody has told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Reasoning {
+pub struct ReasoningCapability {
     /// The steps that it knows, the least first.
     pub efforts: Vec<Effort>,
     /// Its other settings.
-    pub settings: Vec<Setting>,
+    pub settings: Vec<ReasoningSetting>,
 }
 
 /// A setting of a model's reasoning besides its steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Setting {
+pub enum ReasoningSetting {
     /// On or off.
     Switch,
     /// So many tokens.
     Budget,
 }
 
-impl Catalogue {
+impl ModelCatalogue {
     /// All models, by provider and name.
     pub fn models(&self) -> impl Iterator<Item = (&str, &str, &ModelFacts)> {
         self.providers.iter().flat_map(|(provider, models)| {

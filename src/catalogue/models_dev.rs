@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::hosts::HOSTS;
-use super::{Catalogue, Images, ModelFacts, Reasoning, Setting};
+use super::{ImageSupport, ModelCatalogue, ModelFacts, ReasoningCapability, ReasoningSetting};
 use crate::domain::{Effort, Price, Rate, Rates};
 
 /// The longest name of a model that is taken, in bytes.
@@ -21,26 +21,26 @@ const LONGEST: usize = 128;
 const LONG: u64 = 200_000;
 
 #[derive(Deserialize)]
-struct Provider {
+struct ModelsDevProvider {
     models: BTreeMap<String, Value>,
 }
 
 #[derive(Deserialize)]
-struct Model {
+struct ModelsDevModel {
     release_date: String,
     #[serde(default)]
     tool_call: bool,
     #[serde(default)]
     reasoning: bool,
     #[serde(default)]
-    reasoning_options: Vec<ReasoningOption>,
-    modalities: Modalities,
-    limit: Limit,
-    cost: Option<Cost>,
+    reasoning_options: Vec<ModelsDevReasoningOption>,
+    modalities: ModelsDevModalities,
+    limit: ModelsDevLimit,
+    cost: Option<ModelsDevCost>,
 }
 
 #[derive(Deserialize)]
-struct Modalities {
+struct ModelsDevModalities {
     #[serde(default)]
     input: Vec<String>,
     #[serde(default)]
@@ -48,13 +48,13 @@ struct Modalities {
 }
 
 #[derive(Deserialize)]
-struct Limit {
+struct ModelsDevLimit {
     context: u64,
     output: Option<u64>,
 }
 
 #[derive(Deserialize)]
-struct ReasoningOption {
+struct ModelsDevReasoningOption {
     #[serde(rename = "type")]
     kind: String,
     #[serde(default)]
@@ -62,16 +62,16 @@ struct ReasoningOption {
 }
 
 #[derive(Deserialize)]
-struct Cost {
+struct ModelsDevCost {
     #[serde(flatten)]
-    rates: TheirRates,
+    rates: ModelsDevRates,
     #[serde(default)]
-    tiers: Vec<Tier>,
-    context_over_200k: Option<TheirRates>,
+    tiers: Vec<ModelsDevTier>,
+    context_over_200k: Option<ModelsDevRates>,
 }
 
 #[derive(Deserialize)]
-struct TheirRates {
+struct ModelsDevRates {
     input: f64,
     output: f64,
     cache_read: Option<f64>,
@@ -79,23 +79,23 @@ struct TheirRates {
 }
 
 #[derive(Deserialize)]
-struct Tier {
+struct ModelsDevTier {
     #[serde(flatten)]
-    rates: TheirRates,
-    tier: Bound,
+    rates: ModelsDevRates,
+    tier: ModelsDevTierBound,
 }
 
 #[derive(Deserialize)]
-struct Bound {
+struct ModelsDevTierBound {
     size: u64,
 }
 
 /// The models that are of use, as of `date`.
-pub(super) fn read(text: &str, date: NaiveDate) -> Result<Catalogue, serde_json::Error> {
+pub(super) fn read(text: &str, date: NaiveDate) -> Result<ModelCatalogue, serde_json::Error> {
     let mut all: BTreeMap<String, Value> = serde_json::from_str(text)?;
     let mut providers = BTreeMap::new();
     for host in &HOSTS {
-        let found = all.remove(host.provider).map(serde_json::from_value::<Provider>);
+        let found = all.remove(host.provider).map(serde_json::from_value::<ModelsDevProvider>);
         let Some(Ok(provider)) = found else { continue };
         let models: BTreeMap<String, ModelFacts> = provider
             .models
@@ -107,14 +107,14 @@ pub(super) fn read(text: &str, date: NaiveDate) -> Result<Catalogue, serde_json:
             providers.insert(host.provider.to_owned(), models);
         }
     }
-    Ok(Catalogue { date, providers })
+    Ok(ModelCatalogue { date, providers })
 }
 
 fn is_name(id: &str) -> bool {
     !id.is_empty() && id.len() <= LONGEST && id.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-fn facts(model: &Model) -> Option<ModelFacts> {
+fn facts(model: &ModelsDevModel) -> Option<ModelFacts> {
     let has = |kinds: &[String], kind: &str| kinds.iter().any(|it| it == kind);
     if !model.tool_call || !has(&model.modalities.output, "text") || model.limit.context == 0 {
         return None;
@@ -124,7 +124,7 @@ fn facts(model: &Model) -> Option<ModelFacts> {
         released: date(&model.release_date)?,
         window: model.limit.context,
         output: model.limit.output.filter(|&limit| limit > 0),
-        images: if takes_images { Images::Taken } else { Images::Refused },
+        images: if takes_images { ImageSupport::Supported } else { ImageSupport::Unsupported },
         reasoning: model.reasoning.then(|| reasoning(&model.reasoning_options)),
         price: model.cost.as_ref().and_then(price),
     })
@@ -135,16 +135,16 @@ fn date(text: &str) -> Option<NaiveDate> {
     text.parse().or_else(|_| format!("{text}-01").parse()).ok()
 }
 
-fn reasoning(options: &[ReasoningOption]) -> Reasoning {
-    let mut reasoning = Reasoning::default();
+fn reasoning(options: &[ModelsDevReasoningOption]) -> ReasoningCapability {
+    let mut reasoning = ReasoningCapability::default();
     for option in options {
         match option.kind.as_str() {
             "effort" => {
                 let steps = option.values.iter().flatten();
                 reasoning.efforts.extend(steps.filter_map(|step| Effort::parse(step)));
             }
-            "toggle" => reasoning.settings.push(Setting::Switch),
-            "budget_tokens" => reasoning.settings.push(Setting::Budget),
+            "toggle" => reasoning.settings.push(ReasoningSetting::Switch),
+            "budget_tokens" => reasoning.settings.push(ReasoningSetting::Budget),
             // A setting that slug does not have.
             _ => {}
         }
@@ -154,7 +154,7 @@ fn reasoning(options: &[ReasoningOption]) -> Reasoning {
     reasoning
 }
 
-fn price(cost: &Cost) -> Option<Price> {
+fn price(cost: &ModelsDevCost) -> Option<Price> {
     let tiers = cost.tiers.iter().map(|tier| (tier.tier.size, &tier.rates));
     let long = cost.context_over_200k.iter().map(|rates| (LONG, rates));
     let tiers: Vec<_> = if cost.tiers.is_empty() { long.collect() } else { tiers.collect() };
@@ -166,7 +166,7 @@ fn price(cost: &Cost) -> Option<Price> {
     Some(Price { rates: rates(&cost.rates)?, above })
 }
 
-fn rates(their: &TheirRates) -> Option<Rates> {
+fn rates(their: &ModelsDevRates) -> Option<Rates> {
     Some(Rates {
         input: Rate::per_million(their.input)?,
         output: Rate::per_million(their.output)?,
@@ -181,7 +181,7 @@ mod tests {
 
     use super::*;
 
-    fn read(value: &Value) -> Catalogue {
+    fn read(value: &Value) -> ModelCatalogue {
         super::read(&value.to_string(), date("2026-11-22").unwrap()).unwrap()
     }
 

@@ -2,10 +2,10 @@
 
 use chrono::NaiveDate;
 
-use super::{Catalogue, models_dev};
+use super::{ModelCatalogue, models_dev};
 use crate::providers::ProviderError;
-use crate::providers::failure::Site;
-use crate::providers::http::{self, Endpoint, Http};
+use crate::providers::failure::RequestTarget;
+use crate::providers::http::{self, HttpClient, HttpEndpoint};
 
 /// Where the facts are published.
 pub const SOURCE: &str = "https://models.dev";
@@ -14,11 +14,11 @@ pub const SOURCE: &str = "https://models.dev";
 const FILE: &str = "api.json";
 
 /// The most bytes that are read; there are about four million.
-const MOST: usize = 32 << 20;
+const MAX_DOWNLOAD_BYTES: usize = 32 << 20;
 
 /// Why there are no newer facts.
 #[derive(Debug, thiserror::Error)]
-pub enum RefreshError {
+pub enum CatalogueRefreshError {
     /// They did not come.
     #[error(transparent)]
     NotFetched(#[from] ProviderError),
@@ -40,17 +40,18 @@ pub enum RefreshError {
 
 /// What `from` has, normally [`SOURCE`], as of `today`.
 pub async fn refresh(
-    http: &Http,
-    from: &Endpoint,
+    http: &HttpClient,
+    from: &HttpEndpoint,
     today: NaiveDate,
-) -> Result<Catalogue, RefreshError> {
+) -> Result<ModelCatalogue, CatalogueRefreshError> {
     let address = from.join(FILE).to_string();
-    let site = Site { server: from.to_string(), ..Site::default() };
-    let text = http::fetch(http.client(from)?.get(from.join(FILE)), &site, MOST).await?;
+    let site = RequestTarget { server: from.to_string(), ..RequestTarget::default() };
+    let text =
+        http::fetch(http.client(from)?.get(from.join(FILE)), &site, MAX_DOWNLOAD_BYTES).await?;
     let read = models_dev::read(&text, today);
     let catalogue =
-        read.map_err(|source| RefreshError::NotRead { address: address.clone(), source })?;
-    if catalogue.is_empty() { Err(RefreshError::Empty { address }) } else { Ok(catalogue) }
+        read.map_err(|source| CatalogueRefreshError::NotRead { address: address.clone(), source })?;
+    if catalogue.is_empty() { Err(CatalogueRefreshError::Empty { address }) } else { Ok(catalogue) }
 }
 
 #[cfg(test)]
@@ -61,7 +62,9 @@ mod tests {
     use crate::providers::http::PlainHttp;
 
     /// What comes of a server that answers one request with `body`.
-    async fn refreshed(body: &'static str) -> (Result<Catalogue, RefreshError>, String) {
+    async fn refreshed(
+        body: &'static str,
+    ) -> (Result<ModelCatalogue, CatalogueRefreshError>, String) {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = format!("http://{}", listener.local_addr().unwrap());
         let serving = std::thread::spawn(move || {
@@ -73,9 +76,9 @@ mod tests {
             stream.write_all(body.as_bytes()).unwrap();
             String::from_utf8_lossy(&request[..length]).into_owned()
         });
-        let endpoint = Endpoint::parse(&address, PlainHttp::LoopbackOnly).unwrap();
+        let endpoint = HttpEndpoint::parse(&address, PlainHttp::LoopbackOnly).unwrap();
         let today = NaiveDate::from_ymd_opt(2026, 11, 22).unwrap();
-        let refreshed = refresh(&Http::new(), &endpoint, today).await;
+        let refreshed = refresh(&HttpClient::new(), &endpoint, today).await;
         (refreshed, serving.join().unwrap())
     }
 

@@ -23,7 +23,7 @@ pub use report::{write_json, write_text};
 pub use sandbox::{Trial, Tried};
 pub use terminal::Terminal;
 
-use crate::catalogue::Shelf;
+use crate::catalogue::CatalogueCache;
 use crate::config::{ConfigError, ResolvedConfig};
 use crate::context::Git;
 use crate::domain::{Extent, Network};
@@ -39,7 +39,7 @@ pub struct Checkup<'a> {
     /// Whether its key could be had; why not is a sentence.
     pub key: Result<(), String>,
     /// What is known of models without asking.
-    pub catalogue: &'a Shelf,
+    pub catalogue: &'a CatalogueCache,
     /// slug's home folder.
     pub home: &'a Path,
     /// The working folder.

@@ -2,7 +2,7 @@
 
 use super::Finding;
 use super::endpoint::Answer;
-use crate::catalogue::Shelf;
+use crate::catalogue::CatalogueCache;
 use crate::config::{ModelChoice, ModelServerConfig};
 use crate::providers::ModelInfo;
 
@@ -11,7 +11,7 @@ const SUBJECT: &str = "model";
 /// What is known of a model whose server says nothing of it.
 #[derive(Clone, Copy)]
 pub(super) struct Known<'a> {
-    pub(super) catalogue: &'a Shelf,
+    pub(super) catalogue: &'a CatalogueCache,
     /// The server's host; none on this machine, whose models may be served with any window.
     pub(super) host: Option<&'a str>,
 }
@@ -78,7 +78,7 @@ fn describe(server: &ModelServerConfig, model: &ModelInfo, known: Known<'_>) -> 
 impl Known<'_> {
     /// The window that the agent takes where the server does not say.
     fn window(self, model: &str) -> Option<u64> {
-        self.catalogue.catalogue().window_unserved(self.host?, model)
+        self.catalogue.catalogue().fallback_window(self.host?, model)
     }
 }
 

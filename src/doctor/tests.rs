@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::config::{ConfigEnvironment, ConfigFlags, ConfigText, ConfigTexts, resolve};
-use crate::providers::{ModelInfo, ProviderError, Recovery, Request, StreamEvent};
+use crate::providers::{ErrorRecovery, ModelInfo, ProviderError, ProviderRequest, StreamEvent};
 
 /// A server that only lists models.
 struct Listing(Result<Vec<&'static str>, Option<u16>>);
@@ -20,7 +20,7 @@ struct Listing(Result<Vec<&'static str>, Option<u16>>);
 impl Provider for Listing {
     fn stream(
         &self,
-        _request: Request,
+        _request: ProviderRequest,
         _cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
         stream::empty().boxed()
@@ -31,7 +31,7 @@ impl Provider for Listing {
         let error = |status| ProviderError {
             message: "It does not work.".to_owned(),
             status,
-            recovery: Recovery::GiveUp,
+            recovery: ErrorRecovery::GiveUp,
         };
         self.0.as_ref().map(|ids| ids.iter().map(info).collect()).map_err(|status| error(*status))
     }
@@ -56,7 +56,7 @@ async fn server(text: &str, listing: Result<Vec<&'static str>, Option<u16>>) -> 
         config: Ok(&config),
         provider: Some(&provider),
         key: Ok(()),
-        catalogue: &Shelf::new(folder.path().join("models.json")),
+        catalogue: &CatalogueCache::new(folder.path().join("models.json")),
         home: &folder.path().join("home"),
         cwd: folder.path(),
         user_home: None,
@@ -103,7 +103,7 @@ async fn endpoint_model_and_key_are_judged_together() {
 #[test]
 fn a_window_is_told_with_who_says_so() {
     let folder = tempfile::tempdir().unwrap();
-    let catalogue = &Shelf::new(folder.path().join("models.json"));
+    let catalogue = &CatalogueCache::new(folder.path().join("models.json"));
     let config = config("context_window = 9000");
     for (host, id, served, told) in [
         (None, "claude-haiku-4-5", Some(4096), "a window of 4096 tokens."),
@@ -185,7 +185,7 @@ async fn a_broken_configuration_is_told_and_the_rest_still_checked() {
         config: Err(&errors),
         provider: None,
         key: Ok(()),
-        catalogue: &Shelf::new(folder.path().join("models.json")),
+        catalogue: &CatalogueCache::new(folder.path().join("models.json")),
         home: folder.path(),
         cwd: folder.path(),
         user_home: None,

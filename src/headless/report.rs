@@ -337,12 +337,12 @@ mod tests {
 
     #[test]
     fn every_try_is_told_with_its_number() {
-        use crate::providers::Held;
-        use crate::providers::retry::Again;
+        use crate::providers::RateLimited;
+        use crate::providers::retry::RetryAttempt;
         let pause = std::time::Duration::from_millis(1500);
         let (turn, reason) = (TurnId(1), "Busy.".to_owned());
-        let again = Some(Again { pause, number: 2, of: 10 });
-        let held = Held { wait: pause, reason: "Slow down.".to_owned() };
+        let again = Some(RetryAttempt { pause, number: 2, of: 10 });
+        let held = RateLimited { wait: pause, reason: "Slow down.".to_owned() };
         let events = [
             Event::ResponseDropped { turn, reason: reason.clone(), again },
             Event::ResponseDropped { turn, reason, again: None },

@@ -8,7 +8,7 @@ use anyhow::Context;
 use chrono::Local;
 
 use crate::agent::{Person, Service, Services, Setup, Standing};
-use crate::catalogue::Shelf;
+use crate::catalogue::CatalogueCache;
 use crate::cli::Cli;
 use crate::config::{ConfigOrigin, ModelChoice, ModelServerConfig, ResolvedConfig};
 use crate::context::{self, Git};
@@ -20,7 +20,7 @@ use crate::platform::files::DiskFiles;
 use crate::platform::process::{HostPrograms, ProcessHost};
 use crate::platform::redact::Redactor;
 use crate::providers::Provider;
-use crate::providers::demo::{self, Demo, Script, Tempo};
+use crate::providers::demo::{self, DemoProvider, DemoScript, DemoSpeed};
 use crate::session::{LastModels, Store};
 use crate::tools::{ToolRegistry, WorkingDirectory};
 
@@ -121,7 +121,7 @@ pub(super) fn parts(
             turn: config.budget_turn.as_ref().map(|budget| budget.value).unwrap_or_default(),
             session: config.budget_session.as_ref().map(|budget| budget.value).unwrap_or_default(),
         },
-        catalogue: Arc::new(Shelf::new(ground.home.catalogue())),
+        catalogue: Arc::new(CatalogueCache::new(ground.home.catalogue())),
         temperature: config.temperature.as_ref().map(|temperature| temperature.value),
         max_tool_rounds: config.max_tool_rounds.value,
         system_prompt: config.system_prompt.as_ref().map(|prompt| prompt.value.clone()),
@@ -214,9 +214,9 @@ fn demo(script: Option<&PathBuf>) -> anyhow::Result<Arc<dyn Provider>> {
         Some(file) => {
             let text = std::fs::read_to_string(file)
                 .with_context(|| format!("Cannot read the script {}", file.display()))?;
-            Script::parse(&text, file)?
+            DemoScript::parse(&text, file)?
         }
         None => demo::built_in()?,
     };
-    Ok(Arc::new(Demo::new(script, Tempo::AsWritten)))
+    Ok(Arc::new(DemoProvider::new(script, DemoSpeed::AsWritten)))
 }

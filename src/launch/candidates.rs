@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use crate::config::{ResolvedConfig, ServerTransportConfig};
 use crate::platform::redact::Redactor;
-use crate::providers::http::{Endpoint, Http, PlainHttp};
-use crate::providers::{Way, connect};
+use crate::providers::http::{HttpClient, HttpEndpoint, PlainHttp};
+use crate::providers::{ConnectionConfig, connect};
 use crate::tui::welcome::first_run::Target;
 
 use super::ground::Ground;
@@ -17,8 +17,8 @@ use super::servers::Servers;
 
 /// How such servers are asked.
 pub(super) struct Candidates {
-    found: Arc<Http>,
-    picked: Arc<Http>,
+    found: Arc<HttpClient>,
+    picked: Arc<HttpClient>,
     key_header: Option<String>,
     query: Vec<(String, String)>,
 }
@@ -54,14 +54,14 @@ impl Candidates {
         target: Target,
     ) -> Result<Vec<String>, String> {
         let Target { protocol, endpoint, key, .. } = target;
-        let endpoint =
-            Endpoint::parse(&endpoint, PlainHttp::Allowed).map_err(|error| error.to_string())?;
+        let endpoint = HttpEndpoint::parse(&endpoint, PlainHttp::Allowed)
+            .map_err(|error| error.to_string())?;
         let way = match said {
-            Said::Nothing => Way::new(Arc::clone(&self.found), endpoint, key),
-            Said::This => Way {
+            Said::Nothing => ConnectionConfig::new(Arc::clone(&self.found), endpoint, key),
+            Said::This => ConnectionConfig {
                 key_header: self.key_header.clone(),
                 query: self.query.clone(),
-                ..Way::new(Arc::clone(&self.picked), endpoint, key)
+                ..ConnectionConfig::new(Arc::clone(&self.picked), endpoint, key)
             },
         };
         let models = connect(protocol, way).models().await;

@@ -23,10 +23,12 @@ use crate::platform::key_command::{self, KeyCommandContext, KeyCommandSource};
 use crate::platform::redact::Redactor;
 use crate::platform::{environment, process_privacy};
 use crate::providers::http::{
-    ClientCertificate, Endpoint, HeaderText, Http, PlainHttp, Proxy, Timeouts, Transport,
+    ClientCertificate, HttpClient, HttpEndpoint, PlainHttp, ProxySelection, SecretHeaderValue,
+    TimeoutSettings, TransportConfig,
 };
 use crate::providers::{
-    self, Key, KeySource, ModelInfo, Provider, ProviderError, Recovery, Request, StreamEvent, Way,
+    self, ApiKey, ApiKeyFetcher, ConnectionConfig, ErrorRecovery, ModelInfo, Provider,
+    ProviderError, ProviderRequest, StreamEvent,
 };
 use crate::trust::TrustStore;
 
@@ -42,16 +44,16 @@ pub(super) struct Servers<'a> {
     /// What is in it is no program of slug's own.
     changeable: PathBuf,
     /// For all that are reached in no way of their own.
-    http: Arc<Http>,
-    timeouts: Timeouts,
+    http: Arc<HttpClient>,
+    timeouts: TimeoutSettings,
 }
 
 /// The limits of time that are configured.
-fn timeouts(config: &ResolvedConfig) -> Timeouts {
+fn timeouts(config: &ResolvedConfig) -> TimeoutSettings {
     let seconds = |set: &Option<config::ConfigValue<u32>>| {
         set.as_ref().map(|set| Duration::from_secs(u64::from(set.value)))
     };
-    Timeouts {
+    TimeoutSettings {
         first_byte: seconds(&config.first_byte),
         idle: seconds(&config.idle),
         total: seconds(&config.total),
@@ -70,9 +72,9 @@ impl<'a> Servers<'a> {
             redactor: redactor.clone(),
             hidden: config.key_variables.clone(),
             changeable: boundary::changeable(ground, config),
-            http: Arc::new(Http::over(Transport {
+            http: Arc::new(HttpClient::with_transport(TransportConfig {
                 timeouts: timeouts(config),
-                ..Transport::default()
+                ..TransportConfig::default()
             })),
             timeouts: timeouts(config),
         }
@@ -100,22 +102,22 @@ impl<'a> Servers<'a> {
     ) -> Option<(Arc<dyn Provider>, Result<(), String>)> {
         let mut way = self.way(server).ok()?;
         let key = match &way.key {
-            Key::Fetched(source) => source.fetch().await,
-            Key::None | Key::Given(_) => {
+            ApiKey::Fetched(source) => source.fetch().await,
+            ApiKey::None | ApiKey::Given(_) => {
                 return Some((providers::connect(server.protocol, way), Ok(())));
             }
         };
         let (key, fetched) = match key {
-            Ok(key) => (Key::Given(key), Ok(())),
-            Err(error) => (Key::None, Err(error)),
+            Ok(key) => (ApiKey::Given(key), Ok(())),
+            Err(error) => (ApiKey::None, Err(error)),
         };
         way.key = key;
         Some((providers::connect(server.protocol, way), fetched))
     }
 
-    fn way(&self, server: &ModelServerConfig) -> anyhow::Result<Way> {
+    fn way(&self, server: &ModelServerConfig) -> anyhow::Result<ConnectionConfig> {
         let own = &server.connection.origin_bound;
-        Ok(Way {
+        Ok(ConnectionConfig {
             http: self.http(&server.connection),
             endpoint: endpoint(&self.ground.trust()?, server)?,
             key: self.key(server),
@@ -127,7 +129,7 @@ impl<'a> Servers<'a> {
     }
 
     /// The client for servers that are reached in this way.
-    pub(super) fn http(&self, connection: &ServerTransportConfig) -> Arc<Http> {
+    pub(super) fn http(&self, connection: &ServerTransportConfig) -> Arc<HttpClient> {
         let ServerTransportConfig { origin_bound: own, ca_file, proxy } = connection;
         if own.headers.is_empty()
             && own.client_certificate.is_none()
@@ -138,7 +140,7 @@ impl<'a> Servers<'a> {
         }
         let headers = own.headers.iter().map(|(name, it)| (name.clone(), self.header(&it.value)));
         let file = |path: &config::ConfigValue<PathBuf>| self.file(&path.value);
-        Arc::new(self.http.beside(Transport {
+        Arc::new(self.http.with_shared_limits(TransportConfig {
             headers: headers.collect(),
             ca_file: ca_file.as_ref().map(file),
             client: own.client_certificate.as_ref().map(|certificate| ClientCertificate {
@@ -147,17 +149,17 @@ impl<'a> Servers<'a> {
             }),
             timeouts: self.timeouts,
             proxy: match proxy.as_ref().map(|it| &it.value) {
-                None => Proxy::System,
-                Some(config::ConfigProxy::Never) => Proxy::Never,
+                None => ProxySelection::System,
+                Some(config::ConfigProxy::Never) => ProxySelection::Never,
                 Some(config::ConfigProxy::At { address, .. }) => {
                     self.redactor.learn(address);
-                    Proxy::At(address.clone())
+                    ProxySelection::At(address.clone())
                 }
             },
         }))
     }
 
-    fn header(&self, text: &config::ConfigHeaderValue) -> HeaderText {
+    fn header(&self, text: &config::ConfigHeaderValue) -> SecretHeaderValue {
         let value = match text {
             config::ConfigHeaderValue::Value(value) => Some(value.clone()),
             config::ConfigHeaderValue::Variable(name) => variable(name),
@@ -165,26 +167,30 @@ impl<'a> Servers<'a> {
         match (value, text) {
             (Some(value), _) => {
                 self.redactor.learn(&value);
-                HeaderText::Value(value)
+                SecretHeaderValue::Value(value)
             }
-            (None, config::ConfigHeaderValue::Variable(name)) => HeaderText::Missing(name.clone()),
-            (None, config::ConfigHeaderValue::Value(_)) => HeaderText::Missing(String::new()),
+            (None, config::ConfigHeaderValue::Variable(name)) => {
+                SecretHeaderValue::Missing(name.clone())
+            }
+            (None, config::ConfigHeaderValue::Value(_)) => {
+                SecretHeaderValue::Missing(String::new())
+            }
         }
     }
 
-    fn key(&self, server: &ModelServerConfig) -> Key {
+    fn key(&self, server: &ModelServerConfig) -> ApiKey {
         let source = match server.api_key.as_ref().map(|key| &key.value) {
-            None => return Key::None,
+            None => return ApiKey::None,
             Some(config::ConfigKeySource::Value(key)) => {
                 self.redactor.learn_key(server.name.value.as_str(), key);
-                return Key::Given(key.clone());
+                return ApiKey::Given(key.clone());
             }
             Some(config::ConfigKeySource::Variable(name)) => match variable(name) {
                 Some(key) => {
                     self.redactor.learn_key(server.name.value.as_str(), &key);
-                    return Key::Given(key);
+                    return ApiKey::Given(key);
                 }
-                None => return Key::Fetched(Arc::new(MissingVariable(name.clone()))),
+                None => return ApiKey::Fetched(Arc::new(MissingVariable(name.clone()))),
             },
             Some(config::ConfigKeySource::Keyring(name)) => KeyCommandSource::Keyring(name.clone()),
             Some(config::ConfigKeySource::Command(ConfigKeyCommand::Shell(line))) => {
@@ -194,7 +200,7 @@ impl<'a> Servers<'a> {
                 KeyCommandSource::Words(program.clone(), arguments.clone())
             }
         };
-        Key::Fetched(Arc::new(Asked {
+        ApiKey::Fetched(Arc::new(Asked {
             source,
             path: std::env::var_os("PATH").unwrap_or_default(),
             workspace: self.changeable.clone(),
@@ -219,7 +225,7 @@ struct Closed(String);
 impl Closed {
     fn error(&self) -> ProviderError {
         let message = self.0.clone();
-        ProviderError { message, status: None, recovery: Recovery::AskPerson }
+        ProviderError { message, status: None, recovery: ErrorRecovery::AskUser }
     }
 }
 
@@ -227,7 +233,7 @@ impl Closed {
 impl Provider for Closed {
     fn stream(
         &self,
-        _request: Request,
+        _request: ProviderRequest,
         _cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
         stream::once(ready(Err(self.error()))).boxed()
@@ -254,7 +260,7 @@ struct Asked {
 }
 
 #[async_trait]
-impl KeySource for Asked {
+impl ApiKeyFetcher for Asked {
     async fn fetch(&self) -> Result<SecretString, String> {
         let Self { path, workspace, folder, hidden, .. } = self;
         let place = KeyCommandContext { path, workspace, folder, hidden };
@@ -268,7 +274,7 @@ impl KeySource for Asked {
 struct MissingVariable(String);
 
 #[async_trait]
-impl KeySource for MissingVariable {
+impl ApiKeyFetcher for MissingVariable {
     async fn fetch(&self) -> Result<SecretString, String> {
         Err(format!(
             "The key was to come from the environment variable {}, which is not set. Set it and \
@@ -279,7 +285,7 @@ impl KeySource for MissingVariable {
 }
 
 /// Where requests go. Plain http leaves this machine only for an origin that the person allowed.
-fn endpoint(trust: &TrustStore, server: &ModelServerConfig) -> anyhow::Result<Endpoint> {
+fn endpoint(trust: &TrustStore, server: &ModelServerConfig) -> anyhow::Result<HttpEndpoint> {
     let endpoint = &server.endpoint.value;
     let plain = match endpoint.security() {
         EndpointSecurity::PlainRemote if trust.origin_allowed(endpoint.origin().as_str()) => {
@@ -289,7 +295,7 @@ fn endpoint(trust: &TrustStore, server: &ModelServerConfig) -> anyhow::Result<En
         | EndpointSecurity::Loopback
         | EndpointSecurity::Encrypted => PlainHttp::LoopbackOnly,
     };
-    Ok(Endpoint::parse(endpoint.as_str(), plain)?)
+    Ok(HttpEndpoint::parse(endpoint.as_str(), plain)?)
 }
 
 /// What a variable holds, where that is text.

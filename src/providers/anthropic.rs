@@ -13,9 +13,9 @@ use futures_util::Stream;
 use futures_util::stream::BoxStream;
 use tokio_util::sync::CancellationToken;
 
-use super::server::Server;
-use super::way::Way;
-use super::{ModelInfo, Provider, ProviderError, Request, StreamEvent};
+use super::connection_config::ConnectionConfig;
+use super::server::ModelServerClient;
+use super::{ModelInfo, Provider, ProviderError, ProviderRequest, StreamEvent};
 
 use crate::domain::Protocol;
 
@@ -27,22 +27,22 @@ const VERSION: &str = "2023-06-01";
 
 /// A server of Messages.
 #[derive(Clone)]
-pub struct Anthropic {
-    server: Arc<Server>,
+pub struct AnthropicProvider {
+    server: Arc<ModelServerClient>,
 }
 
-impl Anthropic {
+impl AnthropicProvider {
     /// The server that `way` leads to. Nothing is sent yet.
-    pub fn new(way: Way) -> Self {
-        Self { server: Arc::new(Server::new(way, Protocol::Anthropic.key_header())) }
+    pub fn new(way: ConnectionConfig) -> Self {
+        Self { server: Arc::new(ModelServerClient::new(way, Protocol::Anthropic.key_header())) }
     }
 }
 
 #[async_trait]
-impl Provider for Anthropic {
+impl Provider for AnthropicProvider {
     fn stream(
         &self,
-        request: Request,
+        request: ProviderRequest,
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
         self.server.events(answer(Arc::clone(&self.server), request), cancel)
@@ -65,8 +65,8 @@ impl Provider for Anthropic {
 }
 
 async fn answer(
-    server: Arc<Server>,
-    request: Request,
+    server: Arc<ModelServerClient>,
+    request: ProviderRequest,
 ) -> Result<impl Stream<Item = Result<StreamEvent, ProviderError>> + Send, ProviderError> {
     let address = server.endpoint.beside("v1/messages");
     let mut post = server.post(address)?.header("anthropic-version", VERSION);

@@ -6,11 +6,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{ProviderError, StreamEvent};
 
-type Events = BoxStream<'static, Result<StreamEvent, ProviderError>>;
+type ResponseEvents = BoxStream<'static, Result<StreamEvent, ProviderError>>;
 
 /// Passes `events` on up to and including `Finished` or the first error. On `cancel` the source is
 /// dropped at once, which closes its connection, and the stream ends.
-pub(super) fn until_over(events: Events, cancel: CancellationToken) -> Events {
+pub(super) fn until_over(events: ResponseEvents, cancel: CancellationToken) -> ResponseEvents {
     stream::unfold(Some(events), move |events| {
         let cancel = cancel.clone();
         async move {

@@ -9,7 +9,7 @@ mod decode;
 mod details;
 mod dialect;
 mod request;
-mod spoken;
+mod text_tool_calls;
 mod think;
 mod wire;
 
@@ -22,89 +22,97 @@ use futures_util::{Stream, StreamExt};
 use reqwest::header::SERVER;
 use tokio_util::sync::CancellationToken;
 
-use super::server::Server;
-use super::way::Way;
-use super::{ModelInfo, Provider, ProviderError, Request, StreamEvent, history};
+use super::connection_config::ConnectionConfig;
+use super::server::ModelServerClient;
+use super::{ModelInfo, Provider, ProviderError, ProviderRequest, StreamEvent, history};
 
 use crate::domain::{Dialect, Protocol};
 
-pub use decode::{Asked, decode};
-pub use request::Progress;
+pub use decode::{ChatRequestContext, decode};
+pub use request::PromptProgressReports;
 
 /// The name by which llama.cpp's server makes itself known in its response head.
 const LLAMA_CPP: &str = "llama.cpp";
 
 /// A server of chat completions.
 #[derive(Clone)]
-pub struct ChatCompletions {
-    known: Arc<Known>,
+pub struct ChatCompletionsProvider {
+    chat_server: Arc<ChatServer>,
 }
 
 /// A server, and what it is.
-struct Known {
-    server: Server,
+struct ChatServer {
+    server: ModelServerClient,
     /// By the configuration, or by its address.
-    told: Option<Dialect>,
+    configured_dialect: Option<Dialect>,
     /// By what it has shown.
-    shown: OnceLock<Dialect>,
+    detected_dialect: OnceLock<Dialect>,
 }
 
-impl Known {
+impl ChatServer {
     fn dialect(&self) -> Dialect {
-        self.told.or(self.shown.get().copied()).unwrap_or(Dialect::Common)
+        self.configured_dialect.or(self.detected_dialect.get().copied()).unwrap_or(Dialect::Common)
     }
 }
 
-impl ChatCompletions {
+impl ChatCompletionsProvider {
     /// The server that `way` leads to. Nothing is sent yet.
-    pub fn new(way: Way) -> Self {
+    pub fn new(way: ConnectionConfig) -> Self {
         let told = way.dialect.or_else(|| dialect::at(way.endpoint.host()));
-        let server = Server::new(way, Protocol::ChatCompletions.key_header());
-        Self { known: Arc::new(Known { server, told, shown: OnceLock::new() }) }
+        let server = ModelServerClient::new(way, Protocol::ChatCompletions.key_header());
+        Self {
+            chat_server: Arc::new(ChatServer {
+                server,
+                configured_dialect: told,
+                detected_dialect: OnceLock::new(),
+            }),
+        }
     }
 }
 
 #[async_trait]
-impl Provider for ChatCompletions {
+impl Provider for ChatCompletionsProvider {
     fn stream(
         &self,
-        request: Request,
+        request: ProviderRequest,
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
-        self.known.server.events(answer(Arc::clone(&self.known), request), cancel)
+        self.chat_server.server.events(answer(Arc::clone(&self.chat_server), request), cancel)
     }
 
     async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {
-        let server = &self.known.server;
+        let server = &self.chat_server.server;
         let listing = server.list(server.get(server.endpoint.join("models"))?).await?;
         if let Some(dialect) = listing.dialect {
-            self.known.shown.get_or_init(|| dialect);
+            self.chat_server.detected_dialect.get_or_init(|| dialect);
         }
         Ok(listing.models)
     }
 
     fn is_local(&self) -> bool {
-        self.known.server.endpoint.is_local()
+        self.chat_server.server.endpoint.is_local()
     }
 
     fn host(&self) -> Option<&str> {
-        self.known.server.host()
+        self.chat_server.server.host()
     }
 }
 
 async fn answer(
-    known: Arc<Known>,
-    request: Request,
+    known: Arc<ChatServer>,
+    request: ProviderRequest,
 ) -> Result<impl Stream<Item = Result<StreamEvent, ProviderError>> + Send, ProviderError> {
     let server = &known.server;
     let dialect = known.dialect();
     let is_llama_cpp = dialect == Dialect::LlamaCpp;
-    let progress = if is_llama_cpp { Progress::Wanted } else { Progress::Unknown };
+    let progress =
+        if is_llama_cpp { PromptProgressReports::Wanted } else { PromptProgressReports::Unknown };
     let quirks = dialect::of(dialect, &request.model);
     let body = request::body(&request, quirks, progress);
     let post = server.post(server.endpoint.join("chat/completions"))?.body(body);
     let taken = history::call_ids(&request);
-    let asked = Asked { taken, tools: Arc::clone(&request.tools), details: quirks.details };
+    let asked =
+        ChatRequestContext { taken, tools: Arc::clone(&request.tools), details: quirks.details };
     let answer = match server.ask(post, &request.model).await {
         Ok(answer) => answer,
         // What the model wrote is an answer, even where its server could not read it.
@@ -116,14 +124,14 @@ async fn answer(
         Err(refusal) => return Err(refusal.error),
     };
     if answer.headers().get(SERVER).is_some_and(|name| name == LLAMA_CPP) {
-        known.shown.get_or_init(|| Dialect::LlamaCpp);
+        known.detected_dialect.get_or_init(|| Dialect::LlamaCpp);
     }
     let site = answer.site();
     Ok(decode(answer.bytes(), site, asked).boxed())
 }
 
 /// The body of a request to a server at `host` that has not shown what it is.
-pub fn body(request: &Request, host: &str, progress: Progress) -> Vec<u8> {
+pub fn body(request: &ProviderRequest, host: &str, progress: PromptProgressReports) -> Vec<u8> {
     let dialect = dialect::at(host).unwrap_or(Dialect::Common);
     request::body(request, dialect::of(dialect, &request.model), progress)
 }

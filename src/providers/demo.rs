@@ -20,10 +20,10 @@ use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use tokio_util::sync::CancellationToken;
 
-use self::play::Cue;
-use super::{ModelInfo, Provider, ProviderError, Request, StreamEvent, cancel};
+use self::play::DemoScriptPart;
+use super::{ModelInfo, Provider, ProviderError, ProviderRequest, StreamEvent, cancel};
 
-pub use script::{Script, ScriptError};
+pub use script::{DemoScript, DemoScriptError};
 
 /// The window that the demo claims to have, in tokens.
 const WINDOW: u64 = 32_768;
@@ -42,7 +42,7 @@ const REPO: &[(&str, &str)] = &[
 
 /// How long the script's pauses take.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Tempo {
+pub enum DemoSpeed {
     /// As the script has them.
     AsWritten,
     /// Not at all.
@@ -51,23 +51,23 @@ pub enum Tempo {
 
 /// A model that plays a script.
 #[derive(Debug)]
-pub struct Demo {
-    script: Arc<Script>,
-    tempo: Tempo,
+pub struct DemoProvider {
+    script: Arc<DemoScript>,
+    tempo: DemoSpeed,
     /// The parts that have been asked for, whose failures are not played again.
-    played: Mutex<HashSet<Cue>>,
+    played: Mutex<HashSet<DemoScriptPart>>,
 }
 
-impl Demo {
+impl DemoProvider {
     /// Plays `script`.
-    pub fn new(script: Script, tempo: Tempo) -> Self {
+    pub fn new(script: DemoScript, tempo: DemoSpeed) -> Self {
         Self { script: Arc::new(script), tempo, played: Mutex::default() }
     }
 }
 
 /// The built-in script, for the repository that [`materialise_repo`] makes.
-pub fn built_in() -> Result<Script, ScriptError> {
-    Script::parse(BUILT_IN, Path::new("assets/demo/script.toml"))
+pub fn built_in() -> Result<DemoScript, DemoScriptError> {
+    DemoScript::parse(BUILT_IN, Path::new("assets/demo/script.toml"))
 }
 
 /// Writes the scratch repository into the folder `at`, which is made. Fails where a file of it is
@@ -85,20 +85,20 @@ pub fn materialise_repo(at: &Path) -> io::Result<()> {
 }
 
 #[async_trait]
-impl Provider for Demo {
+impl Provider for DemoProvider {
     fn stream(
         &self,
-        request: Request,
+        request: ProviderRequest,
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
-        let cue = self.script.cue(&request.messages);
+        let cue = self.script.part_for(&request.messages);
         let first_time = self.played.lock().unwrap_or_else(PoisonError::into_inner).insert(cue);
-        let beats = self.script.beats(cue, &request, first_time);
+        let beats = self.script.timed_events(cue, &request, first_time);
         let tempo = self.tempo;
         let events = stream::iter(beats).then(move |beat| async move {
             let pause = match tempo {
-                Tempo::AsWritten => beat.pause,
-                Tempo::Instant => Duration::ZERO,
+                DemoSpeed::AsWritten => beat.pause,
+                DemoSpeed::Instant => Duration::ZERO,
             };
             if !pause.is_zero() {
                 tokio::time::sleep(pause).await;

@@ -5,7 +5,7 @@
 //! sentences under four statuses. What a server says reaches the person capped and without control
 //! characters, never with the key in it.
 
-mod complaint;
+mod error_body;
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -18,8 +18,8 @@ use reqwest::header::HeaderMap;
 use rustls::pki_types::{InvalidDnsNameError, UnixTime};
 use secrecy::{ExposeSecret, SecretString};
 
-use self::complaint::Complaint;
-use super::{ProviderError, Recovery};
+use self::error_body::ServerErrorBody;
+use super::{ErrorRecovery, ProviderError};
 
 /// The most characters of a server's own words that are shown.
 const SHOWN: usize = 600;
@@ -29,7 +29,7 @@ const SHORTEST_SECRET: usize = 8;
 
 /// Whom a request goes to, for telling what went wrong with it.
 #[derive(Debug, Clone, Default)]
-pub struct Site {
+pub struct RequestTarget {
     /// The endpoint as the person knows it.
     pub server: String,
     /// The model that was asked; empty for requests that name none.
@@ -48,21 +48,21 @@ pub struct Site {
 
 /// A request that was not answered, with what the server said instead.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct ErrorResponse {
     /// What it means.
     pub(super) error: ProviderError,
     /// The server's words; empty where there are none.
     pub(super) body: String,
 }
 
-impl From<ProviderError> for Refusal {
+impl From<ProviderError> for ErrorResponse {
     fn from(error: ProviderError) -> Self {
         Self { error, body: String::new() }
     }
 }
 
-impl From<Refusal> for ProviderError {
-    fn from(refusal: Refusal) -> Self {
+impl From<ErrorResponse> for ProviderError {
+    fn from(refusal: ErrorResponse) -> Self {
         refusal.error
     }
 }
@@ -87,7 +87,7 @@ impl KeyHeader {
 
 /// The meaning of an answer with an error status.
 pub fn of_response(
-    site: &Site,
+    site: &RequestTarget,
     status: u16,
     headers: &HeaderMap,
     body: &str,
@@ -96,7 +96,7 @@ pub fn of_response(
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     if (300..400).contains(&status) {
         let target = header("location").unwrap_or("another address");
-        return ask(
+        return user_action_error(
             Some(status),
             format!(
                 "{} redirects to {}, which slug does not follow, for the key's sake. If that is \
@@ -106,33 +106,33 @@ pub fn of_response(
             ),
         );
     }
-    let mut complaint = Complaint::read(body, site);
+    let mut complaint = ServerErrorBody::read(body, site);
     complaint.status = Some(status);
     let asked = retry_after(headers, now).or(complaint.delay);
     match header("x-should-retry") {
-        Some("true") => complaint.meaning_or(site, Some(passing(asked))),
-        Some("false") => complaint.meaning_or(site, Some(Recovery::GiveUp)),
-        Some(_) | None if complaint.is_passing() => {
-            complaint.meaning_or(site, Some(passing(asked)))
+        Some("true") => complaint.meaning_or(site, Some(transient_recovery(asked))),
+        Some("false") => complaint.meaning_or(site, Some(ErrorRecovery::GiveUp)),
+        Some(_) | None if complaint.is_transient() => {
+            complaint.meaning_or(site, Some(transient_recovery(asked)))
         }
         Some(_) | None => complaint.meaning_or(site, None),
     }
 }
 
 /// The meaning of an error that came in the place of an answer, or in the midst of one.
-pub fn of_stream(site: &Site, payload: &str) -> ProviderError {
-    let complaint = Complaint::read(payload, site);
-    let passing = complaint.is_passing().then_some(passing(complaint.delay));
+pub fn of_stream(site: &RequestTarget, payload: &str) -> ProviderError {
+    let complaint = ServerErrorBody::read(payload, site);
+    let passing = complaint.is_transient().then_some(transient_recovery(complaint.delay));
     complaint.meaning_or(site, passing)
 }
 
 /// The meaning of a request that did not get through.
-pub fn of_transport(site: &Site, error: &reqwest::Error) -> ProviderError {
+pub fn of_transport(site: &RequestTarget, error: &reqwest::Error) -> ProviderError {
     let server = &site.server;
     let chain = plain(&chain(error), site);
-    let retry = |message| ProviderError { message, status: None, recovery: Recovery::Retry };
+    let retry = |message| ProviderError { message, status: None, recovery: ErrorRecovery::Retry };
     if causes(error).any(|it| it.is::<InvalidDnsNameError>()) {
-        return ask(
+        return user_action_error(
             None,
             format!(
                 "No certificate can be for the host of {server}: its name is too long, or is none. \
@@ -142,7 +142,7 @@ pub fn of_transport(site: &Site, error: &reqwest::Error) -> ProviderError {
     }
     let tls = tls_error(error);
     if let Some(message) = tls.and_then(|tls| lasting_tls_error(tls, site)) {
-        return ask(None, message);
+        return user_action_error(None, message);
     }
     if !error.is_connect() {
         return retry(format!("The connection to {server} broke: {chain}."));
@@ -160,7 +160,7 @@ pub fn of_transport(site: &Site, error: &reqwest::Error) -> ProviderError {
                  ~/.slug/config.toml."
             ),
             status: None,
-            recovery: Recovery::RetryBriefly,
+            recovery: ErrorRecovery::RetryBriefly,
         };
     }
     if error.is_dns() {
@@ -186,7 +186,7 @@ fn within<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
 }
 
 /// What to say of a failure of the encryption that another try does not mend.
-fn lasting_tls_error(error: &rustls::Error, site: &Site) -> Option<String> {
+fn lasting_tls_error(error: &rustls::Error, site: &RequestTarget) -> Option<String> {
     use rustls::AlertDescription as Alert;
     let server = &site.server;
     let why = plain(&error.to_string(), site);
@@ -276,7 +276,7 @@ fn date(time: UnixTime) -> String {
 }
 
 /// The meaning of a request that did not get through its proxy.
-fn by_proxy(site: &Site, proxy: &str, error: &reqwest::Error) -> ProviderError {
+fn by_proxy(site: &RequestTarget, proxy: &str, error: &reqwest::Error) -> ProviderError {
     const CHECK: &str = "Check `proxy` in ~/.slug/config.toml, or HTTPS_PROXY and NO_PROXY.";
     let server = &site.server;
     let chain = plain(&chain(error), site);
@@ -285,13 +285,13 @@ fn by_proxy(site: &Site, proxy: &str, error: &reqwest::Error) -> ProviderError {
             "The proxy {proxy}, on the way to {server}, wants a name and a password, or refuses \
              those it got. {CHECK}"
         );
-        (message, Recovery::AskPerson)
+        (message, ErrorRecovery::AskUser)
     } else if was_refused(error) || chain.contains("underlying connection") {
         let message = format!("No proxy answers at {proxy}, on the way to {server}. {CHECK}");
-        (message, Recovery::RetryBriefly)
+        (message, ErrorRecovery::RetryBriefly)
     } else {
         let message = format!("The proxy {proxy} does not lead to {server}: {chain}. {CHECK}");
-        (message, Recovery::Retry)
+        (message, ErrorRecovery::Retry)
     };
     ProviderError { message, status: None, recovery }
 }
@@ -333,12 +333,12 @@ fn retry_after(headers: &HeaderMap, now: DateTime<Utc>) -> Option<Duration> {
     asked.filter(|wait| !wait.is_zero())
 }
 
-fn passing(asked: Option<Duration>) -> Recovery {
-    asked.map_or(Recovery::Retry, Recovery::RetryAfter)
+fn transient_recovery(asked: Option<Duration>) -> ErrorRecovery {
+    asked.map_or(ErrorRecovery::Retry, ErrorRecovery::RetryAfter)
 }
 
-fn ask(status: Option<u16>, message: String) -> ProviderError {
-    ProviderError { message, status, recovery: Recovery::AskPerson }
+fn user_action_error(status: Option<u16>, message: String) -> ProviderError {
+    ProviderError { message, status, recovery: ErrorRecovery::AskUser }
 }
 
 fn was_refused(error: &reqwest::Error) -> bool {
@@ -357,7 +357,7 @@ fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn
 }
 
 /// `text` on one line, capped, without control characters and without the key.
-fn plain(text: &str, site: &Site) -> String {
+fn plain(text: &str, site: &RequestTarget) -> String {
     let mut text = text.to_owned();
     if let Some(key) = &site.key
         && !key.expose_secret().is_empty()

@@ -4,10 +4,10 @@
 
 mod decode;
 mod model;
-mod partial;
+mod part_metadata;
+mod partial_call;
 mod request;
 mod schema;
-mod seal;
 
 use std::sync::Arc;
 
@@ -16,9 +16,9 @@ use futures_util::Stream;
 use futures_util::stream::BoxStream;
 use tokio_util::sync::CancellationToken;
 
-use super::server::Server;
-use super::way::Way;
-use super::{ModelInfo, Provider, ProviderError, Request, StreamEvent, history};
+use super::connection_config::ConnectionConfig;
+use super::server::ModelServerClient;
+use super::{ModelInfo, Provider, ProviderError, ProviderRequest, StreamEvent, history};
 
 use crate::domain::Protocol;
 
@@ -30,22 +30,22 @@ const VERSION: &str = "v1beta";
 
 /// A server of Gemini's protocol.
 #[derive(Clone)]
-pub struct Gemini {
-    server: Arc<Server>,
+pub struct GeminiProvider {
+    server: Arc<ModelServerClient>,
 }
 
-impl Gemini {
+impl GeminiProvider {
     /// The server that `way` leads to. Nothing is sent yet.
-    pub fn new(way: Way) -> Self {
-        Self { server: Arc::new(Server::new(way, Protocol::Gemini.key_header())) }
+    pub fn new(way: ConnectionConfig) -> Self {
+        Self { server: Arc::new(ModelServerClient::new(way, Protocol::Gemini.key_header())) }
     }
 }
 
 #[async_trait]
-impl Provider for Gemini {
+impl Provider for GeminiProvider {
     fn stream(
         &self,
-        request: Request,
+        request: ProviderRequest,
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
         self.server.events(answer(Arc::clone(&self.server), request), cancel)
@@ -67,8 +67,8 @@ impl Provider for Gemini {
 }
 
 async fn answer(
-    server: Arc<Server>,
-    request: Request,
+    server: Arc<ModelServerClient>,
+    request: ProviderRequest,
 ) -> Result<impl Stream<Item = Result<StreamEvent, ProviderError>> + Send, ProviderError> {
     let path = format!("{}:streamGenerateContent", path_of(&request.model));
     let mut address = server.endpoint.in_version(VERSION, &path);

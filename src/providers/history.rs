@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use serde_json::{Map, Value, json};
 
-use super::Request;
+use super::ProviderRequest;
 use crate::domain::{CallId, CallInput, Image, Message};
 
 /// The longest name of a tool, and the longest id of a call, that servers accept.
@@ -59,7 +59,7 @@ pub(super) fn output(content: &str, is_error: bool) -> Cow<'_, str> {
 
 /// The ids of all calls in the history, which a new call must not have: some servers number the
 /// calls of each response from 0.
-pub(super) fn call_ids(request: &Request) -> HashSet<CallId> {
+pub(super) fn call_ids(request: &ProviderRequest) -> HashSet<CallId> {
     request.messages.iter().flat_map(Message::calls).map(|call| call.id.clone()).collect()
 }
 

@@ -11,8 +11,8 @@
 
 mod endpoint;
 mod exchange;
-mod patience;
 mod proxies;
+mod timeouts;
 mod transport;
 
 use std::sync::{Arc, OnceLock};
@@ -22,102 +22,103 @@ use reqwest::{Certificate, Client, ClientBuilder};
 use secrecy::SecretString;
 
 use super::failure;
-use super::turnstile::{Turnstile, Turnstiles};
-use super::{Key, ProviderError, Recovery};
+use super::rate_limiter::{RateLimiter, RateLimiters};
+use super::{ApiKey, ErrorRecovery, ProviderError};
 
-pub use endpoint::{Endpoint, EndpointError, PlainHttp};
+pub use endpoint::{HttpEndpoint, HttpEndpointError, PlainHttp};
 pub use exchange::fetch;
 pub(super) use exchange::{body, open};
-pub use patience::{AfterSleep, Patience, Timeouts};
-pub(super) use patience::{Asked, Overdue};
-pub use transport::{ClientCertificate, HeaderText, Proxy, Transport};
+pub(super) use timeouts::{RequestTimer, TimeoutError};
+pub use timeouts::{SleepEffect, TimeoutSettings, Timeouts};
+pub use transport::{ClientCertificate, ProxySelection, SecretHeaderValue, TransportConfig};
 
-use transport::Reach;
+use transport::HttpDestination;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
 /// The HTTP client, built when it is first needed. Share one for all servers that are reached in
 /// the same way: it keeps the connections.
 #[derive(Debug, Default)]
-pub struct Http {
-    transport: Transport,
-    turnstiles: Arc<Turnstiles>,
+pub struct HttpClient {
+    transport: TransportConfig,
+    rate_limiters: Arc<RateLimiters>,
     /// Trusts no certificates, and is never asked to.
     plain: OnceLock<Result<Client, String>>,
     direct: OnceLock<Result<Client, String>>,
     by_proxy: OnceLock<Result<Client, String>>,
 }
 
-impl Http {
+impl HttpClient {
     /// A client that is not built yet.
     pub fn new() -> Self {
         Self::default()
     }
 
     /// One with certificates, headers or a proxy of its own, which are not looked at yet.
-    pub fn over(transport: Transport) -> Self {
+    pub fn with_transport(transport: TransportConfig) -> Self {
         Self { transport, ..Self::default() }
     }
 
     /// The same, beside this one: what servers ask of the one holds for the other.
-    pub fn beside(&self, transport: Transport) -> Self {
-        Self { transport, turnstiles: Arc::clone(&self.turnstiles), ..Self::default() }
+    pub fn with_shared_limits(&self, transport: TransportConfig) -> Self {
+        Self { transport, rate_limiters: Arc::clone(&self.rate_limiters), ..Self::default() }
     }
 
     /// How long to wait for `endpoint`.
-    pub(super) fn patience(&self, endpoint: &Endpoint) -> Patience {
-        Patience::towards(endpoint, self.transport.timeouts)
+    pub(super) fn timeouts(&self, endpoint: &HttpEndpoint) -> Timeouts {
+        Timeouts::towards(endpoint, self.transport.timeouts)
     }
 
     /// The way in to `endpoint`, shared by all that ask it with `key`.
-    pub(super) fn turnstile(&self, endpoint: &Endpoint, key: &Key) -> Arc<Turnstile> {
-        self.turnstiles.of(endpoint.origin(), key)
+    pub(super) fn rate_limiter(&self, endpoint: &HttpEndpoint, key: &ApiKey) -> Arc<RateLimiter> {
+        self.rate_limiters.of(endpoint.origin(), key)
     }
 
     /// The client for requests to `endpoint`.
-    pub fn client(&self, endpoint: &Endpoint) -> Result<&Client, ProviderError> {
+    pub fn client(&self, endpoint: &HttpEndpoint) -> Result<&Client, ProviderError> {
         let client = match (endpoint.is_local(), endpoint.url().scheme()) {
             (true, "http") => self.plain.get_or_init(|| self.build_plain()),
-            (true, _) => self.direct.get_or_init(|| self.build(Reach::ThisMachine)),
+            (true, _) => self.direct.get_or_init(|| self.build(HttpDestination::ThisMachine)),
             (false, _) if self.transport.is_exempt(endpoint.url()) => {
-                self.direct.get_or_init(|| self.build(Reach::ThisMachine))
+                self.direct.get_or_init(|| self.build(HttpDestination::ThisMachine))
             }
-            (false, _) => self.by_proxy.get_or_init(|| self.build(Reach::Elsewhere)),
+            (false, _) => self.by_proxy.get_or_init(|| self.build(HttpDestination::Elsewhere)),
         };
         client.as_ref().map_err(|reason| ProviderError {
             message: reason.clone(),
             status: None,
-            recovery: Recovery::AskPerson,
+            recovery: ErrorRecovery::AskUser,
         })
     }
 
     /// The proxy through which `endpoint` is asked, fit to be shown.
-    pub(super) fn proxy_towards(&self, endpoint: &Endpoint) -> Option<String> {
+    pub(super) fn proxy_towards(&self, endpoint: &HttpEndpoint) -> Option<String> {
         if endpoint.is_local() { None } else { self.transport.proxy_towards(endpoint.url()) }
     }
 
     /// What must not be shown: the values of headers.
     pub(super) fn secrets(&self) -> impl Iterator<Item = &SecretString> {
         self.transport.headers.iter().filter_map(|(_, text)| match text {
-            HeaderText::Value(value) => Some(value),
-            HeaderText::Missing(_) => None,
+            SecretHeaderValue::Value(value) => Some(value),
+            SecretHeaderValue::Missing(_) => None,
         })
     }
 
     fn build_plain(&self) -> Result<Client, String> {
         let headers = self.transport.headers()?;
-        let plain = || named().no_proxy().tls_certs_only([]).default_headers(headers.clone());
+        let plain =
+            || client_builder().no_proxy().tls_certs_only([]).default_headers(headers.clone());
         build(plain, &[])
     }
 
-    fn build(&self, reach: Reach) -> Result<Client, String> {
+    fn build(&self, reach: HttpDestination) -> Result<Client, String> {
         let material = self.transport.read()?;
-        build(|| material.apply(named(), reach), &material.authorities)
+        build(|| material.apply(client_builder(), reach), &material.authorities)
     }
 }
 
 /// A builder of a client that says who it is, unless a header of the person's says otherwise.
-fn named() -> ClientBuilder {
+fn client_builder() -> ClientBuilder {
     Client::builder().user_agent(concat!("slug/", env!("CARGO_PKG_VERSION")))
 }
 
@@ -153,8 +154,8 @@ fn bundled_roots() -> Vec<Certificate> {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Endpoint {
-        Endpoint::parse(text, PlainHttp::LoopbackOnly).unwrap()
+    fn parse(text: &str) -> HttpEndpoint {
+        HttpEndpoint::parse(text, PlainHttp::LoopbackOnly).unwrap()
     }
 
     #[test]
@@ -166,8 +167,8 @@ mod tests {
 
     #[test]
     fn plain_http_to_this_machine_needs_no_certificates() {
-        let http = Http::new();
-        let used = |http: &Http| {
+        let http = HttpClient::new();
+        let used = |http: &HttpClient| {
             [&http.plain, &http.direct, &http.by_proxy].map(|client| client.get().is_some())
         };
         http.client(&parse("http://localhost:8000/v1")).unwrap();

@@ -11,9 +11,9 @@ use crate::domain::ContentHash;
 
 /// Images by the hash of their bytes.
 #[derive(Clone, Default, PartialEq)]
-pub struct Images(BTreeMap<ContentHash, Arc<str>>);
+pub struct EncodedImages(BTreeMap<ContentHash, Arc<str>>);
 
-impl Images {
+impl EncodedImages {
     /// Puts an image in that was encoded before.
     pub fn put(&mut self, hash: ContentHash, encoded: Arc<str>) {
         self.0.insert(hash, encoded);
@@ -30,7 +30,7 @@ impl Images {
     }
 }
 
-impl fmt::Debug for Images {
+impl fmt::Debug for EncodedImages {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
     }

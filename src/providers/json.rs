@@ -1,6 +1,6 @@
 //! JSON as servers stream it, read where it stands.
 //!
-//! A stream is thousands of small objects of which a few fields matter. An [`Outline`] notes in one
+//! A stream is thousands of small objects of which a few fields matter. An [`JsonTape`] notes in one
 //! pass where the values of a text stand, in room that serves for all of them; nothing is copied
 //! until it is asked for. `serde_json::Value` takes four times as long, since each object becomes a
 //! map with keys of its own; structs that borrow would have to be made for each protocol.
@@ -21,28 +21,28 @@ const DEPTH: u8 = 127;
 
 /// Where the values of a text stand.
 #[derive(Debug, Default)]
-pub(super) struct Outline {
-    nodes: Vec<Node>,
+pub(super) struct JsonTape {
+    nodes: Vec<JsonNode>,
 }
 
 /// A value in a text; null where there is none.
 #[derive(Debug, Default, Clone, Copy)]
-pub(super) struct Json<'a> {
+pub(super) struct JsonView<'a> {
     text: &'a str,
     /// Its own, before those of what is in it. A field has two: of its key and of its value.
-    nodes: &'a [Node],
+    nodes: &'a [JsonNode],
 }
 
 /// Why a text cannot be read.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct NotJson {
+pub(super) struct JsonTapeError {
     /// The byte at which it is none.
     at: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Node {
-    kind: Kind,
+struct JsonNode {
+    kind: JsonKind,
     /// Where it stands, a text without its quotes; of a list or an object only where it begins.
     start: u32,
     end: u32,
@@ -51,7 +51,7 @@ struct Node {
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum JsonKind {
     #[default]
     Null,
     True,
@@ -65,29 +65,29 @@ enum Kind {
     Object,
 }
 
-impl Outline {
+impl JsonTape {
     /// Reads a text, which is one value.
-    pub(super) fn read<'a>(&'a mut self, text: &'a str) -> Result<Json<'a>, NotJson> {
+    pub(super) fn read<'a>(&'a mut self, text: &'a str) -> Result<JsonView<'a>, JsonTapeError> {
         self.nodes.clear();
         if u32::try_from(text.len()).is_err() {
-            return Err(NotJson { at: 0 });
+            return Err(JsonTapeError { at: 0 });
         }
-        let mut scanner = Scanner { bytes: text.as_bytes(), at: 0, nodes: &mut self.nodes };
+        let mut scanner = JsonScanner { bytes: text.as_bytes(), at: 0, nodes: &mut self.nodes };
         let read = scanner.value(DEPTH);
         scanner.skip_space();
         let at = scanner.at;
         match read {
-            Some(()) if at == text.len() => Ok(Json { text, nodes: &self.nodes }),
-            Some(()) | None => Err(NotJson { at }),
+            Some(()) if at == text.len() => Ok(JsonView { text, nodes: &self.nodes }),
+            Some(()) | None => Err(JsonTapeError { at }),
         }
     }
 }
 
-impl<'a> Json<'a> {
+impl<'a> JsonView<'a> {
     /// The field of this name: the first, where it stands there twice.
     #[inline]
     pub(super) fn get(self, name: &str) -> Self {
-        let mut within = self.within(Kind::Object);
+        let mut within = self.within(JsonKind::Object);
         while let (Some(key), Some(value)) = (within.next(), within.next()) {
             if key.is_written(name) {
                 return value;
@@ -98,7 +98,7 @@ impl<'a> Json<'a> {
 
     /// All fields of an object.
     pub(super) fn fields(self) -> impl Iterator<Item = (&'a str, Self)> {
-        let mut within = self.within(Kind::Object);
+        let mut within = self.within(JsonKind::Object);
         std::iter::from_fn(move || {
             let key = within.next()?;
             Some((key.raw(), within.next()?))
@@ -107,73 +107,76 @@ impl<'a> Json<'a> {
 
     /// All items of a list.
     pub(super) fn items(self) -> impl Iterator<Item = Self> {
-        self.within(Kind::List)
+        self.within(JsonKind::List)
     }
 
     /// The text that it is.
     pub(super) fn text(self) -> Option<Cow<'a, str>> {
         match self.kind() {
-            Kind::Plain => Some(Cow::Borrowed(self.raw())),
-            Kind::Escaped => Some(Cow::Owned(unescaped(self.raw()))),
-            Kind::Null | Kind::True | Kind::False | Kind::Number | Kind::List | Kind::Object => {
-                None
-            }
+            JsonKind::Plain => Some(Cow::Borrowed(self.raw())),
+            JsonKind::Escaped => Some(Cow::Owned(unescaped(self.raw()))),
+            JsonKind::Null
+            | JsonKind::True
+            | JsonKind::False
+            | JsonKind::Number
+            | JsonKind::List
+            | JsonKind::Object => None,
         }
     }
 
     /// The text that it is, unless that is empty.
-    pub(super) fn filled(self) -> Option<Cow<'a, str>> {
+    pub(super) fn non_empty_text(self) -> Option<Cow<'a, str>> {
         self.text().filter(|text| !text.is_empty())
     }
 
     /// The word of the protocol that it is, which needs no escapes; empty where it is none.
     pub(super) fn word(self) -> &'a str {
-        if self.kind() == Kind::Plain { self.raw() } else { "" }
+        if self.kind() == JsonKind::Plain { self.raw() } else { "" }
     }
 
     /// The whole number that it is.
     pub(super) fn number(self) -> Option<u64> {
-        if self.kind() == Kind::Number { self.raw().parse().ok() } else { None }
+        if self.kind() == JsonKind::Number { self.raw().parse().ok() } else { None }
     }
 
     /// Whether it is null, or there is nothing.
     pub(super) fn is_null(self) -> bool {
-        self.kind() == Kind::Null
+        self.kind() == JsonKind::Null
     }
 
     /// Whether it says yes.
     pub(super) fn is_true(self) -> bool {
-        self.kind() == Kind::True
+        self.kind() == JsonKind::True
     }
 
     /// Whether it is a text.
     pub(super) fn is_text(self) -> bool {
-        matches!(self.kind(), Kind::Plain | Kind::Escaped)
+        matches!(self.kind(), JsonKind::Plain | JsonKind::Escaped)
     }
 
     /// Whether it is a list.
     pub(super) fn is_list(self) -> bool {
-        self.kind() == Kind::List
+        self.kind() == JsonKind::List
     }
 
     /// Whether it is an object.
     pub(super) fn is_object(self) -> bool {
-        self.kind() == Kind::Object
+        self.kind() == JsonKind::Object
     }
 
     /// The value itself, to be kept.
     pub(super) fn to_value(self) -> Value {
         match self.kind() {
-            Kind::Null => Value::Null,
-            Kind::True => Value::Bool(true),
-            Kind::False => Value::Bool(false),
+            JsonKind::Null => Value::Null,
+            JsonKind::True => Value::Bool(true),
+            JsonKind::False => Value::Bool(false),
             // What is beyond all numbers is none.
-            Kind::Number => self.raw().parse().map_or(Value::Null, Value::Number),
-            Kind::Plain => Value::String(self.raw().to_owned()),
-            Kind::Escaped => Value::String(unescaped(self.raw())),
-            Kind::List => self.items().map(Self::to_value).collect(),
-            Kind::Object => {
-                let mut within = self.within(Kind::Object);
+            JsonKind::Number => self.raw().parse().map_or(Value::Null, Value::Number),
+            JsonKind::Plain => Value::String(self.raw().to_owned()),
+            JsonKind::Escaped => Value::String(unescaped(self.raw())),
+            JsonKind::List => self.items().map(Self::to_value).collect(),
+            JsonKind::Object => {
+                let mut within = self.within(JsonKind::Object);
                 let mut fields = Map::new();
                 while let (Some(key), Some(value)) = (within.next(), within.next()) {
                     let key = key.text().unwrap_or_default().into_owned();
@@ -184,8 +187,8 @@ impl<'a> Json<'a> {
         }
     }
 
-    fn kind(self) -> Kind {
-        self.nodes.first().map_or(Kind::Null, |node| node.kind)
+    fn kind(self) -> JsonKind {
+        self.nodes.first().map_or(JsonKind::Null, |node| node.kind)
     }
 
     fn raw(self) -> &'a str {
@@ -200,48 +203,48 @@ impl<'a> Json<'a> {
     }
 
     #[inline]
-    fn within(self, kind: Kind) -> Within<'a> {
+    fn within(self, kind: JsonKind) -> JsonChildren<'a> {
         let rest = if self.kind() == kind { &self.nodes[1..] } else { &[] };
-        Within { text: self.text, rest }
+        JsonChildren { text: self.text, rest }
     }
 }
 
 /// What stands in a list or an object, one after another.
-struct Within<'a> {
+struct JsonChildren<'a> {
     text: &'a str,
-    rest: &'a [Node],
+    rest: &'a [JsonNode],
 }
 
-impl<'a> Iterator for Within<'a> {
-    type Item = Json<'a>;
+impl<'a> Iterator for JsonChildren<'a> {
+    type Item = JsonView<'a>;
 
     #[inline]
-    fn next(&mut self) -> Option<Json<'a>> {
+    fn next(&mut self) -> Option<JsonView<'a>> {
         let size = self.rest.first()?.size;
         let (nodes, rest) = self.rest.split_at(size as usize);
         self.rest = rest;
-        Some(Json { text: self.text, nodes })
+        Some(JsonView { text: self.text, nodes })
     }
 }
 
 /// Goes through a text; nothing is where it is not JSON.
-struct Scanner<'a> {
+struct JsonScanner<'a> {
     bytes: &'a [u8],
     at: usize,
-    nodes: &'a mut Vec<Node>,
+    nodes: &'a mut Vec<JsonNode>,
 }
 
-impl Scanner<'_> {
+impl JsonScanner<'_> {
     fn value(&mut self, depth: u8) -> Option<()> {
         self.skip_space();
         let start = self.at;
         let kind = match self.next()? {
             b'"' => return self.text(),
-            b'{' => return self.list(Kind::Object, depth),
-            b'[' => return self.list(Kind::List, depth),
-            b't' => self.rest_of(b"rue", Kind::True)?,
-            b'f' => self.rest_of(b"alse", Kind::False)?,
-            b'n' => self.rest_of(b"ull", Kind::Null)?,
+            b'{' => return self.list(JsonKind::Object, depth),
+            b'[' => return self.list(JsonKind::List, depth),
+            b't' => self.rest_of(b"rue", JsonKind::True)?,
+            b'f' => self.rest_of(b"alse", JsonKind::False)?,
+            b'n' => self.rest_of(b"ull", JsonKind::Null)?,
             first @ (b'-' | b'0'..=b'9') => self.number(first)?,
             _ => return None,
         };
@@ -250,9 +253,9 @@ impl Scanner<'_> {
     }
 
     /// The rest of a list or of an object.
-    fn list(&mut self, kind: Kind, depth: u8) -> Option<()> {
+    fn list(&mut self, kind: JsonKind, depth: u8) -> Option<()> {
         let depth = depth.checked_sub(1)?;
-        let closer = if kind == Kind::Object { b'}' } else { b']' };
+        let closer = if kind == JsonKind::Object { b'}' } else { b']' };
         let node = self.nodes.len();
         self.note(kind, self.at, self.at);
         self.skip_space();
@@ -260,7 +263,7 @@ impl Scanner<'_> {
             return Some(());
         }
         loop {
-            if kind == Kind::Object {
+            if kind == JsonKind::Object {
                 self.key()?;
             }
             self.value(depth)?;
@@ -286,14 +289,14 @@ impl Scanner<'_> {
     /// The rest of a text.
     fn text(&mut self) -> Option<()> {
         let start = self.at;
-        let mut kind = Kind::Plain;
+        let mut kind = JsonKind::Plain;
         loop {
             self.at = quote_or_escape(self.bytes, self.at)?;
             if self.next()? == b'"' {
                 self.note(kind, start, self.at - 1);
                 return Some(());
             }
-            kind = Kind::Escaped;
+            kind = JsonKind::Escaped;
             match self.next()? {
                 b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => {}
                 b'u' => {
@@ -307,14 +310,14 @@ impl Scanner<'_> {
     }
 
     #[inline]
-    fn note(&mut self, kind: Kind, start: usize, end: usize) {
-        // No text is longer than that ([`Outline::read`]).
+    fn note(&mut self, kind: JsonKind, start: usize, end: usize) {
+        // No text is longer than that ([`JsonTape::read`]).
         let (start, end) = (start as u32, end as u32);
-        self.nodes.push(Node { kind, start, end, size: 1 });
+        self.nodes.push(JsonNode { kind, start, end, size: 1 });
     }
 
     /// The rest of a number.
-    fn number(&mut self, first: u8) -> Option<Kind> {
+    fn number(&mut self, first: u8) -> Option<JsonKind> {
         let first = if first == b'-' { self.next()? } else { first };
         match first {
             b'0' => {}
@@ -330,10 +333,10 @@ impl Scanner<'_> {
             let _sign = self.is_next(b'+') || self.is_next(b'-');
             self.skip_digits().then_some(())?;
         }
-        Some(Kind::Number)
+        Some(JsonKind::Number)
     }
 
-    fn rest_of(&mut self, letters: &[u8], kind: Kind) -> Option<Kind> {
+    fn rest_of(&mut self, letters: &[u8], kind: JsonKind) -> Option<JsonKind> {
         self.bytes[self.at..].starts_with(letters).then_some(())?;
         self.at += letters.len();
         Some(kind)
@@ -428,7 +431,7 @@ fn unit(digits: &str) -> u16 {
     u16::from_str_radix(digits, 16).unwrap_or(0xFFFD)
 }
 
-impl fmt::Display for NotJson {
+impl fmt::Display for JsonTapeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "at byte {}", self.at)
     }
@@ -442,12 +445,12 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Option<Value> {
-        Outline::default().read(text).ok().map(Json::to_value)
+        JsonTape::default().read(text).ok().map(JsonView::to_value)
     }
 
     #[test]
     fn values_are_found_by_their_names() {
-        let mut outline = Outline::default();
+        let mut outline = JsonTape::default();
         let text =
             r#" {"a": [1, {"b": "x\ny"}], "n": -1.5e3, "c": {"d": "é"}, "c2": true, "c": 7} "#;
         let json = outline.read(text).unwrap();
@@ -484,7 +487,7 @@ mod tests {
     fn what_is_not_json_is_told_by_its_place() {
         for (text, at) in [("", 0), ("{\"a\":", 5), ("[1,]", 4), ("01", 1), ("{} x", 3), ("nul", 1)]
         {
-            assert_eq!(Outline::default().read(text).unwrap_err(), NotJson { at }, "{text}");
+            assert_eq!(JsonTape::default().read(text).unwrap_err(), JsonTapeError { at }, "{text}");
         }
     }
 

@@ -9,59 +9,59 @@ use async_trait::async_trait;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::Mutex;
 
-use super::{ProviderError, Recovery};
+use super::{ErrorRecovery, ProviderError};
 
 /// Where a key comes from.
 #[derive(Clone, Default)]
-pub enum Key {
+pub enum ApiKey {
     /// None is sent.
     #[default]
     None,
     /// This one.
     Given(SecretString),
     /// It is fetched at the first request.
-    Fetched(Arc<dyn KeySource>),
+    Fetched(Arc<dyn ApiKeyFetcher>),
 }
 
 /// Fetches a key.
 #[async_trait]
-pub trait KeySource: Send + Sync {
+pub trait ApiKeyFetcher: Send + Sync {
     /// The key as it is now; the error is a sentence with a remedy, without the key in it.
     async fn fetch(&self) -> Result<SecretString, String>;
 }
 
 /// A key that is fetched at most once, but for those that were refused.
-pub(super) struct Keeper {
-    key: Key,
+pub(super) struct ApiKeyCache {
+    key: ApiKey,
     fetched: Mutex<Option<SecretString>>,
 }
 
-impl Key {
+impl ApiKey {
     /// A key that is known, or none.
     pub fn known(key: Option<SecretString>) -> Self {
         key.map_or(Self::None, Self::Given)
     }
 }
 
-impl Keeper {
-    pub(super) fn new(key: Key) -> Self {
+impl ApiKeyCache {
+    pub(super) fn new(key: ApiKey) -> Self {
         Self { key, fetched: Mutex::new(None) }
     }
 
     /// Whether another one can be had.
     pub(super) fn is_fetched(&self) -> bool {
         match self.key {
-            Key::Fetched(_) => true,
-            Key::None | Key::Given(_) => false,
+            ApiKey::Fetched(_) => true,
+            ApiKey::None | ApiKey::Given(_) => false,
         }
     }
 
     /// The key to send. Waits while another request fetches it.
     pub(super) async fn current(&self) -> Result<Option<SecretString>, ProviderError> {
         match &self.key {
-            Key::None => Ok(None),
-            Key::Given(key) => Ok(Some(key.clone())),
-            Key::Fetched(source) => {
+            ApiKey::None => Ok(None),
+            ApiKey::Given(key) => Ok(Some(key.clone())),
+            ApiKey::Fetched(source) => {
                 let mut fetched = self.fetched.lock().await;
                 if fetched.is_none() {
                     *fetched = Some(fetch(source.as_ref()).await?);
@@ -73,11 +73,11 @@ impl Keeper {
 
     /// Another key in the place of one that was refused; `None` where there is none but that.
     /// Where another request has fetched one in the meantime, it is that.
-    pub(super) async fn instead_of(
+    pub(super) async fn replacement_for(
         &self,
         refused: Option<&SecretString>,
     ) -> Result<Option<SecretString>, ProviderError> {
-        let Key::Fetched(source) = &self.key else { return Ok(None) };
+        let ApiKey::Fetched(source) = &self.key else { return Ok(None) };
         let is_refused = |key: &SecretString| {
             refused.is_some_and(|refused| refused.expose_secret() == key.expose_secret())
         };
@@ -89,11 +89,11 @@ impl Keeper {
     }
 }
 
-async fn fetch(source: &dyn KeySource) -> Result<SecretString, ProviderError> {
+async fn fetch(source: &dyn ApiKeyFetcher) -> Result<SecretString, ProviderError> {
     source.fetch().await.map_err(|message| ProviderError {
         message,
         status: None,
-        recovery: Recovery::AskPerson,
+        recovery: ErrorRecovery::AskUser,
     })
 }
 
@@ -104,13 +104,13 @@ mod tests {
     use super::*;
 
     /// Prints key-1, key-2 and so on, up to `last`, which it repeats.
-    struct Numbered {
+    struct NumberedKeyFetcher {
         fetched: AtomicUsize,
         last: usize,
     }
 
     #[async_trait]
-    impl KeySource for Numbered {
+    impl ApiKeyFetcher for NumberedKeyFetcher {
         async fn fetch(&self) -> Result<SecretString, String> {
             let number = self.fetched.fetch_add(1, Ordering::SeqCst) + 1;
             tokio::task::yield_now().await;
@@ -118,9 +118,9 @@ mod tests {
         }
     }
 
-    fn keeper(last: usize) -> (Keeper, Arc<Numbered>) {
-        let source = Arc::new(Numbered { fetched: AtomicUsize::new(0), last });
-        (Keeper::new(Key::Fetched(source.clone())), source)
+    fn keeper(last: usize) -> (ApiKeyCache, Arc<NumberedKeyFetcher>) {
+        let source = Arc::new(NumberedKeyFetcher { fetched: AtomicUsize::new(0), last });
+        (ApiKeyCache::new(ApiKey::Fetched(source.clone())), source)
     }
 
     fn text(key: Option<SecretString>) -> Option<String> {
@@ -143,8 +143,10 @@ mod tests {
     async fn a_refused_one_is_fetched_anew_once() {
         let (keeper, source) = keeper(9);
         let first = keeper.current().await.unwrap();
-        let (one, other) =
-            tokio::join!(keeper.instead_of(first.as_ref()), keeper.instead_of(first.as_ref()));
+        let (one, other) = tokio::join!(
+            keeper.replacement_for(first.as_ref()),
+            keeper.replacement_for(first.as_ref())
+        );
         assert_eq!(
             (text(one.unwrap()), text(other.unwrap())),
             (Some("key-2".into()), Some("key-2".into()))
@@ -156,8 +158,8 @@ mod tests {
     async fn the_same_one_again_is_none_at_all() {
         let (keeper, _) = keeper(1);
         let first = keeper.current().await.unwrap();
-        assert!(keeper.instead_of(first.as_ref()).await.unwrap().is_none());
-        let given = Keeper::new(Key::Given("k".into()));
-        assert!(given.instead_of(Some(&"k".into())).await.unwrap().is_none());
+        assert!(keeper.replacement_for(first.as_ref()).await.unwrap().is_none());
+        let given = ApiKeyCache::new(ApiKey::Given("k".into()));
+        assert!(given.replacement_for(Some(&"k".into())).await.unwrap().is_none());
     }
 }

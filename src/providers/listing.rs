@@ -9,9 +9,9 @@ use reqwest::RequestBuilder;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
-use super::failure::Site;
-use super::http::{self, Endpoint, Http};
-use super::{ModelInfo, ProviderError, Recovery};
+use super::failure::RequestTarget;
+use super::http::{self, HttpClient, HttpEndpoint};
+use super::{ErrorRecovery, ModelInfo, ProviderError};
 use crate::domain::Dialect;
 
 /// The most bytes of a list of models; the longest ones known are under 2 MB.
@@ -29,7 +29,7 @@ const WINDOWS: [&str; 6] = [
 
 /// What a server is, where its list shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Software {
+enum ServerSoftware {
     LlamaCpp,
     LmStudio,
     Ollama,
@@ -38,15 +38,15 @@ enum Software {
 }
 
 /// Whose models they are, in the words of each server's list.
-const OWNERS: [(&str, Software); 5] = [
-    ("llamacpp", Software::LlamaCpp),
-    ("organization_owner", Software::LmStudio),
-    ("library", Software::Ollama),
-    ("vllm", Software::Vllm),
-    ("sglang", Software::Sglang),
+const OWNERS: [(&str, ServerSoftware); 5] = [
+    ("llamacpp", ServerSoftware::LlamaCpp),
+    ("organization_owner", ServerSoftware::LmStudio),
+    ("library", ServerSoftware::Ollama),
+    ("vllm", ServerSoftware::Vllm),
+    ("sglang", ServerSoftware::Sglang),
 ];
 
-impl Software {
+impl ServerSoftware {
     fn dialect(self) -> Dialect {
         match self {
             Self::LlamaCpp => Dialect::LlamaCpp,
@@ -60,7 +60,7 @@ impl Software {
 
 /// A server's list.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Listing {
+pub(super) struct ServerModelList {
     pub(super) models: Vec<ModelInfo>,
     /// What the server shows to be.
     pub(super) dialect: Option<Dialect>,
@@ -69,10 +69,10 @@ pub(super) struct Listing {
 /// Sends the request for the list, and asks for the window where the list does not have it.
 pub(super) async fn fetch(
     list: RequestBuilder,
-    http: &Http,
-    endpoint: &Endpoint,
-    site: &Site,
-) -> Result<Listing, ProviderError> {
+    http: &HttpClient,
+    endpoint: &HttpEndpoint,
+    site: &RequestTarget,
+) -> Result<ServerModelList, ProviderError> {
     let list = http::fetch(list, site, LIST_BYTES).await?;
     let list: Value = serde_json::from_str(&list).map_err(|_| no_list(site))?;
     let entries = entries(&list).ok_or_else(|| no_list(site))?;
@@ -81,20 +81,20 @@ pub(super) async fn fetch(
     if endpoint.is_local()
         && let Some(software) = software
     {
-        let server = Server { http, endpoint, site };
+        let server = ContextWindowQuery { http, endpoint, site };
         server.add_windows(software, &mut models).await;
     }
-    Ok(Listing { models, dialect: software.map(Software::dialect) })
+    Ok(ServerModelList { models, dialect: software.map(ServerSoftware::dialect) })
 }
 
 /// A server that is asked for what its list does not tell.
-struct Server<'a> {
-    http: &'a Http,
-    endpoint: &'a Endpoint,
-    site: &'a Site,
+struct ContextWindowQuery<'a> {
+    http: &'a HttpClient,
+    endpoint: &'a HttpEndpoint,
+    site: &'a RequestTarget,
 }
 
-impl Listing {
+impl ServerModelList {
     /// A list of names that somebody else gave.
     pub(super) fn of(names: &[String]) -> Self {
         let model = |name: &String| ModelInfo { id: name.clone(), context_window: None };
@@ -102,27 +102,27 @@ impl Listing {
     }
 }
 
-impl Server<'_> {
-    async fn add_windows(&self, software: Software, models: &mut [ModelInfo]) {
+impl ContextWindowQuery<'_> {
+    async fn add_windows(&self, software: ServerSoftware, models: &mut [ModelInfo]) {
         let unknown: Vec<&mut ModelInfo> =
             models.iter_mut().filter(|model| model.context_window.is_none()).collect();
         match software {
             // They have it in the list.
-            Software::Vllm | Software::Sglang => {}
-            Software::LlamaCpp => {
+            ServerSoftware::Vllm | ServerSoftware::Sglang => {}
+            ServerSoftware::LlamaCpp => {
                 let props = self.ask("props", None).await;
                 let served = props.as_ref().and_then(window_in);
                 for model in unknown {
                     model.context_window = served;
                 }
             }
-            Software::LmStudio => {
+            ServerSoftware::LmStudio => {
                 let Some(list) = self.ask("api/v0/models", None).await else { return };
                 for model in unknown {
                     model.context_window = lm_studio_window(&list, &model.id);
                 }
             }
-            Software::Ollama => {
+            ServerSoftware::Ollama => {
                 let loaded = self.ask("api/ps", None).await.unwrap_or_default();
                 for model in unknown {
                     model.context_window = match loaded_window(&loaded, &model.id) {
@@ -159,9 +159,9 @@ impl Server<'_> {
     }
 }
 
-fn software(entries: &[Value]) -> Option<Software> {
+fn software(entries: &[Value]) -> Option<ServerSoftware> {
     let owners = || entries.iter().filter_map(|entry| entry.get("owned_by")?.as_str());
-    let of = |(name, software): (&str, Software)| {
+    let of = |(name, software): (&str, ServerSoftware)| {
         owners().any(|owner| owner == name).then_some(software)
     };
     OWNERS.into_iter().find_map(of)
@@ -220,7 +220,7 @@ fn shown_window(shown: &Value) -> Option<u64> {
     set.or_else(trained).filter(|&window| window > 0)
 }
 
-fn no_list(site: &Site) -> ProviderError {
+fn no_list(site: &RequestTarget) -> ProviderError {
     ProviderError {
         message: format!(
             "{} does not list its models as a model server does. Check `endpoint` and `provider` \
@@ -229,7 +229,7 @@ fn no_list(site: &Site) -> ProviderError {
         ),
         // It was an answer, if no list.
         status: Some(200),
-        recovery: Recovery::AskPerson,
+        recovery: ErrorRecovery::AskUser,
     }
 }
 

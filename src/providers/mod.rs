@@ -7,6 +7,7 @@ pub mod anthropic;
 mod cancel;
 pub mod chat;
 mod connect;
+mod connection_config;
 pub mod demo;
 pub mod failure;
 pub mod gemini;
@@ -15,15 +16,14 @@ pub mod http;
 mod images;
 mod json;
 mod key;
-mod limited;
+mod limit_response;
 mod listing;
+mod rate_limiter;
 mod reader;
 pub mod responses;
 pub mod retry;
 mod server;
 pub mod sse;
-mod turnstile;
-mod way;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -34,10 +34,10 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 pub use connect::connect;
-pub use images::Images;
-pub use key::{Key, KeySource};
-pub use limited::{MAX_BYTES, MAX_CALLS, limited};
-pub use way::Way;
+pub use connection_config::ConnectionConfig;
+pub use images::EncodedImages;
+pub use key::{ApiKey, ApiKeyFetcher};
+pub use limit_response::{MAX_BYTES, MAX_CALLS, limit_response};
 
 use crate::domain::{CallId, Effort, Message, Protocol, StopReason, ToolSpec, Usage};
 
@@ -50,7 +50,7 @@ pub trait Provider: Send + Sync {
     /// connection, so that the server stops generating; the stream then just ends.
     fn stream(
         &self,
-        request: Request,
+        request: ProviderRequest,
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>>;
 
@@ -69,7 +69,7 @@ pub trait Provider: Send + Sync {
 
 /// Everything a model needs for one response.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Request {
+pub struct ProviderRequest {
     /// The model's name on the server.
     pub model: String,
     /// The system prompt with the instruction files.
@@ -77,7 +77,7 @@ pub struct Request {
     /// The conversation, as `agent::normalise` left it.
     pub messages: Vec<Message>,
     /// The bytes of the images in it.
-    pub images: Images,
+    pub images: EncodedImages,
     /// The tools, in an order that never changes within a session. May be empty.
     pub tools: Arc<[ToolSpec]>,
     /// Limit of the response, in tokens.
@@ -94,9 +94,9 @@ pub enum StreamEvent {
     /// The server has begun to answer.
     Started,
     /// The request has not been sent yet: the server is to be left alone for a while.
-    Held(Held),
+    RateLimited(RateLimited),
     /// The server is still reading the prompt.
-    Prefill(Prefill),
+    Prefill(PrefillProgress),
     /// More text.
     Text(String),
     /// More reasoning.
@@ -134,7 +134,7 @@ pub enum StreamEvent {
 
 /// A request that waits because another one was told to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Held {
+pub struct RateLimited {
     /// How long.
     pub wait: Duration,
     /// What the other one was told.
@@ -143,7 +143,7 @@ pub struct Held {
 
 /// How far a local server is with reading the prompt. Counts are tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Prefill {
+pub struct PrefillProgress {
     /// Read so far, cached ones included.
     pub processed: u64,
     /// All there are.
@@ -170,12 +170,12 @@ pub struct ProviderError {
     /// The HTTP status, where there was one.
     pub status: Option<u16>,
     /// What to do.
-    pub recovery: Recovery,
+    pub recovery: ErrorRecovery,
 }
 
 /// What to do about a failed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recovery {
+pub enum ErrorRecovery {
     /// Wait this long, then send it again.
     RetryAfter(Duration),
     /// Send it again after a pause of slug's own choosing.
@@ -188,7 +188,7 @@ pub enum Recovery {
     /// Leave the images out, then send it again: the model takes none.
     LeaveImagesOut,
     /// The person has to do something first: a key, a model's name, a server to start.
-    AskPerson,
+    AskUser,
     /// Sending it again would fail again.
     GiveUp,
 }

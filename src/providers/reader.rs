@@ -14,11 +14,11 @@ use futures_util::{Stream, StreamExt, stream};
 use tokio::task::coop::consume_budget;
 use tokio::time::{Instant, timeout_at};
 
-use super::failure::Site;
-use super::http::Overdue;
-use super::json::{NotJson, Outline};
-use super::sse::{self, Reading};
-use super::{ProviderError, Recovery, StreamEvent};
+use super::failure::RequestTarget;
+use super::http::TimeoutError;
+use super::json::{JsonTape, JsonTapeError};
+use super::sse::{self, SseFlow};
+use super::{ErrorRecovery, ProviderError, StreamEvent};
 
 /// The most bytes of an answer that is not a stream.
 const WHOLE_ANSWER: usize = 16 << 20;
@@ -30,14 +30,14 @@ const BLANK_HEAD: usize = 4 << 10;
 const TRAILER_LIMIT: Duration = Duration::from_secs(5);
 
 /// Turns the events of one protocol into those of all.
-pub(super) trait Decoder: Send + 'static {
+pub(super) trait StreamDecoder: Send + 'static {
     /// Takes in one event; in `outline` there is room to read it.
     fn event(
         &mut self,
-        event: sse::Event<'_>,
-        outline: &mut Outline,
+        event: sse::SseEvent<'_>,
+        outline: &mut JsonTape,
         out: &mut Vec<StreamEvent>,
-    ) -> Result<Flow, ProviderError>;
+    ) -> Result<DecoderFlow, ProviderError>;
 
     /// Takes in an answer that came in one piece, which ends it.
     fn whole(&mut self, text: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
@@ -50,12 +50,12 @@ pub(super) trait Decoder: Send + 'static {
     fn finish(&mut self, out: &mut Vec<StreamEvent>);
 
     /// Who answers.
-    fn site(&self) -> &Site;
+    fn site(&self) -> &RequestTarget;
 }
 
 /// Whether more is to be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Flow {
+pub(super) enum DecoderFlow {
     /// The answer goes on.
     More,
     /// It has ended.
@@ -65,7 +65,7 @@ pub(super) enum Flow {
 /// Decodes the body of an answer. Ends after `Finished` or the first error.
 pub(super) fn decode<S, B>(
     bytes: S,
-    decoder: impl Decoder,
+    decoder: impl StreamDecoder,
 ) -> impl Stream<Item = Result<StreamEvent, ProviderError>> + Send + 'static
 where
     S: Stream<Item = Result<B, ProviderError>> + Send + 'static,
@@ -78,7 +78,11 @@ where
         chunk.map(|chunk| chunk.as_ref().to_vec())
     });
     let source = source.fuse().boxed();
-    let reader = Reader { source: Source::Unread(source), decoder, outline: Outline::default() };
+    let reader = ResponseStreamReader {
+        source: ResponseSource::Unread(source),
+        decoder,
+        outline: JsonTape::default(),
+    };
     // In a box, since it changes hands for each chunk.
     let chunks = stream::unfold(Box::new(reader), |mut reader| async move {
         let (events, failure) = reader.next().await?;
@@ -88,33 +92,33 @@ where
 }
 
 /// The error for a piece that is not what the protocol says.
-pub(super) fn unreadable(site: &Site, error: &NotJson) -> ProviderError {
+pub(super) fn unreadable(site: &RequestTarget, error: &JsonTapeError) -> ProviderError {
     ProviderError {
         message: format!("{} sent a piece that is not JSON ({error}).", site.server),
         status: None,
-        recovery: Recovery::Retry,
+        recovery: ErrorRecovery::Retry,
     }
 }
 
-type Bytes = BoxStream<'static, Result<Vec<u8>, ProviderError>>;
+type ResponseByteStream = BoxStream<'static, Result<Vec<u8>, ProviderError>>;
 
 /// Draws from the bytes what the decoder needs.
-struct Reader<D> {
-    source: Source,
+struct ResponseStreamReader<D> {
+    source: ResponseSource,
     decoder: D,
-    outline: Outline,
+    outline: JsonTape,
 }
 
-enum Source {
-    Unread(Bytes),
-    Events(Box<Events>),
+enum ResponseSource {
+    Unread(ResponseByteStream),
+    Events(Box<SseStream>),
     Over,
 }
 
 /// A stream of events that has begun.
-struct Events {
-    bytes: Bytes,
-    parser: sse::Parser,
+struct SseStream {
+    bytes: ResponseByteStream,
+    parser: sse::SseParser,
     /// What has been read of the bytes to see what they are.
     head: Vec<u8>,
     /// Until when a complete answer may still be added to.
@@ -123,17 +127,17 @@ struct Events {
     last: Instant,
 }
 
-impl<D: Decoder> Reader<D> {
+impl<D: StreamDecoder> ResponseStreamReader<D> {
     /// What comes of the next bytes, and the failure that ends them.
     async fn next(&mut self) -> Option<(Vec<StreamEvent>, Option<ProviderError>)> {
         let mut out = Vec::new();
-        let outcome = match std::mem::replace(&mut self.source, Source::Over) {
-            Source::Over => return None,
-            Source::Unread(bytes) => self.begin(bytes, &mut out).await,
-            Source::Events(events) => self.read(events, &mut out).await,
+        let outcome = match std::mem::replace(&mut self.source, ResponseSource::Over) {
+            ResponseSource::Over => return None,
+            ResponseSource::Unread(bytes) => self.begin(bytes, &mut out).await,
+            ResponseSource::Events(events) => self.read(events, &mut out).await,
         };
         if outcome.is_err() {
-            self.source = Source::Over;
+            self.source = ResponseSource::Over;
         }
         Some((out, outcome.err()))
     }
@@ -141,7 +145,7 @@ impl<D: Decoder> Reader<D> {
     /// Looks at the first byte: events never begin with a bracket.
     async fn begin(
         &mut self,
-        mut bytes: Bytes,
+        mut bytes: ResponseByteStream,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), ProviderError> {
         let mut head = Vec::new();
@@ -162,9 +166,9 @@ impl<D: Decoder> Reader<D> {
             }
         };
         if !matches!(first, Some(b'{' | b'[' | b'<')) {
-            let parser = sse::Parser::default();
-            let events = Events { bytes, parser, head, closing: None, last: began };
-            self.source = Source::Events(Box::new(events));
+            let parser = sse::SseParser::default();
+            let events = SseStream { bytes, parser, head, closing: None, last: began };
+            self.source = ResponseSource::Events(Box::new(events));
             return Ok(());
         }
         while head.len() < WHOLE_ANSWER
@@ -179,7 +183,7 @@ impl<D: Decoder> Reader<D> {
     /// Takes in the next bytes, with all the events that end in them.
     async fn read(
         &mut self,
-        mut events: Box<Events>,
+        mut events: Box<SseStream>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), ProviderError> {
         let next = match (std::mem::take(&mut events.head), events.closing) {
@@ -189,18 +193,18 @@ impl<D: Decoder> Reader<D> {
         };
         let mut ended = None;
         let mut any = false;
-        let mut take = |event: sse::Event<'_>| {
+        let mut take = |event: sse::SseEvent<'_>| {
             any = true;
             ended = match self.decoder.event(event, &mut self.outline, out) {
-                Ok(Flow::More) => return Reading::Continue(()),
-                Ok(Flow::Over) => Some(Ok(())),
+                Ok(DecoderFlow::More) => return SseFlow::Continue(()),
+                Ok(DecoderFlow::Over) => Some(Ok(())),
                 Err(error) => Some(Err(error)),
             };
-            Reading::Break(Ok(()))
+            SseFlow::Break(Ok(()))
         };
         let (reading, at_end) = match next {
             Some(Ok(bytes)) => (events.parser.push(&bytes, &mut take), Ok(())),
-            Some(Err(error)) => (Reading::Continue(()), Err(error)),
+            Some(Err(error)) => (SseFlow::Continue(()), Err(error)),
             None => (events.parser.finish(&mut take), Err(broke_off(self.decoder.site()))),
         };
         if let Some(ended) = ended {
@@ -218,7 +222,7 @@ impl<D: Decoder> Reader<D> {
                 if self.decoder.is_complete() && (any || events.closing.is_none()) {
                     events.closing = Some(Instant::now() + TRAILER_LIMIT);
                 }
-                self.source = Source::Events(events);
+                self.source = ResponseSource::Events(events);
             }
         }
         Ok(())
@@ -226,21 +230,21 @@ impl<D: Decoder> Reader<D> {
 }
 
 /// Whether an answer in which nothing but keep-alives has come since then is waited for further.
-fn keeps_on(site: &Site, since: Instant) -> Result<(), ProviderError> {
+fn keeps_on(site: &RequestTarget, since: Instant) -> Result<(), ProviderError> {
     match site.keep_alives {
         Some(limit) if since.elapsed() > limit => {
-            Err(Overdue::KeepAlives(limit).told(&site.server))
+            Err(TimeoutError::KeepAlives(limit).into_provider_error(&site.server))
         }
         Some(_) | None => Ok(()),
     }
 }
 
 /// The error for an answer without a terminal sign.
-pub(super) fn broke_off(site: &Site) -> ProviderError {
+pub(super) fn broke_off(site: &RequestTarget) -> ProviderError {
     ProviderError {
         message: format!("{} ended the answer before it was complete.", site.server),
         status: None,
-        recovery: Recovery::Retry,
+        recovery: ErrorRecovery::Retry,
     }
 }
 
@@ -259,7 +263,11 @@ mod tests {
 
     /// What ends an answer in which this comes for ever, without a wait for any of it. Unpacked from
     /// gzip, a body comes like that.
-    fn end_of(piece: &'static str, site: Site, cancelled: Option<Duration>) -> Option<String> {
+    fn end_of(
+        piece: &'static str,
+        site: RequestTarget,
+        cancelled: Option<Duration>,
+    ) -> Option<String> {
         let (told, end) = mpsc::channel();
         thread::spawn(move || {
             let runtime = Builder::new_current_thread().enable_time().build().unwrap();
@@ -288,14 +296,17 @@ mod tests {
     fn an_answer_of_nothing_but_keep_alives_can_be_stopped() {
         for piece in NOTHING {
             let cancelled = Some(Duration::from_millis(50));
-            assert_eq!(end_of(piece, Site::default(), cancelled), None, "{piece:?}");
+            assert_eq!(end_of(piece, RequestTarget::default(), cancelled), None, "{piece:?}");
         }
     }
 
     #[test]
     fn keep_alives_are_an_answer_for_so_long_only() {
         for piece in NOTHING {
-            let site = Site { keep_alives: Some(Duration::from_millis(50)), ..Site::default() };
+            let site = RequestTarget {
+                keep_alives: Some(Duration::from_millis(50)),
+                ..RequestTarget::default()
+            };
             let error = end_of(piece, site, None).expect("an error");
             assert!(error.contains("nothing but keep-alives"), "{piece:?}: {error}");
         }

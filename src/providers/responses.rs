@@ -13,9 +13,9 @@ use futures_util::Stream;
 use futures_util::stream::BoxStream;
 use tokio_util::sync::CancellationToken;
 
-use super::server::Server;
-use super::way::Way;
-use super::{ModelInfo, Provider, ProviderError, Request, StreamEvent, history};
+use super::connection_config::ConnectionConfig;
+use super::server::ModelServerClient;
+use super::{ModelInfo, Provider, ProviderError, ProviderRequest, StreamEvent, history};
 
 use crate::domain::Protocol;
 
@@ -24,22 +24,22 @@ pub use request::body;
 
 /// A server of Responses.
 #[derive(Clone)]
-pub struct Responses {
-    server: Arc<Server>,
+pub struct ResponsesProvider {
+    server: Arc<ModelServerClient>,
 }
 
-impl Responses {
+impl ResponsesProvider {
     /// The server that `way` leads to. Nothing is sent yet.
-    pub fn new(way: Way) -> Self {
-        Self { server: Arc::new(Server::new(way, Protocol::Responses.key_header())) }
+    pub fn new(way: ConnectionConfig) -> Self {
+        Self { server: Arc::new(ModelServerClient::new(way, Protocol::Responses.key_header())) }
     }
 }
 
 #[async_trait]
-impl Provider for Responses {
+impl Provider for ResponsesProvider {
     fn stream(
         &self,
-        request: Request,
+        request: ProviderRequest,
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
         self.server.events(answer(Arc::clone(&self.server), request), cancel)
@@ -60,8 +60,8 @@ impl Provider for Responses {
 }
 
 async fn answer(
-    server: Arc<Server>,
-    request: Request,
+    server: Arc<ModelServerClient>,
+    request: ProviderRequest,
 ) -> Result<impl Stream<Item = Result<StreamEvent, ProviderError>> + Send, ProviderError> {
     let post = server.post(server.endpoint.join("responses"))?.body(body(&request));
     let answer = server.ask(post, &request.model).await?;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::{ProviderError, Recovery};
+use super::{ErrorRecovery, ProviderError};
 
 /// How often a request is sent again after 429, "too many requests".
 pub const RETRIES_WHEN_LIMITED: u32 = 5;
@@ -34,16 +34,16 @@ const FIRST_WHEN_REFUSED: Duration = Duration::from_millis(250);
 
 /// What to do after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum RetryDecision {
     /// Send the request again.
-    Again(Again),
+    Retry(RetryAttempt),
     /// Give the failure to whoever asked.
     Stop,
 }
 
 /// A request that is to be sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Again {
+pub struct RetryAttempt {
     /// After this long.
     pub pause: Duration,
     /// How often it will have been sent again, this time included.
@@ -54,7 +54,7 @@ pub struct Again {
 
 /// What had come of the answer before it failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Came {
+pub enum ReceivedContent {
     /// Nothing.
     Nothing,
     /// A part of it.
@@ -64,31 +64,43 @@ pub enum Came {
 /// Decides after the `failures`-th failure in a row, counted from 1. `fraction` is random, from 0
 /// to 1: the pause is that part of what it could be at most (full jitter), so that clients that
 /// failed together do not come back together.
-pub fn next(failures: u32, error: &ProviderError, came: Came, fraction: f64) -> Next {
+pub fn next(
+    failures: u32,
+    error: &ProviderError,
+    came: ReceivedContent,
+    fraction: f64,
+) -> RetryDecision {
     let doublings = failures.saturating_sub(1).min(16);
     let fraction = fraction.clamp(0.0, 1.0);
     let pause = match error.recovery {
-        Recovery::RetryAfter(asked) => asked.min(LONGEST_ASKED),
-        Recovery::Retry => LONGEST.min(FIRST * 2_u32.pow(doublings)).mul_f64(fraction),
+        ErrorRecovery::RetryAfter(asked) => asked.min(LONGEST_ASKED),
+        ErrorRecovery::Retry => LONGEST.min(FIRST * 2_u32.pow(doublings)).mul_f64(fraction),
         // Nobody is there to be spared, and no pause at all would help no server to start.
-        Recovery::RetryBriefly => {
+        ErrorRecovery::RetryBriefly => {
             (FIRST_WHEN_REFUSED * 2_u32.pow(doublings)).mul_f64(0.5 + fraction / 2.0)
         }
-        Recovery::Compact | Recovery::LeaveImagesOut | Recovery::AskPerson | Recovery::GiveUp => {
-            return Next::Stop;
+        ErrorRecovery::Compact
+        | ErrorRecovery::LeaveImagesOut
+        | ErrorRecovery::AskUser
+        | ErrorRecovery::GiveUp => {
+            return RetryDecision::Stop;
         }
     };
     let of = retries(error, came);
-    if failures > of { Next::Stop } else { Next::Again(Again { pause, number: failures, of }) }
+    if failures > of {
+        RetryDecision::Stop
+    } else {
+        RetryDecision::Retry(RetryAttempt { pause, number: failures, of })
+    }
 }
 
-fn retries(error: &ProviderError, came: Came) -> u32 {
+fn retries(error: &ProviderError, came: ReceivedContent) -> u32 {
     match (error.recovery, error.status, came) {
-        (Recovery::RetryBriefly, _, _) => RETRIES_WHEN_REFUSED,
+        (ErrorRecovery::RetryBriefly, _, _) => RETRIES_WHEN_REFUSED,
         (_, Some(429), _) => RETRIES_WHEN_LIMITED,
-        (_, Some(_), Came::Part) => RETRIES_IN_MIDST,
-        (_, None, Came::Part) => RETRIES_WHEN_CUT,
-        (_, Some(_) | None, Came::Nothing) => RETRIES,
+        (_, Some(_), ReceivedContent::Part) => RETRIES_IN_MIDST,
+        (_, None, ReceivedContent::Part) => RETRIES_WHEN_CUT,
+        (_, Some(_) | None, ReceivedContent::Nothing) => RETRIES,
     }
 }
 
@@ -96,40 +108,50 @@ fn retries(error: &ProviderError, came: Came) -> u32 {
 mod tests {
     use super::*;
 
-    fn error(status: Option<u16>, recovery: Recovery) -> ProviderError {
+    fn error(status: Option<u16>, recovery: ErrorRecovery) -> ProviderError {
         ProviderError { message: "no".into(), status, recovery }
     }
 
-    fn pauses(error: &ProviderError, came: Came, fraction: f64) -> Vec<u128> {
+    fn pauses(error: &ProviderError, came: ReceivedContent, fraction: f64) -> Vec<u128> {
         let again = |failures| match next(failures, error, came, fraction) {
-            Next::Again(again) => Some(again.pause.as_millis()),
-            Next::Stop => None,
+            RetryDecision::Retry(again) => Some(again.pause.as_millis()),
+            RetryDecision::Stop => None,
         };
         (1..).map_while(again).collect()
     }
 
     #[test]
     fn pauses_double_to_a_limit_and_are_jittered() {
-        let limited = error(Some(429), Recovery::Retry);
-        assert_eq!(pauses(&limited, Came::Nothing, 1.0), [500, 1000, 2000, 4000, 8000]);
-        assert_eq!(pauses(&limited, Came::Nothing, 0.25), [125, 250, 500, 1000, 2000]);
-        assert_eq!(pauses(&limited, Came::Nothing, 0.0), [0; 5]);
-        let busy = error(Some(503), Recovery::Retry);
-        let all = pauses(&busy, Came::Nothing, 1.0);
+        let limited = error(Some(429), ErrorRecovery::Retry);
+        assert_eq!(pauses(&limited, ReceivedContent::Nothing, 1.0), [500, 1000, 2000, 4000, 8000]);
+        assert_eq!(pauses(&limited, ReceivedContent::Nothing, 0.25), [125, 250, 500, 1000, 2000]);
+        assert_eq!(pauses(&limited, ReceivedContent::Nothing, 0.0), [0; 5]);
+        let busy = error(Some(503), ErrorRecovery::Retry);
+        let all = pauses(&busy, ReceivedContent::Nothing, 1.0);
         assert_eq!(all, [500, 1000, 2000, 4000, 8000, 16000, 32000, 32000, 32000, 32000]);
     }
 
     #[test]
     fn how_often_depends_on_what_failed_and_when() {
         let table = [
-            (Some(429), Recovery::Retry, Came::Nothing, 5),
-            (Some(429), Recovery::RetryAfter(Duration::from_secs(1)), Came::Part, 5),
-            (Some(500), Recovery::Retry, Came::Nothing, 10),
-            (Some(529), Recovery::RetryAfter(Duration::from_secs(1)), Came::Nothing, 10),
-            (Some(529), Recovery::Retry, Came::Part, 5),
-            (None, Recovery::Retry, Came::Nothing, 10),
-            (None, Recovery::Retry, Came::Part, 1),
-            (None, Recovery::RetryBriefly, Came::Nothing, 4),
+            (Some(429), ErrorRecovery::Retry, ReceivedContent::Nothing, 5),
+            (
+                Some(429),
+                ErrorRecovery::RetryAfter(Duration::from_secs(1)),
+                ReceivedContent::Part,
+                5,
+            ),
+            (Some(500), ErrorRecovery::Retry, ReceivedContent::Nothing, 10),
+            (
+                Some(529),
+                ErrorRecovery::RetryAfter(Duration::from_secs(1)),
+                ReceivedContent::Nothing,
+                10,
+            ),
+            (Some(529), ErrorRecovery::Retry, ReceivedContent::Part, 5),
+            (None, ErrorRecovery::Retry, ReceivedContent::Nothing, 10),
+            (None, ErrorRecovery::Retry, ReceivedContent::Part, 1),
+            (None, ErrorRecovery::RetryBriefly, ReceivedContent::Nothing, 4),
         ];
         for (status, recovery, came, times) in table {
             let failed = error(status, recovery);
@@ -139,27 +161,30 @@ mod tests {
 
     #[test]
     fn where_nobody_listens_it_is_over_within_five_seconds() {
-        let refused = error(None, Recovery::RetryBriefly);
-        let longest: u128 = pauses(&refused, Came::Nothing, 1.0).iter().sum();
-        let shortest: u128 = pauses(&refused, Came::Nothing, 0.0).iter().sum();
+        let refused = error(None, ErrorRecovery::RetryBriefly);
+        let longest: u128 = pauses(&refused, ReceivedContent::Nothing, 1.0).iter().sum();
+        let shortest: u128 = pauses(&refused, ReceivedContent::Nothing, 0.0).iter().sum();
         assert!(longest < 4_000 && shortest > 1_500, "{shortest} to {longest} ms");
     }
 
     #[test]
     fn what_the_server_asks_for_is_kept_within_a_minute() {
         let asks = |seconds| {
-            let recovery = Recovery::RetryAfter(Duration::from_secs(seconds));
-            next(1, &error(Some(429), recovery), Came::Nothing, 0.5)
+            let recovery = ErrorRecovery::RetryAfter(Duration::from_secs(seconds));
+            next(1, &error(Some(429), recovery), ReceivedContent::Nothing, 0.5)
         };
-        let again = |pause| Next::Again(Again { pause, number: 1, of: 5 });
+        let again = |pause| RetryDecision::Retry(RetryAttempt { pause, number: 1, of: 5 });
         assert_eq!(asks(7), again(Duration::from_secs(7)));
         assert_eq!(asks(7200), again(LONGEST_ASKED));
     }
 
     #[test]
     fn what_would_fail_again_is_not_sent_again() {
-        for recovery in [Recovery::Compact, Recovery::AskPerson, Recovery::GiveUp] {
-            assert_eq!(next(1, &error(None, recovery), Came::Nothing, 1.0), Next::Stop);
+        for recovery in [ErrorRecovery::Compact, ErrorRecovery::AskUser, ErrorRecovery::GiveUp] {
+            assert_eq!(
+                next(1, &error(None, recovery), ReceivedContent::Nothing, 1.0),
+                RetryDecision::Stop
+            );
         }
     }
 }

@@ -11,43 +11,44 @@ use secrecy::SecretString;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::failure::{KeyHeader, Refusal, Site};
-use super::http::{self, Asked, Endpoint, Http};
-use super::key::Keeper;
-use super::listing::{self, Listing};
-use super::turnstile::{Pass, Turnstile};
-use super::way::Way;
-use super::{Held, ProviderError, StreamEvent, cancel};
+use super::connection_config::ConnectionConfig;
+use super::failure::{ErrorResponse, KeyHeader, RequestTarget};
+use super::http::{self, HttpClient, HttpEndpoint, RequestTimer};
+use super::key::ApiKeyCache;
+use super::listing::{self, ServerModelList};
+use super::rate_limiter::{Permit, RateLimiter};
+use super::{ProviderError, RateLimited, StreamEvent, cancel};
 
 /// Where requests go, and with which key.
-pub(super) struct Server {
-    http: Arc<Http>,
-    pub(super) endpoint: Endpoint,
-    key: Keeper,
+pub(super) struct ModelServerClient {
+    http: Arc<HttpClient>,
+    pub(super) endpoint: HttpEndpoint,
+    key: ApiKeyCache,
     key_header: KeyHeader,
     query: Vec<(String, String)>,
     models: Vec<String>,
     secrets: Arc<[SecretString]>,
-    turnstile: Arc<Turnstile>,
+    rate_limiter: Arc<RateLimiter>,
 }
 
 /// An answer that the server has begun to give.
-pub(super) struct Answer {
+pub(super) struct ServerResponse {
     response: Response,
-    asked: Asked,
+    asked: RequestTimer,
 }
 
-impl Server {
+impl ModelServerClient {
     /// The server that `way` leads to, whose key travels in `key_header` unless the way names
     /// another. Nothing is sent yet.
-    pub(super) fn new(way: Way, key_header: &'static str) -> Self {
-        let Way { http, endpoint, key, key_header: own, query, models, dialect: _ } = way;
+    pub(super) fn new(way: ConnectionConfig, key_header: &'static str) -> Self {
+        let ConnectionConfig { http, endpoint, key, key_header: own, query, models, dialect: _ } =
+            way;
         Self {
-            turnstile: http.turnstile(&endpoint, &key),
+            rate_limiter: http.rate_limiter(&endpoint, &key),
             secrets: http.secrets().cloned().collect(),
             http,
             endpoint,
-            key: Keeper::new(key),
+            key: ApiKeyCache::new(key),
             key_header: own.map_or(KeyHeader::named(key_header), KeyHeader::named),
             query,
             models,
@@ -71,36 +72,40 @@ impl Server {
     }
 
     /// Sends a question to `model`, and returns once the server has accepted it.
-    pub(super) async fn ask(&self, post: RequestBuilder, model: &str) -> Result<Answer, Refusal> {
-        let patience = self.http.patience(&self.endpoint);
-        let mut asked = Asked::now(self.site(model).await?, patience);
+    pub(super) async fn ask(
+        &self,
+        post: RequestBuilder,
+        model: &str,
+    ) -> Result<ServerResponse, ErrorResponse> {
+        let patience = self.http.timeouts(&self.endpoint);
+        let mut asked = RequestTimer::start(self.site(model).await?, patience);
         asked.site.keep_alives = Some(patience.keep_alives());
         let copy = self.copy(&post);
         let response = match http::open(post, &asked).await {
-            Err(Refusal { error, .. }) if error.status == Some(401) => {
+            Err(ErrorResponse { error, .. }) if error.status == Some(401) => {
                 let post = self.with_another_key(&mut asked.site, copy, error).await?;
                 http::open(post, &asked).await?
             }
             opened => opened?,
         };
-        Ok(Answer { response, asked })
+        Ok(ServerResponse { response, asked })
     }
 
     /// The models of the list that `get` asks for; those that were named for this server, where it
     /// has no list.
-    pub(super) async fn list(&self, get: RequestBuilder) -> Result<Listing, ProviderError> {
+    pub(super) async fn list(&self, get: RequestBuilder) -> Result<ServerModelList, ProviderError> {
         match self.listed(get).await {
-            Ok(listing) if listing.models.is_empty() => Ok(Listing::of(&self.models)),
+            Ok(listing) if listing.models.is_empty() => Ok(ServerModelList::of(&self.models)),
             Err(error) if !self.models.is_empty() && is_no_list(&error) => {
                 tracing::debug!(%error, "the models that were named are offered");
-                Ok(Listing::of(&self.models))
+                Ok(ServerModelList::of(&self.models))
             }
             listed => listed,
         }
     }
 
-    async fn listed(&self, get: RequestBuilder) -> Result<Listing, ProviderError> {
-        while let Some(held) = self.turnstile.held(Instant::now()) {
+    async fn listed(&self, get: RequestBuilder) -> Result<ServerModelList, ProviderError> {
+        while let Some(held) = self.rate_limiter.active_limit(Instant::now()) {
             tokio::time::sleep(held.wait).await;
         }
         let Self { http, endpoint, .. } = self;
@@ -125,9 +130,9 @@ impl Server {
     where
         S: Stream<Item = Result<StreamEvent, ProviderError>> + Send + 'static,
     {
-        let passage = Passage {
-            turnstile: Arc::clone(&self.turnstile),
-            step: Step::Outside(Box::pin(answer)),
+        let passage = RateLimitedRequest {
+            rate_limiter: Arc::clone(&self.rate_limiter),
+            step: RateLimitedPhase::NotSent(Box::pin(answer)),
         };
         let events = stream::unfold(passage, |mut passage| async move {
             let event = passage.next().await?;
@@ -145,12 +150,14 @@ impl Server {
     /// send with it; any other `error` stays one.
     async fn with_another_key(
         &self,
-        site: &mut Site,
+        site: &mut RequestTarget,
         copy: Option<RequestBuilder>,
         error: ProviderError,
     ) -> Result<RequestBuilder, ProviderError> {
         let Some(copy) = copy.filter(|_| error.status == Some(401)) else { return Err(error) };
-        let Some(key) = self.key.instead_of(site.key.as_ref()).await? else { return Err(error) };
+        let Some(key) = self.key.replacement_for(site.key.as_ref()).await? else {
+            return Err(error);
+        };
         site.key = Some(key);
         Ok(copy)
     }
@@ -164,8 +171,8 @@ impl Server {
     }
 
     /// What is told of this server when something goes wrong with a question to `model`.
-    pub(super) async fn site(&self, model: &str) -> Result<Site, ProviderError> {
-        Ok(Site {
+    pub(super) async fn site(&self, model: &str) -> Result<RequestTarget, ProviderError> {
+        Ok(RequestTarget {
             server: self.endpoint.to_string(),
             model: model.to_owned(),
             key: self.key.current().await?,
@@ -182,14 +189,14 @@ fn is_no_list(error: &ProviderError) -> bool {
     matches!(error.status, Some(200 | 400 | 404 | 405 | 501))
 }
 
-impl Answer {
+impl ServerResponse {
     /// What the server says ahead of the answer.
     pub(super) fn headers(&self) -> &HeaderMap {
         self.response.headers()
     }
 
     /// Who answers.
-    pub(super) fn site(&self) -> Site {
+    pub(super) fn site(&self) -> RequestTarget {
         self.asked.site.clone()
     }
 
@@ -202,65 +209,65 @@ impl Answer {
 }
 
 /// A request on its way through the turnstile to the end of its answer.
-struct Passage<A, S> {
-    turnstile: Arc<Turnstile>,
-    step: Step<A, S>,
+struct RateLimitedRequest<A, S> {
+    rate_limiter: Arc<RateLimiter>,
+    step: RateLimitedPhase<A, S>,
 }
 
-enum Step<A, S> {
-    Outside(Pin<Box<A>>),
+enum RateLimitedPhase<A, S> {
+    NotSent(Pin<Box<A>>),
     /// The person has been told of the wait.
     Waiting(Pin<Box<A>>, Instant),
-    Answered(Pin<Box<S>>, #[allow(dead_code, reason = "held, not used")] Pass),
+    Answered(Pin<Box<S>>, #[allow(dead_code, reason = "held, not used")] Permit),
     Over,
 }
 
-impl<A, S> Passage<A, S>
+impl<A, S> RateLimitedRequest<A, S>
 where
     A: Future<Output = Result<S, ProviderError>> + Send,
     S: Stream<Item = Result<StreamEvent, ProviderError>> + Send,
 {
     async fn next(&mut self) -> Option<Result<StreamEvent, ProviderError>> {
         loop {
-            match std::mem::replace(&mut self.step, Step::Over) {
-                Step::Outside(answer) => {
-                    let pass = match self.turnstile.held(Instant::now()) {
-                        None => self.turnstile.pass().await?,
+            match std::mem::replace(&mut self.step, RateLimitedPhase::Over) {
+                RateLimitedPhase::NotSent(answer) => {
+                    let pass = match self.rate_limiter.active_limit(Instant::now()) {
+                        None => self.rate_limiter.acquire().await?,
                         Some(held) => return Some(Ok(self.wait(answer, held))),
                     };
                     // While it waited for a place, another request may have been sent away.
-                    if let Some(held) = self.turnstile.held(Instant::now()) {
+                    if let Some(held) = self.rate_limiter.active_limit(Instant::now()) {
                         return Some(Ok(self.wait(answer, held)));
                     }
                     return Some(match answer.await {
                         Ok(events) => {
-                            self.step = Step::Answered(Box::pin(events), pass);
+                            self.step = RateLimitedPhase::Answered(Box::pin(events), pass);
                             Ok(StreamEvent::Started)
                         }
                         Err(error) => Err(self.failed(error)),
                     });
                 }
-                Step::Waiting(answer, until) => {
+                RateLimitedPhase::Waiting(answer, until) => {
                     tokio::time::sleep_until(until).await;
-                    self.step = Step::Outside(answer);
+                    self.step = RateLimitedPhase::NotSent(answer);
                 }
-                Step::Answered(mut events, pass) => {
+                RateLimitedPhase::Answered(mut events, pass) => {
                     let event = events.next().await?;
-                    self.step = Step::Answered(events, pass);
+                    self.step = RateLimitedPhase::Answered(events, pass);
                     return Some(event.map_err(|error| self.failed(error)));
                 }
-                Step::Over => return None,
+                RateLimitedPhase::Over => return None,
             }
         }
     }
 
-    fn wait(&mut self, answer: Pin<Box<A>>, held: Held) -> StreamEvent {
-        self.step = Step::Waiting(answer, Instant::now() + held.wait);
-        StreamEvent::Held(held)
+    fn wait(&mut self, answer: Pin<Box<A>>, held: RateLimited) -> StreamEvent {
+        self.step = RateLimitedPhase::Waiting(answer, Instant::now() + held.wait);
+        StreamEvent::RateLimited(held)
     }
 
     fn failed(&self, error: ProviderError) -> ProviderError {
-        self.turnstile.note(&error, Instant::now());
+        self.rate_limiter.note(&error, Instant::now());
         error
     }
 }

@@ -1,6 +1,6 @@
 //! Bytes of a server-sent event stream in, events out; the same events however the bytes are cut.
 //!
-//! The field syntax is `eventsource_stream`'s. A [`Parser`] ahead of it does what a conforming
+//! The field syntax is `eventsource_stream`'s. A [`SseParser`] ahead of it does what a conforming
 //! parser does not and what real servers need: a byte order mark that is cut in two, invalid
 //! UTF-8 (which becomes U+FFFD), pending data at the end of the stream, a cap on one event, and
 //! the non-standard field `error: {…}`, in which older llama.cpp servers report failures.
@@ -23,7 +23,7 @@ use futures_util::{FutureExt, StreamExt, stream};
 use memchr::memchr2;
 use serde_json::Value;
 
-use super::{ProviderError, Recovery};
+use super::{ErrorRecovery, ProviderError};
 
 /// The most bytes that one event may have.
 pub const MAX_EVENT: usize = 16 << 20;
@@ -32,7 +32,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// One event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Event<'a> {
+pub struct SseEvent<'a> {
     /// Its type, "message" where the server gave none.
     pub name: &'a str,
     /// Its data lines, joined by line feeds.
@@ -40,15 +40,15 @@ pub struct Event<'a> {
 }
 
 /// Whether more is to be read; if not, how it ended.
-pub type Reading = ControlFlow<Result<(), ProviderError>>;
+pub type SseFlow = ControlFlow<Result<(), ProviderError>>;
 
 /// Cuts bytes into lines and lines into the events between blank lines.
 #[derive(Default)]
-pub struct Parser {
+pub struct SseParser {
     /// The finished lines of the event so far, cleaned.
     block: String,
     /// What is in it.
-    shape: Shape,
+    shape: SseFieldRanges,
     /// The line that is not finished.
     line: Vec<u8>,
     /// A line feed that comes next belongs to the carriage return before it.
@@ -59,20 +59,20 @@ pub struct Parser {
 
 /// The fields of an event, by their place in its lines.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-struct Shape {
+struct SseFieldRanges {
     name: Range<usize>,
     data: Option<Range<usize>>,
     /// There is more than a name and one line of data.
     is_other: bool,
 }
 
-impl Parser {
+impl SseParser {
     /// Reads more bytes; `take` gets the events that are whole, until it breaks.
     pub fn push(
         &mut self,
         mut bytes: &[u8],
-        take: &mut dyn FnMut(Event<'_>) -> Reading,
-    ) -> Reading {
+        take: &mut dyn FnMut(SseEvent<'_>) -> SseFlow,
+    ) -> SseFlow {
         while !bytes.is_empty() {
             if self.is_between_events()
                 && let Some((event, rest)) = whole(bytes)
@@ -100,11 +100,11 @@ impl Parser {
             self.check_size()?;
             bytes = &bytes[end + 1..];
         }
-        Reading::Continue(())
+        SseFlow::Continue(())
     }
 
     /// The bytes are over: what is pending is an event, too.
-    pub fn finish(&mut self, take: &mut dyn FnMut(Event<'_>) -> Reading) -> Reading {
+    pub fn finish(&mut self, take: &mut dyn FnMut(SseEvent<'_>) -> SseFlow) -> SseFlow {
         let line = std::mem::take(&mut self.line);
         if !line.is_empty() {
             self.end_line(&line, take)?;
@@ -117,7 +117,7 @@ impl Parser {
         is_empty && self.past_first_line && !self.after_return
     }
 
-    fn end_line(&mut self, line: &[u8], take: &mut dyn FnMut(Event<'_>) -> Reading) -> Reading {
+    fn end_line(&mut self, line: &[u8], take: &mut dyn FnMut(SseEvent<'_>) -> SseFlow) -> SseFlow {
         let line = match std::mem::replace(&mut self.past_first_line, true) {
             true => line,
             false => line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line),
@@ -142,7 +142,7 @@ impl Parser {
             }
             _ => {}
         }
-        Reading::Continue(())
+        SseFlow::Continue(())
     }
 
     fn add(&mut self, name: &str, value: &str) {
@@ -153,7 +153,7 @@ impl Parser {
         self.block.push_str(value);
         let place = start..self.block.len();
         self.block.push('\n');
-        let Shape { name: named, data, is_other } = &mut self.shape;
+        let SseFieldRanges { name: named, data, is_other } = &mut self.shape;
         match name {
             "event" => *named = place,
             _ if data.is_none() => *data = Some(place),
@@ -161,10 +161,10 @@ impl Parser {
         }
     }
 
-    fn end_block(&mut self, take: &mut dyn FnMut(Event<'_>) -> Reading) -> Reading {
-        let Shape { name, data, is_other } = std::mem::take(&mut self.shape);
+    fn end_block(&mut self, take: &mut dyn FnMut(SseEvent<'_>) -> SseFlow) -> SseFlow {
+        let SseFieldRanges { name, data, is_other } = std::mem::take(&mut self.shape);
         let reading = match data {
-            None => Reading::Continue(()),
+            None => SseFlow::Continue(()),
             Some(_) if is_other => {
                 self.block.push('\n');
                 by_the_crate(&self.block, take)
@@ -172,23 +172,23 @@ impl Parser {
             Some(data) => {
                 let name = &self.block[name];
                 let name = if name.is_empty() { "message" } else { name };
-                take(Event { name, data: &self.block[data] })
+                take(SseEvent { name, data: &self.block[data] })
             }
         };
         self.block.clear();
         reading
     }
 
-    fn check_size(&mut self) -> Reading {
+    fn check_size(&mut self) -> SseFlow {
         if self.block.len() + self.line.len() > MAX_EVENT {
-            return Reading::Break(Err(broken("a single event was over 16 MB long")));
+            return SseFlow::Break(Err(broken("a single event was over 16 MB long")));
         }
-        Reading::Continue(())
+        SseFlow::Continue(())
     }
 }
 
 /// The event in its usual form that these bytes begin with, and what is behind it.
-fn whole(bytes: &[u8]) -> Option<(Event<'_>, &[u8])> {
+fn whole(bytes: &[u8]) -> Option<(SseEvent<'_>, &[u8])> {
     let (name, rest) = match bytes.strip_prefix(b"event:") {
         Some(rest) => value(rest)?,
         None => ("", bytes),
@@ -196,7 +196,7 @@ fn whole(bytes: &[u8]) -> Option<(Event<'_>, &[u8])> {
     let (data, rest) = value(rest.strip_prefix(b"data:")?)?;
     let rest = rest.strip_prefix(b"\r").unwrap_or(rest).strip_prefix(b"\n")?;
     let name = if name.is_empty() { "message" } else { name };
-    (bytes.len() - rest.len() <= MAX_EVENT).then_some((Event { name, data }, rest))
+    (bytes.len() - rest.len() <= MAX_EVENT).then_some((SseEvent { name, data }, rest))
 }
 
 /// The value of a field, and what is behind its line.
@@ -208,16 +208,16 @@ fn value(bytes: &[u8]) -> Option<(&str, &[u8])> {
 }
 
 /// Reads whole events.
-fn by_the_crate(block: &str, take: &mut dyn FnMut(Event<'_>) -> Reading) -> Reading {
+fn by_the_crate(block: &str, take: &mut dyn FnMut(SseEvent<'_>) -> SseFlow) -> SseFlow {
     let source = stream::once(ready(Ok::<_, Infallible>(block)));
     let mut events = EventStream::new(source);
     while let Some(Some(event)) = events.next().now_or_never() {
         match event {
-            Ok(event) => take(Event { name: &event.event, data: &event.data })?,
-            Err(error) => return Reading::Break(Err(broken(&error.to_string()))),
+            Ok(event) => take(SseEvent { name: &event.event, data: &event.data })?,
+            Err(error) => return SseFlow::Break(Err(broken(&error.to_string()))),
         }
     }
-    Reading::Continue(())
+    SseFlow::Continue(())
 }
 
 /// Whether the value of an unknown field is an error that must not be lost.
@@ -234,7 +234,7 @@ fn broken(what: &str) -> ProviderError {
             "The server's answer cannot be read: {what}. Check `endpoint` and `provider`."
         ),
         status: None,
-        recovery: Recovery::GiveUp,
+        recovery: ErrorRecovery::GiveUp,
     }
 }
 
@@ -244,31 +244,31 @@ mod tests {
 
     use super::*;
 
-    type Named = (String, String);
+    type SseNameAndData = (String, String);
 
     /// The name and the data of each event in these pieces.
-    fn read(chunks: &[&[u8]]) -> Vec<Named> {
-        let mut parser = Parser::default();
+    fn read(chunks: &[&[u8]]) -> Vec<SseNameAndData> {
+        let mut parser = SseParser::default();
         let mut events = Vec::new();
-        let mut take = |event: Event<'_>| {
+        let mut take = |event: SseEvent<'_>| {
             events.push((event.name.to_owned(), event.data.to_owned()));
-            Reading::Continue(())
+            SseFlow::Continue(())
         };
         for chunk in chunks {
-            assert_eq!(parser.push(chunk, &mut take), Reading::Continue(()));
+            assert_eq!(parser.push(chunk, &mut take), SseFlow::Continue(()));
         }
-        assert_eq!(parser.finish(&mut take), Reading::Continue(()));
+        assert_eq!(parser.finish(&mut take), SseFlow::Continue(()));
         events
     }
 
     /// The same as the crate has it.
-    fn read_by_the_crate(text: &str) -> Vec<Named> {
+    fn read_by_the_crate(text: &str) -> Vec<SseNameAndData> {
         let mut events = Vec::new();
-        let mut take = |event: Event<'_>| {
+        let mut take = |event: SseEvent<'_>| {
             events.push((event.name.to_owned(), event.data.to_owned()));
-            Reading::Continue(())
+            SseFlow::Continue(())
         };
-        assert_eq!(by_the_crate(text, &mut take), Reading::Continue(()));
+        assert_eq!(by_the_crate(text, &mut take), SseFlow::Continue(()));
         events
     }
 
@@ -311,33 +311,33 @@ mod tests {
     #[test]
     fn one_event_is_capped() {
         let chunk = vec![b'x'; 1 << 20];
-        let mut parser = Parser::default();
-        let mut take = |event: Event<'_>| panic!("{event:?}");
-        assert_eq!(parser.push(b"data: ", &mut take), Reading::Continue(()));
+        let mut parser = SseParser::default();
+        let mut take = |event: SseEvent<'_>| panic!("{event:?}");
+        assert_eq!(parser.push(b"data: ", &mut take), SseFlow::Continue(()));
         let end = (0..17).find_map(|_| parser.push(&chunk, &mut take).break_value());
         assert!(end.unwrap().unwrap_err().message.contains("16 MB"));
     }
 
     #[test]
     fn a_line_ended_by_a_return_waits_for_nothing() {
-        let mut parser = Parser::default();
+        let mut parser = SseParser::default();
         let mut count = 0;
         let _ = parser.push(b"data: a\r\r", &mut |_| {
             count += 1;
-            Reading::Continue(())
+            SseFlow::Continue(())
         });
         assert_eq!(count, 1);
     }
 
     #[test]
     fn nothing_is_read_behind_the_event_that_ends_it() {
-        let mut parser = Parser::default();
+        let mut parser = SseParser::default();
         let mut seen = Vec::new();
         let end = parser.push(b"data: a\n\ndata: b\n\n", &mut |event| {
             seen.push(event.data.to_owned());
-            Reading::Break(Ok(()))
+            SseFlow::Break(Ok(()))
         });
-        assert_eq!((end, seen), (Reading::Break(Ok(())), vec!["a".to_owned()]));
+        assert_eq!((end, seen), (SseFlow::Break(Ok(())), vec!["a".to_owned()]));
     }
 
     proptest! {

@@ -5,7 +5,7 @@ use slug_code::agent::{Command, Event, ForkAt, Person, Start};
 use slug_code::domain::{Block, Mode, ModelName, SessionId};
 use slug_code::platform::debug_log::DebugLog;
 use slug_code::platform::redact::Redactor;
-use slug_code::providers::Recovery;
+use slug_code::providers::ErrorRecovery;
 use slug_code::session::{Entry, TurnOutcome};
 
 use super::fakes::{Models, Say, calls, failure, words};
@@ -235,7 +235,7 @@ async fn the_debug_log_has_every_exchange() {
     let folder = scene.debug.folder().unwrap().to_owned();
     let mut rig = scene.open(Start::New).await;
     let bash = calls(&[("c1", "Bash", json!({"command": "make"}))]);
-    play(&scene, [bash, vec![failure(401, Recovery::AskPerson)]]);
+    play(&scene, [bash, vec![failure(401, ErrorRecovery::AskUser)]]);
     rig.turn("hello").await;
     rig.close().await;
     // The log is whole when its last handle is gone.

@@ -14,7 +14,9 @@ use slug_code::context::ContextProvider;
 use slug_code::domain::{CallId, ContentHash, Extent, StopReason};
 use slug_code::hooks::{HookCommand, HookCommandResult, HookExit, HookRunner};
 use slug_code::platform::files::DiskFiles;
-use slug_code::providers::{ModelInfo, Provider, ProviderError, Recovery, Request, StreamEvent};
+use slug_code::providers::{
+    ErrorRecovery, ModelInfo, Provider, ProviderError, ProviderRequest, StreamEvent,
+};
 use slug_code::tools::{
     ExitCause, FileError, FileState, Files, ProcessError, Processes, ScriptExit, ScriptSpec,
     WriteReport,
@@ -67,7 +69,7 @@ pub fn finished(reason: StopReason) -> Say {
     Say::Event(StreamEvent::Finished(reason))
 }
 
-pub fn failure(status: u16, recovery: Recovery) -> Say {
+pub fn failure(status: u16, recovery: ErrorRecovery) -> Say {
     let message = format!("The server said {status}.");
     Say::Fail(ProviderError { message, status: Some(status), recovery })
 }
@@ -83,7 +85,7 @@ pub enum Models {
 /// A model that plays one reply a request.
 pub struct Scripted {
     replies: Mutex<VecDeque<Reply>>,
-    requests: Mutex<Vec<Request>>,
+    requests: Mutex<Vec<ProviderRequest>>,
     models: Models,
     host: Option<&'static str>,
 }
@@ -107,11 +109,11 @@ impl Scripted {
         self.replies.lock().unwrap().pop_front().is_some()
     }
 
-    pub fn requests(&self) -> Vec<Request> {
+    pub fn requests(&self) -> Vec<ProviderRequest> {
         self.requests.lock().unwrap().clone()
     }
 
-    pub fn last_request(&self) -> Request {
+    pub fn last_request(&self) -> ProviderRequest {
         self.requests().pop().expect("no request came")
     }
 }
@@ -120,12 +122,12 @@ impl Scripted {
 impl Provider for Scripted {
     fn stream(
         &self,
-        request: Request,
+        request: ProviderRequest,
         _cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
         self.requests.lock().unwrap().push(request);
         let reply = self.replies.lock().unwrap().pop_front();
-        let reply = reply.unwrap_or_else(|| vec![failure(400, Recovery::GiveUp)]);
+        let reply = reply.unwrap_or_else(|| vec![failure(400, ErrorRecovery::GiveUp)]);
         stream::iter(reply)
             .then(|piece| async move {
                 match piece {

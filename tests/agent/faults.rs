@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde_json::json;
 use slug_code::agent::{Event, Start};
 use slug_code::domain::{Mode, Protocol, StopReason, ToolStatus};
-use slug_code::providers::http::{Endpoint, Http, PlainHttp};
-use slug_code::providers::{StreamEvent, Way, connect};
+use slug_code::providers::http::{HttpClient, HttpEndpoint, PlainHttp};
+use slug_code::providers::{ConnectionConfig, StreamEvent, connect};
 use slug_code::session::TurnOutcome;
 
 use super::fakes::{Say, calls, finished, words};
@@ -17,8 +17,9 @@ use crate::support::turns;
 
 /// A scene whose model is at the scripted server.
 fn scene(protocol: Protocol, server: &ModelServer) -> Scene {
-    let endpoint = Endpoint::parse(&server.endpoint(), PlainHttp::LoopbackOnly).unwrap();
-    let provider = connect(protocol, Way::new(Arc::new(Http::new()), endpoint, None));
+    let endpoint = HttpEndpoint::parse(&server.endpoint(), PlainHttp::LoopbackOnly).unwrap();
+    let provider =
+        connect(protocol, ConnectionConfig::new(Arc::new(HttpClient::new()), endpoint, None));
     Scene { provider: Some(provider), ..Scene::in_mode(Mode::Yolo) }
 }
 

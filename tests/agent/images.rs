@@ -2,7 +2,7 @@
 
 use slug_code::agent::{Command, Event, Start};
 use slug_code::domain::{Attached, Block, Image, MediaType, NoticeLevel, StopReason, Typed};
-use slug_code::providers::{Recovery, StreamEvent};
+use slug_code::providers::{ErrorRecovery, StreamEvent};
 use slug_code::session::TurnOutcome;
 
 use super::fakes::{Say, failure, finished};
@@ -97,7 +97,7 @@ async fn a_session_whose_image_is_lost_goes_on_with_a_note() {
 async fn a_model_that_refuses_images_is_told_of_them_instead() {
     let scene = Scene::new();
     let mut rig = scene.open(Start::New).await;
-    scene.model.reply(vec![failure(400, Recovery::LeaveImagesOut)]);
+    scene.model.reply(vec![failure(400, ErrorRecovery::LeaveImagesOut)]);
     answer(&scene, "I cannot see it.");
     rig.tell(shown(&scene)).await;
     assert_eq!(rig.ended().await, TurnOutcome::Answered);

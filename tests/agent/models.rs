@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use slug_code::agent::{Command, Event, Service, Standing, Start};
 use slug_code::domain::{Effort, ModelName, NoticeLevel};
-use slug_code::providers::{ProviderError, Recovery};
+use slug_code::providers::{ErrorRecovery, ProviderError};
 use slug_code::session::{Entry, LastModels, TurnOutcome};
 
 use super::fakes::{Models, Scripted, words};
@@ -131,7 +131,7 @@ async fn what_was_chosen_in_a_folder_is_remembered_there() {
 }
 
 /// A scene whose server lists its models only after it has failed so often in this way.
-fn failing(times: usize, recovery: Recovery) -> Scene {
+fn failing(times: usize, recovery: ErrorRecovery) -> Scene {
     let message = "It is not ready.".to_owned();
     let failure = ProviderError { message, status: Some(503), recovery };
     let failures = Mutex::new(std::iter::repeat_n(failure, times).collect());
@@ -149,7 +149,7 @@ fn tries(rig: &Rig) -> Vec<u32> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_that_fails_is_waited_for_as_an_answer_is() {
-    let scene = failing(4, Recovery::RetryAfter(Duration::from_millis(1)));
+    let scene = failing(4, ErrorRecovery::RetryAfter(Duration::from_millis(1)));
     let mut rig = scene.open(Start::New).await;
     play(&scene, [words("awake")]);
     assert_eq!(rig.turn("hello").await, TurnOutcome::Answered);
@@ -161,7 +161,7 @@ async fn a_list_that_fails_is_waited_for_as_an_answer_is() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_that_fails_in_passing_is_told_quietly_and_asked_for_with_the_next_message() {
-    let scene = Scene { named: Some("test-model"), ..failing(1, Recovery::Retry) };
+    let scene = Scene { named: Some("test-model"), ..failing(1, ErrorRecovery::Retry) };
     let mut rig = scene.open(Start::New).await;
     let told = |event: &Event| {
         matches!(event, Event::Notice { level: NoticeLevel::Info, text } if
@@ -176,7 +176,7 @@ async fn a_list_that_fails_in_passing_is_told_quietly_and_asked_for_with_the_nex
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_wait_for_a_list_ends_with_the_turn() {
-    let scene = failing(100, Recovery::RetryAfter(Duration::from_secs(60)));
+    let scene = failing(100, ErrorRecovery::RetryAfter(Duration::from_secs(60)));
     let mut rig = scene.open(Start::New).await;
     rig.send("hello").await;
     rig.until("pause", |event| matches!(event, Event::ResponseDropped { .. })).await;
@@ -186,7 +186,7 @@ async fn the_wait_for_a_list_ends_with_the_turn() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_that_would_fail_again_is_not_waited_for() {
-    let scene = failing(100, Recovery::AskPerson);
+    let scene = failing(100, ErrorRecovery::AskUser);
     let mut rig = scene.open(Start::New).await;
     let outcome = TurnOutcome::Failed("It is not ready.".to_owned());
     assert_eq!(rig.turn("hello").await, outcome);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use slug_code::agent::{Command, Event, Start, SteerId};
 use slug_code::domain::{Answer, Mode};
-use slug_code::providers::chat::ChatCompletions;
-use slug_code::providers::http::{Endpoint, Http, PlainHttp};
-use slug_code::providers::{Provider, Way};
+use slug_code::providers::chat::ChatCompletionsProvider;
+use slug_code::providers::http::{HttpClient, HttpEndpoint, PlainHttp};
+use slug_code::providers::{ConnectionConfig, Provider};
 use slug_code::session::TurnOutcome;
 
 use super::fakes::Note;
@@ -16,8 +16,12 @@ use super::support::model_server::{ModelServer, Reply};
 
 /// The real provider, against the scripted server.
 pub fn chat(server: &ModelServer) -> Arc<dyn Provider> {
-    let endpoint = Endpoint::parse(&server.endpoint(), PlainHttp::LoopbackOnly).unwrap();
-    Arc::new(ChatCompletions::new(Way::new(Arc::new(Http::new()), endpoint, None)))
+    let endpoint = HttpEndpoint::parse(&server.endpoint(), PlainHttp::LoopbackOnly).unwrap();
+    Arc::new(ChatCompletionsProvider::new(ConnectionConfig::new(
+        Arc::new(HttpClient::new()),
+        endpoint,
+        None,
+    )))
 }
 
 fn todos(turn: usize) -> Value {

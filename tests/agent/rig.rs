@@ -8,7 +8,7 @@ use serde_json::Value;
 use slug_code::agent::{
     AgentHandle, Command, Event, Outside, Person, Service, Services, Setup, Standing, Start, spawn,
 };
-use slug_code::catalogue::Shelf;
+use slug_code::catalogue::CatalogueCache;
 use slug_code::context::ContextProvider;
 use slug_code::domain::{
     Answer, ApprovalRequest, Boundary, Budgets, CallId, Extent, Message, Method, Mode, Network,
@@ -157,7 +157,7 @@ impl Scene {
                 self.others.clone(),
             ),
             budgets: self.budgets,
-            catalogue: Arc::new(Shelf::new(self.home.join("catalogue.json"))),
+            catalogue: Arc::new(CatalogueCache::new(self.home.join("catalogue.json"))),
             model: self.named.map(str::to_owned),
             standing: self.standing,
             fallback_model: self.fallback.map(str::to_owned),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use slug_code::agent::{Command, Event, Start};
 use slug_code::domain::{Block, CallId, Mode, StopReason, ToolStatus};
-use slug_code::providers::{Recovery, StreamEvent};
+use slug_code::providers::{ErrorRecovery, StreamEvent};
 use slug_code::session::{Entry, TurnOutcome};
 
 use super::fakes::{Models, Say, Stalled, begun, calls, failure, words};
@@ -123,7 +123,7 @@ async fn with_nothing_to_stop_the_next_turn_is_left_alone() {
 async fn during_the_pause_before_another_try() {
     let scene = Scene::new();
     let mut rig = scene.open(Start::New).await;
-    play(&scene, [vec![failure(429, Recovery::RetryAfter(Duration::from_secs(60)))]]);
+    play(&scene, [vec![failure(429, ErrorRecovery::RetryAfter(Duration::from_secs(60)))]]);
     rig.send("hello").await;
     rig.until("pause", |event| matches!(event, Event::ResponseDropped { .. })).await;
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use slug_code::agent::{Command, Event, Start, SteerId};
 use slug_code::domain::{Mode, Role, StopReason, ToolStatus};
-use slug_code::providers::{Recovery, StreamEvent};
+use slug_code::providers::{ErrorRecovery, StreamEvent};
 use slug_code::session::{Entry, TurnOutcome};
 use slug_code::tui::app::transcript::Transcript;
 
@@ -101,7 +101,7 @@ async fn r34_a_passing_failure_leaves_one_clean_history() {
     let mut rig = scene.open(Start::New).await;
     let half = vec![
         Say::Event(StreamEvent::Text("half".into())),
-        failure(503, Recovery::RetryAfter(Duration::ZERO)),
+        failure(503, ErrorRecovery::RetryAfter(Duration::ZERO)),
     ];
     play(&scene, [half, words("the whole answer")]);
     assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
@@ -117,7 +117,7 @@ async fn r25_a_response_that_breaks_off_runs_none_of_its_calls() {
     let scene = Scene::in_mode(Mode::Yolo);
     let mut rig = scene.open(Start::New).await;
     let mut half = begun(&[bash("c1", "echo")]);
-    half.push(failure(502, Recovery::RetryAfter(Duration::ZERO)));
+    half.push(failure(502, ErrorRecovery::RetryAfter(Duration::ZERO)));
     play(&scene, [half, calls(&[bash("c1", "echo")]), words("done")]);
     assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
     assert_eq!(scene.processes.happened(), ["begin echo", "end echo"]);
@@ -129,7 +129,7 @@ async fn r25_a_response_that_breaks_off_runs_none_of_its_calls() {
 async fn a_failure_for_good_ends_the_turn_and_can_be_retried() {
     let scene = Scene::new();
     let mut rig = scene.open(Start::New).await;
-    play(&scene, [vec![failure(401, Recovery::AskPerson)], words("now")]);
+    play(&scene, [vec![failure(401, ErrorRecovery::AskUser)], words("now")]);
     assert_eq!(rig.turn("go").await, TurnOutcome::Failed("The server said 401.".into()));
     rig.tell(Command::Retry).await;
     assert_eq!(rig.ended().await, TurnOutcome::Answered);
@@ -185,7 +185,7 @@ async fn a_prompt_that_is_too_long_is_made_shorter() {
         play(&scene, [read, words("read")]);
         rig.turn("read").await;
     }
-    play(&scene, [vec![failure(400, Recovery::Compact)], words("fine now")]);
+    play(&scene, [vec![failure(400, ErrorRecovery::Compact)], words("fine now")]);
     assert_eq!(rig.turn("go on").await, TurnOutcome::Answered);
     let stubs = |messages: &[_]| {
         serde_json::to_string(messages).unwrap().matches("dropped to save").count()
@@ -195,7 +195,7 @@ async fn a_prompt_that_is_too_long_is_made_shorter() {
     assert_eq!((stubs(&before.messages), stubs(&after.messages)), (0, 3));
     assert_eq!(before.messages.len(), after.messages.len());
     // With nothing left to leave out the turn fails with the server's words.
-    play(&scene, (0..3).map(|_| vec![failure(400, Recovery::Compact)]));
+    play(&scene, (0..3).map(|_| vec![failure(400, ErrorRecovery::Compact)]));
     assert_eq!(rig.turn("more").await, TurnOutcome::Failed("The server said 400.".into()));
     rig.close().await;
 }
@@ -293,7 +293,7 @@ async fn a_response_that_only_thought_is_not_sent_back() {
 async fn another_model_stands_in_for_the_rest_of_the_turn() {
     let scene = Scene { fallback: Some("other"), ..Scene::in_mode(Mode::Yolo) };
     let mut rig = scene.open(Start::New).await;
-    let busy = |status| vec![failure(status, Recovery::RetryAfter(Duration::ZERO))];
+    let busy = |status| vec![failure(status, ErrorRecovery::RetryAfter(Duration::ZERO))];
     play(&scene, [busy(529), busy(529), busy(503), calls(&[bash("c1", "echo")]), words("done")]);
     assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
     let notices = rig.notices();

@@ -10,11 +10,11 @@ use futures_util::{Stream, StreamExt, stream};
 use serde_json::{Value, json};
 use slug_code::agent::normalise;
 use slug_code::domain::ToolSpec;
-use slug_code::providers::Images;
-use slug_code::providers::chat::{self, Progress};
-use slug_code::providers::failure::Site;
+use slug_code::providers::EncodedImages;
+use slug_code::providers::chat::{self, PromptProgressReports};
+use slug_code::providers::failure::RequestTarget;
 use slug_code::providers::{
-    ProviderError, Request, StreamEvent, anthropic, gemini, responses, sse,
+    ProviderError, ProviderRequest, StreamEvent, anthropic, gemini, responses, sse,
 };
 use tokio::runtime::Builder;
 
@@ -76,12 +76,12 @@ fn length(blocks: &[Block]) -> BytesCount {
 fn read_events(bencher: Bencher) {
     let blocks = chat_response();
     bencher.counter(length(&blocks)).bench_local(|| {
-        let mut parser = sse::Parser::default();
+        let mut parser = sse::SseParser::default();
         let mut count = 0;
         for block in blocks.iter().flatten() {
             let _ = parser.push(block, &mut |event| {
                 count += black_box(event).data.len();
-                sse::Reading::Continue(())
+                sse::SseFlow::Continue(())
             });
         }
         count
@@ -91,9 +91,11 @@ fn read_events(bencher: Bencher) {
 /// With tools declared, so that the text is scanned for calls.
 #[divan::bench]
 fn decode_chat_completion(bencher: Bencher) {
-    let mut asked = chat::Asked::default();
+    let mut asked = chat::ChatRequestContext::default();
     asked.tools = tools();
-    decode(bencher, &chat_response(), |bytes| chat::decode(bytes, Site::default(), asked.clone()));
+    decode(bencher, &chat_response(), |bytes| {
+        chat::decode(bytes, RequestTarget::default(), asked.clone())
+    });
 }
 
 /// The same with the text in the arguments of a call.
@@ -113,7 +115,9 @@ fn decode_chat_completion_call(bencher: Bencher) {
     };
     let input = json!({ "content": samples::markdown(200_000) }).to_string();
     let blocks = response_of(&input, event, "data: [DONE]\n\n");
-    decode(bencher, &blocks, |bytes| chat::decode(bytes, Site::default(), chat::Asked::default()));
+    decode(bencher, &blocks, |bytes| {
+        chat::decode(bytes, RequestTarget::default(), chat::ChatRequestContext::default())
+    });
 }
 
 #[divan::bench]
@@ -124,7 +128,7 @@ fn decode_message(bencher: Bencher) {
         (name, json!({ "type": name, "index": 0, "delta": delta }))
     };
     let blocks = response(event, "data: {\"type\":\"message_stop\"}\n\n");
-    decode(bencher, &blocks, |bytes| anthropic::decode(bytes, Site::default()));
+    decode(bencher, &blocks, |bytes| anthropic::decode(bytes, RequestTarget::default()));
 }
 
 #[divan::bench]
@@ -140,7 +144,9 @@ fn decode_response(bencher: Bencher) {
     };
     let end = json!({ "type": "response.completed", "response": { "status": "completed" } });
     let blocks = response(event, &format!("data: {end}\n\n"));
-    decode(bencher, &blocks, |bytes| responses::decode(bytes, Site::default(), HashSet::default()));
+    decode(bencher, &blocks, |bytes| {
+        responses::decode(bytes, RequestTarget::default(), HashSet::default())
+    });
 }
 
 #[divan::bench]
@@ -159,7 +165,9 @@ fn decode_content(bencher: Bencher) {
         ("", chunk)
     };
     let blocks = response(event, "data: {\"candidates\":[{\"finishReason\":\"STOP\"}]}\n\n");
-    decode(bencher, &blocks, |bytes| gemini::decode(bytes, Site::default(), HashSet::default()));
+    decode(bencher, &blocks, |bytes| {
+        gemini::decode(bytes, RequestTarget::default(), HashSet::default())
+    });
 }
 
 fn decode<S>(bencher: Bencher, blocks: &Blocks, by: impl Fn(Iter<IntoIter<Block>>) -> S)
@@ -179,16 +187,16 @@ fn request_of_200_messages(bencher: Bencher) {
     let history = samples::messages(200);
     let tools = tools();
     bencher.bench(|| {
-        let request = Request {
+        let request = ProviderRequest {
             model: "model".into(),
             system: "system".into(),
             messages: normalise(black_box(&history).iter().cloned()),
-            images: Images::default(),
+            images: EncodedImages::default(),
             tools: tools.clone(),
             max_tokens: 4_096,
             temperature: None,
             effort: None,
         };
-        chat::body(&request, "localhost", Progress::Unknown)
+        chat::body(&request, "localhost", PromptProgressReports::Unknown)
     });
 }

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use futures_util::StreamExt;
 use futures_util::stream::{self, BoxStream};
 use slug_code::domain::{Message, StopReason};
-use slug_code::providers::{ModelInfo, Provider, ProviderError, Request, StreamEvent};
+use slug_code::providers::{ModelInfo, Provider, ProviderError, ProviderRequest, StreamEvent};
 use tokio_util::sync::CancellationToken;
 
 /// A model that answers with what was said last.
@@ -14,7 +14,7 @@ pub struct Echo;
 impl Provider for Echo {
     fn stream(
         &self,
-        request: Request,
+        request: ProviderRequest,
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
         let said = request.messages.last().map(Message::text).unwrap_or_default();

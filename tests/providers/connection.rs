@@ -16,9 +16,12 @@ use secrecy::SecretString;
 use serde_json::json;
 use slug_code::domain::{Message, Protocol};
 use slug_code::providers::http::{
-    ClientCertificate, Endpoint, HeaderText, Http, PlainHttp, Proxy, Transport,
+    ClientCertificate, HttpClient, HttpEndpoint, PlainHttp, ProxySelection, SecretHeaderValue,
+    TransportConfig,
 };
-use slug_code::providers::{Key, KeySource, ModelInfo, ProviderError, Recovery, Way, connect};
+use slug_code::providers::{
+    ApiKey, ApiKeyFetcher, ConnectionConfig, ErrorRecovery, ModelInfo, ProviderError, connect,
+};
 
 use super::support::model_server::{ModelServer, Reply};
 use super::support::papers::Papers;
@@ -32,7 +35,7 @@ enum Clients {
 }
 
 /// A server that lists one model to whoever it lets in, and tells what headers came.
-fn serve(papers: &Papers, clients: Clients) -> (Endpoint, Receiver<HashMap<String, String>>) {
+fn serve(papers: &Papers, clients: Clients) -> (HttpEndpoint, Receiver<HashMap<String, String>>) {
     serve_with(papers, clients, papers.issue("127.0.0.1"))
 }
 
@@ -41,7 +44,7 @@ fn serve_with(
     papers: &Papers,
     clients: Clients,
     (certificate, key): (rcgen::Certificate, rcgen::KeyPair),
-) -> (Endpoint, Receiver<HashMap<String, String>>) {
+) -> (HttpEndpoint, Receiver<HashMap<String, String>>) {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = ServerConfig::builder();
     let builder = match clients {
@@ -70,7 +73,7 @@ fn serve_with(
             }
         }
     });
-    (Endpoint::parse(&endpoint, PlainHttp::LoopbackOnly).unwrap(), told)
+    (HttpEndpoint::parse(&endpoint, PlainHttp::LoopbackOnly).unwrap(), told)
 }
 
 /// Reads a request's head, answers it and closes. The request line is under `""`.
@@ -102,11 +105,11 @@ fn answer(stream: impl Read + Write, body: &str) -> std::io::Result<HashMap<Stri
     Ok(headers)
 }
 
-fn way(endpoint: &Endpoint, transport: Transport) -> Way {
-    Way::new(Arc::new(Http::over(transport)), endpoint.clone(), None)
+fn way(endpoint: &HttpEndpoint, transport: TransportConfig) -> ConnectionConfig {
+    ConnectionConfig::new(Arc::new(HttpClient::with_transport(transport)), endpoint.clone(), None)
 }
 
-async fn models(way: Way) -> Result<Vec<String>, ProviderError> {
+async fn models(way: ConnectionConfig) -> Result<Vec<String>, ProviderError> {
     let models = connect(Protocol::ChatCompletions, way).models().await?;
     Ok(models.into_iter().map(|model: ModelInfo| model.id).collect())
 }
@@ -120,14 +123,16 @@ fn client(certificate: &Path, key: Option<&Path>) -> Option<ClientCertificate> {
 async fn an_authority_of_ones_own_is_trusted_where_it_is_named() {
     let papers = Papers::new();
     let (endpoint, _seen) = serve(&papers, Clients::Anyone);
-    let error = models(way(&endpoint, Transport::default())).await.unwrap_err();
+    let error = models(way(&endpoint, TransportConfig::default())).await.unwrap_err();
     assert!(
         error.message.contains("not trusted") && error.message.contains("`ca_file`"),
         "{error}"
     );
     let ca_file = Some(papers.file("ca.pem"));
     assert_eq!(
-        models(way(&endpoint, Transport { ca_file, ..Transport::default() })).await.unwrap(),
+        models(way(&endpoint, TransportConfig { ca_file, ..TransportConfig::default() }))
+            .await
+            .unwrap(),
         ["m"]
     );
 }
@@ -143,11 +148,11 @@ async fn a_certificate_that_will_not_do_is_not_tried_again_and_gets_its_own_advi
         let issued = papers.issue_for(name, years);
         let (endpoint, _seen) = serve_with(&papers, Clients::Anyone, issued);
         let ca_file = Some(papers.file("ca.pem"));
-        let way = way(&endpoint, Transport { ca_file, ..Transport::default() });
+        let way = way(&endpoint, TransportConfig { ca_file, ..TransportConfig::default() });
         let error = models(way).await.unwrap_err();
         assert!(told.iter().all(|part| error.message.contains(part)), "{error}");
         assert!(!error.message.contains("ca_file"), "{error}");
-        assert_eq!(error.recovery, Recovery::AskPerson, "{error}");
+        assert_eq!(error.recovery, ErrorRecovery::AskUser, "{error}");
     }
 }
 
@@ -155,16 +160,16 @@ async fn a_certificate_that_will_not_do_is_not_tried_again_and_gets_its_own_advi
 async fn what_speaks_no_tls_is_not_tried_again() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("https://{}/v1", listener.local_addr().unwrap());
-    let endpoint = Endpoint::parse(&endpoint, PlainHttp::LoopbackOnly).unwrap();
+    let endpoint = HttpEndpoint::parse(&endpoint, PlainHttp::LoopbackOnly).unwrap();
     thread::spawn(move || {
         while let Ok((mut socket, _)) = listener.accept() {
             let _ = socket.read(&mut [0; 512]);
             let _ = socket.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
         }
     });
-    let error = models(way(&endpoint, Transport::default())).await.unwrap_err();
+    let error = models(way(&endpoint, TransportConfig::default())).await.unwrap_err();
     assert!(error.message.contains("http://"), "{error}");
-    assert_eq!(error.recovery, Recovery::AskPerson, "{error}");
+    assert_eq!(error.recovery, ErrorRecovery::AskUser, "{error}");
 }
 
 #[tokio::test]
@@ -178,8 +183,11 @@ async fn a_certificate_is_shown_to_a_server_that_asks_who_it_is() {
     {
         let case = format!("{client:?}");
         let ca_file = Some(papers.file("ca.pem"));
-        let found =
-            models(way(&endpoint, Transport { ca_file, client, ..Transport::default() })).await;
+        let found = models(way(
+            &endpoint,
+            TransportConfig { ca_file, client, ..TransportConfig::default() },
+        ))
+        .await;
         assert_eq!(found.is_ok(), is_let_in, "{case}: {found:?}");
     }
 }
@@ -190,8 +198,11 @@ async fn files_that_are_not_what_they_should_be_are_told_by_name() {
     papers.write("empty.pem", "CANARY");
     let (endpoint, _seen) = serve(&papers, Clients::Anyone);
     let (gone, empty) = (papers.file("gone.pem"), papers.file("empty.pem"));
-    let ca = |file: &Path| Transport { ca_file: Some(file.to_owned()), ..Transport::default() };
-    let shows = |client| Transport { client, ..Transport::default() };
+    let ca = |file: &Path| TransportConfig {
+        ca_file: Some(file.to_owned()),
+        ..TransportConfig::default()
+    };
+    let shows = |client| TransportConfig { client, ..TransportConfig::default() };
     for (transport, file, key) in [
         (ca(&gone), "gone.pem", "`ca_file`"),
         (ca(&empty), "empty.pem", "`ca_file`"),
@@ -202,7 +213,7 @@ async fn files_that_are_not_what_they_should_be_are_told_by_name() {
         let error = models(way(&endpoint, transport)).await.unwrap_err();
         assert!(error.message.contains(file) && error.message.contains(key), "{error}");
         assert!(!error.message.contains("CANARY"), "{error}");
-        assert_eq!(error.recovery, Recovery::AskPerson);
+        assert_eq!(error.recovery, ErrorRecovery::AskUser);
     }
 }
 
@@ -214,11 +225,11 @@ async fn headers_query_and_the_keys_header_are_the_servers_own() {
         Reply::json(200, &json!({"data": [{"id": "m"}]})),
     );
     let endpoint = super::endpoint(&server);
-    let value = |text: &str| HeaderText::Value(text.into());
+    let value = |text: &str| SecretHeaderValue::Value(text.into());
     let headers =
         vec![("x-team".to_owned(), value("CANARY-team")), ("user-agent".to_owned(), value("mine"))];
-    let mut way = way(&endpoint, Transport { headers, ..Transport::default() });
-    way.key = Key::Given("CANARY-key".into());
+    let mut way = way(&endpoint, TransportConfig { headers, ..TransportConfig::default() });
+    way.key = ApiKey::Given("CANARY-key".into());
     way.key_header = Some("api-key".to_owned());
     way.query = vec![("api-version".to_owned(), "1+".to_owned())];
     assert_eq!(models(way.clone()).await.unwrap(), ["m"]);
@@ -234,8 +245,8 @@ async fn headers_query_and_the_keys_header_are_the_servers_own() {
     let error = models(way).await.unwrap_err();
     assert!(!error.message.contains("CANARY"), "{error}");
 
-    let missing = vec![("x-team".to_owned(), HeaderText::Missing("TEAM".to_owned()))];
-    let transport = Transport { headers: missing, ..Transport::default() };
+    let missing = vec![("x-team".to_owned(), SecretHeaderValue::Missing("TEAM".to_owned()))];
+    let transport = TransportConfig { headers: missing, ..TransportConfig::default() };
     let error = models(self::way(&endpoint, transport)).await.unwrap_err();
     assert!(error.message.contains("variable TEAM, which is not set"), "{error}");
 }
@@ -244,8 +255,8 @@ async fn headers_query_and_the_keys_header_are_the_servers_own() {
 async fn an_authorization_header_has_the_word_bearer() {
     let server = ModelServer::start();
     server.answer("GET /v1/models?limit=1000", Reply::json(200, &json!({"data": []})));
-    let mut way = way(&super::endpoint(&server), Transport::default());
-    way.key = Key::Given("k".into());
+    let mut way = way(&super::endpoint(&server), TransportConfig::default());
+    way.key = ApiKey::Given("k".into());
     way.key_header = Some("authorization".to_owned());
     let provider = connect(Protocol::Anthropic, way);
     provider.models().await.unwrap();
@@ -266,7 +277,7 @@ async fn models_that_were_named_are_offered_where_there_is_no_list() {
     ] {
         let server = ModelServer::start();
         server.answer("GET /v1/models", reply);
-        let mut way = way(&super::endpoint(&server), Transport::default());
+        let mut way = way(&super::endpoint(&server), TransportConfig::default());
         way.models = vec!["named".to_owned()];
         let found = models(way).await.ok().and_then(|mut models| models.pop());
         assert_eq!(found.as_deref(), offered);
@@ -288,15 +299,15 @@ fn listen<T: Send + 'static>(
     (address, told)
 }
 
-fn elsewhere() -> Endpoint {
-    Endpoint::parse("http://model.example/v1", PlainHttp::Allowed).unwrap()
+fn elsewhere() -> HttpEndpoint {
+    HttpEndpoint::parse("http://model.example/v1", PlainHttp::Allowed).unwrap()
 }
 
 #[tokio::test]
 async fn a_proxy_is_asked_for_what_is_elsewhere() {
     let (address, seen) = listen(|socket| answer(socket, LIST).unwrap());
-    let proxy = Proxy::At(format!("http://me:CANARY@{address}").into());
-    let way = way(&elsewhere(), Transport { proxy, ..Transport::default() });
+    let proxy = ProxySelection::At(format!("http://me:CANARY@{address}").into());
+    let way = way(&elsewhere(), TransportConfig { proxy, ..TransportConfig::default() });
     assert_eq!(models(way.clone()).await.unwrap(), ["m"]);
     let asked = seen.recv().unwrap();
     assert!(asked[""].starts_with("GET http://model.example/v1/models"), "{asked:?}");
@@ -323,8 +334,8 @@ async fn a_socks_proxy_looks_names_up_itself() {
         answer(socket, LIST).unwrap();
         (head[3], String::from_utf8(name).unwrap())
     });
-    let proxy = Proxy::At(format!("socks5h://{address}").into());
-    let way = way(&elsewhere(), Transport { proxy, ..Transport::default() });
+    let proxy = ProxySelection::At(format!("socks5h://{address}").into());
+    let way = way(&elsewhere(), TransportConfig { proxy, ..TransportConfig::default() });
     assert_eq!(models(way).await.unwrap(), ["m"]);
     assert_eq!(seen.recv().unwrap(), (3, "model.example".to_owned()));
 }
@@ -333,8 +344,9 @@ async fn a_socks_proxy_looks_names_up_itself() {
 async fn a_server_on_this_machine_is_asked_without_a_proxy() {
     let server = ModelServer::start();
     // Nothing listens there.
-    let proxy = Proxy::At("http://127.0.0.1:1".into());
-    let way = way(&super::endpoint(&server), Transport { proxy, ..Transport::default() });
+    let proxy = ProxySelection::At("http://127.0.0.1:1".into());
+    let way =
+        way(&super::endpoint(&server), TransportConfig { proxy, ..TransportConfig::default() });
     assert_eq!(models(way).await.unwrap(), ["test-model"]);
 }
 
@@ -342,13 +354,13 @@ async fn a_server_on_this_machine_is_asked_without_a_proxy() {
 struct Keys(Mutex<Vec<&'static str>>);
 
 impl Keys {
-    fn of(keys: &[&'static str]) -> Key {
-        Key::Fetched(Arc::new(Self(Mutex::new(keys.iter().rev().copied().collect()))))
+    fn of(keys: &[&'static str]) -> ApiKey {
+        ApiKey::Fetched(Arc::new(Self(Mutex::new(keys.iter().rev().copied().collect()))))
     }
 }
 
 #[async_trait]
-impl KeySource for Keys {
+impl ApiKeyFetcher for Keys {
     async fn fetch(&self) -> Result<SecretString, String> {
         let mut keys = self.0.lock().unwrap();
         let key = if keys.len() > 1 { keys.pop() } else { keys.last().copied() };
@@ -369,9 +381,9 @@ async fn a_fetched_key_that_is_refused_is_fetched_once_more() {
     server.reply(Reply::text("again"));
     server.reply(Reply::error(401, "no"));
     server.reply(Reply::error(401, "no"));
-    let mut way = way(&super::endpoint(&server), Transport::default());
+    let mut way = way(&super::endpoint(&server), TransportConfig::default());
     way.key = Keys::of(&["CANARY-1", "CANARY-2", "CANARY-3"]);
-    let provider = slug_code::providers::chat::ChatCompletions::new(way);
+    let provider = slug_code::providers::chat::ChatCompletionsProvider::new(way);
     let said = || vec![Message::user("hi")];
     assert_eq!(super::ask(&provider, said()).await.text, "Hello");
     assert_eq!(super::ask(&provider, said()).await.text, "again");
@@ -384,9 +396,12 @@ async fn a_fetched_key_that_is_refused_is_fetched_once_more() {
 #[tokio::test]
 async fn without_a_key_nothing_is_sent() {
     let server = ModelServer::start();
-    let mut way = way(&super::endpoint(&server), Transport::default());
+    let mut way = way(&super::endpoint(&server), TransportConfig::default());
     way.key = Keys::of(&[]);
     let error = models(way).await.unwrap_err();
-    assert_eq!((error.message.as_str(), error.recovery), ("There is no key.", Recovery::AskPerson));
+    assert_eq!(
+        (error.message.as_str(), error.recovery),
+        ("There is no key.", ErrorRecovery::AskUser)
+    );
     assert!(server.requests().is_empty());
 }

@@ -3,29 +3,32 @@
 
 use super::support::turns;
 use super::*;
-use slug_code::providers::http::{Proxy, Timeouts, Transport};
+use slug_code::providers::http::{ProxySelection, TimeoutSettings, TransportConfig};
 use std::io::{Read, Write};
 
 /// Longer than any test takes.
 const NEVER: Duration = Duration::from_secs(3600);
 const SHORT: Duration = Duration::from_millis(60);
 
-fn limits(first_byte: Duration, idle: Duration, total: Duration) -> Timeouts {
-    Timeouts { first_byte: Some(first_byte), idle: Some(idle), total: Some(total) }
+fn limits(first_byte: Duration, idle: Duration, total: Duration) -> TimeoutSettings {
+    TimeoutSettings { first_byte: Some(first_byte), idle: Some(idle), total: Some(total) }
 }
 
-fn patient() -> Timeouts {
+fn patient() -> TimeoutSettings {
     limits(NEVER, NEVER, NEVER)
 }
 
 /// Asks a server that speaks this protocol.
-async fn ask_by(protocol: Protocol, server: &ModelServer, timeouts: Timeouts) -> Heard {
+async fn ask_by(protocol: Protocol, server: &ModelServer, timeouts: TimeoutSettings) -> Heard {
     ask_at(protocol, endpoint(server), timeouts).await
 }
 
-async fn ask_at(protocol: Protocol, endpoint: Endpoint, timeouts: Timeouts) -> Heard {
-    let http = Arc::new(Http::over(Transport { timeouts, ..Transport::default() }));
-    let provider = connect(protocol, Way::new(http, endpoint, None));
+async fn ask_at(protocol: Protocol, endpoint: HttpEndpoint, timeouts: TimeoutSettings) -> Heard {
+    let http = Arc::new(HttpClient::with_transport(TransportConfig {
+        timeouts,
+        ..TransportConfig::default()
+    }));
+    let provider = connect(protocol, ConnectionConfig::new(http, endpoint, None));
     let mut stream = provider.stream(request(vec![Message::user("hi")]), CancellationToken::new());
     let mut heard = Heard::default();
     let hearing = async {
@@ -38,7 +41,7 @@ async fn ask_at(protocol: Protocol, endpoint: Endpoint, timeouts: Timeouts) -> H
 }
 
 /// What comes of this reply.
-async fn hear(protocol: Protocol, reply: Reply, timeouts: Timeouts) -> Heard {
+async fn hear(protocol: Protocol, reply: Reply, timeouts: TimeoutSettings) -> Heard {
     let server = ModelServer::start();
     server.reply(reply);
     ask_by(protocol, &server, timeouts).await
@@ -177,7 +180,7 @@ async fn r30_an_endless_event_and_an_endless_answer_are_cut() {
         for reply in [endless("", ""), endless("data: ", "\n")] {
             let error = hear(protocol, reply, patient()).await.error();
             assert!(error.message.contains("16 MB"), "{protocol}: {error}");
-            assert_eq!(error.recovery, Recovery::GiveUp, "{protocol}");
+            assert_eq!(error.recovery, ErrorRecovery::GiveUp, "{protocol}");
         }
     }
     let no_event = std::iter::repeat_n(mebibyte.clone(), 50);
@@ -259,13 +262,15 @@ async fn r31_pieces_that_are_unknown_or_wrong_bring_nothing_down() {
             let heard = hear(protocol, with(odd), patient()).await;
             match &heard.error {
                 None => assert_whole(&heard, protocol.name()),
-                Some(error) => assert_eq!(error.recovery, Recovery::Retry, "{protocol}: {error}"),
+                Some(error) => {
+                    assert_eq!(error.recovery, ErrorRecovery::Retry, "{protocol}: {error}")
+                }
             }
         }
         for odd in spoiling {
             let error = hear(protocol, with(odd), patient()).await.error();
             assert!(error.message.contains("not JSON"), "{protocol}: {error}");
-            assert_eq!(error.recovery, Recovery::Retry, "{protocol}");
+            assert_eq!(error.recovery, ErrorRecovery::Retry, "{protocol}");
         }
     }
 }
@@ -281,9 +286,9 @@ async fn r33_what_would_be_refused_again_is_told_short_and_not_sent_again() {
                 let error = hear(protocol, reply, patient()).await.error();
                 let case = format!("{protocol}, {status}, {content_type}: {error}");
                 let recovery = match status {
-                    413 => Recovery::Compact,
-                    401 | 403 | 404 => Recovery::AskPerson,
-                    _ => Recovery::GiveUp,
+                    413 => ErrorRecovery::Compact,
+                    401 | 403 | 404 => ErrorRecovery::AskUser,
+                    _ => ErrorRecovery::GiveUp,
                 };
                 assert_eq!((error.status, error.recovery), (Some(status), recovery), "{case}");
                 assert!(error.message.len() < 2000, "{case}");
@@ -321,7 +326,7 @@ async fn r34_what_passes_is_to_be_sent_again() {
         ];
         for (reply, status) in table {
             let error = hear(protocol, reply, patient()).await.error();
-            assert_eq!(error.recovery, Recovery::Retry, "{protocol}: {error}");
+            assert_eq!(error.recovery, ErrorRecovery::Retry, "{protocol}: {error}");
             let in_midst = status == 0 && error.status.is_some_and(|status| status >= 500);
             assert!(in_midst || error.status == Some(status), "{protocol}: {error:?}");
         }
@@ -333,11 +338,11 @@ async fn r37_a_host_that_is_nowhere_is_told_with_what_to_check() {
     // No name is so long, so nobody is asked for it.
     let nowhere = format!("http://{}.invalid/v1", "a".repeat(70));
     for protocol in Protocol::ALL {
-        let endpoint = Endpoint::parse(&nowhere, PlainHttp::Allowed).unwrap();
+        let endpoint = HttpEndpoint::parse(&nowhere, PlainHttp::Allowed).unwrap();
         let error = ask_at(protocol, endpoint, patient()).await.error();
         assert!(error.message.contains("cannot be found"), "{protocol}: {error}");
         assert!(error.message.contains("`endpoint`"), "{protocol}: {error}");
-        assert_eq!(error.recovery, Recovery::Retry, "the network may come back");
+        assert_eq!(error.recovery, ErrorRecovery::Retry, "the network may come back");
     }
 }
 
@@ -345,11 +350,11 @@ async fn r37_a_host_that_is_nowhere_is_told_with_what_to_check() {
 async fn r37_a_name_that_no_certificate_can_be_for_is_not_tried_again() {
     let nowhere = format!("https://{}.invalid/v1", "a".repeat(70));
     for protocol in Protocol::ALL {
-        let endpoint = Endpoint::parse(&nowhere, PlainHttp::LoopbackOnly).unwrap();
+        let endpoint = HttpEndpoint::parse(&nowhere, PlainHttp::LoopbackOnly).unwrap();
         let error = ask_at(protocol, endpoint, patient()).await.error();
         assert!(error.message.contains("too long"), "{protocol}: {error}");
         assert!(error.message.contains("`endpoint`"), "{protocol}: {error}");
-        assert_eq!(error.recovery, Recovery::AskPerson, "{protocol}");
+        assert_eq!(error.recovery, ErrorRecovery::AskUser, "{protocol}");
     }
 }
 
@@ -378,21 +383,24 @@ async fn r36_a_proxy_that_fails_is_named_without_its_password() {
     let closes = proxy("");
     let (https, http) = ("https://model.invalid/v1", "http://model.invalid/v1");
     let table = [
-        ("http", dead, https, Recovery::RetryBriefly),
-        ("http", dead, http, Recovery::RetryBriefly),
-        ("socks5h", dead, https, Recovery::RetryBriefly),
-        ("http", wants, https, Recovery::AskPerson),
-        ("http", wants, http, Recovery::AskPerson),
-        ("http", refuses, https, Recovery::Retry),
-        ("http", closes, https, Recovery::Retry),
-        ("socks5h", closes, https, Recovery::Retry),
+        ("http", dead, https, ErrorRecovery::RetryBriefly),
+        ("http", dead, http, ErrorRecovery::RetryBriefly),
+        ("socks5h", dead, https, ErrorRecovery::RetryBriefly),
+        ("http", wants, https, ErrorRecovery::AskUser),
+        ("http", wants, http, ErrorRecovery::AskUser),
+        ("http", refuses, https, ErrorRecovery::Retry),
+        ("http", closes, https, ErrorRecovery::Retry),
+        ("socks5h", closes, https, ErrorRecovery::Retry),
     ];
     for protocol in Protocol::ALL {
         for (scheme, address, server, recovery) in table {
-            let proxy = Proxy::At(format!("{scheme}://me:CANARY@{address}").into());
-            let http = Arc::new(Http::over(Transport { proxy, ..Transport::default() }));
-            let endpoint = Endpoint::parse(server, PlainHttp::Allowed).unwrap();
-            let provider = connect(protocol, Way::new(http, endpoint, None));
+            let proxy = ProxySelection::At(format!("{scheme}://me:CANARY@{address}").into());
+            let http = Arc::new(HttpClient::with_transport(TransportConfig {
+                proxy,
+                ..TransportConfig::default()
+            }));
+            let endpoint = HttpEndpoint::parse(server, PlainHttp::Allowed).unwrap();
+            let provider = connect(protocol, ConnectionConfig::new(http, endpoint, None));
             let said = request(vec![Message::user("hi")]);
             let mut events = provider.stream(said, CancellationToken::new());
             let error = events.next().await.unwrap().unwrap_err();
@@ -419,6 +427,6 @@ async fn a_refusal_with_what_the_model_wrote_is_read_as_its_answer() {
     assert_eq!(heard.finished, Some(StopReason::ToolUse));
 
     let error = hear(Protocol::ChatCompletions, refusal("maybe"), patient()).await.error();
-    assert_eq!(error.recovery, Recovery::Retry);
+    assert_eq!(error.recovery, ErrorRecovery::Retry);
     assert!(error.message.contains("test-model wrote a tool call"), "{error}");
 }

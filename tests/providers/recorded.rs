@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 use slug_code::domain::{CallInput, Protocol, StopReason, Usage};
-use slug_code::providers::failure::Site;
+use slug_code::providers::failure::RequestTarget;
 use slug_code::providers::{StreamEvent, anthropic, chat, gemini, responses};
 
 use super::Heard;
@@ -111,9 +111,11 @@ fn spoken(protocol: &str) -> Option<Protocol> {
 
 async fn decode(protocol: Protocol, bytes: &[u8], size: usize) -> Heard {
     let chunks: Vec<_> = bytes.chunks(size).map(|chunk| Ok(chunk.to_vec())).collect();
-    let (bytes, site) = (stream::iter(chunks), Site::default());
+    let (bytes, site) = (stream::iter(chunks), RequestTarget::default());
     let mut events = match protocol {
-        Protocol::ChatCompletions => chat::decode(bytes, site, chat::Asked::default()).boxed(),
+        Protocol::ChatCompletions => {
+            chat::decode(bytes, site, chat::ChatRequestContext::default()).boxed()
+        }
         Protocol::Anthropic => anthropic::decode(bytes, site).boxed(),
         Protocol::Responses => responses::decode(bytes, site, HashSet::new()).boxed(),
         Protocol::Gemini => gemini::decode(bytes, site, HashSet::new()).boxed(),

@@ -3,20 +3,28 @@
 use super::*;
 
 /// A request that listens on a task of its own.
-fn send(http: &Arc<Http>, server: &ModelServer, key: &str) -> tokio::task::JoinHandle<Heard> {
+fn send(http: &Arc<HttpClient>, server: &ModelServer, key: &str) -> tokio::task::JoinHandle<Heard> {
     let key = Some(SecretString::from(key.to_owned()));
-    let provider = ChatCompletions::new(Way::new(Arc::clone(http), endpoint(server), key));
+    let provider = ChatCompletionsProvider::new(ConnectionConfig::new(
+        Arc::clone(http),
+        endpoint(server),
+        key,
+    ));
     tokio::spawn(async move { ask(&provider, vec![Message::user("hi")]).await })
 }
 
 /// What a request hears first, and the rest of it.
 async fn first(
-    http: &Arc<Http>,
+    http: &Arc<HttpClient>,
     server: &ModelServer,
     key: &str,
 ) -> (StreamEvent, futures_util::stream::BoxStream<'static, Result<StreamEvent, ProviderError>>) {
     let key = Some(SecretString::from(key.to_owned()));
-    let provider = ChatCompletions::new(Way::new(Arc::clone(http), endpoint(server), key));
+    let provider = ChatCompletionsProvider::new(ConnectionConfig::new(
+        Arc::clone(http),
+        endpoint(server),
+        key,
+    ));
     let mut stream = provider.stream(request(vec![Message::user("hi")]), CancellationToken::new());
     (stream.next().await.unwrap().unwrap(), stream)
 }
@@ -24,13 +32,13 @@ async fn first(
 #[tokio::test(flavor = "multi_thread")]
 async fn while_a_server_wants_to_be_left_alone_nothing_reaches_it() {
     for status in [429, 503, 529] {
-        let (http, server) = (Arc::new(Http::new()), ModelServer::start());
+        let (http, server) = (Arc::new(HttpClient::new()), ModelServer::start());
         server.reply(Reply::error(status, "slow down").with_header("retry-after", "3000"));
         send(&http, &server, "sk-1").await.unwrap().error();
         let mut waiting = Vec::new();
         for _ in 0..5 {
             let (event, stream) = first(&http, &server, "sk-1").await;
-            let StreamEvent::Held(held) = event else { panic!("{event:?}") };
+            let StreamEvent::RateLimited(held) = event else { panic!("{event:?}") };
             assert!(held.wait <= Duration::from_secs(60), "what is asked for is capped");
             assert!(held.reason.contains("slow down"), "{}", held.reason);
             waiting.push(stream);
@@ -44,7 +52,7 @@ async fn while_a_server_wants_to_be_left_alone_nothing_reaches_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn when_the_time_is_over_all_go_on() {
-    let (http, server) = (Arc::new(Http::new()), ModelServer::start());
+    let (http, server) = (Arc::new(HttpClient::new()), ModelServer::start());
     server.reply(Reply::error(429, "slow down").with_header("retry-after-ms", "80"));
     send(&http, &server, "sk-1").await.unwrap().error();
     (0..4).for_each(|_| server.reply(Reply::text("Here I am.")));
@@ -57,7 +65,7 @@ async fn when_the_time_is_over_all_go_on() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_gets_eight_requests_at_once_and_a_stopped_one_makes_room() {
-    let (http, server, gate) = (Arc::new(Http::new()), ModelServer::start(), Gate::closed());
+    let (http, server, gate) = (Arc::new(HttpClient::new()), ModelServer::start(), Gate::closed());
     (0..11).for_each(|_| server.reply(Reply::text("Done.").gated(&gate)));
     let mut under_way = Vec::new();
     for _ in 0..8 {

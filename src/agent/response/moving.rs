@@ -9,9 +9,11 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::agent::normalise;
-use crate::providers::chat::Progress;
-use crate::providers::failure::Site;
-use crate::providers::{Images, ProviderError, Request, anthropic, chat, gemini, responses};
+use crate::providers::chat::PromptProgressReports;
+use crate::providers::failure::RequestTarget;
+use crate::providers::{
+    EncodedImages, ProviderError, ProviderRequest, anthropic, chat, gemini, responses,
+};
 
 type Events = BoxStream<'static, Result<StreamEvent, ProviderError>>;
 
@@ -80,9 +82,11 @@ fn made_by(protocol: Protocol) -> Message {
         ]}}]})],
     };
     let body: String = pieces.iter().map(|piece| format!("data: {piece}\n\n")).collect();
-    let (bytes, site) = (stream::iter([Ok(body)]), Site::default());
+    let (bytes, site) = (stream::iter([Ok(body)]), RequestTarget::default());
     let events: Events = match protocol {
-        Protocol::ChatCompletions => chat::decode(bytes, site, chat::Asked::default()).boxed(),
+        Protocol::ChatCompletions => {
+            chat::decode(bytes, site, chat::ChatRequestContext::default()).boxed()
+        }
         Protocol::Responses => responses::decode(bytes, site, HashSet::new()).boxed(),
         Protocol::Anthropic => anthropic::decode(bytes, site).boxed(),
         Protocol::Gemini => gemini::decode(bytes, site, HashSet::new()).boxed(),
@@ -97,7 +101,7 @@ fn made_by(protocol: Protocol) -> Message {
     response.finish()
 }
 
-fn request(model: &str, said: Message) -> Request {
+fn request(model: &str, said: Message) -> ProviderRequest {
     let answered = said.calls().map(|call| Block::ToolResult {
         tool_use_id: call.id.clone(),
         content: "done".to_owned(),
@@ -105,11 +109,11 @@ fn request(model: &str, said: Message) -> Request {
     });
     let results = Message { role: Role::User, content: answered.collect() };
     let history = [Message::user("Go."), said.clone(), results, said, Message::user("And?")];
-    Request {
+    ProviderRequest {
         model: model.to_owned(),
         system: "Be brief.".to_owned(),
         messages: normalise(history),
-        images: Images::default(),
+        images: EncodedImages::default(),
         tools: Arc::new([]),
         max_tokens: 16_000,
         temperature: None,
@@ -185,9 +189,11 @@ fn what_one_protocol_made_is_valid_in_each_other() {
         for target in Protocol::ALL {
             let case = format!("made by {maker}, sent to {target}");
             let body = match target {
-                Protocol::ChatCompletions => {
-                    chat::body(&request("m", said.clone()), "localhost", Progress::Unknown)
-                }
+                Protocol::ChatCompletions => chat::body(
+                    &request("m", said.clone()),
+                    "localhost",
+                    PromptProgressReports::Unknown,
+                ),
                 Protocol::Responses => responses::body(&request("gpt-5", said.clone())),
                 Protocol::Anthropic => anthropic::body(&request("claude-sonnet-5", said.clone())),
                 Protocol::Gemini => gemini::body(&request("gemini-3-flash", said.clone())),

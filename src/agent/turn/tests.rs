@@ -11,19 +11,19 @@ fn turn() -> Turn {
     Turn::new(Limits { tool_rounds: 2 })
 }
 
-fn error(recovery: Recovery) -> ProviderError {
+fn error(recovery: ErrorRecovery) -> ProviderError {
     ProviderError { message: "it broke".into(), status: None, recovery }
 }
 
-fn failed(recovery: Recovery, pause: Option<Duration>) -> Input {
-    let again = pause.map(|pause| Again { pause, number: 1, of: 10 });
+fn failed(recovery: ErrorRecovery, pause: Option<Duration>) -> Input {
+    let again = pause.map(|pause| RetryAttempt { pause, number: 1, of: 10 });
     Input::Failed { error: error(recovery), again }
 }
 
 /// A failure of this status, to be tried again at once.
 fn refused(status: u16) -> Input {
-    let error = ProviderError { status: Some(status), ..error(Recovery::Retry) };
-    Input::Failed { error, again: Some(Again { pause: Duration::ZERO, number: 1, of: 10 }) }
+    let error = ProviderError { status: Some(status), ..error(ErrorRecovery::Retry) };
+    Input::Failed { error, again: Some(RetryAttempt { pause: Duration::ZERO, number: 1, of: 10 }) }
 }
 
 fn say(turn: &mut Turn, text: &str, stop: StopReason) -> Vec<Action> {
@@ -87,7 +87,7 @@ fn what_was_said_before_the_last_failure_is_kept() {
     let mut turn = turn();
     turn.step(Input::Begun);
     turn.step(Input::Event(StreamEvent::Text("half".into())));
-    let actions = turn.step(failed(Recovery::Retry, None));
+    let actions = turn.step(failed(ErrorRecovery::Retry, None));
     assert_eq!(names(&actions), ["record", "end"]);
     assert_eq!(actions[1], Action::End(TurnOutcome::Failed("it broke".into())));
 }
@@ -213,7 +213,7 @@ fn a_failure_in_mid_stream_voids_what_came_and_tries_again() {
     turn.step(Input::Begun);
     turn.step(Input::Event(StreamEvent::Text("half".into())));
     let pause = Duration::from_secs(1);
-    assert_eq!(names(&turn.step(failed(Recovery::Retry, Some(pause)))), ["pause"]);
+    assert_eq!(names(&turn.step(failed(ErrorRecovery::Retry, Some(pause)))), ["pause"]);
     assert_eq!(turn.step(Input::PauseOver), [Action::Request]);
     let actions = say(&mut turn, "whole", StopReason::EndTurn);
     assert!(matches!(&actions[0], Action::Record { message, .. } if message.text() == "whole"));
@@ -223,7 +223,7 @@ fn a_failure_in_mid_stream_voids_what_came_and_tries_again() {
 fn a_model_that_takes_no_images_is_asked_again_without_them_once() {
     let mut turn = turn();
     turn.step(Input::Begun);
-    let refused = || failed(Recovery::LeaveImagesOut, None);
+    let refused = || failed(ErrorRecovery::LeaveImagesOut, None);
     assert_eq!(names(&turn.step(refused())), ["leave images out", "request"]);
     assert_eq!(names(&turn.step(refused())), ["end"]);
 }
@@ -231,9 +231,9 @@ fn a_model_that_takes_no_images_is_asked_again_without_them_once() {
 #[test]
 fn a_failure_that_cannot_be_retried_ends_the_turn() {
     for (recovery, pause) in [
-        (Recovery::Retry, None),
-        (Recovery::AskPerson, None),
-        (Recovery::GiveUp, Some(Duration::ZERO)),
+        (ErrorRecovery::Retry, None),
+        (ErrorRecovery::AskUser, None),
+        (ErrorRecovery::GiveUp, Some(Duration::ZERO)),
     ] {
         let mut turn = turn();
         turn.step(Input::Begun);
@@ -249,19 +249,19 @@ fn r33_each_way_to_a_shorter_prompt_is_gone_once() {
     let mut turn = turn();
     turn.step(Input::Begun);
     for stage in [CompactionStage::Results, CompactionStage::Turns] {
-        assert_eq!(turn.step(failed(Recovery::Compact, None)), [Action::Compact(stage)]);
+        assert_eq!(turn.step(failed(ErrorRecovery::Compact, None)), [Action::Compact(stage)]);
         assert_eq!(turn.step(Input::Compacted(Compacted::Shorter)), [Action::Request]);
         assert_eq!(names(&call(&mut turn, "a")), ["record", "run"]);
         turn.step(Input::CallsDone);
     }
-    assert_eq!(names(&turn.step(failed(Recovery::Compact, None))), ["end"]);
+    assert_eq!(names(&turn.step(failed(ErrorRecovery::Compact, None))), ["end"]);
 }
 
 #[test]
 fn r33_where_one_way_leaves_nothing_out_the_next_is_gone() {
     let mut turn = turn();
     turn.step(Input::Begun);
-    turn.step(failed(Recovery::Compact, None));
+    turn.step(failed(ErrorRecovery::Compact, None));
     let nothing = || Input::Compacted(Compacted::NothingLeft);
     assert_eq!(turn.step(nothing()), [Action::Compact(CompactionStage::Turns)]);
     assert_eq!(turn.step(nothing()), [Action::End(TurnOutcome::Failed("it broke".into()))]);
@@ -270,8 +270,8 @@ fn r33_where_one_way_leaves_nothing_out_the_next_is_gone() {
 #[test]
 fn what_streamed_before_another_request_is_void() {
     for (recovery, then) in [
-        (Recovery::Compact, vec!["drop", "compact"]),
-        (Recovery::LeaveImagesOut, vec!["drop", "leave images out", "request"]),
+        (ErrorRecovery::Compact, vec!["drop", "compact"]),
+        (ErrorRecovery::LeaveImagesOut, vec!["drop", "leave images out", "request"]),
     ] {
         let mut turn = turn();
         turn.step(Input::Begun);
@@ -364,8 +364,8 @@ fn any_input() -> impl Strategy<Value = Input> {
         Just(Input::Event(StreamEvent::Finished(StopReason::EndTurn))),
         Just(Input::Event(StreamEvent::Finished(StopReason::MaxTokens))),
         Just(refused(529)),
-        Just(failed(Recovery::Retry, Some(Duration::ZERO))),
-        Just(failed(Recovery::Compact, None)),
+        Just(failed(ErrorRecovery::Retry, Some(Duration::ZERO))),
+        Just(failed(ErrorRecovery::Compact, None)),
         Just(Input::PauseOver),
         Just(Input::CallsDone),
         Just(Input::Compacted(Compacted::Shorter)),

@@ -9,7 +9,7 @@ mod sessions;
 mod tools;
 mod trials;
 
-use crate::catalogue::Shelf;
+use crate::catalogue::CatalogueCache;
 use crate::cli::{Cli, Command, Exit, ModelsCommand};
 use crate::config::{self, ConfigError};
 use crate::context::{FIXED_PROMPT, Git, PromptReport};
@@ -94,7 +94,7 @@ async fn examine(cli: &Cli, ground: &Ground, json: bool) -> anyhow::Result<Exit>
         config: config.as_ref().map_err(Vec::as_slice),
         provider: provider.as_deref().map(|provider| provider as &dyn Provider),
         key: key.unwrap_or(Ok(())),
-        catalogue: &Shelf::new(ground.home.catalogue()),
+        catalogue: &CatalogueCache::new(ground.home.catalogue()),
         home: ground.home.root(),
         cwd: &ground.cwd,
         user_home: ground.user_home.as_deref(),

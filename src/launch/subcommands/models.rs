@@ -8,7 +8,10 @@ use chrono::Utc;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use crate::catalogue::{self, Catalogue, Images, ModelFacts, Reasoning, Setting, Shelf};
+use crate::catalogue::{
+    self, CatalogueCache, ImageSupport, ModelCatalogue, ModelFacts, ReasoningCapability,
+    ReasoningSetting,
+};
 use crate::cli::{Cli, Exit, ModelsList};
 use crate::domain::sanitize::sanitize;
 use crate::domain::{Price, Rate};
@@ -17,7 +20,7 @@ use crate::launch::print;
 use crate::launch::servers::Servers;
 use crate::platform::paths::replace_private;
 use crate::platform::redact::Redactor;
-use crate::providers::http::{Endpoint, PlainHttp};
+use crate::providers::http::{HttpEndpoint, PlainHttp};
 use crate::providers::{ModelInfo, Provider};
 
 use super::wrong;
@@ -48,7 +51,7 @@ pub(super) async fn list(cli: &Cli, ground: &Ground, list: &ModelsList) -> anyho
         Ok(config) => config,
         Err(errors) => return Ok(wrong(&errors)),
     };
-    let shelf = Shelf::new(ground.home.catalogue());
+    let shelf = CatalogueCache::new(ground.home.catalogue());
     let catalogue = shelf.catalogue();
     if let Some(complaint) = shelf.complaint() {
         print::complain(complaint);
@@ -97,7 +100,7 @@ pub(super) async fn refresh(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> 
     };
     let servers = Servers::new(ground, &config, &Redactor::default());
     let http = servers.http(&config.server.connection.shared());
-    let from = Endpoint::parse(catalogue::SOURCE, PlainHttp::LoopbackOnly)?;
+    let from = HttpEndpoint::parse(catalogue::SOURCE, PlainHttp::LoopbackOnly)?;
     let fetched = catalogue::refresh(&http, &from, Utc::now().date_naive()).await?;
     let path = ground.home.catalogue();
     replace_private(&path, fetched.text()?.as_bytes())
@@ -111,7 +114,7 @@ fn served<'a>(
     name: &str,
     models: Vec<ModelInfo>,
     provider: &dyn Provider,
-    catalogue: &'a Catalogue,
+    catalogue: &'a ModelCatalogue,
 ) -> Vec<Row<'a>> {
     let row = |model: ModelInfo| Row {
         provider: name.to_owned(),
@@ -123,7 +126,7 @@ fn served<'a>(
     models.into_iter().map(row).collect()
 }
 
-fn known(catalogue: &Catalogue) -> impl Iterator<Item = Row<'_>> {
+fn known(catalogue: &ModelCatalogue) -> impl Iterator<Item = Row<'_>> {
     catalogue.models().map(|(provider, id, facts)| Row {
         provider: provider.to_owned(),
         id: id.to_owned(),
@@ -178,7 +181,7 @@ impl Row<'_> {
             },
             "max_output": facts.and_then(|facts| facts.output),
             "released": facts.map(|facts| facts.released),
-            "images": facts.map(|facts| facts.images == Images::Taken),
+            "images": facts.map(|facts| facts.images == ImageSupport::Supported),
             "reasoning": facts.map(|_| reasoning.is_some()),
             "efforts": reasoning.map(|reasoning| &reasoning.efforts),
             "price": self.price().map(|price| {
@@ -196,8 +199,8 @@ impl Row<'_> {
 
 fn abilities(facts: &ModelFacts) -> String {
     let images = match facts.images {
-        Images::Taken => Some("images".to_owned()),
-        Images::Refused => None,
+        ImageSupport::Supported => Some("images".to_owned()),
+        ImageSupport::Unsupported => None,
     };
     let reasoning = facts.reasoning.as_ref().map(reasons);
     let dearer = facts.price.as_ref().and_then(|price| price.above.first());
@@ -205,8 +208,8 @@ fn abilities(facts: &ModelFacts) -> String {
     images.into_iter().chain(reasoning).chain(dearer).collect::<Vec<_>>().join(", ")
 }
 
-fn reasons(reasoning: &Reasoning) -> String {
-    let budget = reasoning.settings.contains(&Setting::Budget);
+fn reasons(reasoning: &ReasoningCapability) -> String {
+    let budget = reasoning.settings.contains(&ReasoningSetting::Budget);
     match (reasoning.efforts.as_slice(), budget) {
         ([], false) => "reasons".to_owned(),
         ([], true) => "reasons within a budget".to_owned(),
@@ -252,7 +255,7 @@ fn table(text: &mut String, rows: &[[String; 7]]) {
     }
 }
 
-fn about(catalogue: &Catalogue, filter: Option<&str>, nothing: bool) -> String {
+fn about(catalogue: &ModelCatalogue, filter: Option<&str>, nothing: bool) -> String {
     let (count, date) = (catalogue.len(), catalogue.date);
     let known = format!("The catalogue has {count} models as of {date}");
     match filter {
@@ -283,14 +286,14 @@ mod tests {
 
     #[test]
     fn anthropics_default_model_is_the_newest_sonnet() {
-        let catalogue = Catalogue::bundled().unwrap();
+        let catalogue = ModelCatalogue::bundled().unwrap();
         let newest = catalogue.newest("anthropic", "claude-sonnet-");
         assert_eq!(services::of(Protocol::Anthropic).model, newest);
     }
 
     #[test]
     fn every_service_is_in_the_catalogue_with_its_default_model() {
-        let catalogue = Catalogue::bundled().unwrap();
+        let catalogue = ModelCatalogue::bundled().unwrap();
         for service in &services::SERVICES {
             let host = service.origin.trim_start_matches("https://");
             assert!(catalogue::provider_at(host).is_some(), "{host}");
@@ -301,7 +304,7 @@ mod tests {
 
     #[test]
     fn a_row_says_what_is_known() {
-        let catalogue = Catalogue::bundled().unwrap();
+        let catalogue = ModelCatalogue::bundled().unwrap();
         let sonnet = known(&catalogue).find(|row| row.id == "claude-sonnet-5-5");
         let rows = [
             sonnet.unwrap(),

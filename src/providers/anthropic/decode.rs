@@ -11,88 +11,88 @@ use futures_util::Stream;
 use serde_json::Value;
 
 use crate::domain::{CallId, CallInput, Protocol, StopReason, Usage};
-use crate::providers::failure::{self, Site};
-use crate::providers::json::{Json, Outline};
-use crate::providers::reader::{self, Decoder as _, Flow, unreadable};
+use crate::providers::failure::{self, RequestTarget};
+use crate::providers::json::{JsonTape, JsonView};
+use crate::providers::reader::{self, DecoderFlow, StreamDecoder as _, unreadable};
 use crate::providers::{ProviderError, StreamEvent, sse};
 
 /// Decodes the body of an answer. Ends after `Finished` or the first error.
 pub fn decode<S, B>(
     bytes: S,
-    site: Site,
+    site: RequestTarget,
 ) -> impl Stream<Item = Result<StreamEvent, ProviderError>> + Send + 'static
 where
     S: Stream<Item = Result<B, ProviderError>> + Send + 'static,
     B: AsRef<[u8]> + Send + 'static,
 {
-    reader::decode(bytes, Decoder { site, ..Decoder::default() })
+    reader::decode(bytes, AnthropicDecoder { site, ..AnthropicDecoder::default() })
 }
 
 /// Turns the protocol's events into those of all protocols.
 #[derive(Default)]
-struct Decoder {
-    site: Site,
+struct AnthropicDecoder {
+    site: RequestTarget,
     /// The blocks that have begun and not ended, by the server's number.
-    open: BTreeMap<u64, Open>,
+    open: BTreeMap<u64, OpenContentBlock>,
     /// How many calls have begun.
     calls: usize,
     /// A call's arguments broke off.
     cut: bool,
-    counts: Counts,
-    stop_word: Option<String>,
+    counts: AnthropicTokenCounts,
+    stop_reason: Option<String>,
 }
 
 /// A block that is being streamed.
-enum Open {
-    Said,
-    Thought { signature: String },
+enum OpenContentBlock {
+    Text,
+    Thinking { signature: String },
     Call { index: usize, given: Value, json: String },
     Other { block: Value, json: String },
 }
 
 /// Tokens, as they were told last.
 #[derive(Default)]
-struct Counts {
+struct AnthropicTokenCounts {
     fresh: Option<u64>,
     written: u64,
     read: u64,
     output: u64,
 }
 
-impl reader::Decoder for Decoder {
+impl reader::StreamDecoder for AnthropicDecoder {
     fn event(
         &mut self,
-        event: sse::Event<'_>,
-        outline: &mut Outline,
+        event: sse::SseEvent<'_>,
+        outline: &mut JsonTape,
         out: &mut Vec<StreamEvent>,
-    ) -> Result<Flow, ProviderError> {
+    ) -> Result<DecoderFlow, ProviderError> {
         let data = event.data.trim();
         if event.name == "error" {
             return Err(failure::of_stream(&self.site, data));
         }
         if data == "[DONE]" && self.is_complete() {
             self.finish(out);
-            return Ok(Flow::Over);
+            return Ok(DecoderFlow::Over);
         }
         if data.is_empty() || data == "[DONE]" {
-            return Ok(Flow::More);
+            return Ok(DecoderFlow::More);
         }
         match outline.read(data) {
             Ok(json) => self.take(json, data, out),
-            Err(_) if self.is_complete() => Ok(Flow::More),
+            Err(_) if self.is_complete() => Ok(DecoderFlow::More),
             Err(error) => Err(unreadable(&self.site, &error)),
         }
     }
 
     fn whole(&mut self, text: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        match Outline::default().read(text) {
+        match JsonTape::default().read(text) {
             Ok(message) if message.get("type").word() == "message" => {
                 self.count(message.get("usage"), out);
                 for (number, block) in (0..).zip(message.get("content").items()) {
                     self.begin(number, block, out);
                     self.end(number, out);
                 }
-                self.stop_word = stop_word(message);
+                self.stop_reason = stop_reason_of(message);
                 self.finish(out);
                 Ok(())
             }
@@ -101,7 +101,7 @@ impl reader::Decoder for Decoder {
     }
 
     fn is_complete(&self) -> bool {
-        self.stop_word.is_some()
+        self.stop_reason.is_some()
     }
 
     fn finish(&mut self, out: &mut Vec<StreamEvent>) {
@@ -112,18 +112,18 @@ impl reader::Decoder for Decoder {
         out.push(StreamEvent::Finished(self.stop_reason()));
     }
 
-    fn site(&self) -> &Site {
+    fn site(&self) -> &RequestTarget {
         &self.site
     }
 }
 
-impl Decoder {
+impl AnthropicDecoder {
     fn take(
         &mut self,
-        event: Json<'_>,
+        event: JsonView<'_>,
         data: &str,
         out: &mut Vec<StreamEvent>,
-    ) -> Result<Flow, ProviderError> {
+    ) -> Result<DecoderFlow, ProviderError> {
         let number = event.get("index").number().unwrap_or(0);
         match event.get("type").word() {
             "message_start" => self.count(event.get("message").get("usage"), out),
@@ -131,12 +131,12 @@ impl Decoder {
             "content_block_delta" => self.delta(number, event.get("delta"), out),
             "content_block_stop" => self.end(number, out),
             "message_delta" => {
-                self.stop_word = stop_word(event.get("delta")).or(self.stop_word.take());
+                self.stop_reason = stop_reason_of(event.get("delta")).or(self.stop_reason.take());
                 self.count(event.get("usage"), out);
             }
             "message_stop" => {
                 self.finish(out);
-                return Ok(Flow::Over);
+                return Ok(DecoderFlow::Over);
             }
             "error" => return Err(failure::of_stream(&self.site, data)),
             // An error in the shape of other protocols, as llama.cpp sends them.
@@ -145,19 +145,19 @@ impl Decoder {
             }
             _ => {}
         }
-        Ok(Flow::More)
+        Ok(DecoderFlow::More)
     }
 
-    fn begin(&mut self, number: u64, block: Json<'_>, out: &mut Vec<StreamEvent>) {
+    fn begin(&mut self, number: u64, block: JsonView<'_>, out: &mut Vec<StreamEvent>) {
         let text = |name: &str| block.get(name).text().unwrap_or_default();
         let open = match block.get("type").word() {
             "text" => {
                 say(block.get("text"), out);
-                Open::Said
+                OpenContentBlock::Text
             }
             "thinking" => {
                 think(block.get("thinking"), out);
-                Open::Thought { signature: text("signature").into_owned() }
+                OpenContentBlock::Thinking { signature: text("signature").into_owned() }
             }
             "tool_use" => {
                 let index = self.calls;
@@ -168,22 +168,26 @@ impl Decoder {
                     id,
                     name: text("name").into_owned(),
                 });
-                Open::Call { index, given: block.get("input").to_value(), json: String::new() }
+                OpenContentBlock::Call {
+                    index,
+                    given: block.get("input").to_value(),
+                    json: String::new(),
+                }
             }
-            _ => Open::Other { block: block.to_value(), json: String::new() },
+            _ => OpenContentBlock::Other { block: block.to_value(), json: String::new() },
         };
         self.open.insert(number, open);
     }
 
-    fn delta(&mut self, number: u64, delta: Json<'_>, out: &mut Vec<StreamEvent>) {
+    fn delta(&mut self, number: u64, delta: JsonView<'_>, out: &mut Vec<StreamEvent>) {
         let text = |name: &str| delta.get(name).text().unwrap_or_default();
         match (delta.get("type").word(), self.open.get_mut(&number)) {
             ("text_delta", _) => say(delta.get("text"), out),
             ("thinking_delta", _) => think(delta.get("thinking"), out),
-            ("signature_delta", Some(Open::Thought { signature })) => {
+            ("signature_delta", Some(OpenContentBlock::Thinking { signature })) => {
                 signature.push_str(&text("signature"));
             }
-            ("input_json_delta", Some(Open::Call { index, json, .. })) => {
+            ("input_json_delta", Some(OpenContentBlock::Call { index, json, .. })) => {
                 let piece = text("partial_json");
                 json.push_str(&piece);
                 if !piece.is_empty() {
@@ -191,7 +195,7 @@ impl Decoder {
                     out.push(StreamEvent::ToolInputDelta { index, json });
                 }
             }
-            ("input_json_delta", Some(Open::Other { json, .. })) => {
+            ("input_json_delta", Some(OpenContentBlock::Other { json, .. })) => {
                 json.push_str(&text("partial_json"));
             }
             _ => {}
@@ -200,17 +204,17 @@ impl Decoder {
 
     fn end(&mut self, number: u64, out: &mut Vec<StreamEvent>) {
         match self.open.remove(&number) {
-            Some(Open::Thought { signature }) if !signature.is_empty() => {
+            Some(OpenContentBlock::Thinking { signature }) if !signature.is_empty() => {
                 out.push(StreamEvent::Signature(signature));
             }
-            Some(Open::Call { index, given, json }) => {
+            Some(OpenContentBlock::Call { index, given, json }) => {
                 if !json.trim().is_empty() {
                     self.cut |= CallInput::breaks_off(&json);
                 } else if given.as_object().is_some_and(|given| !given.is_empty()) {
                     out.push(StreamEvent::ToolInputDelta { index, json: given.to_string() });
                 }
             }
-            Some(Open::Other { mut block, json }) => {
+            Some(OpenContentBlock::Other { mut block, json }) => {
                 if let (Some(fields), Ok(input)) = (block.as_object_mut(), parsed(&json)) {
                     fields.insert("input".to_owned(), input);
                 }
@@ -218,12 +222,12 @@ impl Decoder {
                     out.push(StreamEvent::Sealed { protocol: Protocol::Anthropic, data: block });
                 }
             }
-            Some(Open::Said | Open::Thought { .. }) | None => {}
+            Some(OpenContentBlock::Text | OpenContentBlock::Thinking { .. }) | None => {}
         }
     }
 
     /// Later counts take the place of earlier ones, field by field.
-    fn count(&mut self, usage: Json<'_>, out: &mut Vec<StreamEvent>) {
+    fn count(&mut self, usage: JsonView<'_>, out: &mut Vec<StreamEvent>) {
         let counts = &mut self.counts;
         let told = |name: &str| usage.get(name).number();
         counts.fresh = told("input_tokens").or(counts.fresh);
@@ -241,7 +245,7 @@ impl Decoder {
     }
 
     fn stop_reason(&self) -> StopReason {
-        match self.stop_word.as_deref() {
+        match self.stop_reason.as_deref() {
             Some("max_tokens" | "model_context_window_exceeded") => StopReason::MaxTokens,
             Some("refusal") => StopReason::Refusal,
             Some("pause_turn") => StopReason::Paused,
@@ -252,15 +256,15 @@ impl Decoder {
     }
 }
 
-fn say(said: Json<'_>, out: &mut Vec<StreamEvent>) {
-    out.extend(said.filled().map(|said| StreamEvent::Text(said.into_owned())));
+fn say(said: JsonView<'_>, out: &mut Vec<StreamEvent>) {
+    out.extend(said.non_empty_text().map(|said| StreamEvent::Text(said.into_owned())));
 }
 
-fn think(thought: Json<'_>, out: &mut Vec<StreamEvent>) {
-    out.extend(thought.filled().map(|thought| StreamEvent::Thinking(thought.into_owned())));
+fn think(thought: JsonView<'_>, out: &mut Vec<StreamEvent>) {
+    out.extend(thought.non_empty_text().map(|thought| StreamEvent::Thinking(thought.into_owned())));
 }
 
-fn stop_word(of: Json<'_>) -> Option<String> {
+fn stop_reason_of(of: JsonView<'_>) -> Option<String> {
     of.get("stop_reason").text().map(Cow::into_owned)
 }
 

@@ -3,7 +3,7 @@
 
 /// How a model is told to think.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Thinking {
+pub(super) enum AnthropicThinking {
     /// Not at all: an old model, or not one of Anthropic's.
     Unknown,
     /// Up to a number of tokens.
@@ -16,26 +16,27 @@ pub(super) enum Thinking {
 
 /// What is known of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Model {
+pub(super) struct AnthropicModel {
     /// How it is told to think.
-    pub(super) thinking: Thinking,
+    pub(super) thinking: AnthropicThinking,
     /// Thinking between tool calls has to be asked for.
     interleaves_on_request: bool,
 }
 
 /// Those that think whatever they are told.
-const ALWAYS: [(&str, Version); 2] = [("opus", Version(5, 5)), ("fable", Version(5, 1))];
+const ALWAYS: [(&str, ClaudeVersion); 2] =
+    [("opus", ClaudeVersion(5, 5)), ("fable", ClaudeVersion(5, 1))];
 
 /// The generation of a model: 4.5.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Version(u32, u32);
+struct ClaudeVersion(u32, u32);
 
-impl Model {
+impl AnthropicModel {
     /// Whether it takes a temperature while it does not think.
     pub(super) fn takes_temperature(self) -> bool {
         match self.thinking {
-            Thinking::Unknown | Thinking::Budget => true,
-            Thinking::Adaptive | Thinking::Always => false,
+            AnthropicThinking::Unknown | AnthropicThinking::Budget => true,
+            AnthropicThinking::Adaptive | AnthropicThinking::Always => false,
         }
     }
 
@@ -46,20 +47,24 @@ impl Model {
 }
 
 /// The model of this name, which may stand behind a prefix such as `anthropic/`.
-pub(super) fn of(name: &str) -> Model {
+pub(super) fn of(name: &str) -> AnthropicModel {
     let (thinking, interleaves_on_request) = match parse(name) {
-        Some((family, version)) if ALWAYS.contains(&(family, version)) => (Thinking::Always, false),
-        Some((_, version)) if version >= Version(4, 6) => (Thinking::Adaptive, false),
-        Some((_, version)) if version >= Version(4, 0) => (Thinking::Budget, true),
-        Some((_, version)) if version >= Version(3, 7) => (Thinking::Budget, false),
-        Some(_) | None => (Thinking::Unknown, false),
+        Some((family, version)) if ALWAYS.contains(&(family, version)) => {
+            (AnthropicThinking::Always, false)
+        }
+        Some((_, version)) if version >= ClaudeVersion(4, 6) => {
+            (AnthropicThinking::Adaptive, false)
+        }
+        Some((_, version)) if version >= ClaudeVersion(4, 0) => (AnthropicThinking::Budget, true),
+        Some((_, version)) if version >= ClaudeVersion(3, 7) => (AnthropicThinking::Budget, false),
+        Some(_) | None => (AnthropicThinking::Unknown, false),
     };
-    Model { thinking, interleaves_on_request }
+    AnthropicModel { thinking, interleaves_on_request }
 }
 
 /// Family and generation: `claude-opus-4-8`, `claude-sonnet-5`, and of old `claude-3-7-sonnet`,
 /// each with or without a date.
-fn parse(name: &str) -> Option<(&str, Version)> {
+fn parse(name: &str) -> Option<(&str, ClaudeVersion)> {
     let (_, name) = name.split_once("claude-")?;
     let mut family = "";
     let mut numbers = Vec::new();
@@ -73,7 +78,7 @@ fn parse(name: &str) -> Option<(&str, Version)> {
         }
     }
     let major = *numbers.first()?;
-    Some((family, Version(major, numbers.get(1).copied().unwrap_or(0))))
+    Some((family, ClaudeVersion(major, numbers.get(1).copied().unwrap_or(0))))
 }
 
 #[cfg(test)]
@@ -83,18 +88,18 @@ mod tests {
     #[test]
     fn a_name_tells_how_a_model_thinks() {
         let table = [
-            ("claude-3-5-haiku-20241022", Thinking::Unknown, None),
-            ("claude-3-7-sonnet-20250219", Thinking::Budget, None),
-            ("claude-sonnet-4-20250514", Thinking::Budget, Some("interleaved")),
-            ("claude-haiku-4-5", Thinking::Budget, Some("interleaved")),
-            ("anthropic/claude-sonnet-4.5", Thinking::Budget, Some("interleaved")),
-            ("claude-opus-4-6", Thinking::Adaptive, None),
-            ("claude-sonnet-5", Thinking::Adaptive, None),
-            ("claude-sonnet-5-5", Thinking::Adaptive, None),
-            ("claude-opus-5-5", Thinking::Always, None),
-            ("claude-fable-5-1-20260801", Thinking::Always, None),
-            ("qwen3-coder", Thinking::Unknown, None),
-            ("claude-next", Thinking::Unknown, None),
+            ("claude-3-5-haiku-20241022", AnthropicThinking::Unknown, None),
+            ("claude-3-7-sonnet-20250219", AnthropicThinking::Budget, None),
+            ("claude-sonnet-4-20250514", AnthropicThinking::Budget, Some("interleaved")),
+            ("claude-haiku-4-5", AnthropicThinking::Budget, Some("interleaved")),
+            ("anthropic/claude-sonnet-4.5", AnthropicThinking::Budget, Some("interleaved")),
+            ("claude-opus-4-6", AnthropicThinking::Adaptive, None),
+            ("claude-sonnet-5", AnthropicThinking::Adaptive, None),
+            ("claude-sonnet-5-5", AnthropicThinking::Adaptive, None),
+            ("claude-opus-5-5", AnthropicThinking::Always, None),
+            ("claude-fable-5-1-20260801", AnthropicThinking::Always, None),
+            ("qwen3-coder", AnthropicThinking::Unknown, None),
+            ("claude-next", AnthropicThinking::Unknown, None),
         ];
         for (name, thinking, beta) in table {
             let model = of(name);

@@ -10,9 +10,9 @@ use std::borrow::Cow;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::model::{self, Thinking};
+use super::model::{self, AnthropicThinking};
 use crate::domain::{Block, Effort, MediaType, Message, Protocol, Role, ToolSpec};
-use crate::providers::{Request, history};
+use crate::providers::{ProviderRequest, history};
 
 /// The least that a model can be told to think, in tokens.
 const LEAST_BUDGET: u32 = 1024;
@@ -21,14 +21,14 @@ const LEAST_BUDGET: u32 = 1024;
 const BUDGET: u32 = 10_000;
 
 /// The body of the request.
-pub fn body(request: &Request) -> Vec<u8> {
+pub fn body(request: &ProviderRequest) -> Vec<u8> {
     let model = model::of(&request.model);
     let thinking = thinking(model.thinking, request.effort, request.max_tokens)
-        .filter(|_| model.thinking != Thinking::Budget || may_think(&request.messages));
-    let mut messages: Vec<Spoken> =
-        request.messages.iter().map(|message| spoken(message, request)).collect();
+        .filter(|_| model.thinking != AnthropicThinking::Budget || may_think(&request.messages));
+    let mut messages: Vec<AnthropicMessage> =
+        request.messages.iter().map(|message| message_param(message, request)).collect();
     mark(&mut messages);
-    let body = Body {
+    let body = AnthropicRequestBody {
         model: &request.model,
         max_tokens: request.max_tokens,
         stream: true,
@@ -37,7 +37,7 @@ pub fn body(request: &Request) -> Vec<u8> {
             .filter(|_| thinking.is_none() && model.takes_temperature()),
         thinking,
         output_config: effort(model.thinking, request.effort),
-        tools: request.tools.iter().map(Tool::from).collect(),
+        tools: request.tools.iter().map(AnthropicTool::from).collect(),
         system: system(&request.system),
         messages,
     };
@@ -46,44 +46,44 @@ pub fn body(request: &Request) -> Vec<u8> {
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct AnthropicRequestBody<'a> {
     model: &'a str,
     max_tokens: u32,
     stream: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    thinking: Option<Told>,
+    thinking: Option<AnthropicThinkingConfig>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    output_config: Option<OutputConfig>,
+    output_config: Option<AnthropicOutputConfig>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
+    tools: Vec<AnthropicTool<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    system: Vec<Part<'a>>,
-    messages: Vec<Spoken<'a>>,
+    system: Vec<AnthropicBlock<'a>>,
+    messages: Vec<AnthropicMessage<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
-enum Told {
+enum AnthropicThinkingConfig {
     Enabled { budget_tokens: u32 },
     Adaptive { display: &'static str },
     Disabled,
 }
 
 #[derive(Serialize)]
-struct OutputConfig {
+struct AnthropicOutputConfig {
     effort: &'static str,
 }
 
 #[derive(Serialize)]
-struct Tool<'a> {
+struct AnthropicTool<'a> {
     name: &'a str,
     description: &'a str,
     input_schema: &'a Value,
 }
 
-impl<'a> From<&'a ToolSpec> for Tool<'a> {
+impl<'a> From<&'a ToolSpec> for AnthropicTool<'a> {
     fn from(spec: &'a ToolSpec) -> Self {
         let ToolSpec { name, description, input_schema } = spec;
         Self { name, description, input_schema }
@@ -91,41 +91,41 @@ impl<'a> From<&'a ToolSpec> for Tool<'a> {
 }
 
 #[derive(Serialize)]
-struct Spoken<'a> {
+struct AnthropicMessage<'a> {
     role: &'static str,
-    content: Vec<Part<'a>>,
+    content: Vec<AnthropicBlock<'a>>,
 }
 
 #[derive(Serialize)]
-struct Part<'a> {
+struct AnthropicBlock<'a> {
     #[serde(flatten)]
-    piece: Piece<'a>,
+    piece: AnthropicBlockContent<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cache_control: Option<CacheControl>,
+    cache_control: Option<AnthropicCacheControl>,
 }
 
 #[derive(Serialize)]
-struct CacheControl {
+struct AnthropicCacheControl {
     #[serde(rename = "type")]
     kind: &'static str,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Piece<'a> {
-    Own(Own<'a>),
+enum AnthropicBlockContent<'a> {
+    Own(AnthropicTypedBlock<'a>),
     /// As the server made it.
     Sealed(&'a Value),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Own<'a> {
+enum AnthropicTypedBlock<'a> {
     Text {
         text: Cow<'a, str>,
     },
     Image {
-        source: Source<'a>,
+        source: AnthropicImageSource<'a>,
     },
     Thinking {
         thinking: &'a str,
@@ -145,70 +145,78 @@ enum Own<'a> {
 }
 
 #[derive(Serialize)]
-struct Source<'a> {
+struct AnthropicImageSource<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     media_type: MediaType,
     data: &'a str,
 }
 
-impl<'a> From<Own<'a>> for Part<'a> {
-    fn from(own: Own<'a>) -> Self {
-        Self { piece: Piece::Own(own), cache_control: None }
+impl<'a> From<AnthropicTypedBlock<'a>> for AnthropicBlock<'a> {
+    fn from(own: AnthropicTypedBlock<'a>) -> Self {
+        Self { piece: AnthropicBlockContent::Own(own), cache_control: None }
     }
 }
 
-impl Part<'_> {
+impl AnthropicBlock<'_> {
     fn mark(&mut self) {
-        self.cache_control = Some(CacheControl { kind: "ephemeral" });
+        self.cache_control = Some(AnthropicCacheControl { kind: "ephemeral" });
     }
 }
 
-fn system(text: &str) -> Vec<Part<'_>> {
+fn system(text: &str) -> Vec<AnthropicBlock<'_>> {
     if text.is_empty() {
         return Vec::new();
     }
-    let mut part = Part::from(Own::Text { text: Cow::Borrowed(text) });
+    let mut part = AnthropicBlock::from(AnthropicTypedBlock::Text { text: Cow::Borrowed(text) });
     part.mark();
     vec![part]
 }
 
-fn spoken<'a>(message: &'a Message, request: &'a Request) -> Spoken<'a> {
-    let mut content: Vec<Part> =
+fn message_param<'a>(message: &'a Message, request: &'a ProviderRequest) -> AnthropicMessage<'a> {
+    let mut content: Vec<AnthropicBlock> =
         message.content.iter().filter_map(|block| part(block, request)).collect();
     let role = match message.role {
         Role::User => "user",
         Role::Assistant => {
             // No text may follow a call.
-            content.sort_by_key(|part| matches!(part.piece, Piece::Own(Own::ToolUse { .. })));
+            content.sort_by_key(|part| {
+                matches!(
+                    part.piece,
+                    AnthropicBlockContent::Own(AnthropicTypedBlock::ToolUse { .. })
+                )
+            });
             "assistant"
         }
     };
     if content.is_empty() {
         // A response that only thought, for another server.
-        content.push(Own::Text { text: Cow::Borrowed("(nothing said)") }.into());
+        content.push(AnthropicTypedBlock::Text { text: Cow::Borrowed("(nothing said)") }.into());
     }
-    Spoken { role, content }
+    AnthropicMessage { role, content }
 }
 
-fn part<'a>(block: &'a Block, request: &'a Request) -> Option<Part<'a>> {
+fn part<'a>(block: &'a Block, request: &'a ProviderRequest) -> Option<AnthropicBlock<'a>> {
     Some(match block {
-        Block::Text { text } => Own::Text { text: Cow::Borrowed(text.as_str()) }.into(),
+        Block::Text { text } => {
+            AnthropicTypedBlock::Text { text: Cow::Borrowed(text.as_str()) }.into()
+        }
         Block::Context { name, text } => {
-            Own::Text { text: Cow::Owned(history::context(name, text)) }.into()
+            AnthropicTypedBlock::Text { text: Cow::Owned(history::context(name, text)) }.into()
         }
         Block::Image(image) => match request.images.get(&image.hash) {
             Some(data) => {
-                let source = Source { kind: "base64", media_type: image.media_type, data };
-                Own::Image { source }.into()
+                let source =
+                    AnthropicImageSource { kind: "base64", media_type: image.media_type, data };
+                AnthropicTypedBlock::Image { source }.into()
             }
-            None => Own::Text { text: Cow::Owned(history::missing(image)) }.into(),
+            None => AnthropicTypedBlock::Text { text: Cow::Owned(history::missing(image)) }.into(),
         },
         Block::Thinking { thinking, signature: Some(signature) } => {
-            Own::Thinking { thinking, signature }.into()
+            AnthropicTypedBlock::Thinking { thinking, signature }.into()
         }
         Block::Sealed { protocol: Protocol::Anthropic, data } => {
-            Part { piece: Piece::Sealed(data), cache_control: None }
+            AnthropicBlock { piece: AnthropicBlockContent::Sealed(data), cache_control: None }
         }
         Block::Thinking { signature: None, .. }
         | Block::Sealed {
@@ -217,13 +225,13 @@ fn part<'a>(block: &'a Block, request: &'a Request) -> Option<Part<'a>> {
         } => {
             return None;
         }
-        Block::ToolUse(call) => Own::ToolUse {
+        Block::ToolUse(call) => AnthropicTypedBlock::ToolUse {
             id: history::call_id(&call.id),
             name: history::tool_name(&call.name),
             input: history::arguments(&call.input),
         }
         .into(),
-        Block::ToolResult { tool_use_id, content, is_error } => Own::ToolResult {
+        Block::ToolResult { tool_use_id, content, is_error } => AnthropicTypedBlock::ToolResult {
             tool_use_id: history::call_id(tool_use_id),
             content: match content.is_empty() {
                 true => Cow::Borrowed("(no output)"),
@@ -236,7 +244,7 @@ fn part<'a>(block: &'a Block, request: &'a Request) -> Option<Part<'a>> {
 }
 
 /// Marks the newest message and the one of the person's before it.
-fn mark(messages: &mut [Spoken<'_>]) {
+fn mark(messages: &mut [AnthropicMessage<'_>]) {
     let newest = messages.iter_mut().rev().filter(|message| message.role == "user").take(2);
     for message in newest {
         if let Some(last) = message.content.last_mut() {
@@ -245,17 +253,25 @@ fn mark(messages: &mut [Spoken<'_>]) {
     }
 }
 
-fn thinking(model: Thinking, effort: Option<Effort>, max_tokens: u32) -> Option<Told> {
+fn thinking(
+    model: AnthropicThinking,
+    effort: Option<Effort>,
+    max_tokens: u32,
+) -> Option<AnthropicThinkingConfig> {
     match (model, effort) {
-        (Thinking::Unknown, _) | (Thinking::Budget | Thinking::Always, Some(Effort::None)) => None,
-        (Thinking::Adaptive, Some(Effort::None)) => Some(Told::Disabled),
-        (Thinking::Adaptive | Thinking::Always, _) => {
-            Some(Told::Adaptive { display: "summarized" })
+        (AnthropicThinking::Unknown, _)
+        | (AnthropicThinking::Budget | AnthropicThinking::Always, Some(Effort::None)) => None,
+        (AnthropicThinking::Adaptive, Some(Effort::None)) => {
+            Some(AnthropicThinkingConfig::Disabled)
         }
-        (Thinking::Budget, effort) => {
+        (AnthropicThinking::Adaptive | AnthropicThinking::Always, _) => {
+            Some(AnthropicThinkingConfig::Adaptive { display: "summarized" })
+        }
+        (AnthropicThinking::Budget, effort) => {
             // The answer needs room, too: the budget is part of the limit.
             let budget = effort.map_or(BUDGET, budget).min(max_tokens.saturating_sub(LEAST_BUDGET));
-            (budget >= LEAST_BUDGET).then_some(Told::Enabled { budget_tokens: budget })
+            (budget >= LEAST_BUDGET)
+                .then_some(AnthropicThinkingConfig::Enabled { budget_tokens: budget })
         }
     }
 }
@@ -295,18 +311,20 @@ fn budget(effort: Effort) -> u32 {
     }
 }
 
-fn effort(model: Thinking, effort: Option<Effort>) -> Option<OutputConfig> {
+fn effort(model: AnthropicThinking, effort: Option<Effort>) -> Option<AnthropicOutputConfig> {
     match model {
-        Thinking::Unknown | Thinking::Budget => None,
-        Thinking::Adaptive | Thinking::Always => effort.map(|effort| OutputConfig {
-            effort: match effort {
-                Effort::None | Effort::Minimal | Effort::Low => "low",
-                Effort::Medium => "medium",
-                Effort::High => "high",
-                Effort::ExtraHigh => "xhigh",
-                Effort::Max => "max",
-            },
-        }),
+        AnthropicThinking::Unknown | AnthropicThinking::Budget => None,
+        AnthropicThinking::Adaptive | AnthropicThinking::Always => {
+            effort.map(|effort| AnthropicOutputConfig {
+                effort: match effort {
+                    Effort::None | Effort::Minimal | Effort::Low => "low",
+                    Effort::Medium => "medium",
+                    Effort::High => "high",
+                    Effort::ExtraHigh => "xhigh",
+                    Effort::Max => "max",
+                },
+            })
+        }
     }
 }
 

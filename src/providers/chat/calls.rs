@@ -11,12 +11,12 @@ use std::collections::HashSet;
 
 use crate::domain::{CallId, CallInput};
 use crate::providers::StreamEvent;
-use crate::providers::json::Json;
+use crate::providers::json::JsonView;
 
 /// The calls of one response.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
-    calls: Vec<Call>,
+pub(super) struct ToolCallAssembler {
+    calls: Vec<PartialToolCall>,
     /// How many calls have been announced.
     started: usize,
     /// Ids that are in use, in the history or in this response.
@@ -24,7 +24,7 @@ pub(super) struct Calls {
 }
 
 #[derive(Debug, Default)]
-struct Call {
+struct PartialToolCall {
     /// The server's number.
     number: Option<u64>,
     /// The server's id.
@@ -36,39 +36,46 @@ struct Call {
 }
 
 /// One fragment, whatever its shape was.
-struct Fragment<'a> {
+struct ToolCallFragment<'a> {
     number: Option<u64>,
     id: Option<Cow<'a, str>>,
     name: Option<Cow<'a, str>>,
     arguments: Cow<'a, str>,
 }
 
-impl Calls {
+impl ToolCallAssembler {
     /// No calls yet; `taken` are the ids that the history uses.
     pub(super) fn new(taken: HashSet<CallId>) -> Self {
         Self { taken, ..Self::default() }
     }
 
     /// Takes in `tool_calls`: a list of fragments, or one alone.
-    pub(super) fn take(&mut self, fragments: Json<'_>, out: &mut Vec<StreamEvent>) {
+    pub(super) fn take(&mut self, fragments: JsonView<'_>, out: &mut Vec<StreamEvent>) {
         for fragment in fragments.items() {
-            self.add(Fragment::read(fragment), out);
+            self.add(ToolCallFragment::read(fragment), out);
         }
         if fragments.is_object() {
-            self.add(Fragment::read(fragments), out);
+            self.add(ToolCallFragment::read(fragments), out);
         }
     }
 
     /// Takes in the `function_call` of older servers, which make one call at most.
-    pub(super) fn take_single(&mut self, function: Json<'_>, out: &mut Vec<StreamEvent>) {
+    pub(super) fn take_single(&mut self, function: JsonView<'_>, out: &mut Vec<StreamEvent>) {
         if function.is_object() {
-            self.add(Fragment { number: Some(0), ..Fragment::of_function(function) }, out);
+            self.add(
+                ToolCallFragment { number: Some(0), ..ToolCallFragment::of_function(function) },
+                out,
+            );
         }
     }
 
     /// Adds a call that came whole.
     pub(super) fn add_whole(&mut self, name: &str, arguments: String, out: &mut Vec<StreamEvent>) {
-        self.calls.push(Call { name: name.to_owned(), arguments, ..Call::default() });
+        self.calls.push(PartialToolCall {
+            name: name.to_owned(),
+            arguments,
+            ..PartialToolCall::default()
+        });
         self.announce(self.calls.len() - 1, out);
     }
 
@@ -82,7 +89,7 @@ impl Calls {
     }
 
     /// Whether there is any call.
-    pub(super) fn any(&self) -> bool {
+    pub(super) fn has_calls(&self) -> bool {
         !self.calls.is_empty()
     }
 
@@ -91,9 +98,10 @@ impl Calls {
         self.calls.last().is_some_and(|call| CallInput::breaks_off(&call.arguments))
     }
 
-    fn add(&mut self, fragment: Fragment<'_>, out: &mut Vec<StreamEvent>) {
+    fn add(&mut self, fragment: ToolCallFragment<'_>, out: &mut Vec<StreamEvent>) {
         let at = self.find(&fragment).unwrap_or_else(|| {
-            self.calls.push(Call { number: fragment.number, ..Call::default() });
+            self.calls
+                .push(PartialToolCall { number: fragment.number, ..PartialToolCall::default() });
             self.calls.len() - 1
         });
         let call = &mut self.calls[at];
@@ -116,7 +124,7 @@ impl Calls {
     }
 
     /// The call that a fragment goes on with; none where it begins one.
-    fn find(&self, fragment: &Fragment) -> Option<usize> {
+    fn find(&self, fragment: &ToolCallFragment) -> Option<usize> {
         let at = match (fragment.number, fragment.id.as_deref()) {
             (Some(number), _) => self.calls.iter().rposition(|call| call.number == Some(number))?,
             (None, Some(id)) => {
@@ -151,7 +159,7 @@ impl Calls {
     }
 }
 
-impl Call {
+impl PartialToolCall {
     /// Whether the arguments are a whole object already, so that nothing can follow.
     fn is_whole(&self) -> bool {
         self.arguments.trim_end().ends_with('}')
@@ -159,25 +167,25 @@ impl Call {
     }
 }
 
-impl<'a> Fragment<'a> {
-    fn read(fragment: Json<'a>) -> Self {
+impl<'a> ToolCallFragment<'a> {
+    fn read(fragment: JsonView<'a>) -> Self {
         // Some put name and arguments beside the id.
         let function = fragment.get("function");
         Self {
             number: fragment.get("index").number(),
-            id: fragment.get("id").filled(),
+            id: fragment.get("id").non_empty_text(),
             ..Self::of_function(if function.is_object() { function } else { fragment })
         }
     }
 
-    fn of_function(function: Json<'a>) -> Self {
+    fn of_function(function: JsonView<'a>) -> Self {
         let arguments = function.get("arguments");
         let arguments = if arguments.is_object() || arguments.is_list() {
             Cow::Owned(arguments.to_value().to_string())
         } else {
             arguments.text().unwrap_or_default()
         };
-        Self { number: None, id: None, name: function.get("name").filled(), arguments }
+        Self { number: None, id: None, name: function.get("name").non_empty_text(), arguments }
     }
 }
 
@@ -186,20 +194,20 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::providers::json::Outline;
+    use crate::providers::json::JsonTape;
 
     /// Each call as "id name arguments" after these `tool_calls`.
     fn assembled(fragments: &[Value]) -> Vec<String> {
         assembled_beside(HashSet::new(), fragments)
     }
 
-    fn take(calls: &mut Calls, fragments: &Value, out: &mut Vec<StreamEvent>) {
+    fn take(calls: &mut ToolCallAssembler, fragments: &Value, out: &mut Vec<StreamEvent>) {
         let text = fragments.to_string();
-        calls.take(Outline::default().read(&text).unwrap(), out);
+        calls.take(JsonTape::default().read(&text).unwrap(), out);
     }
 
     fn assembled_beside(taken: HashSet<CallId>, fragments: &[Value]) -> Vec<String> {
-        let mut calls = Calls::new(taken);
+        let mut calls = ToolCallAssembler::new(taken);
         let mut out = Vec::new();
         for fragment in fragments {
             take(&mut calls, fragment, &mut out);
@@ -354,7 +362,7 @@ mod tests {
     #[test]
     fn arguments_that_break_off_are_told_from_wrong_ones() {
         let cut = |arguments: &str| {
-            let mut calls = Calls::default();
+            let mut calls = ToolCallAssembler::default();
             let function = json!({"name": "Read", "arguments": arguments});
             let fragments = json!([{"index": 0, "id": "a", "function": function}]);
             take(&mut calls, &fragments, &mut Vec::new());

@@ -11,52 +11,52 @@ use std::sync::Arc;
 use futures_util::Stream;
 use serde_json::Value;
 
-use super::calls::Calls;
-use super::details::Gathered;
-use super::dialect::Details;
-use super::spoken::{Found, Spoken};
-use super::think::{self, Piece, Splitter};
-use super::wire::{self, Choice, Chunk, Said};
+use super::calls::ToolCallAssembler;
+use super::details::ReasoningDetails;
+use super::dialect::ReasoningDetailsMode;
+use super::text_tool_calls::{TextToolCall, TextToolCallParser};
+use super::think::{self, AnswerPiece, ThinkTagSplitter};
+use super::wire::{self, ChatChoice, ChatChunk, ChatDelta};
 use crate::domain::{CallId, Protocol, StopReason, ToolSpec, Usage};
-use crate::providers::failure::{self, Site};
-use crate::providers::json::{Json, Outline};
-use crate::providers::reader::{self, Decoder as _, Flow, unreadable};
+use crate::providers::failure::{self, RequestTarget};
+use crate::providers::json::{JsonTape, JsonView};
+use crate::providers::reader::{self, DecoderFlow, StreamDecoder as _, unreadable};
 use crate::providers::{ProviderError, StreamEvent, sse};
 
 /// What has to be known of a request to read its answer.
 #[derive(Debug, Clone, Default)]
-pub struct Asked {
+pub struct ChatRequestContext {
     /// The ids of the calls in its history.
     pub taken: HashSet<CallId>,
     /// The tools that it declares.
     pub tools: Arc<[ToolSpec]>,
     /// What becomes of the parts that reasoning comes in.
-    pub(super) details: Details,
+    pub(super) details: ReasoningDetailsMode,
 }
 
 /// Decodes the body of an answer to what was `asked`. `site` is for telling errors. Ends after
 /// `Finished` or the first error.
 pub fn decode<S, B>(
     bytes: S,
-    site: Site,
-    asked: Asked,
+    site: RequestTarget,
+    asked: ChatRequestContext,
 ) -> impl Stream<Item = Result<StreamEvent, ProviderError>> + Send + 'static
 where
     S: Stream<Item = Result<B, ProviderError>> + Send + 'static,
     B: AsRef<[u8]> + Send + 'static,
 {
-    reader::decode(bytes, Decoder::new(site, asked))
+    reader::decode(bytes, ChatDecoder::new(site, asked))
 }
 
 /// Turns chunks into events. Only choice 0 counts.
-struct Decoder {
-    site: Site,
-    calls: Calls,
-    text: Splitter,
+struct ChatDecoder {
+    site: RequestTarget,
+    calls: ToolCallAssembler,
+    text: ThinkTagSplitter,
     /// Calls within the text.
-    spoken: Spoken,
+    text_calls: TextToolCallParser,
     /// The parts of the reasoning, where they are kept.
-    details: Option<Gathered>,
+    details: Option<ReasoningDetails>,
     /// Some text has come.
     has_said: bool,
     finish_word: Option<String>,
@@ -66,34 +66,34 @@ struct Decoder {
     closed_by_usage: bool,
 }
 
-impl reader::Decoder for Decoder {
+impl reader::StreamDecoder for ChatDecoder {
     fn event(
         &mut self,
-        event: sse::Event<'_>,
-        outline: &mut Outline,
+        event: sse::SseEvent<'_>,
+        outline: &mut JsonTape,
         out: &mut Vec<StreamEvent>,
-    ) -> Result<Flow, ProviderError> {
+    ) -> Result<DecoderFlow, ProviderError> {
         let data = event.data.trim();
         if event.name == "error" {
-            return self.failed(data, out).map(|()| Flow::Over);
+            return self.failed(data, out).map(|()| DecoderFlow::Over);
         }
         if data.is_empty() {
-            return Ok(Flow::More);
+            return Ok(DecoderFlow::More);
         }
         if data == "[DONE]" {
             self.finish(out);
-            return Ok(Flow::Over);
+            return Ok(DecoderFlow::Over);
         }
         match outline.read(data) {
             Ok(json) if json.is_object() => {
-                let chunk = Chunk::of(json);
+                let chunk = ChatChunk::of(json);
                 if chunk.is_error() {
-                    return self.failed(data, out).map(|()| Flow::Over);
+                    return self.failed(data, out).map(|()| DecoderFlow::Over);
                 }
-                self.chunk(&chunk, Delta::Only, out).map(|()| Flow::More)
+                self.chunk(&chunk, ChatDeltaLookup::Only, out).map(|()| DecoderFlow::More)
             }
             // What comes behind a complete answer cannot spoil it.
-            Ok(_) | Err(_) if self.is_complete() => Ok(Flow::More),
+            Ok(_) | Err(_) if self.is_complete() => Ok(DecoderFlow::More),
             Ok(_) => Err(failure::of_stream(&self.site, data)),
             Err(error) => Err(unreadable(&self.site, &error)),
         }
@@ -101,9 +101,9 @@ impl reader::Decoder for Decoder {
 
     /// Reads an answer that came in one piece.
     fn whole(&mut self, text: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        match Outline::default().read(text).map(Chunk::of) {
+        match JsonTape::default().read(text).map(ChatChunk::of) {
             Ok(chunk) if !chunk.is_error() && chunk.choices().next().is_some() => {
-                self.chunk(&chunk, Delta::OrMessage, out)?;
+                self.chunk(&chunk, ChatDeltaLookup::OrMessage, out)?;
                 self.finish(out);
                 Ok(())
             }
@@ -117,28 +117,29 @@ impl reader::Decoder for Decoder {
 
     fn finish(&mut self, out: &mut Vec<StreamEvent>) {
         self.split(out, |text, take| text.finish(take));
-        let calls = self.spoken.finish(&mut |text| out.push(StreamEvent::Text(text.to_owned())));
+        let calls =
+            self.text_calls.finish(&mut |text| out.push(StreamEvent::Text(text.to_owned())));
         self.add(calls, out);
         self.calls.finish(out);
-        if let Some(data) = self.details.as_mut().and_then(Gathered::finish) {
+        if let Some(data) = self.details.as_mut().and_then(ReasoningDetails::finish) {
             out.push(StreamEvent::Sealed { protocol: Protocol::ChatCompletions, data });
         }
         out.push(StreamEvent::Finished(self.stop_reason()));
     }
 
-    fn site(&self) -> &Site {
+    fn site(&self) -> &RequestTarget {
         &self.site
     }
 }
 
-impl Decoder {
-    fn new(site: Site, asked: Asked) -> Self {
+impl ChatDecoder {
+    fn new(site: RequestTarget, asked: ChatRequestContext) -> Self {
         Self {
             site,
-            calls: Calls::new(asked.taken),
-            text: Splitter::default(),
-            spoken: Spoken::new(asked.tools),
-            details: (asked.details == Details::Kept).then(Gathered::default),
+            calls: ToolCallAssembler::new(asked.taken),
+            text: ThinkTagSplitter::default(),
+            text_calls: TextToolCallParser::new(asked.tools),
+            details: (asked.details == ReasoningDetailsMode::Kept).then(ReasoningDetails::default),
             has_said: false,
             finish_word: None,
             refused: false,
@@ -151,29 +152,29 @@ impl Decoder {
     fn failed(&mut self, payload: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         let error = failure::of_stream(&self.site, payload);
         // What has been reported of a call cannot be told from what is in the text.
-        let written = wire::failed_generation(payload).filter(|_| !self.calls.any());
-        let rescued = written.and_then(|it| self.spoken.rescue(&think::without_thought(&it)));
+        let written = wire::failed_generation(payload).filter(|_| !self.calls.has_calls());
+        let rescued = written.and_then(|it| self.text_calls.rescue(&think::without_thought(&it)));
         let Some((said, calls)) = rescued else { return Err(error) };
         // Where some of what was said has come already, all of it has.
         if !self.has_said && !said.is_empty() {
             out.push(StreamEvent::Text(said));
         }
-        self.spoken = Spoken::default();
+        self.text_calls = TextToolCallParser::default();
         self.add(calls, out);
         self.finish(out);
         Ok(())
     }
 
-    fn add(&mut self, calls: Vec<Found>, out: &mut Vec<StreamEvent>) {
-        for Found { name, input } in calls {
+    fn add(&mut self, calls: Vec<TextToolCall>, out: &mut Vec<StreamEvent>) {
+        for TextToolCall { name, input } in calls {
             self.calls.add_whole(&name, Value::Object(input).to_string(), out);
         }
     }
 
     fn chunk(
         &mut self,
-        chunk: &Chunk<'_>,
-        delta: Delta,
+        chunk: &ChatChunk<'_>,
+        delta: ChatDeltaLookup,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), ProviderError> {
         if let Some(prefill) = chunk.prefill() {
@@ -198,16 +199,16 @@ impl Decoder {
 
     fn choice(
         &mut self,
-        choice: &Choice<'_>,
-        delta: Delta,
+        choice: &ChatChoice<'_>,
+        delta: ChatDeltaLookup,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), ProviderError> {
         let said = match delta {
-            Delta::OrMessage if choice.delta.is_null() => choice.message,
-            Delta::Only | Delta::OrMessage => choice.delta,
+            ChatDeltaLookup::OrMessage if choice.delta.is_null() => choice.message,
+            ChatDeltaLookup::Only | ChatDeltaLookup::OrMessage => choice.delta,
         };
-        self.said(&Said::of(said), out);
-        if let Some(word) = choice.finish_reason.filled() {
+        self.take_delta(&ChatDelta::of(said), out);
+        if let Some(word) = choice.finish_reason.non_empty_text() {
             if word == "error" {
                 return Err(failure::of_stream(&self.site, "the model behind it failed"));
             }
@@ -216,30 +217,30 @@ impl Decoder {
         Ok(())
     }
 
-    fn said(&mut self, said: &Said<'_>, out: &mut Vec<StreamEvent>) {
+    fn take_delta(&mut self, said: &ChatDelta<'_>, out: &mut Vec<StreamEvent>) {
         if let Some(gathered) = &mut self.details
             && said.reasoning_details.is_list()
         {
             gathered.take(&said.reasoning_details.to_value());
         }
         if let Some(thought) = said.reasoning() {
-            self.split(out, Splitter::leave_tags);
+            self.split(out, ThinkTagSplitter::leave_tags);
             out.push(StreamEvent::Thinking(thought));
         }
         self.content(said.content, out);
-        if let Some(refusal) = said.refusal.filled() {
+        if let Some(refusal) = said.refusal.non_empty_text() {
             self.refused = true;
             self.split(out, |text, take| text.push(&refusal, take));
         }
         self.calls.take(said.tool_calls, out);
         self.calls.take_single(said.function_call, out);
-        if self.calls.any() {
-            self.spoken.leave_calls(&mut |text| out.push(StreamEvent::Text(text.to_owned())));
+        if self.calls.has_calls() {
+            self.text_calls.leave_calls(&mut |text| out.push(StreamEvent::Text(text.to_owned())));
         }
     }
 
     /// Text as a string, or as Mistral's list of parts.
-    fn content(&mut self, content: Json<'_>, out: &mut Vec<StreamEvent>) {
+    fn content(&mut self, content: JsonView<'_>, out: &mut Vec<StreamEvent>) {
         if let Some(said) = content.text() {
             self.split(out, |text, take| text.push(&said, take));
         }
@@ -249,7 +250,7 @@ impl Decoder {
                 self.split(out, |text, take| text.push(&wire::texts(part), take));
                 continue;
             }
-            self.split(out, Splitter::leave_tags);
+            self.split(out, ThinkTagSplitter::leave_tags);
             let thought = wire::texts(thought);
             if !thought.is_empty() {
                 out.push(StreamEvent::Thinking(thought.into_owned()));
@@ -261,15 +262,15 @@ impl Decoder {
     fn split(
         &mut self,
         out: &mut Vec<StreamEvent>,
-        step: impl FnOnce(&mut Splitter, think::Take<'_>),
+        step: impl FnOnce(&mut ThinkTagSplitter, think::AnswerPieceSink<'_>),
     ) {
-        let Self { text, spoken, has_said, .. } = self;
+        let Self { text, text_calls: spoken, has_said, .. } = self;
         step(text, &mut |piece| match piece {
-            Piece::Text(text) => {
+            AnswerPiece::Text(text) => {
                 *has_said = true;
                 spoken.push(text, &mut |text| out.push(StreamEvent::Text(text.to_owned())));
             }
-            Piece::Thinking(text) => out.push(StreamEvent::Thinking(text.to_owned())),
+            AnswerPiece::Thinking(text) => out.push(StreamEvent::Thinking(text.to_owned())),
         });
     }
 
@@ -281,7 +282,7 @@ impl Decoder {
             Some("content_filter") => StopReason::Refusal,
             Some(_) | None if self.refused => StopReason::Refusal,
             Some(_) | None if self.calls.is_cut() => StopReason::MaxTokens,
-            Some(_) | None if self.calls.any() => StopReason::ToolUse,
+            Some(_) | None if self.calls.has_calls() => StopReason::ToolUse,
             Some(_) | None => StopReason::EndTurn,
         }
     }
@@ -289,7 +290,7 @@ impl Decoder {
 
 /// Where the answer's content is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Delta {
+enum ChatDeltaLookup {
     /// In `delta`; a `message` beside it repeats all there was.
     Only,
     /// In `message` where there is no `delta`.

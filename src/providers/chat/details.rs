@@ -16,11 +16,11 @@ const JOINED: [&str; 4] = ["text", "summary", "data", "content"];
 
 /// The parts of a response, as far as they have come.
 #[derive(Debug, Default)]
-pub(super) struct Gathered {
+pub(super) struct ReasoningDetails {
     parts: Vec<Map<String, Value>>,
 }
 
-impl Gathered {
+impl ReasoningDetails {
     /// Takes the pieces of a chunk.
     pub(super) fn take(&mut self, pieces: &Value) {
         for piece in pieces.as_array().into_iter().flatten().filter_map(Value::as_object) {
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn pieces_of_a_part_are_joined_and_parts_are_kept_apart() {
-        let mut gathered = Gathered::default();
+        let mut gathered = ReasoningDetails::default();
         let text = |text: &str| json!({"type": "reasoning.text", "text": text, "index": 0, "format": "f", "signature": null});
         gathered.take(&json!([text("Let ")]));
         gathered.take(&json!([text("me.")]));

@@ -9,29 +9,29 @@ use crate::domain::{Dialect, Effort};
 
 /// What is written for a server, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Quirks {
+pub(super) struct DialectQuirks {
     /// The name of the output limit.
-    pub(super) limit: Limit,
+    pub(super) limit: OutputLimitField,
     /// How hard to think.
     pub(super) effort: EffortField,
     /// Whether to think at all.
-    pub(super) switch: Switch,
+    pub(super) switch: ThinkingSwitch,
     /// The fields of an assistant message that take its reasoning back. None where unknown
     /// fields are an error.
-    pub(super) reasoning: &'static [Reasoning],
+    pub(super) reasoning: &'static [ReasoningField],
     /// What becomes of `reasoning_details`.
-    pub(super) details: Details,
+    pub(super) details: ReasoningDetailsMode,
     /// What ids of calls look like.
-    pub(super) ids: Ids,
+    pub(super) ids: CallIdFormat,
     /// Who may speak right after the results of calls.
-    pub(super) after_results: AfterResults,
+    pub(super) after_results: RoleAfterResults,
     /// Whether pictures go along.
-    pub(super) pictures: Pictures,
+    pub(super) pictures: ImagePartSupport,
 }
 
 /// The name of the output limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Limit {
+pub(super) enum OutputLimitField {
     /// `max_tokens`, which nearly all servers know.
     MaxTokens,
     /// `max_completion_tokens`, which OpenAI's newer models insist on.
@@ -53,7 +53,7 @@ pub(super) enum EffortField {
 
 /// Where it is written whether to think, when an effort is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Switch {
+pub(super) enum ThinkingSwitch {
     /// Nowhere.
     None,
     /// `chat_template_kwargs.enable_thinking`
@@ -64,7 +64,7 @@ pub(super) enum Switch {
 
 /// A place for reasoning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reasoning {
+pub(super) enum ReasoningField {
     /// `reasoning_content`: DeepSeek, Moonshot, llama.cpp, older vLLM.
     Content,
     /// `reasoning`: vLLM since 2026, Groq, OpenRouter, Ollama.
@@ -75,7 +75,7 @@ pub(super) enum Reasoning {
 
 /// What becomes of the parts that reasoning is sent in beside its text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Details {
+pub(super) enum ReasoningDetailsMode {
     /// They are read for their text alone.
     #[default]
     Read,
@@ -85,7 +85,7 @@ pub(super) enum Details {
 
 /// What ids of calls look like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ids {
+pub(super) enum CallIdFormat {
     /// As they came.
     Any,
     /// Nine letters and digits.
@@ -94,7 +94,7 @@ pub(super) enum Ids {
 
 /// Who may speak right after the results of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum AfterResults {
+pub(super) enum RoleAfterResults {
     /// Anybody.
     Anyone,
     /// The model, before the person does.
@@ -103,7 +103,7 @@ pub(super) enum AfterResults {
 
 /// Whether pictures go along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pictures {
+pub(super) enum ImagePartSupport {
     /// As parts of the message.
     Sent,
     /// No: such a part is an error.
@@ -111,73 +111,81 @@ pub(super) enum Pictures {
 }
 
 /// Both fields, because a vLLM ignores the one it does not know, and which one that is has changed.
-const BOTH: &[Reasoning] = &[Reasoning::Content, Reasoning::Plain];
-const CONTENT: &[Reasoning] = &[Reasoning::Content];
-const PLAIN: &[Reasoning] = &[Reasoning::Plain];
+const BOTH: &[ReasoningField] = &[ReasoningField::Content, ReasoningField::Plain];
+const CONTENT: &[ReasoningField] = &[ReasoningField::Content];
+const PLAIN: &[ReasoningField] = &[ReasoningField::Plain];
 
 const THREE: &[Effort] = &[Effort::Low, Effort::Medium, Effort::High];
 const THREE_OR_NONE: &[Effort] = &[Effort::None, Effort::Low, Effort::Medium, Effort::High];
 const TWO: &[Effort] = &[Effort::Low, Effort::High];
 
-const COMMON: Quirks = Quirks {
-    limit: Limit::MaxTokens,
+const COMMON: DialectQuirks = DialectQuirks {
+    limit: OutputLimitField::MaxTokens,
     effort: EffortField::Word(&Effort::ALL),
-    switch: Switch::None,
+    switch: ThinkingSwitch::None,
     reasoning: BOTH,
-    details: Details::Read,
-    ids: Ids::Any,
-    after_results: AfterResults::Anyone,
-    pictures: Pictures::Sent,
+    details: ReasoningDetailsMode::Read,
+    ids: CallIdFormat::Any,
+    after_results: RoleAfterResults::Anyone,
+    pictures: ImagePartSupport::Sent,
 };
 
 /// What a dialect differs in.
-pub(super) const fn quirks(dialect: Dialect) -> Quirks {
+pub(super) const fn quirks(dialect: Dialect) -> DialectQuirks {
     match dialect {
         Dialect::Common => COMMON,
         Dialect::OpenAi | Dialect::Azure => {
-            Quirks { limit: Limit::MaxCompletionTokens, reasoning: &[], ..COMMON }
+            DialectQuirks { limit: OutputLimitField::MaxCompletionTokens, reasoning: &[], ..COMMON }
         }
-        Dialect::Vllm | Dialect::Sglang => {
-            Quirks { effort: EffortField::Word(THREE), switch: Switch::Template, ..COMMON }
-        }
-        Dialect::LlamaCpp => {
-            Quirks { effort: EffortField::Template(THREE), switch: Switch::Template, ..COMMON }
-        }
-        Dialect::Ollama => Quirks { effort: EffortField::Word(THREE_OR_NONE), ..COMMON },
-        Dialect::LmStudio => Quirks { effort: EffortField::Word(THREE), ..COMMON },
-        Dialect::OpenRouter => Quirks {
-            effort: EffortField::Object(&Effort::ALL),
-            reasoning: PLAIN,
-            details: Details::Kept,
+        Dialect::Vllm | Dialect::Sglang => DialectQuirks {
+            effort: EffortField::Word(THREE),
+            switch: ThinkingSwitch::Template,
             ..COMMON
         },
-        Dialect::DeepSeek => Quirks {
+        Dialect::LlamaCpp => DialectQuirks {
+            effort: EffortField::Template(THREE),
+            switch: ThinkingSwitch::Template,
+            ..COMMON
+        },
+        Dialect::Ollama => DialectQuirks { effort: EffortField::Word(THREE_OR_NONE), ..COMMON },
+        Dialect::LmStudio => DialectQuirks { effort: EffortField::Word(THREE), ..COMMON },
+        Dialect::OpenRouter => DialectQuirks {
+            effort: EffortField::Object(&Effort::ALL),
+            reasoning: PLAIN,
+            details: ReasoningDetailsMode::Kept,
+            ..COMMON
+        },
+        Dialect::DeepSeek => DialectQuirks {
             effort: EffortField::None,
-            switch: Switch::Object,
+            switch: ThinkingSwitch::Object,
             reasoning: CONTENT,
-            pictures: Pictures::Named,
+            pictures: ImagePartSupport::Named,
             ..COMMON
         },
         Dialect::Groq => {
-            Quirks { effort: EffortField::Word(THREE_OR_NONE), reasoning: PLAIN, ..COMMON }
+            DialectQuirks { effort: EffortField::Word(THREE_OR_NONE), reasoning: PLAIN, ..COMMON }
         }
-        Dialect::Mistral => Quirks {
+        Dialect::Mistral => DialectQuirks {
             effort: EffortField::None,
             reasoning: &[],
-            ids: Ids::Nine,
-            after_results: AfterResults::TheModel,
+            ids: CallIdFormat::Nine,
+            after_results: RoleAfterResults::TheModel,
             ..COMMON
         },
-        Dialect::Xai => Quirks { effort: EffortField::Word(TWO), reasoning: CONTENT, ..COMMON },
-        Dialect::Moonshot | Dialect::Zai => Quirks {
+        Dialect::Xai => {
+            DialectQuirks { effort: EffortField::Word(TWO), reasoning: CONTENT, ..COMMON }
+        }
+        Dialect::Moonshot | Dialect::Zai => DialectQuirks {
             effort: EffortField::None,
-            switch: Switch::Object,
+            switch: ThinkingSwitch::Object,
             reasoning: CONTENT,
             ..COMMON
         },
-        Dialect::MiniMax => {
-            Quirks { effort: EffortField::None, reasoning: &[Reasoning::Tags], ..COMMON }
-        }
+        Dialect::MiniMax => DialectQuirks {
+            effort: EffortField::None,
+            reasoning: &[ReasoningField::Tags],
+            ..COMMON
+        },
     }
 }
 
@@ -213,11 +221,15 @@ pub(super) fn at(host: &str) -> Option<Dialect> {
 }
 
 /// How to speak to `model` in a dialect.
-pub(super) fn of(dialect: Dialect, model: &str) -> Quirks {
+pub(super) fn of(dialect: Dialect, model: &str) -> DialectQuirks {
     let model = model.to_ascii_lowercase();
     let quirks = quirks(dialect);
     if MISTRALS.iter().any(|part| model.contains(part)) {
-        return Quirks { ids: Ids::Nine, after_results: AfterResults::TheModel, ..quirks };
+        return DialectQuirks {
+            ids: CallIdFormat::Nine,
+            after_results: RoleAfterResults::TheModel,
+            ..quirks
+        };
     }
     quirks
 }

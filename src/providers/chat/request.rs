@@ -17,16 +17,17 @@ use serde_json::Value;
 
 use super::details;
 use super::dialect::{
-    AfterResults, Details, EffortField, Ids, Limit, Pictures, Quirks, Reasoning, Switch, nearest,
+    CallIdFormat, DialectQuirks, EffortField, ImagePartSupport, OutputLimitField,
+    ReasoningDetailsMode, ReasoningField, RoleAfterResults, ThinkingSwitch, nearest,
 };
 use crate::domain::{
     Block, CallId, ContentHash, Effort, MediaType, Message, Role, ToolCall, ToolSpec,
 };
-use crate::providers::{Images, Request, history};
+use crate::providers::{EncodedImages, ProviderRequest, history};
 
 /// Whether to ask for reports on the reading of the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub enum PromptProgressReports {
     /// The server understands `return_progress`.
     Wanted,
     /// It is not known to, and a strict server would refuse the key.
@@ -34,42 +35,46 @@ pub enum Progress {
 }
 
 /// The body of the request.
-pub(super) fn body(request: &Request, quirks: Quirks, progress: Progress) -> Vec<u8> {
+pub(super) fn body(
+    request: &ProviderRequest,
+    quirks: DialectQuirks,
+    progress: PromptProgressReports,
+) -> Vec<u8> {
     let limit = |name| (quirks.limit == name).then_some(request.max_tokens);
     let wanted = |steps| Some(nearest(request.effort?, steps)?.name());
     let on = request.effort.map(|effort| effort != Effort::None);
-    let (mut word, mut object, mut template) = (None, None, Template::default());
+    let (mut word, mut object, mut template) = (None, None, ChatTemplateKwargs::default());
     match quirks.effort {
         EffortField::None => {}
         // Where there is a switch, it says that nothing is to be thought.
         EffortField::Word(_) | EffortField::Template(_)
-            if quirks.switch != Switch::None && on == Some(false) => {}
+            if quirks.switch != ThinkingSwitch::None && on == Some(false) => {}
         EffortField::Word(steps) => word = wanted(steps),
-        EffortField::Object(steps) => object = wanted(steps).map(|effort| Asked { effort }),
+        EffortField::Object(steps) => object = wanted(steps).map(|effort| ChatReasoning { effort }),
         EffortField::Template(steps) => template.reasoning_effort = wanted(steps),
     }
     let mut thinking = None;
     match quirks.switch {
-        Switch::None => {}
-        Switch::Template => template.enable_thinking = on,
-        Switch::Object => {
+        ThinkingSwitch::None => {}
+        ThinkingSwitch::Template => template.enable_thinking = on,
+        ThinkingSwitch::Object => {
             let kind = |on| if on { "enabled" } else { "disabled" };
-            thinking = on.map(|on| Thinking { kind: kind(on) });
+            thinking = on.map(|on| ChatThinking { kind: kind(on) });
         }
     }
-    let body = Body {
+    let body = ChatRequestBody {
         model: &request.model,
         stream: true,
-        stream_options: StreamOptions { include_usage: true },
-        max_tokens: limit(Limit::MaxTokens),
-        max_completion_tokens: limit(Limit::MaxCompletionTokens),
+        stream_options: ChatStreamOptions { include_usage: true },
+        max_tokens: limit(OutputLimitField::MaxTokens),
+        max_completion_tokens: limit(OutputLimitField::MaxCompletionTokens),
         temperature: request.temperature,
         reasoning_effort: word,
         reasoning: object,
         thinking,
-        chat_template_kwargs: (template != Template::default()).then_some(template),
-        return_progress: (progress == Progress::Wanted).then_some(true),
-        tools: request.tools.iter().map(Tool::from).collect(),
+        chat_template_kwargs: (template != ChatTemplateKwargs::default()).then_some(template),
+        return_progress: (progress == PromptProgressReports::Wanted).then_some(true),
+        tools: request.tools.iter().map(ChatTool::from).collect(),
         messages: messages(request, quirks),
     };
     // Strings, numbers and maps with string keys: there is nothing in it that cannot be written.
@@ -77,10 +82,10 @@ pub(super) fn body(request: &Request, quirks: Quirks, progress: Progress) -> Vec
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct ChatRequestBody<'a> {
     model: &'a str,
     stream: bool,
-    stream_options: StreamOptions,
+    stream_options: ChatStreamOptions,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,35 +95,35 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning_effort: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning: Option<Asked>,
+    reasoning: Option<ChatReasoning>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    thinking: Option<Thinking>,
+    thinking: Option<ChatThinking>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    chat_template_kwargs: Option<Template>,
+    chat_template_kwargs: Option<ChatTemplateKwargs>,
     #[serde(skip_serializing_if = "Option::is_none")]
     return_progress: Option<bool>,
     // vLLM refuses an empty list.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
-    messages: Vec<Spoken<'a>>,
+    tools: Vec<ChatTool<'a>>,
+    messages: Vec<ChatMessage<'a>>,
 }
 
 /// OpenRouter's word for it.
 #[derive(Serialize)]
-struct Asked {
+struct ChatReasoning {
     effort: &'static str,
 }
 
 /// That of DeepSeek, Moonshot and Z.AI.
 #[derive(Serialize)]
-struct Thinking {
+struct ChatThinking {
     #[serde(rename = "type")]
     kind: &'static str,
 }
 
 /// What the model's template is told.
 #[derive(Serialize, Default, PartialEq, Eq)]
-struct Template {
+struct ChatTemplateKwargs {
     #[serde(skip_serializing_if = "Option::is_none")]
     enable_thinking: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -126,42 +131,42 @@ struct Template {
 }
 
 #[derive(Serialize)]
-struct StreamOptions {
+struct ChatStreamOptions {
     include_usage: bool,
 }
 
 #[derive(Serialize)]
-struct Tool<'a> {
+struct ChatTool<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
-    function: Function<'a>,
+    function: ChatFunction<'a>,
 }
 
 #[derive(Serialize)]
-struct Function<'a> {
+struct ChatFunction<'a> {
     name: &'a str,
     description: &'a str,
     parameters: &'a Value,
 }
 
-impl<'a> From<&'a ToolSpec> for Tool<'a> {
+impl<'a> From<&'a ToolSpec> for ChatTool<'a> {
     fn from(spec: &'a ToolSpec) -> Self {
         let ToolSpec { name, description, input_schema } = spec;
         Self {
             kind: "function",
-            function: Function { name, description, parameters: input_schema },
+            function: ChatFunction { name, description, parameters: input_schema },
         }
     }
 }
 
 #[derive(Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
-enum Spoken<'a> {
+enum ChatMessage<'a> {
     System {
         content: &'a str,
     },
     User {
-        content: Said<'a>,
+        content: ChatUserContent<'a>,
     },
     Assistant {
         content: Option<String>,
@@ -172,7 +177,7 @@ enum Spoken<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         reasoning_details: Option<&'a Value>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
-        tool_calls: Vec<Call<'a>>,
+        tool_calls: Vec<ChatToolCall<'a>>,
     },
     Tool {
         tool_call_id: Cow<'a, str>,
@@ -183,30 +188,30 @@ enum Spoken<'a> {
 /// What the person says: a plain string, which every server takes, unless images are with it.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Said<'a> {
+enum ChatUserContent<'a> {
     Text(String),
-    Parts(Vec<SaidPart<'a>>),
+    Parts(Vec<ChatContentPart<'a>>),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum SaidPart<'a> {
+enum ChatContentPart<'a> {
     Text { text: String },
-    ImageUrl { image_url: ImageUrl<'a> },
+    ImageUrl { image_url: ChatImageUrl<'a> },
 }
 
 #[derive(Serialize)]
-struct ImageUrl<'a> {
-    url: DataUrl<'a>,
+struct ChatImageUrl<'a> {
+    url: ChatDataUrl<'a>,
 }
 
 /// An image in the address itself: nothing is fetched because of it.
-struct DataUrl<'a> {
+struct ChatDataUrl<'a> {
     media_type: MediaType,
     base64: &'a str,
 }
 
-impl Serialize for DataUrl<'_> {
+impl Serialize for ChatDataUrl<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&format_args!(
             "data:{};base64,{}",
@@ -217,15 +222,15 @@ impl Serialize for DataUrl<'_> {
 }
 
 #[derive(Serialize)]
-struct Call<'a> {
+struct ChatToolCall<'a> {
     id: Cow<'a, str>,
     #[serde(rename = "type")]
     kind: &'static str,
-    function: CalledFunction<'a>,
+    function: ChatFunctionCall<'a>,
 }
 
 #[derive(Serialize)]
-struct CalledFunction<'a> {
+struct ChatFunctionCall<'a> {
     name: Cow<'a, str>,
     #[serde(serialize_with = "as_text")]
     arguments: Cow<'a, Value>,
@@ -235,14 +240,14 @@ struct CalledFunction<'a> {
 const BRIDGE: &str = "Understood.";
 
 /// The one system message, then the conversation.
-fn messages(request: &Request, quirks: Quirks) -> Vec<Spoken<'_>> {
+fn messages(request: &ProviderRequest, quirks: DialectQuirks) -> Vec<ChatMessage<'_>> {
     let mut spoken = Vec::with_capacity(request.messages.len() + 1);
     if !request.system.is_empty() {
-        spoken.push(Spoken::System { content: &request.system });
+        spoken.push(ChatMessage::System { content: &request.system });
     }
     for message in &request.messages {
         match message.role {
-            Role::User => hear(message, &request.images, quirks, &mut spoken),
+            Role::User => push_user_message(message, &request.images, quirks, &mut spoken),
             Role::Assistant => spoken.push(answer(message, quirks)),
         }
     }
@@ -251,26 +256,28 @@ fn messages(request: &Request, quirks: Quirks) -> Vec<Spoken<'_>> {
 
 /// Results come first, right behind the calls that they answer; then what the person said, and
 /// the images that go with it.
-fn hear<'a>(
+fn push_user_message<'a>(
     message: &'a Message,
-    images: &'a Images,
-    quirks: Quirks,
-    spoken: &mut Vec<Spoken<'a>>,
+    images: &'a EncodedImages,
+    quirks: DialectQuirks,
+    spoken: &mut Vec<ChatMessage<'a>>,
 ) {
     let mut texts = Vec::new();
     let mut shown = Vec::new();
     for block in &message.content {
         match block {
-            Block::ToolResult { tool_use_id, content, is_error } => spoken.push(Spoken::Tool {
-                tool_call_id: call_id(tool_use_id, quirks),
-                content: history::output(content, *is_error),
-            }),
+            Block::ToolResult { tool_use_id, content, is_error } => {
+                spoken.push(ChatMessage::Tool {
+                    tool_call_id: call_id(tool_use_id, quirks),
+                    content: history::output(content, *is_error),
+                })
+            }
             Block::Text { text } => texts.push(Cow::Borrowed(text.as_str())),
             Block::Context { name, text } => texts.push(Cow::Owned(history::context(name, text))),
             Block::Image(image) => match images.get(&image.hash) {
-                Some(base64) if quirks.pictures == Pictures::Sent => {
-                    let url = DataUrl { media_type: image.media_type, base64 };
-                    shown.push(SaidPart::ImageUrl { image_url: ImageUrl { url } });
+                Some(base64) if quirks.pictures == ImagePartSupport::Sent => {
+                    let url = ChatDataUrl { media_type: image.media_type, base64 };
+                    shown.push(ChatContentPart::ImageUrl { image_url: ChatImageUrl { url } });
                 }
                 Some(_) | None => texts.push(Cow::Owned(history::missing(image))),
             },
@@ -281,27 +288,27 @@ fn hear<'a>(
     if texts.is_empty() && shown.is_empty() {
         return;
     }
-    if quirks.after_results == AfterResults::TheModel
-        && matches!(spoken.last(), Some(Spoken::Tool { .. }))
+    if quirks.after_results == RoleAfterResults::TheModel
+        && matches!(spoken.last(), Some(ChatMessage::Tool { .. }))
     {
-        spoken.push(Spoken::said(BRIDGE));
+        spoken.push(ChatMessage::assistant_text(BRIDGE));
     }
     let text = texts.join("\n\n");
     if !shown.is_empty() {
-        let text = (!texts.is_empty()).then_some(SaidPart::Text { text });
+        let text = (!texts.is_empty()).then_some(ChatContentPart::Text { text });
         let parts = text.into_iter().chain(shown).collect();
-        spoken.push(Spoken::User { content: Said::Parts(parts) });
+        spoken.push(ChatMessage::User { content: ChatUserContent::Parts(parts) });
     } else {
-        spoken.push(Spoken::User { content: Said::Text(text) });
+        spoken.push(ChatMessage::User { content: ChatUserContent::Text(text) });
     }
 }
 
-fn answer(message: &Message, quirks: Quirks) -> Spoken<'_> {
+fn answer(message: &Message, quirks: DialectQuirks) -> ChatMessage<'_> {
     let text = message.text();
-    let tool_calls: Vec<Call> = message.calls().map(|it| call(it, quirks)).collect();
+    let tool_calls: Vec<ChatToolCall> = message.calls().map(|it| call(it, quirks)).collect();
     let details = match quirks.details {
-        Details::Kept => message.content.iter().find_map(details::kept_in),
-        Details::Read => None,
+        ReasoningDetailsMode::Kept => message.content.iter().find_map(details::kept_in),
+        ReasoningDetailsMode::Read => None,
     };
     // The parts have the whole of it.
     let reasoning: String = match details {
@@ -309,22 +316,22 @@ fn answer(message: &Message, quirks: Quirks) -> Spoken<'_> {
         None => message.content.iter().filter_map(unsealed).collect(),
     };
     let goes = |field| !reasoning.is_empty() && quirks.reasoning.contains(&field);
-    let text = match goes(Reasoning::Tags) {
+    let text = match goes(ReasoningField::Tags) {
         true => format!("<think>\n{reasoning}\n</think>\n\n{text}"),
         false => text,
     };
-    Spoken::Assistant {
+    ChatMessage::Assistant {
         // Null is what OpenAI itself sends beside calls, so it is what servers are tested with.
         content: (!text.is_empty() || tool_calls.is_empty()).then_some(text),
-        reasoning_content: goes(Reasoning::Content).then(|| reasoning.clone()),
-        reasoning: goes(Reasoning::Plain).then(|| reasoning.clone()),
+        reasoning_content: goes(ReasoningField::Content).then(|| reasoning.clone()),
+        reasoning: goes(ReasoningField::Plain).then(|| reasoning.clone()),
         reasoning_details: details,
         tool_calls,
     }
 }
 
-impl Spoken<'_> {
-    fn said(text: &str) -> Self {
+impl ChatMessage<'_> {
+    fn assistant_text(text: &str) -> Self {
         Self::Assistant {
             content: Some(text.to_owned()),
             reasoning_content: None,
@@ -348,11 +355,11 @@ fn unsealed(block: &Block) -> Option<&str> {
     }
 }
 
-fn call(call: &ToolCall, quirks: Quirks) -> Call<'_> {
-    Call {
+fn call(call: &ToolCall, quirks: DialectQuirks) -> ChatToolCall<'_> {
+    ChatToolCall {
         id: call_id(&call.id, quirks),
         kind: "function",
-        function: CalledFunction {
+        function: ChatFunctionCall {
             name: history::tool_name(&call.name),
             arguments: history::arguments(&call.input),
         },
@@ -360,16 +367,16 @@ fn call(call: &ToolCall, quirks: Quirks) -> Call<'_> {
 }
 
 /// The same for a call and its result, and in every request.
-fn call_id(id: &CallId, quirks: Quirks) -> Cow<'_, str> {
+fn call_id(id: &CallId, quirks: DialectQuirks) -> Cow<'_, str> {
     const NINE: usize = 9;
     let id = id.as_str();
     let fits = id.len() == NINE && id.bytes().all(|byte| byte.is_ascii_alphanumeric());
     match quirks.ids {
-        Ids::Nine if !fits => {
+        CallIdFormat::Nine if !fits => {
             let hash = ContentHash::of(id.as_bytes()).to_string();
             Cow::Owned(hash.chars().take(NINE).collect())
         }
-        Ids::Nine | Ids::Any => Cow::Borrowed(id),
+        CallIdFormat::Nine | CallIdFormat::Any => Cow::Borrowed(id),
     }
 }
 

@@ -13,7 +13,7 @@ const CLOSE: &str = "</think>";
 
 /// A piece of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Piece<'a> {
+pub(super) enum AnswerPiece<'a> {
     /// What is said.
     Text(&'a str),
     /// What is thought.
@@ -21,12 +21,12 @@ pub(super) enum Piece<'a> {
 }
 
 /// Takes the pieces, none of which is empty.
-pub(super) type Take<'t> = &'t mut dyn FnMut(Piece<'_>);
+pub(super) type AnswerPieceSink<'t> = &'t mut dyn FnMut(AnswerPiece<'_>);
 
 /// Tells thought from text while both stream in.
 #[derive(Debug, Default)]
-pub(super) struct Splitter {
-    state: State,
+pub(super) struct ThinkTagSplitter {
+    state: ThinkTagState,
     /// What cannot be told yet.
     held: String,
 }
@@ -34,18 +34,18 @@ pub(super) struct Splitter {
 /// A whole answer without what is thought in it.
 pub(super) fn without_thought(answer: &str) -> String {
     let mut said = String::new();
-    let mut take = |piece: Piece<'_>| match piece {
-        Piece::Text(text) => said.push_str(text),
-        Piece::Thinking(_) => {}
+    let mut take = |piece: AnswerPiece<'_>| match piece {
+        AnswerPiece::Text(text) => said.push_str(text),
+        AnswerPiece::Thinking(_) => {}
     };
-    let mut splitter = Splitter::default();
+    let mut splitter = ThinkTagSplitter::default();
     splitter.push(answer, &mut take);
     splitter.finish(&mut take);
     said
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum State {
+enum ThinkTagState {
     /// Nothing but white space has come.
     #[default]
     Start,
@@ -54,30 +54,30 @@ enum State {
     /// Behind the closing tag, before the text.
     Between,
     /// In text that a lone closing tag may still turn up in.
-    Watching(Place),
+    Watching(ThinkTagPosition),
     /// In text that is passed on as it is.
     Text,
 }
 
 /// Where text ended that was passed on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ThinkTagPosition {
     LineStart,
     /// Within a line that ends in this many backticks.
     Line(u8),
 }
 
-impl Splitter {
+impl ThinkTagSplitter {
     /// The server reports reasoning on its own: tags in the text are text.
-    pub(super) fn leave_tags(&mut self, take: Take<'_>) {
-        if self.state != State::Text {
+    pub(super) fn leave_tags(&mut self, take: AnswerPieceSink<'_>) {
+        if self.state != ThinkTagState::Text {
             self.finish(take);
-            self.state = State::Text;
+            self.state = ThinkTagState::Text;
         }
     }
 
     /// Takes the next text in.
-    pub(super) fn push(&mut self, text: &str, take: Take<'_>) {
+    pub(super) fn push(&mut self, text: &str, take: AnswerPieceSink<'_>) {
         if self.held.is_empty() {
             self.go_on(text, take);
         } else {
@@ -88,18 +88,21 @@ impl Splitter {
     }
 
     /// The answer is over: nothing is held back any more.
-    pub(super) fn finish(&mut self, take: Take<'_>) {
+    pub(super) fn finish(&mut self, take: AnswerPieceSink<'_>) {
         let held = std::mem::take(&mut self.held);
         match self.state {
-            State::Thinking => give(take, Piece::Thinking, &held),
-            State::Watching(_) if held.trim_end() == CLOSE => {}
-            State::Start | State::Between | State::Watching(_) | State::Text => {
-                give(take, Piece::Text, &held);
+            ThinkTagState::Thinking => give(take, AnswerPiece::Thinking, &held),
+            ThinkTagState::Watching(_) if held.trim_end() == CLOSE => {}
+            ThinkTagState::Start
+            | ThinkTagState::Between
+            | ThinkTagState::Watching(_)
+            | ThinkTagState::Text => {
+                give(take, AnswerPiece::Text, &held);
             }
         }
     }
 
-    fn go_on(&mut self, mut rest: &str, take: Take<'_>) {
+    fn go_on(&mut self, mut rest: &str, take: AnswerPieceSink<'_>) {
         while !rest.is_empty() {
             let Some(next) = self.step(rest, take) else { return };
             rest = next;
@@ -107,91 +110,101 @@ impl Splitter {
     }
 
     /// Goes one state on and returns what is left, or nothing when more has to come first.
-    fn step<'a>(&mut self, text: &'a str, take: Take<'_>) -> Option<&'a str> {
+    fn step<'a>(&mut self, text: &'a str, take: AnswerPieceSink<'_>) -> Option<&'a str> {
         match self.state {
-            State::Start => {
+            ThinkTagState::Start => {
                 let begun = text.trim_start();
                 if let Some(thought) = begun.strip_prefix(OPEN) {
-                    self.state = State::Thinking;
+                    self.state = ThinkTagState::Thinking;
                     return Some(thought);
                 }
                 if OPEN.starts_with(begun) {
                     text.clone_into(&mut self.held);
                     return None;
                 }
-                self.state = State::Watching(Place::LineStart);
+                self.state = ThinkTagState::Watching(ThinkTagPosition::LineStart);
                 Some(text)
             }
-            State::Thinking => {
+            ThinkTagState::Thinking => {
                 if let Some((thought, rest)) = text.split_once(CLOSE) {
-                    give(take, Piece::Thinking, thought);
-                    self.state = State::Between;
+                    give(take, AnswerPiece::Thinking, thought);
+                    self.state = ThinkTagState::Between;
                     return Some(rest);
                 }
                 let (thought, held) = text.split_at(text.len() - partial_close(text));
-                give(take, Piece::Thinking, thought);
+                give(take, AnswerPiece::Thinking, thought);
                 held.clone_into(&mut self.held);
                 None
             }
-            State::Between => {
+            ThinkTagState::Between => {
                 let said = text.trim_start();
                 if !said.is_empty() {
-                    self.state = State::Text;
+                    self.state = ThinkTagState::Text;
                     return Some(said);
                 }
                 None
             }
-            State::Watching(place) => self.watch(place, text, take),
-            State::Text => {
-                give(take, Piece::Text, text);
+            ThinkTagState::Watching(place) => self.watch(place, text, take),
+            ThinkTagState::Text => {
+                give(take, AnswerPiece::Text, text);
                 None
             }
         }
     }
 
-    fn watch<'a>(&mut self, mut place: Place, text: &'a str, take: Take<'_>) -> Option<&'a str> {
+    fn watch<'a>(
+        &mut self,
+        mut place: ThinkTagPosition,
+        text: &'a str,
+        take: AnswerPieceSink<'_>,
+    ) -> Option<&'a str> {
         let bytes = text.as_bytes();
         let mut at = 0;
         while let Some(byte) = bytes.get(at) {
             place = match (byte, place) {
-                (b'<', Place::LineStart) if CLOSE.starts_with(cut(&text[at..])) => {
-                    give(take, Piece::Text, &text[..at]);
+                (b'<', ThinkTagPosition::LineStart) if CLOSE.starts_with(cut(&text[at..])) => {
+                    give(take, AnswerPiece::Text, &text[..at]);
                     return self.closing(place, &text[at..], take);
                 }
-                (b'\n', _) => Place::LineStart,
-                (b'`', Place::Line(2)) => {
-                    self.state = State::Text;
+                (b'\n', _) => ThinkTagPosition::LineStart,
+                (b'`', ThinkTagPosition::Line(2)) => {
+                    self.state = ThinkTagState::Text;
                     return Some(text);
                 }
-                (b'`', Place::Line(ticks)) => Place::Line(ticks + 1),
-                (b'`', Place::LineStart) => Place::Line(1),
+                (b'`', ThinkTagPosition::Line(ticks)) => ThinkTagPosition::Line(ticks + 1),
+                (b'`', ThinkTagPosition::LineStart) => ThinkTagPosition::Line(1),
                 _ => {
                     let quiet = memchr2(b'\n', b'`', &bytes[at..]);
                     at = quiet.map_or(bytes.len(), |quiet| at + quiet);
-                    place = Place::Line(0);
+                    place = ThinkTagPosition::Line(0);
                     continue;
                 }
             };
             at += 1;
         }
-        give(take, Piece::Text, text);
-        self.state = State::Watching(place);
+        give(take, AnswerPiece::Text, text);
+        self.state = ThinkTagState::Watching(place);
         None
     }
 
     /// At what may be the closing tag, as far as it has come.
-    fn closing<'a>(&mut self, place: Place, line: &'a str, take: Take<'_>) -> Option<&'a str> {
+    fn closing<'a>(
+        &mut self,
+        place: ThinkTagPosition,
+        line: &'a str,
+        take: AnswerPieceSink<'_>,
+    ) -> Option<&'a str> {
         let Some(rest) = line.strip_prefix(CLOSE).filter(|rest| !rest.is_empty()) else {
             line.clone_into(&mut self.held);
-            self.state = State::Watching(place);
+            self.state = ThinkTagState::Watching(place);
             return None;
         };
         if rest.starts_with(['\n', '\r']) {
-            give(take, Piece::Text, "\n");
-            self.state = State::Between;
+            give(take, AnswerPiece::Text, "\n");
+            self.state = ThinkTagState::Between;
             return Some(rest);
         }
-        self.state = State::Text;
+        self.state = ThinkTagState::Text;
         Some(line)
     }
 }
@@ -206,7 +219,7 @@ fn partial_close(text: &str) -> usize {
     (1..CLOSE.len()).rev().find(|&length| text.ends_with(&CLOSE[..length])).unwrap_or(0)
 }
 
-fn give<'a>(take: Take<'_>, piece: fn(&'a str) -> Piece<'a>, text: &'a str) {
+fn give<'a>(take: AnswerPieceSink<'_>, piece: fn(&'a str) -> AnswerPiece<'a>, text: &'a str) {
     if !text.is_empty() {
         take(piece(text));
     }
@@ -221,11 +234,11 @@ mod tests {
     /// Thought and text after reading these pieces.
     fn read<'a>(pieces: impl IntoIterator<Item = &'a str>) -> (String, String) {
         let (mut thought, mut said) = (String::new(), String::new());
-        let mut take = |piece: Piece<'_>| match piece {
-            Piece::Thinking(text) => thought.push_str(text),
-            Piece::Text(text) => said.push_str(text),
+        let mut take = |piece: AnswerPiece<'_>| match piece {
+            AnswerPiece::Thinking(text) => thought.push_str(text),
+            AnswerPiece::Text(text) => said.push_str(text),
         };
-        let mut splitter = Splitter::default();
+        let mut splitter = ThinkTagSplitter::default();
         for piece in pieces {
             splitter.push(piece, &mut take);
         }
@@ -262,11 +275,11 @@ mod tests {
     #[test]
     fn tags_are_left_alone_where_the_server_parses_reasoning_itself() {
         let mut said = String::new();
-        let mut take = |piece: Piece<'_>| match piece {
-            Piece::Text(text) => said.push_str(text),
-            Piece::Thinking(text) => panic!("{text}"),
+        let mut take = |piece: AnswerPiece<'_>| match piece {
+            AnswerPiece::Text(text) => said.push_str(text),
+            AnswerPiece::Thinking(text) => panic!("{text}"),
         };
-        let mut splitter = Splitter::default();
+        let mut splitter = ThinkTagSplitter::default();
         splitter.leave_tags(&mut take);
         splitter.push("<think>a", &mut take);
         assert_eq!(said, "<think>a");

@@ -6,44 +6,44 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use crate::domain::Usage;
-use crate::providers::Prefill;
-use crate::providers::json::Json;
+use crate::providers::PrefillProgress;
+use crate::providers::json::JsonView;
 
 /// What is read of a chunk.
 #[derive(Default)]
-pub(super) struct Chunk<'a> {
-    choices: Json<'a>,
-    usage: Json<'a>,
-    x_groq: Json<'a>,
-    prompt_progress: Json<'a>,
-    error: Json<'a>,
-    object: Json<'a>,
+pub(super) struct ChatChunk<'a> {
+    choices: JsonView<'a>,
+    usage: JsonView<'a>,
+    x_groq: JsonView<'a>,
+    prompt_progress: JsonView<'a>,
+    error: JsonView<'a>,
+    object: JsonView<'a>,
 }
 
 /// One of the answers; slug asks for one alone.
 #[derive(Default)]
-pub(super) struct Choice<'a> {
-    pub(super) index: Json<'a>,
-    pub(super) delta: Json<'a>,
-    pub(super) message: Json<'a>,
-    pub(super) finish_reason: Json<'a>,
+pub(super) struct ChatChoice<'a> {
+    pub(super) index: JsonView<'a>,
+    pub(super) delta: JsonView<'a>,
+    pub(super) message: JsonView<'a>,
+    pub(super) finish_reason: JsonView<'a>,
 }
 
 /// What is said in it.
 #[derive(Default)]
-pub(super) struct Said<'a> {
-    pub(super) content: Json<'a>,
-    reasoning_content: Json<'a>,
-    reasoning: Json<'a>,
-    pub(super) reasoning_details: Json<'a>,
-    pub(super) refusal: Json<'a>,
-    pub(super) tool_calls: Json<'a>,
-    pub(super) function_call: Json<'a>,
+pub(super) struct ChatDelta<'a> {
+    pub(super) content: JsonView<'a>,
+    reasoning_content: JsonView<'a>,
+    reasoning: JsonView<'a>,
+    pub(super) reasoning_details: JsonView<'a>,
+    pub(super) refusal: JsonView<'a>,
+    pub(super) tool_calls: JsonView<'a>,
+    pub(super) function_call: JsonView<'a>,
 }
 
-impl<'a> Chunk<'a> {
+impl<'a> ChatChunk<'a> {
     /// The chunk that this is.
-    pub(super) fn of(json: Json<'a>) -> Self {
+    pub(super) fn of(json: JsonView<'a>) -> Self {
         let mut chunk = Self::default();
         for (name, value) in json.fields() {
             match name {
@@ -70,15 +70,15 @@ impl<'a> Chunk<'a> {
     }
 
     /// All its answers.
-    pub(super) fn choices(&self) -> impl Iterator<Item = Choice<'a>> + use<'a> {
-        self.choices.items().map(Choice::of)
+    pub(super) fn choices(&self) -> impl Iterator<Item = ChatChoice<'a>> + use<'a> {
+        self.choices.items().map(ChatChoice::of)
     }
 
     /// How far the server is with the prompt.
-    pub(super) fn prefill(&self) -> Option<Prefill> {
+    pub(super) fn prefill(&self) -> Option<PrefillProgress> {
         let count = |name| self.prompt_progress.get(name).number();
         let (processed, total) = (count("processed")?, count("total")?);
-        Some(Prefill { processed, total, cached: count("cache").unwrap_or(0) })
+        Some(PrefillProgress { processed, total, cached: count("cache").unwrap_or(0) })
     }
 
     /// The tokens so far.
@@ -87,8 +87,8 @@ impl<'a> Chunk<'a> {
     }
 }
 
-impl<'a> Choice<'a> {
-    fn of(json: Json<'a>) -> Self {
+impl<'a> ChatChoice<'a> {
+    fn of(json: JsonView<'a>) -> Self {
         let mut choice = Self::default();
         for (name, value) in json.fields() {
             match name {
@@ -103,9 +103,9 @@ impl<'a> Choice<'a> {
     }
 }
 
-impl<'a> Said<'a> {
+impl<'a> ChatDelta<'a> {
     /// What a delta or a message says.
-    pub(super) fn of(json: Json<'a>) -> Self {
+    pub(super) fn of(json: JsonView<'a>) -> Self {
         let mut said = Self::default();
         for (name, value) in json.fields() {
             match name {
@@ -125,7 +125,8 @@ impl<'a> Said<'a> {
     /// The reasoning from the first field that has any: the others, where there are more, repeat
     /// it.
     pub(super) fn reasoning(&self) -> Option<String> {
-        let said = self.reasoning_content.filled().or_else(|| self.reasoning.filled());
+        let said =
+            self.reasoning_content.non_empty_text().or_else(|| self.reasoning.non_empty_text());
         said.map(Cow::into_owned).or_else(|| {
             let details: String = self.reasoning_details.items().map(texts).collect();
             (!details.is_empty()).then_some(details)
@@ -134,7 +135,7 @@ impl<'a> Said<'a> {
 }
 
 /// The text in a part of content or reasoning: itself, its parts', or that of its text field.
-pub(super) fn texts(part: Json<'_>) -> Cow<'_, str> {
+pub(super) fn texts(part: JsonView<'_>) -> Cow<'_, str> {
     if part.is_list() {
         return part.items().map(texts).collect::<String>().into();
     }
@@ -154,7 +155,7 @@ pub(super) fn failed_generation(payload: &str) -> Option<String> {
 }
 
 /// Some count reasoning apart from the completion; then the total tells.
-fn usage(usage: Json<'_>) -> Option<Usage> {
+fn usage(usage: JsonView<'_>) -> Option<Usage> {
     let count = |name| usage.get(name).number();
     let detail = |of, name| usage.get(of).get(name).number();
     let input = count("prompt_tokens")?;
@@ -177,10 +178,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::providers::json::Outline;
+    use crate::providers::json::JsonTape;
 
     fn read(json: &Value) -> Option<Usage> {
-        usage(Outline::default().read(&json.to_string()).unwrap())
+        usage(JsonTape::default().read(&json.to_string()).unwrap())
     }
 
     #[test]

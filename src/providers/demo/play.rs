@@ -5,16 +5,16 @@
 
 use std::time::Duration;
 
-use super::script::{Failure, Response, Script, Step};
+use super::script::{DemoFailure, DemoResponse, DemoScript, DemoStep};
 use crate::domain::{Block, CallId, Message, Role, StopReason, Usage};
-use crate::providers::{ProviderError, Recovery, Request, StreamEvent};
+use crate::providers::{ErrorRecovery, ProviderError, ProviderRequest, StreamEvent};
 
 /// How many bytes make a token, roughly.
 const BYTES_A_TOKEN: u64 = 4;
 
 /// A part of the script. Parts are counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Cue {
+pub(super) enum DemoScriptPart {
     /// The steps of this response.
     Response(usize),
     /// What this response does when the last call failed.
@@ -25,47 +25,52 @@ pub(super) enum Cue {
 
 /// An event, and the pause before it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Beat {
+pub(super) struct TimedDemoEvent {
     pub(super) pause: Duration,
     pub(super) event: Result<StreamEvent, ProviderError>,
 }
 
 /// How far a conversation has come in the script.
 #[derive(Default)]
-struct Place {
+struct DemoScriptPosition {
     next: usize,
     epilogues: usize,
 }
 
-impl Script {
+impl DemoScript {
     /// What answers a conversation.
-    pub(super) fn cue(&self, messages: &[Message]) -> Cue {
-        let mut place = Place::default();
+    pub(super) fn part_for(&self, messages: &[Message]) -> DemoScriptPart {
+        let mut place = DemoScriptPosition::default();
         let mut heard = None;
         for message in messages {
             match message.role {
                 Role::User => heard = Some(message),
                 Role::Assistant => {
-                    let played = self.cue_at(&place, heard);
+                    let played = self.part_at(&place, heard);
                     self.advance(&mut place, played);
                 }
             }
         }
-        self.cue_at(&place, heard)
+        self.part_at(&place, heard)
     }
 
     /// The events of a part. A failure in it is played the first time only.
-    pub(super) fn beats(&self, cue: Cue, request: &Request, first_time: bool) -> Vec<Beat> {
-        let mut score = Score { beats: Vec::new(), pause: Duration::ZERO, pace: self.pace };
+    pub(super) fn timed_events(
+        &self,
+        cue: DemoScriptPart,
+        request: &ProviderRequest,
+        first_time: bool,
+    ) -> Vec<TimedDemoEvent> {
+        let mut score = DemoTimeline { events: Vec::new(), pause: Duration::ZERO, pace: self.pace };
         score.play(StreamEvent::Started);
         let answered = request.messages.iter().filter(|m| m.role == Role::Assistant).count();
         let mut calls = 0;
         for step in self.steps(cue) {
             match step {
-                Step::Wait(pause) => score.pause += *pause,
-                Step::Think(text) => score.type_out(text, StreamEvent::Thinking),
-                Step::Say(text) => score.type_out(text, StreamEvent::Text),
-                Step::Call { name, input } => {
+                DemoStep::Wait(pause) => score.pause += *pause,
+                DemoStep::Think(text) => score.type_out(text, StreamEvent::Thinking),
+                DemoStep::Say(text) => score.type_out(text, StreamEvent::Text),
+                DemoStep::Call { name, input } => {
                     let index = calls;
                     calls += 1;
                     let id = CallId::new(format!("demo_{answered}_{index}"));
@@ -75,20 +80,22 @@ impl Script {
                         json,
                     });
                 }
-                Step::Fail(failure) if first_time => {
-                    score.beats.push(Beat { pause: score.pause, event: Err(failure.error()) });
-                    return score.beats;
+                DemoStep::Fail(failure) if first_time => {
+                    score
+                        .events
+                        .push(TimedDemoEvent { pause: score.pause, event: Err(failure.error()) });
+                    return score.events;
                 }
-                Step::Fail(_) => {}
+                DemoStep::Fail(_) => {}
             }
         }
         score.play(StreamEvent::Usage(self.usage(cue, request)));
         let reason = if calls > 0 { StopReason::ToolUse } else { StopReason::EndTurn };
         score.play(StreamEvent::Finished(reason));
-        score.beats
+        score.events
     }
 
-    fn cue_at(&self, place: &Place, heard: Option<&Message>) -> Cue {
+    fn part_at(&self, place: &DemoScriptPosition, heard: Option<&Message>) -> DemoScriptPart {
         let blocks = || heard.into_iter().flat_map(|message| &message.content);
         let results: Vec<bool> = blocks()
             .filter_map(|block| match block {
@@ -105,20 +112,22 @@ impl Script {
         let stopped = says && results.iter().all(|&failed| failed);
         let next = if stopped { self.turn_from(place.next) } else { place.next };
         match self.responses.get(next) {
-            None => Cue::Epilogue(place.epilogues),
+            None => DemoScriptPart::Epilogue(place.epilogues),
             Some(response) if results.last() == Some(&true) && !response.on_error.is_empty() => {
-                Cue::OnError(next)
+                DemoScriptPart::OnError(next)
             }
-            Some(_) => Cue::Response(next),
+            Some(_) => DemoScriptPart::Response(next),
         }
     }
 
-    fn advance(&self, place: &mut Place, played: Cue) {
+    fn advance(&self, place: &mut DemoScriptPosition, played: DemoScriptPart) {
         match played {
-            Cue::Response(at) => place.next = at + 1,
-            Cue::OnError(at) if calls(&self.responses[at].on_error) => place.next = at + 1,
-            Cue::OnError(at) => place.next = self.turn_from(at + 1),
-            Cue::Epilogue(count) => place.epilogues = count + 1,
+            DemoScriptPart::Response(at) => place.next = at + 1,
+            DemoScriptPart::OnError(at) if calls(&self.responses[at].on_error) => {
+                place.next = at + 1
+            }
+            DemoScriptPart::OnError(at) => place.next = self.turn_from(at + 1),
+            DemoScriptPart::Epilogue(count) => place.epilogues = count + 1,
         }
     }
 
@@ -126,29 +135,29 @@ impl Script {
     fn turn_from(&self, at: usize) -> usize {
         let begins = |at: &usize| match at.checked_sub(1) {
             Some(before) => {
-                self.responses.get(before).is_none_or(|Response { steps, .. }| !calls(steps))
+                self.responses.get(before).is_none_or(|DemoResponse { steps, .. }| !calls(steps))
             }
             None => true,
         };
         (at..=self.responses.len()).find(begins).unwrap_or(self.responses.len())
     }
 
-    fn steps(&self, cue: Cue) -> &[Step] {
+    fn steps(&self, cue: DemoScriptPart) -> &[DemoStep] {
         match cue {
-            Cue::Response(at) => &self.responses[at].steps,
-            Cue::OnError(at) => &self.responses[at].on_error,
-            Cue::Epilogue(count) => &self.epilogues[count % self.epilogues.len()],
+            DemoScriptPart::Response(at) => &self.responses[at].steps,
+            DemoScriptPart::OnError(at) => &self.responses[at].on_error,
+            DemoScriptPart::Epilogue(count) => &self.epilogues[count % self.epilogues.len()],
         }
     }
 
     /// Counts as a server with a prefix cache would: all but the newest message is cached.
-    fn usage(&self, cue: Cue, request: &Request) -> Usage {
+    fn usage(&self, cue: DemoScriptPart, request: &ProviderRequest) -> Usage {
         let fixed = request.system.len();
         let sizes: Vec<usize> = request.messages.iter().map(size).collect();
         let tokens = |bytes: usize| bytes as u64 / BYTES_A_TOKEN;
         let all = fixed + sizes.iter().sum::<usize>();
         let new = if sizes.len() > 1 { sizes.last().copied().unwrap_or(0) } else { all };
-        let said: usize = self.steps(cue).iter().map(Step::size).sum();
+        let said: usize = self.steps(cue).iter().map(DemoStep::size).sum();
         Usage {
             input: tokens(all),
             output: tokens(said),
@@ -159,16 +168,17 @@ impl Script {
 }
 
 /// Collects beats at the script's pace.
-struct Score {
-    beats: Vec<Beat>,
+struct DemoTimeline {
+    events: Vec<TimedDemoEvent>,
     /// What passes before the next event.
     pause: Duration,
     pace: u32,
 }
 
-impl Score {
+impl DemoTimeline {
     fn play(&mut self, event: StreamEvent) {
-        self.beats.push(Beat { pause: std::mem::take(&mut self.pause), event: Ok(event) });
+        self.events
+            .push(TimedDemoEvent { pause: std::mem::take(&mut self.pause), event: Ok(event) });
     }
 
     /// Streams `text` word by word.
@@ -181,7 +191,7 @@ impl Score {
     }
 }
 
-impl Step {
+impl DemoStep {
     fn size(&self) -> usize {
         match self {
             Self::Wait(_) | Self::Fail(_) => 0,
@@ -191,30 +201,32 @@ impl Step {
     }
 }
 
-impl Failure {
+impl DemoFailure {
     fn error(self) -> ProviderError {
         let (message, status, recovery) = match self {
-            Self::Overloaded => ("The demo is overloaded.", Some(529), Recovery::Retry),
+            Self::Overloaded => ("The demo is overloaded.", Some(529), ErrorRecovery::Retry),
             Self::RateLimit => {
-                let pause = Recovery::RetryAfter(Duration::from_secs(2));
+                let pause = ErrorRecovery::RetryAfter(Duration::from_secs(2));
                 ("The demo has had too many requests.", Some(429), pause)
             }
-            Self::Disconnect => ("The connection to the demo broke.", None, Recovery::Retry),
-            Self::TooLong => {
-                ("The conversation is longer than the demo can read.", Some(400), Recovery::Compact)
-            }
+            Self::Disconnect => ("The connection to the demo broke.", None, ErrorRecovery::Retry),
+            Self::TooLong => (
+                "The conversation is longer than the demo can read.",
+                Some(400),
+                ErrorRecovery::Compact,
+            ),
             Self::BadKey => (
                 "The demo refuses the key. Set `api_key` in ~/.slug/config.toml.",
                 Some(401),
-                Recovery::AskPerson,
+                ErrorRecovery::AskUser,
             ),
         };
         ProviderError { message: message.to_owned(), status, recovery }
     }
 }
 
-fn calls(steps: &[Step]) -> bool {
-    steps.iter().any(|step| matches!(step, Step::Call { .. }))
+fn calls(steps: &[DemoStep]) -> bool {
+    steps.iter().any(|step| matches!(step, DemoStep::Call { .. }))
 }
 
 fn size(message: &Message) -> usize {

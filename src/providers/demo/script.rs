@@ -46,34 +46,34 @@ const PACE: u32 = 200;
 
 /// A script that can be played.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Script {
+pub struct DemoScript {
     pub(super) model: String,
     /// Characters a second; not zero.
     pub(super) pace: u32,
-    pub(super) responses: Vec<Response>,
+    pub(super) responses: Vec<DemoResponse>,
     /// Never empty.
-    pub(super) epilogues: Vec<Vec<Step>>,
+    pub(super) epilogues: Vec<Vec<DemoStep>>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Response {
-    pub(super) steps: Vec<Step>,
-    pub(super) on_error: Vec<Step>,
+pub(super) struct DemoResponse {
+    pub(super) steps: Vec<DemoStep>,
+    pub(super) on_error: Vec<DemoStep>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Step {
+pub(super) enum DemoStep {
     Wait(Duration),
     Think(String),
     Say(String),
     Call { name: String, input: Value },
-    Fail(Failure),
+    Fail(DemoFailure),
 }
 
 /// What goes wrong on purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Failure {
+pub(super) enum DemoFailure {
     Overloaded,
     RateLimit,
     Disconnect,
@@ -83,7 +83,7 @@ pub(super) enum Failure {
 
 /// Why a script cannot be played.
 #[derive(Debug, thiserror::Error)]
-pub enum ScriptError {
+pub enum DemoScriptError {
     /// The file cannot be read.
     #[error("cannot read the demo {file}: {source}. Check the path given to --demo.")]
     Read {
@@ -104,17 +104,17 @@ pub enum ScriptError {
     },
 }
 
-impl Script {
+impl DemoScript {
     /// Reads the script in `file`.
-    pub fn read(file: &Path) -> Result<Self, ScriptError> {
+    pub fn read(file: &Path) -> Result<Self, DemoScriptError> {
         let text = fs::read_to_string(file)
-            .map_err(|source| ScriptError::Read { file: file.to_owned(), source })?;
+            .map_err(|source| DemoScriptError::Read { file: file.to_owned(), source })?;
         Self::parse(&text, file)
     }
 
     /// Reads a script that is in `text`; `file` is for telling errors.
-    pub fn parse(text: &str, file: &Path) -> Result<Self, ScriptError> {
-        let at = |offset: usize, problem: String| ScriptError::Format {
+    pub fn parse(text: &str, file: &Path) -> Result<Self, DemoScriptError> {
+        let at = |offset: usize, problem: String| DemoScriptError::Format {
             file: file.to_owned(),
             line: text.bytes().take(offset).filter(|&byte| byte == b'\n').count() + 1,
             problem,
@@ -129,7 +129,7 @@ impl Script {
                     let offset = step.span().start;
                     step.into_inner().resolve().map_err(|problem| at(offset, problem.to_owned()))
                 })
-                .collect::<Result<Vec<Step>, ScriptError>>()
+                .collect::<Result<Vec<DemoStep>, DemoScriptError>>()
         };
         let mut responses = Vec::new();
         for response in raw.response {
@@ -139,12 +139,12 @@ impl Script {
                 return Err(at(offset, "a response needs at least one step".to_owned()));
             }
             let on_error = steps(response.on_error)?;
-            responses.push(Response { steps: steps(response.step)?, on_error });
+            responses.push(DemoResponse { steps: steps(response.step)?, on_error });
         }
         let mut epilogues =
             raw.epilogue.into_iter().map(|last| steps(last.step)).collect::<Result<Vec<_>, _>>()?;
         if epilogues.is_empty() {
-            epilogues.push(vec![Step::Say("The demo's script has ended.".to_owned())]);
+            epilogues.push(vec![DemoStep::Say("The demo's script has ended.".to_owned())]);
         }
         let model = raw.model.unwrap_or_else(|| "demo".to_owned());
         Ok(Self { model, pace: raw.pace.unwrap_or(PACE).max(1), responses, epilogues })
@@ -185,22 +185,22 @@ struct RawStep {
     say: Option<String>,
     call: Option<String>,
     input: Option<Value>,
-    fail: Option<Failure>,
+    fail: Option<DemoFailure>,
 }
 
 impl RawStep {
-    fn resolve(self) -> Result<Step, &'static str> {
+    fn resolve(self) -> Result<DemoStep, &'static str> {
         let Self { wait, think, say, call, input, fail } = self;
         if input.is_some() && call.is_none() {
             return Err("`input` belongs to a `call`");
         }
         let input = input.unwrap_or_else(|| Value::Object(serde_json::Map::new()));
         let choices = [
-            wait.map(|milliseconds| Step::Wait(Duration::from_millis(milliseconds))),
-            think.map(Step::Think),
-            say.map(Step::Say),
-            call.map(|name| Step::Call { name, input }),
-            fail.map(Step::Fail),
+            wait.map(|milliseconds| DemoStep::Wait(Duration::from_millis(milliseconds))),
+            think.map(DemoStep::Think),
+            say.map(DemoStep::Say),
+            call.map(|name| DemoStep::Call { name, input }),
+            fail.map(DemoStep::Fail),
         ];
         let mut chosen = choices.into_iter().flatten();
         match (chosen.next(), chosen.next()) {

@@ -4,18 +4,18 @@ use serde_json::json;
 
 use super::*;
 use crate::domain::{Block, CallId, CallInput, Message, Role, StopReason, ToolCall};
-use crate::providers::{Images, Recovery};
+use crate::providers::{EncodedImages, ErrorRecovery};
 
-fn script(text: &str) -> Script {
-    Script::parse(text, Path::new("test.toml")).unwrap()
+fn script(text: &str) -> DemoScript {
+    DemoScript::parse(text, Path::new("test.toml")).unwrap()
 }
 
-fn request(messages: Vec<Message>) -> Request {
-    Request {
+fn request(messages: Vec<Message>) -> ProviderRequest {
+    ProviderRequest {
         model: "demo".into(),
         system: "system".into(),
         messages,
-        images: Images::default(),
+        images: EncodedImages::default(),
         tools: Arc::new([]),
         max_tokens: 100,
         temperature: None,
@@ -39,7 +39,10 @@ fn text(text: &str) -> Block {
     Block::Text { text: text.into() }
 }
 
-async fn events(demo: &Demo, messages: Vec<Message>) -> Vec<Result<StreamEvent, ProviderError>> {
+async fn events(
+    demo: &DemoProvider,
+    messages: Vec<Message>,
+) -> Vec<Result<StreamEvent, ProviderError>> {
     demo.stream(request(messages), CancellationToken::new()).collect().await
 }
 
@@ -77,26 +80,38 @@ fn the_place_in_the_script_is_read_from_the_conversation() {
     let steered = || user(vec![result(false), text("faster")]);
     let stopped = || user(vec![result(true), text("no, this")]);
     let table = [
-        ("the first prompt", vec![ask()], Cue::Response(0)),
-        ("a result", vec![ask(), a(), good()], Cue::Response(1)),
-        ("a failure", vec![ask(), a(), bad()], Cue::OnError(1)),
-        ("a failure nobody planned for", vec![ask(), a(), good(), a(), bad()], Cue::Response(2)),
-        ("a word in between", vec![ask(), a(), steered()], Cue::Response(1)),
-        ("stopped, then a new prompt", vec![ask(), a(), stopped()], Cue::Response(3)),
-        ("stopped before any call", vec![ask(), a(), ask()], Cue::Response(3)),
-        ("after a refusal", vec![ask(), a(), bad(), a(), ask()], Cue::Response(3)),
-        ("the second turn", vec![ask(), a(), good(), a(), good(), a(), ask()], Cue::Response(3)),
-        ("the end", vec![ask(), a(), stopped(), a(), ask()], Cue::Epilogue(0)),
-        ("and on", vec![ask(), a(), stopped(), a(), ask(), a(), ask()], Cue::Epilogue(1)),
+        ("the first prompt", vec![ask()], DemoScriptPart::Response(0)),
+        ("a result", vec![ask(), a(), good()], DemoScriptPart::Response(1)),
+        ("a failure", vec![ask(), a(), bad()], DemoScriptPart::OnError(1)),
+        (
+            "a failure nobody planned for",
+            vec![ask(), a(), good(), a(), bad()],
+            DemoScriptPart::Response(2),
+        ),
+        ("a word in between", vec![ask(), a(), steered()], DemoScriptPart::Response(1)),
+        ("stopped, then a new prompt", vec![ask(), a(), stopped()], DemoScriptPart::Response(3)),
+        ("stopped before any call", vec![ask(), a(), ask()], DemoScriptPart::Response(3)),
+        ("after a refusal", vec![ask(), a(), bad(), a(), ask()], DemoScriptPart::Response(3)),
+        (
+            "the second turn",
+            vec![ask(), a(), good(), a(), good(), a(), ask()],
+            DemoScriptPart::Response(3),
+        ),
+        ("the end", vec![ask(), a(), stopped(), a(), ask()], DemoScriptPart::Epilogue(0)),
+        (
+            "and on",
+            vec![ask(), a(), stopped(), a(), ask(), a(), ask()],
+            DemoScriptPart::Epilogue(1),
+        ),
     ];
     for (what, messages, cue) in table {
-        assert_eq!(script.cue(&messages), cue, "{what}");
+        assert_eq!(script.part_for(&messages), cue, "{what}");
     }
 }
 
 #[tokio::test]
 async fn a_response_is_streamed_piece_by_piece() {
-    let demo = Demo::new(
+    let demo = DemoProvider::new(
         script(
             r#"
             [[response]]
@@ -109,7 +124,7 @@ async fn a_response_is_streamed_piece_by_piece() {
             input = { file_path = "a" }
             "#,
         ),
-        Tempo::Instant,
+        DemoSpeed::Instant,
     );
     let events: Vec<StreamEvent> =
         events(&demo, vec![Message::user("hi")]).await.into_iter().map(Result::unwrap).collect();
@@ -124,7 +139,7 @@ async fn a_response_is_streamed_piece_by_piece() {
             StreamEvent::ToolUseStarted { name, .. } => assert_eq!(name, "Read"),
             StreamEvent::Usage(usage) => assert!(usage.input > 0 && usage.output > 0),
             StreamEvent::Started | StreamEvent::Finished(_) => {}
-            StreamEvent::Held(_)
+            StreamEvent::RateLimited(_)
             | StreamEvent::Prefill(_)
             | StreamEvent::Signature(_)
             | StreamEvent::Sealed { .. } => {
@@ -148,10 +163,10 @@ async fn a_failure_is_played_once() {
         [[response.step]]
         say = " now."
     "#;
-    let demo = Demo::new(script(text), Tempo::Instant);
+    let demo = DemoProvider::new(script(text), DemoSpeed::Instant);
     let first = events(&demo, vec![Message::user("hi")]).await;
     let error = first.last().unwrap().as_ref().unwrap_err();
-    assert_eq!(error.recovery, Recovery::RetryAfter(Duration::from_secs(2)));
+    assert_eq!(error.recovery, ErrorRecovery::RetryAfter(Duration::from_secs(2)));
     let second = events(&demo, vec![Message::user("hi")]).await;
     assert_eq!(second.last(), Some(&Ok(StreamEvent::Finished(StopReason::EndTurn))));
 }
@@ -159,7 +174,7 @@ async fn a_failure_is_played_once() {
 #[tokio::test]
 async fn cancelling_ends_a_pause_at_once() {
     let text = "[[response]]\n[[response.step]]\nwait = 3_600_000\n[[response.step]]\nsay = \"x\"";
-    let demo = Demo::new(script(text), Tempo::AsWritten);
+    let demo = DemoProvider::new(script(text), DemoSpeed::AsWritten);
     let cancel = CancellationToken::new();
     let mut stream = demo.stream(request(vec![Message::user("hi")]), cancel.clone());
     assert_eq!(stream.next().await, Some(Ok(StreamEvent::Started)));
@@ -180,11 +195,11 @@ fn mistakes_in_a_script_are_told_with_their_line() {
         ("x = = 1", 1, ""),
     ];
     for (text, line, says) in table {
-        let error = Script::parse(text, Path::new("my.toml")).unwrap_err().to_string();
+        let error = DemoScript::parse(text, Path::new("my.toml")).unwrap_err().to_string();
         assert!(error.starts_with(&format!("my.toml, line {line}: ")), "{text:?}\n{error}");
         assert!(error.contains(says), "{text:?}\n{error}");
     }
-    let error = Script::read(Path::new("/no/such.toml")).unwrap_err().to_string();
+    let error = DemoScript::read(Path::new("/no/such.toml")).unwrap_err().to_string();
     assert!(error.contains("/no/such.toml"), "{error}");
 }
 
@@ -193,13 +208,13 @@ fn the_built_in_script_is_sound_and_ends_in_an_epilogue() {
     let script = built_in().unwrap();
     let mut messages = vec![Message::user("hi")];
     let mut cues = Vec::new();
-    while let Cue::Response(at) = script.cue(&messages) {
+    while let DemoScriptPart::Response(at) = script.part_for(&messages) {
         cues.push(at);
         messages.push(said("…"));
         messages.push(user(vec![result(false)]));
     }
     assert_eq!(cues, [0, 1, 2, 3, 4, 5, 6]);
-    assert_eq!(script.cue(&messages), Cue::Epilogue(0));
+    assert_eq!(script.part_for(&messages), DemoScriptPart::Epilogue(0));
 }
 
 #[test]
@@ -212,9 +227,9 @@ fn the_scratch_repository_is_written_once() {
 }
 
 /// All calls of the script, those of its refusals left out.
-fn calls(script: &Script) -> Vec<ToolCall> {
+fn calls(script: &DemoScript) -> Vec<ToolCall> {
     let beats = (0..script.responses.len())
-        .flat_map(|at| script.beats(Cue::Response(at), &request(vec![]), true));
+        .flat_map(|at| script.timed_events(DemoScriptPart::Response(at), &request(vec![]), true));
     let mut calls: Vec<(String, String)> = Vec::new();
     for beat in beats {
         match beat.event.unwrap() {

@@ -3,15 +3,15 @@
 use chrono::TimeZone;
 use reqwest::header::HeaderValue;
 
-use super::complaint::LOADING;
+use super::error_body::LOADING;
 use super::*;
 
-fn site() -> Site {
-    Site {
+fn site() -> RequestTarget {
+    RequestTarget {
         server: "http://localhost:8000/v1".into(),
         model: "qwen".into(),
         key: Some(SecretString::from("sk-very-secret")),
-        ..Site::default()
+        ..RequestTarget::default()
     }
 }
 
@@ -37,12 +37,12 @@ fn a_delay_in_the_body_is_kept_to() {
     };
     let wait = Duration::from_secs_f64(34.4);
     let by_minute = body("GenerateRequestsPerMinutePerProject");
-    assert_eq!(refused(429, &by_minute).recovery, Recovery::RetryAfter(wait));
-    assert_eq!(of_stream(&site(), &by_minute).recovery, Recovery::RetryAfter(wait));
+    assert_eq!(refused(429, &by_minute).recovery, ErrorRecovery::RetryAfter(wait));
+    assert_eq!(of_stream(&site(), &by_minute).recovery, ErrorRecovery::RetryAfter(wait));
     let header = refused_with(429, &[("retry-after", "2")], &by_minute);
-    assert_eq!(header.recovery, Recovery::RetryAfter(Duration::from_secs(2)));
+    assert_eq!(header.recovery, ErrorRecovery::RetryAfter(Duration::from_secs(2)));
     let by_day = body("GenerateRequestsPerDayPerProject");
-    assert_eq!(refused(429, &by_day).recovery, Recovery::AskPerson);
+    assert_eq!(refused(429, &by_day).recovery, ErrorRecovery::AskUser);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn a_model_that_takes_no_images_is_known_in_all_wordings() {
     ];
     for (status, body) in table {
         let error = refused(status, body);
-        assert_eq!(error.recovery, Recovery::LeaveImagesOut, "{body}");
+        assert_eq!(error.recovery, ErrorRecovery::LeaveImagesOut, "{body}");
         assert!(error.message.contains("takes no images"), "{}", error.message);
     }
 }
@@ -113,43 +113,43 @@ fn a_conversation_that_is_too_long_is_known_in_all_wordings() {
     ];
     for (status, body) in table {
         let error = refused(status, body);
-        assert_eq!(error.recovery, Recovery::Compact, "{body}\n{error}");
+        assert_eq!(error.recovery, ErrorRecovery::Compact, "{body}\n{error}");
     }
 }
 
 #[test]
 fn what_to_do_about_each_refusal() {
-    use Recovery::{AskPerson, GiveUp, Retry};
+    use ErrorRecovery::{AskUser, GiveUp, Retry};
     let table = [
-        (401, r#"{"error":"Unauthorized"}"#, AskPerson, "refuses the key"),
-        (401, r#"{"detail":"Invalid API Key"}"#, AskPerson, "refuses the key"),
-        (403, r#"{"error":{"code":"forbidden","message":"Forbidden"}}"#, AskPerson, "api_key"),
+        (401, r#"{"error":"Unauthorized"}"#, AskUser, "refuses the key"),
+        (401, r#"{"detail":"Invalid API Key"}"#, AskUser, "refuses the key"),
+        (403, r#"{"error":{"code":"forbidden","message":"Forbidden"}}"#, AskUser, "api_key"),
         (
             400,
             r#"{"code":"invalid-argument","error":"Incorrect API key provided."}"#,
-            AskPerson,
+            AskUser,
             "refuses the key",
         ),
         (
             404,
             r#"{"error":{"code":"model_not_found","message":"The model `x` does not exist"}}"#,
-            AskPerson,
+            AskUser,
             "/model",
         ),
         (
             400,
             r#"{"error":{"code":400,"message":"gpt-x is not a valid model ID"}}"#,
-            AskPerson,
+            AskUser,
             "/model",
         ),
-        (404, r#"{"error":"Specified model not found: x"}"#, AskPerson, "/model"),
-        (404, r#"{"detail":"Not Found"}"#, AskPerson, "/v1"),
-        (405, "", AskPerson, "/v1"),
-        (402, r#"{"error":{"message":"Insufficient credits"}}"#, AskPerson, "credit"),
+        (404, r#"{"error":"Specified model not found: x"}"#, AskUser, "/model"),
+        (404, r#"{"detail":"Not Found"}"#, AskUser, "/v1"),
+        (405, "", AskUser, "/v1"),
+        (402, r#"{"error":{"message":"Insufficient credits"}}"#, AskUser, "credit"),
         (
             429,
             r#"{"error":{"code":"insufficient_quota","message":"You exceeded your current quota"}}"#,
-            AskPerson,
+            AskUser,
             "credit",
         ),
         (429, r#"{"error":{"message":"slow down"}}"#, Retry, "slow down"),
@@ -165,13 +165,13 @@ fn what_to_do_about_each_refusal() {
         (
             500,
             r#"{"error":{"code":500,"message":"tools param requires --jinja flag","type":"server_error"}}"#,
-            AskPerson,
+            AskUser,
             "--jinja.",
         ),
         (
             400,
             r#"{"error":{"message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"}}"#,
-            AskPerson,
+            AskUser,
             "Start vLLM with",
         ),
         (
@@ -193,7 +193,7 @@ fn what_to_do_about_each_refusal() {
             GiveUp,
             "real reason",
         ),
-        (302, "", AskPerson, "does not follow"),
+        (302, "", AskUser, "does not follow"),
     ];
     for (status, body, recovery, says) in table {
         let error = refused(status, body);
@@ -209,22 +209,22 @@ fn a_server_that_still_loads_is_asked_again_soon() {
         503,
         r#"{"error":{"message":"Loading model","type":"unavailable_error","code":503}}"#,
     );
-    assert_eq!(error.recovery, Recovery::RetryAfter(LOADING));
+    assert_eq!(error.recovery, ErrorRecovery::RetryAfter(LOADING));
 }
 
 #[test]
 fn the_wait_that_a_server_asks_for_is_read_in_all_forms() {
-    let seconds = |s: f64| Recovery::RetryAfter(Duration::from_secs_f64(s));
-    let table: &[(&[(&'static str, &str)], Recovery)] = &[
+    let seconds = |s: f64| ErrorRecovery::RetryAfter(Duration::from_secs_f64(s));
+    let table: &[(&[(&'static str, &str)], ErrorRecovery)] = &[
         (&[("retry-after", "7")], seconds(7.0)),
         (&[("retry-after", "1.5")], seconds(1.5)),
         (&[("retry-after-ms", "250"), ("retry-after", "1")], seconds(0.25)),
-        (&[("retry-after-ms", "0"), ("retry-after", "1")], Recovery::Retry),
+        (&[("retry-after-ms", "0"), ("retry-after", "1")], ErrorRecovery::Retry),
         (&[("retry-after", "Sun, 01 Nov 2026 12:00:30 GMT")], seconds(30.0)),
-        (&[("retry-after", "Sun, 01 Nov 2026 11:00:00 GMT")], Recovery::Retry),
-        (&[("retry-after", "soon")], Recovery::Retry),
-        (&[("retry-after", "-1")], Recovery::Retry),
-        (&[], Recovery::Retry),
+        (&[("retry-after", "Sun, 01 Nov 2026 11:00:00 GMT")], ErrorRecovery::Retry),
+        (&[("retry-after", "soon")], ErrorRecovery::Retry),
+        (&[("retry-after", "-1")], ErrorRecovery::Retry),
+        (&[], ErrorRecovery::Retry),
     ];
     for (headers, expected) in table {
         assert_eq!(refused_with(429, headers, "{}").recovery, *expected, "{headers:?}");
@@ -235,24 +235,24 @@ fn the_wait_that_a_server_asks_for_is_read_in_all_forms() {
 fn the_server_may_say_whether_to_try_again() {
     let no = [("x-should-retry", "false")];
     let yes = [("x-should-retry", "true")];
-    assert_eq!(refused_with(500, &no, "{}").recovery, Recovery::GiveUp);
-    assert_eq!(refused_with(400, &yes, "{}").recovery, Recovery::Retry);
+    assert_eq!(refused_with(500, &no, "{}").recovery, ErrorRecovery::GiveUp);
+    assert_eq!(refused_with(400, &yes, "{}").recovery, ErrorRecovery::Retry);
 }
 
 #[test]
 fn an_error_in_the_midst_of_an_answer_is_passing_unless_it_says_otherwise() {
     let table = [
-        (r#"{"error":{"message":"boom"}}"#, Recovery::Retry, None),
-        (r#"{"error":{"message":"gone","code":502}}"#, Recovery::Retry, Some(502)),
-        (r#"{"error":{"message":"bad","code":400}}"#, Recovery::GiveUp, Some(400)),
+        (r#"{"error":{"message":"boom"}}"#, ErrorRecovery::Retry, None),
+        (r#"{"error":{"message":"gone","code":502}}"#, ErrorRecovery::Retry, Some(502)),
+        (r#"{"error":{"message":"bad","code":400}}"#, ErrorRecovery::GiveUp, Some(400)),
         (
             r#"{"error":{"message":"x","code":"tool_use_failed","status_code":400}}"#,
-            Recovery::Retry,
+            ErrorRecovery::Retry,
             Some(400),
         ),
-        (r#"{"error":{"message":"prompt is too long"}}"#, Recovery::Compact, None),
-        ("plain words", Recovery::Retry, None),
-        ("<!doctype html><title>Log in</title>", Recovery::AskPerson, None),
+        (r#"{"error":{"message":"prompt is too long"}}"#, ErrorRecovery::Compact, None),
+        ("plain words", ErrorRecovery::Retry, None),
+        ("<!doctype html><title>Log in</title>", ErrorRecovery::AskUser, None),
     ];
     for (payload, recovery, status) in table {
         let error = of_stream(&site(), payload);
@@ -276,7 +276,7 @@ fn a_certificate_that_will_not_do_gets_the_advice_that_helps() {
     let day = |days: u64| UnixTime::since_unix_epoch(Duration::from_secs(days * 86_400));
     let expired = Wrong::ExpiredContext { time: day(20_000), not_after: day(19_000) };
     let early = Wrong::NotValidYetContext { time: day(10), not_before: day(19_000) };
-    let site = Site { server: "https://h".to_owned(), ..Site::default() };
+    let site = RequestTarget { server: "https://h".to_owned(), ..RequestTarget::default() };
     for (error, parts, is_about_authority) in [
         (
             rustls::Error::InvalidCertificate(expired),

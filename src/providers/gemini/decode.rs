@@ -2,54 +2,54 @@
 //!
 //! Every piece is a whole response with the parts that are new; calls come whole, and most without
 //! an id. A response is complete once it has said why it stops. Parts of kinds that slug does not
-//! know are kept as they are. Arguments in pieces are put together first ([`Partial`]).
+//! know are kept as they are. Arguments in pieces are put together first ([`PartialFunctionCall`]).
 
 use std::collections::HashSet;
 
 use futures_util::Stream;
 use serde_json::Value;
 
-use super::partial::Partial;
-use super::seal::Seal;
+use super::part_metadata::GeminiPartMetadata;
+use super::partial_call::PartialFunctionCall;
 use crate::domain::{CallId, StopReason, Usage};
-use crate::providers::failure::{self, Site};
-use crate::providers::json::{Json, Outline};
-use crate::providers::reader::{self, Flow, broke_off, unreadable};
-use crate::providers::{ProviderError, Recovery, StreamEvent, sse};
+use crate::providers::failure::{self, RequestTarget};
+use crate::providers::json::{JsonTape, JsonView};
+use crate::providers::reader::{self, DecoderFlow, broke_off, unreadable};
+use crate::providers::{ErrorRecovery, ProviderError, StreamEvent, sse};
 
 /// Decodes the body of an answer. `taken` are the ids of the history's calls. Ends after
 /// `Finished` or the first error.
 pub fn decode<S, B>(
     bytes: S,
-    site: Site,
+    site: RequestTarget,
     taken: HashSet<CallId>,
 ) -> impl Stream<Item = Result<StreamEvent, ProviderError>> + Send + 'static
 where
     S: Stream<Item = Result<B, ProviderError>> + Send + 'static,
     B: AsRef<[u8]> + Send + 'static,
 {
-    reader::decode(bytes, Decoder { site, taken, ..Decoder::default() })
+    reader::decode(bytes, GeminiDecoder { site, taken, ..GeminiDecoder::default() })
 }
 
 /// Turns the protocol's pieces into the events of all protocols.
 #[derive(Default)]
-struct Decoder {
-    site: Site,
+struct GeminiDecoder {
+    site: RequestTarget,
     /// Ids that are in use, in the history or in this response.
     taken: HashSet<CallId>,
     /// How many calls there are.
     calls: usize,
     /// The call whose arguments come in pieces, and are not complete.
-    partial: Option<Partial>,
+    partial: Option<PartialFunctionCall>,
     /// The part that came last is a text with a signature.
     after_signed: bool,
-    counts: Counts,
-    stop_word: Option<String>,
+    counts: GeminiTokenCounts,
+    finish_reason: Option<String>,
 }
 
 /// Tokens, as they were told last.
 #[derive(Default)]
-struct Counts {
+struct GeminiTokenCounts {
     prompt: Option<u64>,
     cached: u64,
     for_tools: u64,
@@ -61,11 +61,11 @@ struct Counts {
 const BLOCKED: &str = "SAFETY";
 
 /// Words for an answer that is withheld.
-const WITHHELD: [&str; 7] =
+const REFUSAL_REASONS: [&str; 7] =
     [BLOCKED, "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR"];
 
 /// Words for an answer that the server could not make sense of: the model may write a better one.
-const SPOILED: [&str; 5] = [
+const MALFORMED_REASONS: [&str; 5] = [
     "MALFORMED_FUNCTION_CALL",
     "MALFORMED_RESPONSE",
     "UNEXPECTED_TOOL_CALL",
@@ -73,31 +73,31 @@ const SPOILED: [&str; 5] = [
     "MISSING_THOUGHT_SIGNATURE",
 ];
 
-impl reader::Decoder for Decoder {
+impl reader::StreamDecoder for GeminiDecoder {
     fn event(
         &mut self,
-        event: sse::Event<'_>,
-        outline: &mut Outline,
+        event: sse::SseEvent<'_>,
+        outline: &mut JsonTape,
         out: &mut Vec<StreamEvent>,
-    ) -> Result<Flow, ProviderError> {
+    ) -> Result<DecoderFlow, ProviderError> {
         let data = event.data.trim();
         if event.name == "error" {
             return Err(failure::of_stream(&self.site, data));
         }
         if data.is_empty() || data == "[DONE]" {
-            return Ok(Flow::More);
+            return Ok(DecoderFlow::More);
         }
         match outline.read(data) {
             Ok(piece) => self.take(piece, data, out)?,
             Err(_) if self.is_complete() => {}
             Err(error) => return Err(unreadable(&self.site, &error)),
         }
-        Ok(Flow::More)
+        Ok(DecoderFlow::More)
     }
 
     /// Without `alt=sse` the pieces come as an array, and so do some errors.
     fn whole(&mut self, text: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        match Outline::default().read(text) {
+        match JsonTape::default().read(text) {
             Ok(pieces) if pieces.is_list() => {
                 for piece in pieces.items() {
                     self.take(piece, text, out)?;
@@ -114,26 +114,26 @@ impl reader::Decoder for Decoder {
     }
 
     fn is_complete(&self) -> bool {
-        self.stop_word.is_some()
+        self.finish_reason.is_some()
     }
 
     fn finish(&mut self, out: &mut Vec<StreamEvent>) {
         out.push(StreamEvent::Finished(self.stop_reason()));
     }
 
-    fn site(&self) -> &Site {
+    fn site(&self) -> &RequestTarget {
         &self.site
     }
 }
 
-impl Decoder {
+impl GeminiDecoder {
     fn take(
         &mut self,
-        piece: Json<'_>,
+        piece: JsonView<'_>,
         data: &str,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), ProviderError> {
-        let is_error = |json: Json<'_>| !json.get("error").is_null();
+        let is_error = |json: JsonView<'_>| !json.get("error").is_null();
         if is_error(piece) || piece.items().next().is_some_and(is_error) {
             return Err(failure::of_stream(&self.site, data));
         }
@@ -144,22 +144,22 @@ impl Decoder {
         }
         self.count(piece.get("usageMetadata"), out);
         match candidate.get("finishReason").text().as_deref() {
-            Some(word) if SPOILED.contains(&word) && self.calls == 0 => {
+            Some(word) if MALFORMED_REASONS.contains(&word) && self.calls == 0 => {
                 let says = candidate.get("finishMessage").text();
                 return Err(self.spoiled(word, says.as_deref()));
             }
             Some("FINISH_REASON_UNSPECIFIED" | "") => {}
-            Some(word) => self.stop_word = Some(word.to_owned()),
+            Some(word) => self.finish_reason = Some(word.to_owned()),
             None if piece.get("promptFeedback").get("blockReason").is_text() => {
-                self.stop_word = Some(BLOCKED.to_owned());
+                self.finish_reason = Some(BLOCKED.to_owned());
             }
             None => {}
         }
         Ok(())
     }
 
-    fn part(&mut self, part: Json<'_>, out: &mut Vec<StreamEvent>) {
-        let signature = part.get("thoughtSignature").filled();
+    fn part(&mut self, part: JsonView<'_>, out: &mut Vec<StreamEvent>) {
+        let signature = part.get("thoughtSignature").non_empty_text();
         let signature = signature.as_deref();
         let is_thought = part.get("thought").is_true();
         let call = part.get("functionCall");
@@ -191,21 +191,21 @@ impl Decoder {
 
     fn say(&mut self, text: String, signature: Option<&str>, out: &mut Vec<StreamEvent>) {
         if signature.is_some() || self.after_signed {
-            out.push(Seal::over(signature, None).event());
+            out.push(GeminiPartMetadata::over(signature, None).event());
         }
         out.push(StreamEvent::Text(text));
         self.after_signed = signature.is_some();
     }
 
-    fn call(&mut self, call: Json<'_>, signature: Option<&str>, out: &mut Vec<StreamEvent>) {
-        let name = call.get("name").filled();
+    fn call(&mut self, call: JsonView<'_>, signature: Option<&str>, out: &mut Vec<StreamEvent>) {
+        let name = call.get("name").non_empty_text();
         if self.partial.is_some() && name.is_none() {
             return self.go_on(call, out);
         }
         self.after_signed = false;
-        let given = call.get("id").filled();
+        let given = call.get("id").non_empty_text();
         if signature.is_some() || given.is_some() {
-            out.push(Seal::over(signature, given.as_deref()).event());
+            out.push(GeminiPartMetadata::over(signature, given.as_deref()).event());
         }
         let id = given.map(CallId::new).filter(|id| self.taken.insert(id.clone()));
         let index = self.calls;
@@ -220,12 +220,12 @@ impl Decoder {
             out.push(StreamEvent::ToolInputDelta { index, json: args.to_value().to_string() });
         }
         if call.get("willContinue").is_true() || call.get("partialArgs").is_list() {
-            self.partial = Some(Partial::of(index));
+            self.partial = Some(PartialFunctionCall::of(index));
             self.go_on(call, out);
         }
     }
 
-    fn go_on(&mut self, call: Json<'_>, out: &mut Vec<StreamEvent>) {
+    fn go_on(&mut self, call: JsonView<'_>, out: &mut Vec<StreamEvent>) {
         let Some(mut partial) = self.partial.take() else { return };
         for piece in call.get("partialArgs").items() {
             partial.take(&piece.to_value());
@@ -239,11 +239,11 @@ impl Decoder {
 
     fn keep(&mut self, part: &Value, out: &mut Vec<StreamEvent>) {
         self.after_signed = false;
-        out.push(Seal { part: Some(part), ..Seal::default() }.event());
+        out.push(GeminiPartMetadata { part: Some(part), ..GeminiPartMetadata::default() }.event());
     }
 
     /// Later counts take the place of earlier ones, field by field.
-    fn count(&mut self, usage: Json<'_>, out: &mut Vec<StreamEvent>) {
+    fn count(&mut self, usage: JsonView<'_>, out: &mut Vec<StreamEvent>) {
         let counts = &mut self.counts;
         for (name, value) in usage.fields() {
             let Some(told) = value.number() else { continue };
@@ -272,14 +272,14 @@ impl Decoder {
         ProviderError {
             message: format!("{} broke off with a {word}{says}.", self.site.server),
             status: None,
-            recovery: Recovery::Retry,
+            recovery: ErrorRecovery::Retry,
         }
     }
 
     fn stop_reason(&self) -> StopReason {
-        match self.stop_word.as_deref() {
+        match self.finish_reason.as_deref() {
             Some("MAX_TOKENS") => StopReason::MaxTokens,
-            Some(word) if WITHHELD.contains(&word) || word.starts_with("IMAGE_") => {
+            Some(word) if REFUSAL_REASONS.contains(&word) || word.starts_with("IMAGE_") => {
                 StopReason::Refusal
             }
             Some(_) | None if self.partial.is_some() => StopReason::MaxTokens,

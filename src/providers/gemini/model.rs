@@ -3,7 +3,7 @@
 
 /// How a model is told to think.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Thinking {
+pub(super) enum GeminiThinking {
     /// Not at all: an old model, or not one of Gemini's.
     Unknown,
     /// Up to a number of tokens.
@@ -14,29 +14,29 @@ pub(super) enum Thinking {
 
 /// What is known of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Model {
+pub(super) struct GeminiModel {
     /// How it is told to think.
-    pub(super) thinking: Thinking,
+    pub(super) thinking: GeminiThinking,
     /// It cannot be told to do without.
     pub(super) always_thinks: bool,
 }
 
-impl Model {
+impl GeminiModel {
     /// Whether it refuses calls in a history that have no thought signature.
     pub(super) fn wants_signatures(self) -> bool {
-        self.thinking == Thinking::Level
+        self.thinking == GeminiThinking::Level
     }
 }
 
 /// The model of this name, which may stand behind a prefix such as `models/`.
-pub(super) fn of(name: &str) -> Model {
+pub(super) fn of(name: &str) -> GeminiModel {
     let always_thinks = name.contains("pro");
     let thinking = match generation(name) {
-        Some(generation) if generation >= (3, 0) => Thinking::Level,
-        Some(generation) if generation >= (2, 5) => Thinking::Budget,
-        Some(_) | None => Thinking::Unknown,
+        Some(generation) if generation >= (3, 0) => GeminiThinking::Level,
+        Some(generation) if generation >= (2, 5) => GeminiThinking::Budget,
+        Some(_) | None => GeminiThinking::Unknown,
     };
-    Model { thinking, always_thinks }
+    GeminiModel { thinking, always_thinks }
 }
 
 /// The 2.5 of `gemini-2.5-flash`. A name like `gemini-flash-latest` moves with the newest.
@@ -57,18 +57,18 @@ mod tests {
     #[test]
     fn a_name_tells_how_a_model_thinks() {
         let table = [
-            ("gemini-1.5-flash", Thinking::Unknown, false),
-            ("gemini-2.0-flash-001", Thinking::Unknown, false),
-            ("gemini-2.5-flash", Thinking::Budget, false),
-            ("models/gemini-2.5-pro", Thinking::Budget, true),
-            ("gemini-3-flash-preview", Thinking::Level, false),
-            ("gemini-3.1-pro-preview", Thinking::Level, true),
-            ("gemini-flash-latest", Thinking::Level, false),
-            ("gemini-embedding-001", Thinking::Unknown, false),
-            ("gemma-3-27b-it", Thinking::Unknown, false),
+            ("gemini-1.5-flash", GeminiThinking::Unknown, false),
+            ("gemini-2.0-flash-001", GeminiThinking::Unknown, false),
+            ("gemini-2.5-flash", GeminiThinking::Budget, false),
+            ("models/gemini-2.5-pro", GeminiThinking::Budget, true),
+            ("gemini-3-flash-preview", GeminiThinking::Level, false),
+            ("gemini-3.1-pro-preview", GeminiThinking::Level, true),
+            ("gemini-flash-latest", GeminiThinking::Level, false),
+            ("gemini-embedding-001", GeminiThinking::Unknown, false),
+            ("gemma-3-27b-it", GeminiThinking::Unknown, false),
         ];
         for (name, thinking, always_thinks) in table {
-            assert_eq!(of(name), Model { thinking, always_thinks }, "{name}");
+            assert_eq!(of(name), GeminiModel { thinking, always_thinks }, "{name}");
         }
     }
 }

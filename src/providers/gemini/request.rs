@@ -9,28 +9,30 @@ use std::collections::HashMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::model::{self, Model, Thinking};
+use super::model::{self, GeminiModel, GeminiThinking};
+use super::part_metadata::GeminiPartMetadata;
 use super::schema;
-use super::seal::Seal;
 use crate::domain::{
     Block, CallId, Effort, MediaType, Message, Protocol, Role, ToolCall, ToolSpec,
 };
-use crate::providers::{Request, history};
+use crate::providers::{ProviderRequest, history};
 
 /// What stands for the signature of a call that another model made, as Google documents it.
 const UNSIGNED: &str = "skip_thought_signature_validator";
 
 /// The body of the request.
-pub fn body(request: &Request) -> Vec<u8> {
+pub fn body(request: &ProviderRequest) -> Vec<u8> {
     let model = model::of(&request.model);
-    let system = (!request.system.is_empty()).then(|| Instruction {
-        parts: [Piece::Text(Cow::Borrowed(request.system.as_str())).into()],
+    let system = (!request.system.is_empty()).then(|| GeminiSystemInstruction {
+        parts: [GeminiPartData::Text(Cow::Borrowed(request.system.as_str())).into()],
     });
-    let function_declarations: Vec<Function> = request.tools.iter().map(Function::from).collect();
-    let body = Body {
+    let function_declarations: Vec<GeminiFunction> =
+        request.tools.iter().map(GeminiFunction::from).collect();
+    let body = GeminiRequestBody {
         system_instruction: system,
-        tools: (!function_declarations.is_empty()).then_some([Tools { function_declarations }]),
-        generation_config: GenerationConfig {
+        tools: (!function_declarations.is_empty())
+            .then_some([GeminiTools { function_declarations }]),
+        generation_config: GeminiGenerationConfig {
             max_output_tokens: request.max_tokens,
             temperature: request.temperature,
             thinking_config: thinking(model, request.effort),
@@ -43,29 +45,29 @@ pub fn body(request: &Request) -> Vec<u8> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Body<'a> {
+struct GeminiRequestBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    system_instruction: Option<Instruction<'a>>,
+    system_instruction: Option<GeminiSystemInstruction<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    tools: Option<[Tools<'a>; 1]>,
-    generation_config: GenerationConfig,
-    contents: Vec<Content<'a>>,
+    tools: Option<[GeminiTools<'a>; 1]>,
+    generation_config: GeminiGenerationConfig,
+    contents: Vec<GeminiContent<'a>>,
 }
 
 #[derive(Serialize)]
-struct Instruction<'a> {
-    parts: [Part<'a>; 1],
+struct GeminiSystemInstruction<'a> {
+    parts: [GeminiPart<'a>; 1],
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Tools<'a> {
-    function_declarations: Vec<Function<'a>>,
+struct GeminiTools<'a> {
+    function_declarations: Vec<GeminiFunction<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Function<'a> {
+struct GeminiFunction<'a> {
     name: &'a str,
     description: &'a str,
     /// Not `parameters`, which takes less than JSON Schema and refuses what it does not know.
@@ -74,17 +76,17 @@ struct Function<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct GenerationConfig {
+struct GeminiGenerationConfig {
     max_output_tokens: u32,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    thinking_config: Option<ThinkingConfig>,
+    thinking_config: Option<GeminiThinkingConfig>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ThinkingConfig {
+struct GeminiThinkingConfig {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     include_thoughts: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,17 +96,17 @@ struct ThinkingConfig {
 }
 
 #[derive(Serialize)]
-struct Content<'a> {
+struct GeminiContent<'a> {
     role: &'static str,
-    parts: Vec<Part<'a>>,
+    parts: Vec<GeminiPart<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Part<'a> {
+enum GeminiPart<'a> {
     Own {
         #[serde(flatten)]
-        piece: Piece<'a>,
+        piece: GeminiPartData<'a>,
         #[serde(rename = "thoughtSignature", skip_serializing_if = "Option::is_none")]
         signature: Option<&'a str>,
     },
@@ -114,7 +116,7 @@ enum Part<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
-enum Piece<'a> {
+enum GeminiPartData<'a> {
     Text(Cow<'a, str>),
     InlineData {
         mime_type: MediaType,
@@ -130,25 +132,25 @@ enum Piece<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<&'a str>,
         name: Cow<'a, str>,
-        response: Response<'a>,
+        response: GeminiFunctionResponse<'a>,
     },
 }
 
 /// What came of a call. It has to be an object.
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Response<'a> {
+enum GeminiFunctionResponse<'a> {
     Output(&'a str),
     Error(&'a str),
 }
 
-impl<'a> From<Piece<'a>> for Part<'a> {
-    fn from(piece: Piece<'a>) -> Self {
+impl<'a> From<GeminiPartData<'a>> for GeminiPart<'a> {
+    fn from(piece: GeminiPartData<'a>) -> Self {
         Self::Own { piece, signature: None }
     }
 }
 
-impl<'a> From<&'a ToolSpec> for Function<'a> {
+impl<'a> From<&'a ToolSpec> for GeminiFunction<'a> {
     fn from(spec: &'a ToolSpec) -> Self {
         let ToolSpec { name, description, input_schema } = spec;
         Self { name, description, parameters_json_schema: schema::inlined(input_schema) }
@@ -156,43 +158,49 @@ impl<'a> From<&'a ToolSpec> for Function<'a> {
 }
 
 /// The calls of one response, as they were sent: their results name them.
-type Asked<'a> = HashMap<&'a CallId, (Cow<'a, str>, Option<&'a str>)>;
+type GeminiSentCalls<'a> = HashMap<&'a CallId, (Cow<'a, str>, Option<&'a str>)>;
 
-fn contents(request: &Request, model: Model) -> Vec<Content<'_>> {
-    let mut asked = Asked::new();
+fn contents(request: &ProviderRequest, model: GeminiModel) -> Vec<GeminiContent<'_>> {
+    let mut asked = GeminiSentCalls::new();
     let mut contents = Vec::with_capacity(request.messages.len());
     for message in &request.messages {
         contents.push(match message.role {
             Role::User => {
                 let parts = message.content.iter();
-                let parts = parts.filter_map(|block| heard(block, &asked, request)).collect();
-                Content { role: "user", parts }
+                let parts = parts.filter_map(|block| user_part(block, &asked, request)).collect();
+                GeminiContent { role: "user", parts }
             }
             Role::Assistant => {
                 asked.clear();
-                Content { role: "model", parts: answered(message, model, &mut asked) }
+                GeminiContent { role: "model", parts: model_parts(message, model, &mut asked) }
             }
         });
     }
     contents
 }
 
-fn heard<'a>(block: &'a Block, asked: &Asked<'a>, request: &'a Request) -> Option<Part<'a>> {
+fn user_part<'a>(
+    block: &'a Block,
+    asked: &GeminiSentCalls<'a>,
+    request: &'a ProviderRequest,
+) -> Option<GeminiPart<'a>> {
     let piece = match block {
-        Block::Text { text } => Piece::Text(Cow::Borrowed(text)),
-        Block::Context { name, text } => Piece::Text(Cow::Owned(history::context(name, text))),
+        Block::Text { text } => GeminiPartData::Text(Cow::Borrowed(text)),
+        Block::Context { name, text } => {
+            GeminiPartData::Text(Cow::Owned(history::context(name, text)))
+        }
         Block::Image(image) => match request.images.get(&image.hash) {
-            Some(data) => Piece::InlineData { mime_type: image.media_type, data },
-            None => Piece::Text(Cow::Owned(history::missing(image))),
+            Some(data) => GeminiPartData::InlineData { mime_type: image.media_type, data },
+            None => GeminiPartData::Text(Cow::Owned(history::missing(image))),
         },
         Block::ToolResult { tool_use_id, content, is_error } => {
             let (name, id) = asked.get(tool_use_id)?.clone();
             let response = match (is_error, content.as_str()) {
-                (true, content) => Response::Error(content),
-                (false, "") => Response::Output("(no output)"),
-                (false, content) => Response::Output(content),
+                (true, content) => GeminiFunctionResponse::Error(content),
+                (false, "") => GeminiFunctionResponse::Output("(no output)"),
+                (false, content) => GeminiFunctionResponse::Output(content),
             };
-            Piece::FunctionResponse { id, name, response }
+            GeminiPartData::FunctionResponse { id, name, response }
         }
         // Only a model thinks and calls.
         Block::Thinking { .. } | Block::Sealed { .. } | Block::ToolUse(_) => return None,
@@ -200,31 +208,35 @@ fn heard<'a>(block: &'a Block, asked: &Asked<'a>, request: &'a Request) -> Optio
     Some(piece.into())
 }
 
-fn answered<'a>(message: &'a Message, model: Model, asked: &mut Asked<'a>) -> Vec<Part<'a>> {
+fn model_parts<'a>(
+    message: &'a Message,
+    model: GeminiModel,
+    asked: &mut GeminiSentCalls<'a>,
+) -> Vec<GeminiPart<'a>> {
     let mut parts = Vec::with_capacity(message.content.len());
     // What belongs to the next part.
-    let mut seal = Seal::default();
+    let mut seal = GeminiPartMetadata::default();
     for block in &message.content {
         match block {
             Block::Text { text } => {
-                let piece = Piece::Text(Cow::Borrowed(text));
-                parts.push(Part::Own { piece, signature: seal.signature });
-                seal = Seal::default();
+                let piece = GeminiPartData::Text(Cow::Borrowed(text));
+                parts.push(GeminiPart::Own { piece, signature: seal.signature });
+                seal = GeminiPartMetadata::default();
             }
             Block::ToolUse(call) => {
                 // Of calls that are made together only the first is signed.
                 let dummy = (asked.is_empty() && model.wants_signatures()).then_some(UNSIGNED);
                 let signature = seal.signature.or(dummy);
-                parts.push(Part::Own { piece: called(call, seal.id), signature });
+                parts.push(GeminiPart::Own { piece: function_call_part(call, seal.id), signature });
                 asked.insert(&call.id, (history::tool_name(&call.name), seal.id));
-                seal = Seal::default();
+                seal = GeminiPartMetadata::default();
             }
             Block::Sealed { protocol: Protocol::Gemini, data } => {
-                let next = Seal::read(data);
+                let next = GeminiPartMetadata::read(data);
                 match next.part {
-                    Some(part) => parts.push(Part::Kept(part)),
+                    Some(part) => parts.push(GeminiPart::Kept(part)),
                     None => {
-                        parts.extend(alone(seal));
+                        parts.extend(signature_part(seal));
                         seal = next;
                     }
                 }
@@ -237,16 +249,16 @@ fn answered<'a>(message: &'a Message, model: Model, asked: &mut Asked<'a>) -> Ve
             | Block::ToolResult { .. } => {}
         }
     }
-    parts.extend(alone(seal));
+    parts.extend(signature_part(seal));
     if parts.is_empty() {
         // A response that only thought.
-        parts.push(Piece::Text(Cow::Borrowed("(nothing said)")).into());
+        parts.push(GeminiPartData::Text(Cow::Borrowed("(nothing said)")).into());
     }
     parts
 }
 
-fn called<'a>(call: &'a ToolCall, id: Option<&'a str>) -> Piece<'a> {
-    Piece::FunctionCall {
+fn function_call_part<'a>(call: &'a ToolCall, id: Option<&'a str>) -> GeminiPartData<'a> {
+    GeminiPartData::FunctionCall {
         id,
         name: history::tool_name(&call.name),
         args: history::arguments(&call.input),
@@ -254,22 +266,22 @@ fn called<'a>(call: &'a ToolCall, id: Option<&'a str>) -> Piece<'a> {
 }
 
 /// A signature that no part follows.
-fn alone(seal: Seal<'_>) -> Option<Part<'_>> {
+fn signature_part(seal: GeminiPartMetadata<'_>) -> Option<GeminiPart<'_>> {
     let signature = Some(seal.signature?);
-    Some(Part::Own { piece: Piece::Text(Cow::Borrowed("")), signature })
+    Some(GeminiPart::Own { piece: GeminiPartData::Text(Cow::Borrowed("")), signature })
 }
 
-fn thinking(model: Model, effort: Option<Effort>) -> Option<ThinkingConfig> {
+fn thinking(model: GeminiModel, effort: Option<Effort>) -> Option<GeminiThinkingConfig> {
     match model.thinking {
-        Thinking::Unknown => None,
-        Thinking::Level => Some(ThinkingConfig {
+        GeminiThinking::Unknown => None,
+        GeminiThinking::Level => Some(GeminiThinkingConfig {
             include_thoughts: true,
             thinking_level: effort.map(|effort| level(model, effort)),
             thinking_budget: None,
         }),
-        Thinking::Budget => {
+        GeminiThinking::Budget => {
             let budget = effort.map(|effort| budget(model, effort));
-            Some(ThinkingConfig {
+            Some(GeminiThinkingConfig {
                 include_thoughts: budget != Some(0),
                 thinking_level: None,
                 thinking_budget: budget,
@@ -278,7 +290,7 @@ fn thinking(model: Model, effort: Option<Effort>) -> Option<ThinkingConfig> {
     }
 }
 
-fn level(model: Model, effort: Effort) -> &'static str {
+fn level(model: GeminiModel, effort: Effort) -> &'static str {
     match effort {
         Effort::None | Effort::Minimal if !model.always_thinks => "MINIMAL",
         Effort::None | Effort::Minimal | Effort::Low => "LOW",
@@ -289,7 +301,7 @@ fn level(model: Model, effort: Effort) -> &'static str {
 }
 
 /// In tokens. The greatest is the most that all models take.
-fn budget(model: Model, effort: Effort) -> u32 {
+fn budget(model: GeminiModel, effort: Effort) -> u32 {
     match effort {
         Effort::None if model.always_thinks => 128,
         Effort::None => 0,

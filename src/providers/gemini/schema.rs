@@ -8,16 +8,16 @@ const DEEPEST: usize = 16;
 /// `schema` with its definitions in the places that refer to them. One that refers to itself may
 /// hold anything there.
 pub(super) fn inlined(schema: &Value) -> Value {
-    Inliner { root: schema, open: Vec::new() }.schema(schema)
+    GeminiSchemaInliner { root: schema, open: Vec::new() }.schema(schema)
 }
 
-struct Inliner<'a> {
+struct GeminiSchemaInliner<'a> {
     root: &'a Value,
     /// The references that are being followed.
     open: Vec<&'a str>,
 }
 
-impl<'a> Inliner<'a> {
+impl<'a> GeminiSchemaInliner<'a> {
     fn schema(&mut self, schema: &'a Value) -> Value {
         match schema {
             Value::Object(fields) => self.fields(fields),

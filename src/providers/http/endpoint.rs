@@ -8,7 +8,7 @@ use crate::domain::is_this_machine;
 
 /// Where a model server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Endpoint {
+pub struct HttpEndpoint {
     url: Url,
     local: bool,
 }
@@ -24,7 +24,7 @@ pub enum PlainHttp {
 
 /// Why an address cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum EndpointError {
+pub enum HttpEndpointError {
     /// It is not an http or https address.
     #[error("`{text}` is not the address of a server. Write it like http://localhost:8000/v1.")]
     Malformed {
@@ -51,21 +51,23 @@ pub enum EndpointError {
     },
 }
 
-impl Endpoint {
+impl HttpEndpoint {
     /// Reads an address as the person wrote it; a slash at its end makes no difference.
-    pub fn parse(text: &str, plain: PlainHttp) -> Result<Self, EndpointError> {
-        let malformed = || EndpointError::Malformed { text: text.to_owned() };
+    pub fn parse(text: &str, plain: PlainHttp) -> Result<Self, HttpEndpointError> {
+        let malformed = || HttpEndpointError::Malformed { text: text.to_owned() };
         let url = Url::parse(text.trim().trim_end_matches('/')).map_err(|_| malformed())?;
         let host = url.host_str().unwrap_or_default().to_owned();
         if host.is_empty() || !matches!(url.scheme(), "http" | "https") {
             return Err(malformed());
         }
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(EndpointError::Password { host });
+            return Err(HttpEndpointError::Password { host });
         }
         let local = is_this_machine(&host);
         if url.scheme() == "http" && !local && plain == PlainHttp::LoopbackOnly {
-            return Err(EndpointError::PlainHttp { origin: url.origin().ascii_serialization() });
+            return Err(HttpEndpointError::PlainHttp {
+                origin: url.origin().ascii_serialization(),
+            });
         }
         Ok(Self { url, local })
     }
@@ -116,7 +118,7 @@ impl Endpoint {
     }
 }
 
-impl fmt::Display for Endpoint {
+impl fmt::Display for HttpEndpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.url.as_str().trim_end_matches('/'))
     }
@@ -126,8 +128,8 @@ impl fmt::Display for Endpoint {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> Result<Endpoint, EndpointError> {
-        Endpoint::parse(text, PlainHttp::LoopbackOnly)
+    fn parse(text: &str) -> Result<HttpEndpoint, HttpEndpointError> {
+        HttpEndpoint::parse(text, PlainHttp::LoopbackOnly)
     }
 
     #[test]
@@ -152,9 +154,9 @@ mod tests {
         let text = "http://gpu.lan:8000/v1";
         assert_eq!(
             parse(text),
-            Err(EndpointError::PlainHttp { origin: "http://gpu.lan:8000".into() })
+            Err(HttpEndpointError::PlainHttp { origin: "http://gpu.lan:8000".into() })
         );
-        assert!(Endpoint::parse(text, PlainHttp::Allowed).is_ok_and(|there| !there.is_local()));
+        assert!(HttpEndpoint::parse(text, PlainHttp::Allowed).is_ok_and(|there| !there.is_local()));
     }
 
     #[test]

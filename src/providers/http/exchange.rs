@@ -9,9 +9,9 @@ use reqwest::{RequestBuilder, Response};
 use secrecy::ExposeSecret;
 use tokio::time::timeout;
 
-use super::patience::{Asked, Overdue, Stage};
+use super::timeouts::{HttpResponseStage, RequestTimer, TimeoutError};
 use crate::providers::ProviderError;
-use crate::providers::failure::{self, KeyHeader, Refusal, Site};
+use crate::providers::failure::{self, ErrorResponse, KeyHeader, RequestTarget};
 
 /// The most bytes of a refusal that are read.
 const REFUSAL_BYTES: usize = 64 << 10;
@@ -22,10 +22,11 @@ const SHORT_ANSWER_LIMIT: Duration = Duration::from_secs(15);
 /// Sends a request whose answer is streamed, and returns it once the server has accepted it.
 pub(in crate::providers) async fn open(
     request: RequestBuilder,
-    asked: &Asked,
-) -> Result<Response, Refusal> {
+    asked: &RequestTimer,
+) -> Result<Response, ErrorResponse> {
     let site = &asked.site;
-    let response = asked.within(Stage::NothingYet, with_key(request, site).send()).await?;
+    let response =
+        asked.within(HttpResponseStage::NothingYet, with_key(request, site).send()).await?;
     let response = response.map_err(|error| failure::of_transport(site, &error))?;
     if response.status().is_success() {
         return Ok(response);
@@ -36,7 +37,7 @@ pub(in crate::providers) async fn open(
 /// Sends a request with a short answer, and returns its text.
 pub async fn fetch(
     request: RequestBuilder,
-    site: &Site,
+    site: &RequestTarget,
     limit: usize,
 ) -> Result<String, ProviderError> {
     let fetched = async {
@@ -50,27 +51,27 @@ pub async fn fetch(
     };
     timeout(SHORT_ANSWER_LIMIT, fetched)
         .await
-        .map_err(|_| Overdue::Silent(SHORT_ANSWER_LIMIT).told(&site.server))?
+        .map_err(|_| TimeoutError::Silent(SHORT_ANSWER_LIMIT).into_provider_error(&site.server))?
 }
 
 /// The body of a streamed answer, as it comes.
 pub(in crate::providers) fn body(
     response: Response,
-    asked: Asked,
+    asked: RequestTimer,
 ) -> impl Stream<Item = Result<impl AsRef<[u8]> + Send, ProviderError>> + Send {
     let source = Box::pin(response.bytes_stream());
-    let state = (source, asked, Stage::NothingYet);
+    let state = (source, asked, HttpResponseStage::NothingYet);
     stream::unfold(state, |(mut source, asked, stage)| async move {
         let item = match asked.within(stage, source.next()).await {
             Ok(None) => return None,
             Ok(Some(chunk)) => chunk.map_err(|error| failure::of_transport(&asked.site, &error)),
             Err(error) => Err(error),
         };
-        Some((item, (source, asked, Stage::Begun)))
+        Some((item, (source, asked, HttpResponseStage::Begun)))
     })
 }
 
-fn with_key(request: RequestBuilder, site: &Site) -> RequestBuilder {
+fn with_key(request: RequestBuilder, site: &RequestTarget) -> RequestBuilder {
     let Some(key) = &site.key else { return request };
     match &site.key_header {
         KeyHeader::Bearer => request.bearer_auth(key.expose_secret()),
@@ -85,17 +86,21 @@ fn with_key(request: RequestBuilder, site: &Site) -> RequestBuilder {
     }
 }
 
-async fn refusal(response: Response, site: &Site) -> Refusal {
+async fn refusal(response: Response, site: &RequestTarget) -> ErrorResponse {
     let status = response.status().as_u16();
     let headers = response.headers().clone();
     let body = timeout(SHORT_ANSWER_LIMIT, text(response, site, REFUSAL_BYTES)).await;
     // What went wrong while reading the refusal matters less than that there is one.
     let body = body.ok().and_then(Result::ok).unwrap_or_default();
     let error = failure::of_response(site, status, &headers, &body, chrono::Utc::now());
-    Refusal { error, body }
+    ErrorResponse { error, body }
 }
 
-async fn text(mut response: Response, site: &Site, limit: usize) -> Result<String, ProviderError> {
+async fn text(
+    mut response: Response,
+    site: &RequestTarget,
+    limit: usize,
+) -> Result<String, ProviderError> {
     let mut bytes = Vec::new();
     while bytes.len() < limit {
         let chunk = response.chunk().await.map_err(|error| failure::of_transport(site, &error))?;
@@ -116,15 +121,17 @@ mod tests {
     use rustix::net::{AddressFamily, SocketType, bind, listen, socket};
 
     use super::*;
-    use crate::providers::Recovery;
-    use crate::providers::http::{AfterSleep, Endpoint, Http, Patience, PlainHttp, build, named};
+    use crate::providers::ErrorRecovery;
+    use crate::providers::http::{
+        HttpClient, HttpEndpoint, PlainHttp, SleepEffect, Timeouts, build, client_builder,
+    };
 
-    fn parse(text: &str) -> Endpoint {
-        Endpoint::parse(text, PlainHttp::LoopbackOnly).unwrap()
+    fn parse(text: &str) -> HttpEndpoint {
+        HttpEndpoint::parse(text, PlainHttp::LoopbackOnly).unwrap()
     }
 
     /// A server that takes one connection, sends `head` and then nothing.
-    fn stalling(head: &'static str) -> (Endpoint, std::thread::JoinHandle<()>) {
+    fn stalling(head: &'static str) -> (HttpEndpoint, std::thread::JoinHandle<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let serving = std::thread::spawn(move || {
@@ -153,11 +160,11 @@ mod tests {
         ];
         for (phase, head, first_byte, idle, total, says) in table {
             let (endpoint, serving) = stalling(head);
-            let site = Site { server: endpoint.to_string(), ..Site::default() };
-            let patience = Patience { first_byte, idle, total, sleep: AfterSleep::Gone };
-            let http = Http::new();
+            let site = RequestTarget { server: endpoint.to_string(), ..RequestTarget::default() };
+            let patience = Timeouts { first_byte, idle, total, sleep: SleepEffect::ConnectionLost };
+            let http = HttpClient::new();
             let get = http.client(&endpoint).unwrap().get(endpoint.join("x"));
-            let asked = Asked::now(site, patience);
+            let asked = RequestTimer::start(site, patience);
             let error = match open(get, &asked).await {
                 Err(refusal) => refusal.error,
                 Ok(response) => {
@@ -170,7 +177,8 @@ mod tests {
                 }
             };
             assert!(error.message.contains(says), "{phase}: {error}");
-            let recovery = if total.is_some() { Recovery::GiveUp } else { Recovery::Retry };
+            let recovery =
+                if total.is_some() { ErrorRecovery::GiveUp } else { ErrorRecovery::Retry };
             assert_eq!(error.recovery, recovery, "{phase}");
             drop(http);
             serving.join().unwrap();
@@ -179,7 +187,7 @@ mod tests {
 
     /// Asks the server of this client for anything, and says what comes of it.
     async fn asked(client: &Client, url: &str) -> Result<String, ProviderError> {
-        let site = Site { server: url.to_owned(), ..Site::default() };
+        let site = RequestTarget { server: url.to_owned(), ..RequestTarget::default() };
         fetch(client.get(url), &site, 1 << 10).await
     }
 
@@ -215,7 +223,8 @@ mod tests {
             return;
         };
         let towards = |addresses: &[SocketAddr]| {
-            build(|| named().no_proxy().resolve_to_addrs("model.test", addresses), &[]).unwrap()
+            build(|| client_builder().no_proxy().resolve_to_addrs("model.test", addresses), &[])
+                .unwrap()
         };
         let url = format!("http://model.test:{}/", here.port());
         let both = asked(&towards(&[hole, here]), &url).await;
@@ -223,9 +232,9 @@ mod tests {
     }
 
     /// A resolver that says the same of every name.
-    struct Says(&'static str);
+    struct FailingResolver(&'static str);
 
-    impl Resolve for Says {
+    impl Resolve for FailingResolver {
         fn resolve(&self, _name: Name) -> Resolving {
             let error = std::io::Error::other(self.0);
             Box::pin(std::future::ready(Err(error.into())))
@@ -235,11 +244,14 @@ mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn r37_a_resolver_that_fails_is_told_as_a_name_that_is_not_found() {
         for words in ["Name or service not known", "Temporary failure in name resolution"] {
-            let client = build(|| named().no_proxy().dns_resolver(Arc::new(Says(words))), &[]);
+            let client = build(
+                || client_builder().no_proxy().dns_resolver(Arc::new(FailingResolver(words))),
+                &[],
+            );
             let error = asked(&client.unwrap(), "https://model.test/v1").await.unwrap_err();
             let told = "The host of https://model.test/v1 cannot be found";
             assert!(error.message.starts_with(told), "{words}: {error}");
-            assert_eq!(error.recovery, Recovery::Retry, "the network may come back");
+            assert_eq!(error.recovery, ErrorRecovery::Retry, "the network may come back");
         }
     }
 }

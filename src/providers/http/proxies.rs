@@ -9,7 +9,7 @@ use reqwest::Url;
 use crate::domain::is_exempt_from_proxy;
 
 /// The proxy that is named for `url`, fit to be shown; `None` where it is asked directly.
-pub(super) fn named(url: &Url, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+pub(super) fn proxy_for(url: &Url, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     let first = |names: &[&str]| {
         let mut texts = names.iter().filter_map(|name| variable(name));
         texts.find(|text| !text.trim().is_empty())
@@ -23,7 +23,7 @@ pub(super) fn named(url: &Url, variable: impl Fn(&str) -> Option<String>) -> Opt
         "http" => first(&["HTTP_PROXY", "http_proxy"]),
         _ => first(&["HTTPS_PROXY", "https_proxy"]),
     };
-    own.or_else(|| first(&["ALL_PROXY", "all_proxy"])).map(|address| shown(&address))
+    own.or_else(|| first(&["ALL_PROXY", "all_proxy"])).map(|address| without_credentials(&address))
 }
 
 /// Whether `NO_PROXY` leaves `url` out.
@@ -33,7 +33,7 @@ pub(super) fn is_exempt(url: &Url, variable: impl Fn(&str) -> Option<String>) ->
 }
 
 /// A proxy's address without name and password.
-pub(super) fn shown(address: &str) -> String {
+pub(super) fn without_credentials(address: &str) -> String {
     let (scheme, rest) = address.trim().split_once("://").unwrap_or(("http", address.trim()));
     let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
     format!("{scheme}://{}", place.trim_end_matches('/'))
@@ -44,7 +44,8 @@ mod tests {
     use super::*;
 
     /// Variables, an address, and the proxy for it.
-    type Case = (&'static [(&'static str, &'static str)], &'static str, Option<&'static str>);
+    type ProxyVariableCase =
+        (&'static [(&'static str, &'static str)], &'static str, Option<&'static str>);
 
     fn with<'a>(set: &'a [(&'a str, &'a str)]) -> impl Fn(&str) -> Option<String> + 'a {
         |name| set.iter().find(|(it, _)| *it == name).map(|(_, value)| (*value).to_owned())
@@ -53,7 +54,7 @@ mod tests {
     #[test]
     fn r36_the_proxy_for_an_address_is_named_without_its_password() {
         const DEAD: &str = "http://me:secret@proxy.lan:3128/";
-        let table: [Case; 8] = [
+        let table: [ProxyVariableCase; 8] = [
             (&[("HTTPS_PROXY", DEAD)], "https://a.example/v1", Some("http://proxy.lan:3128")),
             (&[("https_proxy", "proxy.lan:1")], "https://a.example", Some("http://proxy.lan:1")),
             (&[("HTTPS_PROXY", DEAD)], "http://a.example", None),
@@ -64,7 +65,7 @@ mod tests {
             (&[("HTTPS_PROXY", DEAD), ("NO_PROXY", "a.example")], "https://a.example", None),
         ];
         for (set, url, expected) in table {
-            let proxy = named(&Url::parse(url).unwrap(), with(set));
+            let proxy = proxy_for(&Url::parse(url).unwrap(), with(set));
             assert_eq!(proxy.as_deref(), expected, "{set:?} {url}");
         }
     }

@@ -9,26 +9,26 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Certificate, ClientBuilder, Identity, Url};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::{Timeouts, proxies};
+use super::{TimeoutSettings, proxies};
 
 /// How a server is reached.
 #[derive(Debug, Clone, Default)]
-pub struct Transport {
+pub struct TransportConfig {
     /// Sent with every request, but for those that slug fills in itself.
-    pub headers: Vec<(String, HeaderText)>,
+    pub headers: Vec<(String, SecretHeaderValue)>,
     /// A file with certificates that are trusted beside the system's.
     pub ca_file: Option<PathBuf>,
     /// What slug shows when it is asked who it is.
     pub client: Option<ClientCertificate>,
     /// Which proxy is asked. None is, for a server on this machine.
-    pub proxy: Proxy,
+    pub proxy: ProxySelection,
     /// The person's own limits of time.
-    pub timeouts: Timeouts,
+    pub timeouts: TimeoutSettings,
 }
 
 /// A header's value; never shown.
 #[derive(Debug, Clone)]
-pub enum HeaderText {
+pub enum SecretHeaderValue {
     /// This.
     Value(SecretString),
     /// It was to come from the environment variable of this name, which is not set.
@@ -46,7 +46,7 @@ pub struct ClientCertificate {
 
 /// Which proxy is asked.
 #[derive(Debug, Clone, Default)]
-pub enum Proxy {
+pub enum ProxySelection {
     /// The one that the system names, in `HTTPS_PROXY` and the like.
     #[default]
     System,
@@ -57,30 +57,30 @@ pub enum Proxy {
 }
 
 /// What was read of the files.
-pub(super) struct Material {
+pub(super) struct HttpClientSettings {
     headers: HeaderMap,
     pub(super) authorities: Vec<Certificate>,
     identity: Option<Identity>,
-    way: Way,
+    proxy_source: ClientProxySource,
     /// Where one is named.
     proxy: Option<reqwest::Proxy>,
 }
 
 /// What becomes of the proxies that the system names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum ClientProxySource {
     System,
     Own,
 }
 
-impl Transport {
+impl TransportConfig {
     /// The headers alone: all that plain http to this machine needs.
     pub(super) fn headers(&self) -> Result<HeaderMap, String> {
         let mut headers = HeaderMap::new();
         for (name, text) in &self.headers {
             let value = match text {
-                HeaderText::Value(value) => value,
-                HeaderText::Missing(variable) => {
+                SecretHeaderValue::Value(value) => value,
+                SecretHeaderValue::Missing(variable) => {
                     return Err(format!(
                         "The header `{name}` takes its value from the environment variable \
                          {variable}, which is not set."
@@ -99,61 +99,72 @@ impl Transport {
     /// Whether the environment has `url` asked directly, in words that the client does not know.
     pub(super) fn is_exempt(&self, url: &Url) -> bool {
         match self.proxy {
-            Proxy::System => proxies::is_exempt(url, |name| std::env::var(name).ok()),
-            Proxy::Never | Proxy::At(_) => false,
+            ProxySelection::System => proxies::is_exempt(url, |name| std::env::var(name).ok()),
+            ProxySelection::Never | ProxySelection::At(_) => false,
         }
     }
 
     /// The proxy through which `url` is asked, fit to be shown.
     pub(super) fn proxy_towards(&self, url: &Url) -> Option<String> {
         match &self.proxy {
-            Proxy::System => proxies::named(url, |name| std::env::var(name).ok()),
-            Proxy::Never => None,
-            Proxy::At(address) => Some(proxies::shown(address.expose_secret())),
+            ProxySelection::System => proxies::proxy_for(url, |name| std::env::var(name).ok()),
+            ProxySelection::Never => None,
+            ProxySelection::At(address) => {
+                Some(proxies::without_credentials(address.expose_secret()))
+            }
         }
     }
 
     /// Reads the files.
-    pub(super) fn read(&self) -> Result<Material, String> {
+    pub(super) fn read(&self) -> Result<HttpClientSettings, String> {
         let authorities = match &self.ca_file {
             Some(file) => authorities(file)?,
             None => Vec::new(),
         };
         let identity = self.client.as_ref().map(identity).transpose()?;
         let (way, proxy) = match &self.proxy {
-            Proxy::System => (Way::System, None),
-            Proxy::Never => (Way::Own, None),
-            Proxy::At(address) => {
+            ProxySelection::System => (ClientProxySource::System, None),
+            ProxySelection::Never => (ClientProxySource::Own, None),
+            ProxySelection::At(address) => {
                 let proxy = reqwest::Proxy::all(address.expose_secret());
                 let proxy = proxy.map_err(|_| {
                     "The address of the proxy cannot be used. Check `proxy`.".to_owned()
                 })?;
-                (Way::Own, Some(proxy))
+                (ClientProxySource::Own, Some(proxy))
             }
         };
-        Ok(Material { headers: self.headers()?, authorities, identity, way, proxy })
+        Ok(HttpClientSettings {
+            headers: self.headers()?,
+            authorities,
+            identity,
+            proxy_source: way,
+            proxy,
+        })
     }
 }
 
-impl Material {
+impl HttpClientSettings {
     /// Puts all of it but the authorities into a client that is being built.
-    pub(super) fn apply(&self, builder: ClientBuilder, reach: Reach) -> ClientBuilder {
+    pub(super) fn apply(&self, builder: ClientBuilder, reach: HttpDestination) -> ClientBuilder {
         let builder = builder.default_headers(self.headers.clone());
         let builder = match &self.identity {
             Some(identity) => builder.identity(identity.clone()),
             None => builder,
         };
-        match (reach, self.way, &self.proxy) {
-            (Reach::Elsewhere, Way::System, _) => builder,
-            (Reach::Elsewhere, Way::Own, Some(proxy)) => builder.proxy(proxy.clone()),
-            (Reach::Elsewhere, Way::Own, None) | (Reach::ThisMachine, _, _) => builder.no_proxy(),
+        match (reach, self.proxy_source, &self.proxy) {
+            (HttpDestination::Elsewhere, ClientProxySource::System, _) => builder,
+            (HttpDestination::Elsewhere, ClientProxySource::Own, Some(proxy)) => {
+                builder.proxy(proxy.clone())
+            }
+            (HttpDestination::Elsewhere, ClientProxySource::Own, None)
+            | (HttpDestination::ThisMachine, _, _) => builder.no_proxy(),
         }
     }
 }
 
 /// Where the server is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum HttpDestination {
     ThisMachine,
     Elsewhere,
 }

@@ -8,14 +8,14 @@ use crate::domain::CallId;
 use crate::providers::{ProviderError, StreamEvent};
 
 /// The events of an answer, and the error that ended it.
-pub(in crate::providers) type Heard = (Vec<StreamEvent>, Option<ProviderError>);
+pub(in crate::providers) type DecodedEvents = (Vec<StreamEvent>, Option<ProviderError>);
 
 /// What `decode` makes of a body that comes in these chunks. Ids of slug's own are "own", since they
 /// are made anew each time. Fails where anything comes behind the end.
-pub(in crate::providers) fn hear<S>(
+pub(in crate::providers) fn decode_chunks<S>(
     chunks: &[&[u8]],
     decode: impl FnOnce(BoxStream<'static, Result<Vec<u8>, ProviderError>>) -> S,
-) -> Heard
+) -> DecodedEvents
 where
     S: Stream<Item = Result<StreamEvent, ProviderError>>,
 {
@@ -23,7 +23,7 @@ where
     // The wait for what comes behind a complete answer needs a clock.
     let runtime = Builder::new_current_thread().enable_time().build().unwrap();
     let told: Vec<_> = runtime.block_on(decode(stream::iter(chunks).boxed()).collect());
-    let mut heard: Heard = (Vec::new(), None);
+    let mut heard: DecodedEvents = (Vec::new(), None);
     for event in told {
         let is_over = matches!(heard.0.last(), Some(StreamEvent::Finished(_)));
         assert!(!is_over && heard.1.is_none(), "{event:?} behind the end");

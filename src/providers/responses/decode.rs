@@ -13,32 +13,32 @@ use futures_util::Stream;
 use serde_json::{Value, json};
 
 use crate::domain::{CallId, Protocol, StopReason, Usage};
-use crate::providers::failure::{self, Site};
-use crate::providers::json::{Json, Outline};
-use crate::providers::reader::{self, Decoder as _, Flow, broke_off, unreadable};
+use crate::providers::failure::{self, RequestTarget};
+use crate::providers::json::{JsonTape, JsonView};
+use crate::providers::reader::{self, DecoderFlow, StreamDecoder as _, broke_off, unreadable};
 use crate::providers::{ProviderError, StreamEvent, sse};
 
 /// Decodes the body of an answer. `taken` are the ids of the history's calls. Ends after
 /// `Finished` or the first error.
 pub fn decode<S, B>(
     bytes: S,
-    site: Site,
+    site: RequestTarget,
     taken: HashSet<CallId>,
 ) -> impl Stream<Item = Result<StreamEvent, ProviderError>> + Send + 'static
 where
     S: Stream<Item = Result<B, ProviderError>> + Send + 'static,
     B: AsRef<[u8]> + Send + 'static,
 {
-    reader::decode(bytes, Decoder { site, taken, ..Decoder::default() })
+    reader::decode(bytes, ResponsesDecoder { site, taken, ..ResponsesDecoder::default() })
 }
 
 /// Turns the protocol's events into those of all protocols.
 #[derive(Default)]
-struct Decoder {
-    site: Site,
+struct ResponsesDecoder {
+    site: RequestTarget,
     /// Ids that are in use, in the history or in this response.
     taken: HashSet<CallId>,
-    open: HashMap<Key, Open>,
+    open: HashMap<OutputItemKey, OpenOutputItem>,
     /// Items have come in events of their own.
     had_items: bool,
     /// How many calls have begun.
@@ -46,19 +46,19 @@ struct Decoder {
     /// The item that ended last is reasoning that goes back.
     after_sealed: bool,
     refused: bool,
-    ended: Option<End>,
+    ended: Option<ResponseEnd>,
 }
 
 /// Which item an event speaks of.
 #[derive(PartialEq, Eq, Hash)]
-enum Key {
+enum OutputItemKey {
     Place(u64),
     Id(String),
 }
 
 /// An item that is being streamed.
 #[derive(Default, Clone, Copy)]
-struct Open {
+struct OpenOutputItem {
     /// The number of the call that it is.
     call: Option<usize>,
     /// Some of it has come.
@@ -67,32 +67,32 @@ struct Open {
 
 /// How the server ended.
 #[derive(Clone, Copy)]
-enum End {
+enum ResponseEnd {
     Completed,
     Cut,
     Withheld,
 }
 
-impl reader::Decoder for Decoder {
+impl reader::StreamDecoder for ResponsesDecoder {
     fn event(
         &mut self,
-        event: sse::Event<'_>,
-        outline: &mut Outline,
+        event: sse::SseEvent<'_>,
+        outline: &mut JsonTape,
         out: &mut Vec<StreamEvent>,
-    ) -> Result<Flow, ProviderError> {
+    ) -> Result<DecoderFlow, ProviderError> {
         let data = event.data.trim();
         if event.name == "error" {
             return Err(failure::of_stream(&self.site, data));
         }
         if data.is_empty() || data == "[DONE]" {
-            return Ok(Flow::More);
+            return Ok(DecoderFlow::More);
         }
         let event = outline.read(data).map_err(|error| unreadable(&self.site, &error))?;
         self.take(event, data, out)
     }
 
     fn whole(&mut self, text: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        match Outline::default().read(text) {
+        match JsonTape::default().read(text) {
             Ok(response) if response.get("output").is_list() => {
                 self.end(response, out)?;
                 if !self.is_complete() {
@@ -111,32 +111,32 @@ impl reader::Decoder for Decoder {
 
     fn finish(&mut self, out: &mut Vec<StreamEvent>) {
         out.push(StreamEvent::Finished(match self.ended {
-            Some(End::Withheld) => StopReason::Refusal,
-            Some(End::Cut) => StopReason::MaxTokens,
-            Some(End::Completed) | None if self.refused => StopReason::Refusal,
-            Some(End::Completed) | None if self.calls > 0 => StopReason::ToolUse,
-            Some(End::Completed) | None => StopReason::EndTurn,
+            Some(ResponseEnd::Withheld) => StopReason::Refusal,
+            Some(ResponseEnd::Cut) => StopReason::MaxTokens,
+            Some(ResponseEnd::Completed) | None if self.refused => StopReason::Refusal,
+            Some(ResponseEnd::Completed) | None if self.calls > 0 => StopReason::ToolUse,
+            Some(ResponseEnd::Completed) | None => StopReason::EndTurn,
         }));
     }
 
-    fn site(&self) -> &Site {
+    fn site(&self) -> &RequestTarget {
         &self.site
     }
 }
 
-impl Decoder {
+impl ResponsesDecoder {
     fn take(
         &mut self,
-        event: Json<'_>,
+        event: JsonView<'_>,
         data: &str,
         out: &mut Vec<StreamEvent>,
-    ) -> Result<Flow, ProviderError> {
+    ) -> Result<DecoderFlow, ProviderError> {
         match event.get("type").word() {
             "response.output_item.added" => self.begin(event, out),
-            "response.output_text.delta" => self.said(event, out),
+            "response.output_text.delta" => self.take_text_delta(event, out),
             "response.refusal.delta" => {
                 self.refused = true;
-                self.said(event, out);
+                self.take_text_delta(event, out);
             }
             "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
                 self.open(event).streamed = true;
@@ -163,7 +163,7 @@ impl Decoder {
             "response.completed" | "response.incomplete" | "response.failed" => {
                 self.end(event.get("response"), out)?;
                 self.finish(out);
-                return Ok(Flow::Over);
+                return Ok(DecoderFlow::Over);
             }
             "error" => return Err(failure::of_stream(&self.site, data)),
             // An error in the shape of other protocols.
@@ -172,14 +172,14 @@ impl Decoder {
             }
             _ => {}
         }
-        Ok(Flow::More)
+        Ok(DecoderFlow::More)
     }
 
-    fn open(&mut self, event: Json<'_>) -> &mut Open {
+    fn open(&mut self, event: JsonView<'_>) -> &mut OpenOutputItem {
         self.open.entry(key(event)).or_default()
     }
 
-    fn begin(&mut self, event: Json<'_>, out: &mut Vec<StreamEvent>) {
+    fn begin(&mut self, event: JsonView<'_>, out: &mut Vec<StreamEvent>) {
         let item = event.get("item");
         match item.get("type").word() {
             "message" => self.bind(item, out),
@@ -198,12 +198,12 @@ impl Decoder {
         }
     }
 
-    fn said(&mut self, event: Json<'_>, out: &mut Vec<StreamEvent>) {
+    fn take_text_delta(&mut self, event: JsonView<'_>, out: &mut Vec<StreamEvent>) {
         self.open(event).streamed = true;
         say(text(event, "delta"), out);
     }
 
-    fn call(&mut self, item: Json<'_>, out: &mut Vec<StreamEvent>) -> usize {
+    fn call(&mut self, item: JsonView<'_>, out: &mut Vec<StreamEvent>) -> usize {
         self.bind(item, out);
         let given = item.get("call_id").text().or_else(|| item.get("id").text());
         let given = given.filter(|id| !id.is_empty()).map(CallId::new);
@@ -220,7 +220,7 @@ impl Decoder {
 
     /// Keeps of the item that begins what has to go back with it: the id by which the reasoning
     /// before it knows it, and the phase that a message belongs to.
-    fn bind(&mut self, item: Json<'_>, out: &mut Vec<StreamEvent>) {
+    fn bind(&mut self, item: JsonView<'_>, out: &mut Vec<StreamEvent>) {
         let after_sealed = std::mem::take(&mut self.after_sealed);
         let mut data = serde_json::Map::new();
         for name in ["id", "phase"] {
@@ -234,7 +234,7 @@ impl Decoder {
         }
     }
 
-    fn done(&mut self, open: Open, item: Json<'_>, out: &mut Vec<StreamEvent>) {
+    fn done(&mut self, open: OpenOutputItem, item: JsonView<'_>, out: &mut Vec<StreamEvent>) {
         match item.get("type").word() {
             "message" => {
                 self.after_sealed = false;
@@ -279,13 +279,17 @@ impl Decoder {
     }
 
     /// Takes in the response itself, which ends it.
-    fn end(&mut self, response: Json<'_>, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
+    fn end(
+        &mut self,
+        response: JsonView<'_>,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), ProviderError> {
         if !self.had_items {
             for item in response.get("output").items() {
                 if item.get("type").word() == "message" {
                     self.bind(item, out);
                 }
-                self.done(Open::default(), item, out);
+                self.done(OpenOutputItem::default(), item, out);
             }
         }
         count(response.get("usage"), out);
@@ -300,21 +304,21 @@ impl Decoder {
             }
             "in_progress" | "queued" => None,
             "incomplete" => Some(match response.get("incomplete_details").get("reason").word() {
-                "content_filter" => End::Withheld,
-                _ => End::Cut,
+                "content_filter" => ResponseEnd::Withheld,
+                _ => ResponseEnd::Cut,
             }),
-            _ => Some(End::Completed),
+            _ => Some(ResponseEnd::Completed),
         };
         Ok(())
     }
 }
 
-fn key(event: Json<'_>) -> Key {
+fn key(event: JsonView<'_>) -> OutputItemKey {
     if let Some(place) = event.get("output_index").number() {
-        return Key::Place(place);
+        return OutputItemKey::Place(place);
     }
     let id = event.get("item_id").text().or_else(|| event.get("item").get("id").text());
-    Key::Id(id.unwrap_or_default().into_owned())
+    OutputItemKey::Id(id.unwrap_or_default().into_owned())
 }
 
 fn say(said: Cow<'_, str>, out: &mut Vec<StreamEvent>) {
@@ -333,7 +337,7 @@ fn seal(data: Value, out: &mut Vec<StreamEvent>) {
     out.push(StreamEvent::Sealed { protocol: Protocol::Responses, data });
 }
 
-fn count(usage: Json<'_>, out: &mut Vec<StreamEvent>) {
+fn count(usage: JsonView<'_>, out: &mut Vec<StreamEvent>) {
     let count = |name: &str| usage.get(name).number();
     let detail = |name: &str| usage.get("input_tokens_details").get(name).number().unwrap_or(0);
     if let (Some(input), Some(output)) = (count("input_tokens"), count("output_tokens")) {
@@ -346,7 +350,7 @@ fn count(usage: Json<'_>, out: &mut Vec<StreamEvent>) {
     }
 }
 
-fn text<'a>(of: Json<'a>, name: &str) -> Cow<'a, str> {
+fn text<'a>(of: JsonView<'a>, name: &str) -> Cow<'a, str> {
     of.get(name).text().unwrap_or_default()
 }
 

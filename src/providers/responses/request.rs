@@ -9,31 +9,33 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use crate::domain::{Block, Effort, MediaType, Message, Protocol, Role, ToolCall, ToolSpec};
-use crate::providers::{Request, history};
+use crate::providers::{ProviderRequest, history};
 
 /// The body of the request.
-pub fn body(request: &Request) -> Vec<u8> {
+pub fn body(request: &ProviderRequest) -> Vec<u8> {
     let reasons = reasons(&request.model);
     let mut input = Vec::with_capacity(request.messages.len());
     for message in &request.messages {
         match message.role {
-            Role::User => hear(message, request, &mut input),
+            Role::User => push_user_items(message, request, &mut input),
             Role::Assistant => answer(message, &mut input),
         }
     }
-    let body = Body {
+    let body = ResponsesRequestBody {
         model: &request.model,
         stream: true,
         store: false,
         include: match reasons {
-            Reasons::Never => &[],
-            Reasons::Always | Reasons::Unknown => &["reasoning.encrypted_content"],
+            ReasoningSupport::Never => &[],
+            ReasoningSupport::Always | ReasoningSupport::Unknown => {
+                &["reasoning.encrypted_content"]
+            }
         },
         max_output_tokens: request.max_tokens,
-        temperature: request.temperature.filter(|_| reasons != Reasons::Always),
+        temperature: request.temperature.filter(|_| reasons != ReasoningSupport::Always),
         reasoning: reasoning(reasons, request.effort),
         instructions: &request.system,
-        tools: request.tools.iter().map(Tool::from).collect(),
+        tools: request.tools.iter().map(ResponsesTool::from).collect(),
         input,
     };
     // Strings, numbers and maps with string keys: there is nothing in it that cannot be written.
@@ -41,7 +43,7 @@ pub fn body(request: &Request) -> Vec<u8> {
 }
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct ResponsesRequestBody<'a> {
     model: &'a str,
     stream: bool,
     store: bool,
@@ -51,16 +53,16 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning: Option<Reasoning>,
+    reasoning: Option<ResponsesReasoning>,
     #[serde(skip_serializing_if = "str::is_empty")]
     instructions: &'a str,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
-    input: Vec<Item<'a>>,
+    tools: Vec<ResponsesTool<'a>>,
+    input: Vec<ResponsesInputItem<'a>>,
 }
 
 #[derive(Serialize)]
-struct Reasoning {
+struct ResponsesReasoning {
     #[serde(skip_serializing_if = "Option::is_none")]
     effort: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,7 +70,7 @@ struct Reasoning {
 }
 
 #[derive(Serialize)]
-struct Tool<'a> {
+struct ResponsesTool<'a> {
     #[serde(rename = "type")]
     kind: &'static str,
     name: &'a str,
@@ -78,7 +80,7 @@ struct Tool<'a> {
     strict: bool,
 }
 
-impl<'a> From<&'a ToolSpec> for Tool<'a> {
+impl<'a> From<&'a ToolSpec> for ResponsesTool<'a> {
     fn from(spec: &'a ToolSpec) -> Self {
         let ToolSpec { name, description, input_schema } = spec;
         Self { kind: "function", name, description, parameters: input_schema, strict: false }
@@ -87,18 +89,18 @@ impl<'a> From<&'a ToolSpec> for Tool<'a> {
 
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Item<'a> {
-    Own(Own<'a>),
+enum ResponsesInputItem<'a> {
+    Own(ResponsesTypedItem<'a>),
     /// As the server made it.
     Sealed(&'a Value),
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Own<'a> {
+enum ResponsesTypedItem<'a> {
     Message {
         role: &'static str,
-        content: Vec<Part<'a>>,
+        content: Vec<ResponsesContentPart<'a>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<&'a str>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,19 +124,19 @@ enum Own<'a> {
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Part<'a> {
+enum ResponsesContentPart<'a> {
     InputText { text: Cow<'a, str> },
-    InputImage { image_url: DataUrl<'a> },
+    InputImage { image_url: ResponsesDataUrl<'a> },
     OutputText { text: Cow<'a, str>, annotations: [(); 0] },
 }
 
 /// An image in the address itself: nothing is fetched because of it.
-struct DataUrl<'a> {
+struct ResponsesDataUrl<'a> {
     media_type: MediaType,
     base64: &'a str,
 }
 
-impl Serialize for DataUrl<'_> {
+impl Serialize for ResponsesDataUrl<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { media_type, base64 } = self;
         serializer.collect_str(&format_args!("data:{};base64,{base64}", media_type.name()))
@@ -142,12 +144,16 @@ impl Serialize for DataUrl<'_> {
 }
 
 /// Results come first, right behind the calls that they answer; then what the person said.
-fn hear<'a>(message: &'a Message, request: &'a Request, input: &mut Vec<Item<'a>>) {
+fn push_user_items<'a>(
+    message: &'a Message,
+    request: &'a ProviderRequest,
+    input: &mut Vec<ResponsesInputItem<'a>>,
+) {
     let mut content = Vec::new();
     for block in &message.content {
         let text = match block {
             Block::ToolResult { tool_use_id, content, is_error } => {
-                input.push(Item::Own(Own::FunctionCallOutput {
+                input.push(ResponsesInputItem::Own(ResponsesTypedItem::FunctionCallOutput {
                     call_id: history::call_id(tool_use_id),
                     output: history::output(content, *is_error),
                 }));
@@ -155,8 +161,8 @@ fn hear<'a>(message: &'a Message, request: &'a Request, input: &mut Vec<Item<'a>
             }
             Block::Image(image) => match request.images.get(&image.hash) {
                 Some(base64) => {
-                    let image_url = DataUrl { media_type: image.media_type, base64 };
-                    content.push(Part::InputImage { image_url });
+                    let image_url = ResponsesDataUrl { media_type: image.media_type, base64 };
+                    content.push(ResponsesContentPart::InputImage { image_url });
                     continue;
                 }
                 None => Cow::Owned(history::missing(image)),
@@ -166,34 +172,40 @@ fn hear<'a>(message: &'a Message, request: &'a Request, input: &mut Vec<Item<'a>
             // Only a model thinks and calls.
             Block::Thinking { .. } | Block::Sealed { .. } | Block::ToolUse(_) => continue,
         };
-        content.push(Part::InputText { text });
+        content.push(ResponsesContentPart::InputText { text });
     }
     if !content.is_empty() {
         let (id, status, phase) = (None, None, None);
-        input.push(Item::Own(Own::Message { role: "user", content, id, status, phase }));
+        input.push(ResponsesInputItem::Own(ResponsesTypedItem::Message {
+            role: "user",
+            content,
+            id,
+            status,
+            phase,
+        }));
     }
 }
 
-fn answer<'a>(message: &'a Message, input: &mut Vec<Item<'a>>) {
+fn answer<'a>(message: &'a Message, input: &mut Vec<ResponsesInputItem<'a>>) {
     let before = input.len();
     // Reasoning that waits for the item behind it, and what belongs to that item.
-    let mut waiting: Vec<Item> = Vec::new();
-    let mut bound = Bound::default();
+    let mut waiting: Vec<ResponsesInputItem> = Vec::new();
+    let mut bound = ResponsesItemMetadata::default();
     for block in &message.content {
         let item = match block {
             Block::Text { text } => {
-                let Bound { id, phase } = std::mem::take(&mut bound);
-                said(Cow::Borrowed(text), id, phase)
+                let ResponsesItemMetadata { id, phase } = std::mem::take(&mut bound);
+                assistant_message(Cow::Borrowed(text), id, phase)
             }
-            Block::ToolUse(call) => called(call, std::mem::take(&mut bound).id),
+            Block::ToolUse(call) => function_call(call, std::mem::take(&mut bound).id),
             Block::Sealed { protocol: Protocol::Responses, data } => match data.get("type") {
                 Some(kind) if kind == "reasoning" => {
-                    waiting.push(Item::Sealed(data));
+                    waiting.push(ResponsesInputItem::Sealed(data));
                     continue;
                 }
-                Some(_) => Item::Sealed(data),
+                Some(_) => ResponsesInputItem::Sealed(data),
                 None => {
-                    bound = Bound::read(data);
+                    bound = ResponsesItemMetadata::read(data);
                     continue;
                 }
             },
@@ -212,32 +224,42 @@ fn answer<'a>(message: &'a Message, input: &mut Vec<Item<'a>>) {
     }
     if input.len() == before {
         // A response that only thought.
-        input.push(said(Cow::Borrowed("(nothing said)"), None, None));
+        input.push(assistant_message(Cow::Borrowed("(nothing said)"), None, None));
     }
 }
 
 /// What is known of an item beside what it says.
 #[derive(Default)]
-struct Bound<'a> {
+struct ResponsesItemMetadata<'a> {
     id: Option<&'a str>,
     phase: Option<&'a str>,
 }
 
-impl<'a> Bound<'a> {
+impl<'a> ResponsesItemMetadata<'a> {
     fn read(data: &'a Value) -> Self {
         let field = |name| data.get(name).and_then(Value::as_str);
         Self { id: field("id"), phase: field("phase") }
     }
 }
 
-fn said<'a>(text: Cow<'a, str>, id: Option<&'a str>, phase: Option<&'a str>) -> Item<'a> {
-    let content = vec![Part::OutputText { text, annotations: [] }];
+fn assistant_message<'a>(
+    text: Cow<'a, str>,
+    id: Option<&'a str>,
+    phase: Option<&'a str>,
+) -> ResponsesInputItem<'a> {
+    let content = vec![ResponsesContentPart::OutputText { text, annotations: [] }];
     let status = Some("completed");
-    Item::Own(Own::Message { role: "assistant", content, id, status, phase })
+    ResponsesInputItem::Own(ResponsesTypedItem::Message {
+        role: "assistant",
+        content,
+        id,
+        status,
+        phase,
+    })
 }
 
-fn called<'a>(call: &'a ToolCall, id: Option<&'a str>) -> Item<'a> {
-    Item::Own(Own::FunctionCall {
+fn function_call<'a>(call: &'a ToolCall, id: Option<&'a str>) -> ResponsesInputItem<'a> {
+    ResponsesInputItem::Own(ResponsesTypedItem::FunctionCall {
         id,
         call_id: history::call_id(&call.id),
         name: history::tool_name(&call.name),
@@ -247,7 +269,7 @@ fn called<'a>(call: &'a ToolCall, id: Option<&'a str>) -> Item<'a> {
 
 /// Whether a model reasons, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reasons {
+enum ReasoningSupport {
     /// It is one of OpenAI's that do.
     Always,
     /// It is one of OpenAI's that do not, and refuse to be told how.
@@ -256,26 +278,28 @@ enum Reasons {
     Unknown,
 }
 
-fn reasons(model: &str) -> Reasons {
+fn reasons(model: &str) -> ReasoningSupport {
     let name = model.rsplit('/').next().unwrap_or(model);
     let begins = |starts: &[&str]| starts.iter().any(|start| name.starts_with(start));
     if begins(&["gpt-3", "gpt-4", "chatgpt", "gpt-5-chat"]) {
-        Reasons::Never
+        ReasoningSupport::Never
     } else if begins(&["gpt-oss"]) {
-        Reasons::Unknown
+        ReasoningSupport::Unknown
     } else if begins(&["gpt-", "o1", "o3", "o4", "codex"]) {
-        Reasons::Always
+        ReasoningSupport::Always
     } else {
-        Reasons::Unknown
+        ReasoningSupport::Unknown
     }
 }
 
-fn reasoning(reasons: Reasons, effort: Option<Effort>) -> Option<Reasoning> {
+fn reasoning(reasons: ReasoningSupport, effort: Option<Effort>) -> Option<ResponsesReasoning> {
     let effort = effort.map(Effort::name);
     match reasons {
-        Reasons::Never => None,
-        Reasons::Always => Some(Reasoning { effort, summary: Some("auto") }),
-        Reasons::Unknown => effort.map(|it| Reasoning { effort: Some(it), summary: None }),
+        ReasoningSupport::Never => None,
+        ReasoningSupport::Always => Some(ResponsesReasoning { effort, summary: Some("auto") }),
+        ReasoningSupport::Unknown => {
+            effort.map(|it| ResponsesReasoning { effort: Some(it), summary: None })
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use crate::domain::TurnId;
-use crate::providers::Prefill;
-use crate::providers::retry::Again;
+use crate::providers::PrefillProgress;
+use crate::providers::retry::RetryAttempt;
 
 /// Whether a turn runs.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -51,7 +51,7 @@ pub enum Phase {
     /// The model has not begun to answer.
     Waiting,
     /// The server reads the prompt.
-    Prefill(Prefill),
+    Prefill(PrefillProgress),
     /// The model thinks.
     Thinking,
     /// The model writes.
@@ -65,7 +65,7 @@ pub enum Phase {
         /// When.
         at: Duration,
         /// Which try that is, of how many.
-        again: Again,
+        again: RetryAttempt,
         /// What went wrong.
         reason: String,
     },

@@ -16,8 +16,8 @@ use crate::domain::{
     TurnId, Typed, Usage, Window,
 };
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
-use crate::providers::Held;
-use crate::providers::retry::Again;
+use crate::providers::RateLimited;
+use crate::providers::retry::RetryAttempt;
 use crate::session::undo::{self, Act, FilesPlan, Instead, PlannedFile, Put};
 use crate::session::{
     ChangedBy, FileKind, Found, KindFolds, ResultInfo, Rewound, SessionFolds, TurnOutcome,
@@ -282,11 +282,11 @@ async fn a_pause_before_another_try_is_told_once() {
     let rig = rig(Hand::Piped).opened().await;
     rig.event(Event::TurnStarted { turn: TURN }).await;
     let (turn, reason) = (TURN, "The server is busy.".to_owned());
-    let again = Some(Again { pause: Duration::from_secs(40), number: 2, of: 5 });
+    let again = Some(RetryAttempt { pause: Duration::from_secs(40), number: 2, of: 5 });
     rig.event(Event::ResponseDropped { turn, reason, again }).await;
     rig.until("Warning: The server is busy.\n").await;
     rig.until("s (2 of 5). ctrl+c stops.\n").await;
-    let held = Held { wait: Duration::from_secs(40), reason: "Slow down.".to_owned() };
+    let held = RateLimited { wait: Duration::from_secs(40), reason: "Slow down.".to_owned() };
     rig.event(Event::RequestHeld { turn, held }).await;
     rig.until("s for the server. ctrl+c stops.\n").await;
     rig.events(ended(TurnOutcome::Interrupted)).await;

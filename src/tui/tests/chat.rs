@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::agent::Event;
 use crate::domain::{Block, CallId, Diff, Display, StopReason, ToolStatus, Usage};
-use crate::providers::Prefill;
+use crate::providers::PrefillProgress;
 use crate::session::ResultInfo;
 use crate::tui::app::wake_at;
 use crate::tui::scene::{Scene, TURN, assistant, call, done, recorded, result, screen, user};
@@ -98,7 +98,7 @@ fn nothing_moves_when_idle() {
 
 #[test]
 fn a_slow_prompt_shows_how_far_it_is() {
-    let progress = Prefill { processed: 3_100, total: 12_400, cached: 2_000 };
+    let progress = PrefillProgress { processed: 3_100, total: 12_400, cached: 2_000 };
     screen(80, 24)
         .event(Event::TurnStarted { turn: TURN })
         .event(Event::Prefill { turn: TURN, progress })

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::agent::Event;
 use crate::domain::{Block, CallId, Diff, Display, StopReason, ToolStatus, Usage};
-use crate::providers::retry::Again;
+use crate::providers::retry::RetryAttempt;
 use crate::session::{Entry, Record, ResultInfo, Rewind, Rewound, TurnOutcome};
 use crate::tui::app::block::{Body, Thinking, Tool};
 use crate::tui::app::transcript::Transcript;
@@ -196,7 +196,7 @@ fn a_dropped_response_is_struck_and_its_calls_go() {
     let dropped = Event::ResponseDropped {
         turn: TURN,
         reason: "The server closed the connection.".into(),
-        again: Some(Again { pause: Duration::from_secs(4), number: 2, of: 5 }),
+        again: Some(RetryAttempt { pause: Duration::from_secs(4), number: 2, of: 5 }),
     };
     let scene = played(events[..9].to_vec()).event(dropped.clone());
     let scene = scene.shows("Thought, and had to start over").hides("Read");

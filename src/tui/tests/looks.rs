@@ -9,8 +9,8 @@ use crate::agent::Event;
 use crate::config::StatusItems;
 use crate::domain::{StopReason, Todo, TodoStatus, Usage};
 use crate::platform::terminal_notifier::TerminalProgress;
-use crate::providers::retry::Again;
-use crate::providers::{Held, Prefill};
+use crate::providers::retry::RetryAttempt;
+use crate::providers::{PrefillProgress, RateLimited};
 use crate::session::TurnOutcome;
 use crate::tui::app::attention::Presence;
 use crate::tui::app::model::{Motion, StatusCommand};
@@ -62,9 +62,9 @@ fn the_running_line_names_the_step_and_what_is_done_for_it() {
 
 #[test]
 fn the_running_line_says_what_it_waits_for() {
-    let held = Held { wait: Duration::from_secs(7), reason: "slow down".into() };
+    let held = RateLimited { wait: Duration::from_secs(7), reason: "slow down".into() };
     let held = Event::RequestHeld { turn: TURN, held };
-    let progress = Prefill { processed: 5_200, total: 12_000, cached: 0 };
+    let progress = PrefillProgress { processed: 5_200, total: 12_000, cached: 0 };
     screen(80, 24)
         .event(RUNS)
         .event(Event::Prefill { turn: TURN, progress })
@@ -72,7 +72,7 @@ fn the_running_line_says_what_it_waits_for() {
         .event(Event::ResponseDropped {
             turn: TURN,
             reason: "The server is busy (429).".into(),
-            again: Some(Again { pause: Duration::from_secs(8), number: 2, of: 5 }),
+            again: Some(RetryAttempt { pause: Duration::from_secs(8), number: 2, of: 5 }),
         })
         .after(3000)
         .shows("Trying again in 5 s (2 of 5) · esc stops · The server is busy (429).")
@@ -190,7 +190,7 @@ fn the_window_is_named_after_the_session_with_a_mark_for_its_state() {
     let scene = scene.event(Event::TitleChanged("Fix the cart".into())).event(RUNS);
     assert_eq!(label(&scene.model).title, "● slug · Fix the cart");
     assert_eq!(label(&scene.model).progress, TerminalProgress::Busy);
-    let progress = Prefill { processed: 50, total: 200, cached: 0 };
+    let progress = PrefillProgress { processed: 50, total: 200, cached: 0 };
     let scene = scene.event(Event::Prefill { turn: TURN, progress });
     assert_eq!(label(&scene.model).progress, TerminalProgress::Percent(25));
     let scene = scene.event(question(1, "rm -rf build/"));

@@ -8,7 +8,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::domain::TodoStatus;
-use crate::providers::Prefill;
+use crate::providers::PrefillProgress;
 use crate::tui::app::Model;
 use crate::tui::app::block::{Body, Tool, ToolState};
 use crate::tui::app::keymap::ChatKey;
@@ -133,7 +133,7 @@ fn stops(model: &Model) -> Option<String> {
     }
 }
 
-fn reading(progress: &Prefill) -> Doing {
+fn reading(progress: &PrefillProgress) -> Doing {
     let part = (progress.processed * 100).checked_div(progress.total);
     let what = match part {
         Some(part) => format!("Reading the prompt {}%", part.min(100)),

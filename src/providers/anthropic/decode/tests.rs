@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::providers::Recovery;
-use crate::providers::reader::testing::{self, Heard};
+use crate::providers::ErrorRecovery;
+use crate::providers::reader::testing::{self, DecodedEvents};
 
 fn sse(events: &[Value]) -> String {
     let line = |event: &Value| {
@@ -14,8 +14,8 @@ fn sse(events: &[Value]) -> String {
     events.iter().map(line).collect()
 }
 
-fn hear(chunks: &[&[u8]]) -> Heard {
-    testing::hear(chunks, |bytes| decode(bytes, Site::default()))
+fn hear(chunks: &[&[u8]]) -> DecodedEvents {
+    testing::decode_chunks(chunks, |bytes| decode(bytes, RequestTarget::default()))
 }
 
 fn start(number: u64, block: &Value) -> Value {
@@ -171,16 +171,16 @@ fn errors_come_in_every_shape() {
     let overloaded = json!({"type": "error", "error":
         {"type": "overloaded_error", "message": "Overloaded"}});
     let table = [
-        (sse(std::slice::from_ref(&overloaded)), Recovery::Retry, "Overloaded"),
-        (overloaded.to_string(), Recovery::Retry, "Overloaded"),
+        (sse(std::slice::from_ref(&overloaded)), ErrorRecovery::Retry, "Overloaded"),
+        (overloaded.to_string(), ErrorRecovery::Retry, "Overloaded"),
         (
             "data: {\"error\":{\"code\":500,\"message\":\"it broke\"}}\n\n".to_owned(),
-            Recovery::Retry,
+            ErrorRecovery::Retry,
             "it broke",
         ),
-        (sse(&[json!({"type": "ping"})]), Recovery::Retry, "before it was complete"),
-        ("data: {\n\n".to_owned(), Recovery::Retry, "not JSON"),
-        ("data: [DONE]\n\n".to_owned(), Recovery::Retry, "before it was complete"),
+        (sse(&[json!({"type": "ping"})]), ErrorRecovery::Retry, "before it was complete"),
+        ("data: {\n\n".to_owned(), ErrorRecovery::Retry, "not JSON"),
+        ("data: [DONE]\n\n".to_owned(), ErrorRecovery::Retry, "before it was complete"),
     ];
     for (body, recovery, says) in table {
         let (_, error) = hear(&[body.as_bytes()]);

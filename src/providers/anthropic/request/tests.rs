@@ -6,14 +6,14 @@ use serde_json::json;
 
 use super::*;
 use crate::domain::{CallId, CallInput, Image, ToolCall};
-use crate::providers::Images;
+use crate::providers::EncodedImages;
 
-fn request(model: &str, messages: Vec<Message>) -> Request {
-    Request {
+fn request(model: &str, messages: Vec<Message>) -> ProviderRequest {
+    ProviderRequest {
         model: model.into(),
         system: "Be brief.".into(),
         messages,
-        images: Images::default(),
+        images: EncodedImages::default(),
         tools: Arc::new([]),
         max_tokens: 16_000,
         temperature: None,
@@ -21,7 +21,7 @@ fn request(model: &str, messages: Vec<Message>) -> Request {
     }
 }
 
-fn sent(request: &Request) -> Value {
+fn sent(request: &ProviderRequest) -> Value {
     serde_json::from_slice(&body(request)).unwrap()
 }
 
@@ -117,7 +117,7 @@ fn images_go_along_where_their_bytes_are_there() {
     let mut request = request("m", vec![shown]);
     let text = sent(&request)["messages"][0]["content"][1]["text"].to_string();
     assert!(text.contains("shot.png"), "{text}");
-    request.images.put(hash, Images::encode(b"png"));
+    request.images.put(hash, EncodedImages::encode(b"png"));
     assert_eq!(
         sent(&request)["messages"][0]["content"][1]["source"],
         json!({"type": "base64", "media_type": "image/png", "data": "cG5n"})
@@ -143,7 +143,7 @@ fn marks_stand_behind_the_system_prompt_and_the_newest_two_messages_of_the_perso
 #[test]
 fn thinking_is_asked_for_as_the_model_takes_it() {
     let told = |model: &str, effort, max_tokens| {
-        let request = Request {
+        let request = ProviderRequest {
             effort,
             max_tokens,
             temperature: Some(0.5),

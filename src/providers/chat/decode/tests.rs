@@ -5,30 +5,31 @@ use serde_json::json;
 use super::*;
 use crate::domain::Usage;
 use crate::providers::reader::testing;
-use crate::providers::{Prefill, Recovery};
+use crate::providers::{ErrorRecovery, PrefillProgress};
 
 /// What came of an answer.
 #[derive(Debug, Default, PartialEq)]
-struct Heard {
+struct DecodedChat {
     text: String,
     thinking: String,
     sealed: Option<Value>,
     /// "name arguments"
     calls: Vec<String>,
     usage: Option<Usage>,
-    prefill: Vec<Prefill>,
+    prefill: Vec<PrefillProgress>,
     finished: Option<StopReason>,
     error: Option<ProviderError>,
 }
 
-fn hear(body: &str) -> Heard {
-    hear_asked(body, Asked::default())
+fn hear(body: &str) -> DecodedChat {
+    hear_asked(body, ChatRequestContext::default())
 }
 
-fn hear_asked(body: &str, asked: Asked) -> Heard {
-    let (events, error) =
-        testing::hear(&[body.as_bytes()], |bytes| decode(bytes, Site::default(), asked));
-    let mut heard = Heard { error, ..Heard::default() };
+fn hear_asked(body: &str, asked: ChatRequestContext) -> DecodedChat {
+    let (events, error) = testing::decode_chunks(&[body.as_bytes()], |bytes| {
+        decode(bytes, RequestTarget::default(), asked)
+    });
+    let mut heard = DecodedChat { error, ..DecodedChat::default() };
     for event in events {
         match event {
             StreamEvent::Text(text) => heard.text += &text,
@@ -167,7 +168,7 @@ fn an_answer_ends_only_at_a_sign_of_its_end() {
     for cut in [sse(&[said]), sse(&[cumulative]), String::new()] {
         let heard = hear(&cut);
         assert_eq!(heard.finished, None, "{cut}");
-        assert_eq!(heard.error.map(|error| error.recovery), Some(Recovery::Retry), "{cut}");
+        assert_eq!(heard.error.map(|error| error.recovery), Some(ErrorRecovery::Retry), "{cut}");
     }
 }
 
@@ -195,7 +196,7 @@ fn errors_are_found_wherever_they_come() {
 #[test]
 fn what_comes_in_the_place_of_a_stream_is_told_by_its_content() {
     let heard = hear(r#" {"error":{"message":"prompt is too long"}}"#);
-    assert_eq!(heard.error.unwrap().recovery, Recovery::Compact);
+    assert_eq!(heard.error.unwrap().recovery, ErrorRecovery::Compact);
 
     let page = hear("<!DOCTYPE html><html><title>Log in</title></html>").error.unwrap();
     assert!(page.message.contains("Log in"), "{page}");
@@ -242,7 +243,7 @@ fn the_reading_of_the_prompt_is_reported() {
     let mut chunk = delta(&json!({"role": "assistant", "content": null}));
     chunk["prompt_progress"] = json!({"total": 637, "cache": 5, "processed": 300, "time_ms": 1});
     let heard = hear(&sse(&[chunk, finish("stop")]));
-    assert_eq!(heard.prefill, [Prefill { processed: 300, total: 637, cached: 5 }]);
+    assert_eq!(heard.prefill, [PrefillProgress { processed: 300, total: 637, cached: 5 }]);
 }
 
 #[test]
@@ -262,7 +263,7 @@ fn broken_json_is_an_error_before_the_end_and_nothing_after_it() {
     let depth = "[".repeat(100_000);
     for junk in ["{\"choices\":[", "{\"a\":NaN}", "{}{}", &format!("{{\"a\":{depth}")] {
         let error = hear(&format!("data: {junk}\n\n")).error.unwrap();
-        assert_eq!(error.recovery, Recovery::Retry);
+        assert_eq!(error.recovery, ErrorRecovery::Retry);
         let after = format!("{}data: {junk}\n\n", sse(&[finish("stop")]));
         assert_eq!(hear(&after).finished, Some(StopReason::EndTurn));
     }
@@ -278,22 +279,26 @@ fn parts_of_reasoning_are_kept_where_they_are_to_go_back() {
     let body: String =
         [piece("Let "), piece("me."), end].map(|chunk| format!("data: {chunk}\n\n")).concat();
     let kept = |details| {
-        let heard = hear_asked(&body, Asked { details, ..Asked::default() });
+        let heard =
+            hear_asked(&body, ChatRequestContext { details, ..ChatRequestContext::default() });
         (heard.thinking, heard.sealed)
     };
     let whole = json!([{"type": "reasoning.text", "text": "Let me.", "index": 0}]);
     let thought = "Let me.".to_owned();
-    assert_eq!(kept(Details::Kept), (thought.clone(), Some(json!({"reasoning_details": whole}))));
-    assert_eq!(kept(Details::Read), (thought, None));
+    assert_eq!(
+        kept(ReasoningDetailsMode::Kept),
+        (thought.clone(), Some(json!({"reasoning_details": whole})))
+    );
+    assert_eq!(kept(ReasoningDetailsMode::Read), (thought, None));
 }
 
-fn reading() -> Asked {
+fn reading() -> ChatRequestContext {
     let tool = |name: &str| ToolSpec {
         name: name.into(),
         description: String::new(),
         input_schema: json!({"type": "object"}),
     };
-    Asked { tools: [tool("Read")].into(), ..Asked::default() }
+    ChatRequestContext { tools: [tool("Read")].into(), ..ChatRequestContext::default() }
 }
 
 #[test]
@@ -373,7 +378,7 @@ fn what_came_before_the_server_failed_is_not_said_or_called_again() {
     let reported = delta(&json!({"tool_calls": [{"index": 0, "id": "a",
                                  "function": {"name": "Read", "arguments": "{}"}}]}));
     let heard = hear_asked(&(sse(&[reported]) + &error), reading());
-    assert_eq!(heard.error.map(|error| error.recovery), Some(Recovery::Retry));
+    assert_eq!(heard.error.map(|error| error.recovery), Some(ErrorRecovery::Retry));
 }
 
 #[test]
@@ -382,7 +387,7 @@ fn a_call_that_nobody_can_read_is_told_and_asked_for_again() {
     for written in ["maybe", unknown, "{\"name\": \"Read\", \"arguments\": {\"a\": nope", ""] {
         let body = format!("event: error\ndata: {}\n\n", failed(written));
         let error = hear_asked(&body, reading()).error.unwrap();
-        assert_eq!(error.recovery, Recovery::Retry, "{written}");
+        assert_eq!(error.recovery, ErrorRecovery::Retry, "{written}");
         assert!(error.message.contains("wrote a tool call that"), "{error}");
         assert!(error.message.contains("/model"), "{error}");
     }

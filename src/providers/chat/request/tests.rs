@@ -6,15 +6,15 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::domain::{CallId, CallInput, ContentHash, Dialect, Image, Protocol};
-use crate::providers::Images;
+use crate::providers::EncodedImages;
 use crate::providers::chat::dialect;
 
-fn request(messages: Vec<Message>) -> Request {
-    Request {
+fn request(messages: Vec<Message>) -> ProviderRequest {
+    ProviderRequest {
         model: "m".into(),
         system: "Be brief.".into(),
         messages,
-        images: Images::default(),
+        images: EncodedImages::default(),
         tools: Arc::new([]),
         max_tokens: 4096,
         temperature: None,
@@ -22,18 +22,18 @@ fn request(messages: Vec<Message>) -> Request {
     }
 }
 
-fn sent(request: &Request) -> Value {
+fn sent(request: &ProviderRequest) -> Value {
     sent_to("localhost", request)
 }
 
-fn sent_to(host: &str, request: &Request) -> Value {
+fn sent_to(host: &str, request: &ProviderRequest) -> Value {
     let dialect = dialect::at(host).unwrap_or(Dialect::Common);
     spoken(dialect, request)
 }
 
-fn spoken(dialect: Dialect, request: &Request) -> Value {
+fn spoken(dialect: Dialect, request: &ProviderRequest) -> Value {
     let quirks = dialect::of(dialect, &request.model);
-    serde_json::from_slice(&body(request, quirks, Progress::Unknown)).unwrap()
+    serde_json::from_slice(&body(request, quirks, PromptProgressReports::Unknown)).unwrap()
 }
 
 fn assistant(content: Vec<Block>) -> Message {
@@ -62,7 +62,7 @@ fn images_go_with_the_message_as_parts_of_it() {
         Block::Image(image("gone.jpg", b"gone")),
     ];
     let mut request = request(vec![Message { role: Role::User, content }]);
-    request.images.put(ContentHash::of(b"abc"), Images::encode(b"abc"));
+    request.images.put(ContentHash::of(b"abc"), EncodedImages::encode(b"abc"));
     assert_eq!(
         sent(&request)["messages"][1],
         json!({"role": "user", "content": [
@@ -150,7 +150,7 @@ fn tools_temperature_and_progress_are_sent_when_there_are_any() {
         description: "Reads.".into(),
         input_schema: schema.clone(),
     }]);
-    let bytes = body(&request, dialect::of(Dialect::Common, "m"), Progress::Wanted);
+    let bytes = body(&request, dialect::of(Dialect::Common, "m"), PromptProgressReports::Wanted);
     let body: Value = serde_json::from_slice(&bytes).unwrap();
     assert_eq!(body["return_progress"], json!(true));
     assert_eq!(body["temperature"].to_string(), "0.2");
@@ -170,7 +170,7 @@ fn each_request_begins_with_the_one_before_it() {
             body(
                 &request(whole[..upto].to_vec()),
                 dialect::of(Dialect::Common, "m"),
-                Progress::Unknown,
+                PromptProgressReports::Unknown,
             )
         })
         .collect();
@@ -205,7 +205,7 @@ fn sealed_reasoning_of_another_protocol_stays_behind() {
 }
 
 /// A turn with everything in which dialects differ.
-fn turn(effort: Option<Effort>, image: &Image) -> Request {
+fn turn(effort: Option<Effort>, image: &Image) -> ProviderRequest {
     let said = assistant(vec![
         thinks("hm", None),
         Block::Text { text: "Looking.".into() },
@@ -224,7 +224,7 @@ fn turn(effort: Option<Effort>, image: &Image) -> Request {
         ],
     };
     let mut request = request(vec![Message::user("hi"), said, answered]);
-    request.images.put(ContentHash::of(b"abc"), Images::encode(b"abc"));
+    request.images.put(ContentHash::of(b"abc"), EncodedImages::encode(b"abc"));
     request.effort = effort;
     request
 }

@@ -5,15 +5,15 @@ use serde_json::json;
 
 use super::*;
 use crate::domain::Protocol;
-use crate::providers::reader::testing::{self, Heard};
+use crate::providers::reader::testing::{self, DecodedEvents};
 
 fn sse(pieces: &[Value]) -> String {
     pieces.iter().map(|piece| format!("data: {piece}\r\n\r\n")).collect()
 }
 
-fn hear(chunks: &[&[u8]]) -> Heard {
+fn hear(chunks: &[&[u8]]) -> DecodedEvents {
     let taken = HashSet::from([CallId::new("taken")]);
-    testing::hear(chunks, |bytes| decode(bytes, Site::default(), taken))
+    testing::decode_chunks(chunks, |bytes| decode(bytes, RequestTarget::default(), taken))
 }
 
 fn parts(parts: &Value) -> Value {
@@ -163,15 +163,19 @@ fn errors_come_in_every_shape() {
     let overloaded = json!({"error": {"code": 503, "message": "The model is overloaded.",
         "status": "UNAVAILABLE"}});
     let table = [
-        (sse(std::slice::from_ref(&overloaded)), Recovery::Retry, "overloaded"),
-        (overloaded.to_string(), Recovery::Retry, "overloaded"),
-        (json!([overloaded]).to_string(), Recovery::Retry, "overloaded"),
-        (format!("event: error\n{}", sse(&[overloaded])), Recovery::Retry, "overloaded"),
-        (sse(&[stop("MALFORMED_FUNCTION_CALL")]), Recovery::Retry, "malformed function call"),
-        (sse(&[parts(&json!([{"text": "a"}]))]), Recovery::Retry, "before it was complete"),
-        (parts(&json!([{"text": "a"}])).to_string(), Recovery::Retry, "before it was complete"),
-        ("data: {\n\n".to_owned(), Recovery::Retry, "not JSON"),
-        ("<html><title>Sign in</title></html>".to_owned(), Recovery::AskPerson, "Sign in"),
+        (sse(std::slice::from_ref(&overloaded)), ErrorRecovery::Retry, "overloaded"),
+        (overloaded.to_string(), ErrorRecovery::Retry, "overloaded"),
+        (json!([overloaded]).to_string(), ErrorRecovery::Retry, "overloaded"),
+        (format!("event: error\n{}", sse(&[overloaded])), ErrorRecovery::Retry, "overloaded"),
+        (sse(&[stop("MALFORMED_FUNCTION_CALL")]), ErrorRecovery::Retry, "malformed function call"),
+        (sse(&[parts(&json!([{"text": "a"}]))]), ErrorRecovery::Retry, "before it was complete"),
+        (
+            parts(&json!([{"text": "a"}])).to_string(),
+            ErrorRecovery::Retry,
+            "before it was complete",
+        ),
+        ("data: {\n\n".to_owned(), ErrorRecovery::Retry, "not JSON"),
+        ("<html><title>Sign in</title></html>".to_owned(), ErrorRecovery::AskUser, "Sign in"),
     ];
     for (body, recovery, says) in table {
         let (_, error) = hear(&[body.as_bytes()]);

@@ -6,14 +6,14 @@ use serde_json::json;
 
 use super::*;
 use crate::domain::{CallInput, Image};
-use crate::providers::Images;
+use crate::providers::EncodedImages;
 
-fn request(model: &str, messages: Vec<Message>) -> Request {
-    Request {
+fn request(model: &str, messages: Vec<Message>) -> ProviderRequest {
+    ProviderRequest {
         model: model.into(),
         system: "Be brief.".into(),
         messages,
-        images: Images::default(),
+        images: EncodedImages::default(),
         tools: Arc::new([]),
         max_tokens: 16_000,
         temperature: None,
@@ -21,7 +21,7 @@ fn request(model: &str, messages: Vec<Message>) -> Request {
     }
 }
 
-fn sent(request: &Request) -> Value {
+fn sent(request: &ProviderRequest) -> Value {
     serde_json::from_slice(&body(request)).unwrap()
 }
 
@@ -57,7 +57,7 @@ fn a_request_has_the_shape_of_the_protocol() {
         description: "Reads.".into(),
         input_schema: json!({"$schema": "x", "type": "object"}),
     };
-    let request = Request {
+    let request = ProviderRequest {
         tools: Arc::new([tool]),
         temperature: Some(0.5),
         ..request("gemini-2.0-flash", vec![user("hi")])
@@ -165,7 +165,7 @@ fn images_go_along_where_their_bytes_are_there() {
     let mut request = request("m", vec![shown]);
     let text = sent(&request)["contents"][0]["parts"][1]["text"].to_string();
     assert!(text.contains("shot.png"), "{text}");
-    request.images.put(hash, Images::encode(b"png"));
+    request.images.put(hash, EncodedImages::encode(b"png"));
     assert_eq!(
         sent(&request)["contents"][0]["parts"][1],
         json!({"inlineData": {"mimeType": "image/png", "data": "cG5n"}})
@@ -190,7 +190,7 @@ fn thinking_is_asked_for_as_the_model_takes_it() {
         ("gemini-2.5-pro", Some(Effort::High), budget(16_384)),
     ];
     for (model, effort, told) in table {
-        let request = Request { effort, ..request(model, vec![user("a")]) };
+        let request = ProviderRequest { effort, ..request(model, vec![user("a")]) };
         assert_eq!(
             sent(&request)["generationConfig"]["thinkingConfig"],
             told,

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::providers::Recovery;
-use crate::providers::reader::testing::{self, Heard};
+use crate::providers::ErrorRecovery;
+use crate::providers::reader::testing::{self, DecodedEvents};
 
 fn sse(events: &[Value]) -> String {
     let line = |event: &Value| {
@@ -13,9 +13,9 @@ fn sse(events: &[Value]) -> String {
     events.iter().map(line).collect()
 }
 
-fn hear(chunks: &[&[u8]]) -> Heard {
+fn hear(chunks: &[&[u8]]) -> DecodedEvents {
     let taken = HashSet::from([CallId::new("taken")]);
-    testing::hear(chunks, |bytes| decode(bytes, Site::default(), taken))
+    testing::decode_chunks(chunks, |bytes| decode(bytes, RequestTarget::default(), taken))
 }
 
 fn event(kind: &str, place: u64, more: &Value) -> Value {
@@ -192,25 +192,25 @@ fn every_end_has_a_meaning() {
 fn errors_come_in_every_shape() {
     let inner = json!({"code": "server_error", "message": "It broke"});
     let table = [
-        (json!({"type": "error", "error": inner}), Recovery::Retry, "It broke"),
+        (json!({"type": "error", "error": inner}), ErrorRecovery::Retry, "It broke"),
         (
             json!({"type": "error", "code": "server_error", "message": "It broke"}),
-            Recovery::Retry,
+            ErrorRecovery::Retry,
             "It broke",
         ),
-        (json!({"error": inner}), Recovery::Retry, "It broke"),
+        (json!({"error": inner}), ErrorRecovery::Retry, "It broke"),
         (
             json!({"type": "response.failed", "response": {"status": "failed", "error": inner}}),
-            Recovery::Retry,
+            ErrorRecovery::Retry,
             "It broke",
         ),
         (
             json!({"type": "response.failed", "response": {"status": "failed", "error":
             {"code": "insufficient_quota", "message": "You exceeded your current quota."}}}),
-            Recovery::AskPerson,
+            ErrorRecovery::AskUser,
             "credit",
         ),
-        (json!({"type": "response.created"}), Recovery::Retry, "before it was complete"),
+        (json!({"type": "response.created"}), ErrorRecovery::Retry, "before it was complete"),
     ];
     for (event, recovery, says) in table {
         for body in [sse(std::slice::from_ref(&event)), format!("data: {event}\n\n")] {
@@ -221,7 +221,7 @@ fn errors_come_in_every_shape() {
         }
     }
     let whole = json!({"error": inner}).to_string();
-    assert_eq!(hear(&[whole.as_bytes()]).1.unwrap().recovery, Recovery::Retry);
+    assert_eq!(hear(&[whole.as_bytes()]).1.unwrap().recovery, ErrorRecovery::Retry);
     assert!(hear(&[b"data: {\n\n"]).1.unwrap().message.contains("not JSON"));
 }
 

@@ -6,14 +6,14 @@ use serde_json::json;
 
 use super::*;
 use crate::domain::{CallId, CallInput, Image};
-use crate::providers::Images;
+use crate::providers::EncodedImages;
 
-fn request(model: &str, messages: Vec<Message>) -> Request {
-    Request {
+fn request(model: &str, messages: Vec<Message>) -> ProviderRequest {
+    ProviderRequest {
         model: model.into(),
         system: "Be brief.".into(),
         messages,
-        images: Images::default(),
+        images: EncodedImages::default(),
         tools: Arc::new([]),
         max_tokens: 16_000,
         temperature: None,
@@ -21,7 +21,7 @@ fn request(model: &str, messages: Vec<Message>) -> Request {
     }
 }
 
-fn sent(request: &Request) -> Value {
+fn sent(request: &ProviderRequest) -> Value {
     serde_json::from_slice(&body(request)).unwrap()
 }
 
@@ -56,7 +56,7 @@ fn a_request_has_the_shape_of_the_protocol() {
         description: "Reads.".into(),
         input_schema: json!({"type": "object"}),
     };
-    let request = Request { tools: Arc::new([tool]), ..request("gpt-5", vec![user("hi")]) };
+    let request = ProviderRequest { tools: Arc::new([tool]), ..request("gpt-5", vec![user("hi")]) };
     assert_eq!(
         sent(&request),
         json!({
@@ -136,7 +136,7 @@ fn images_go_along_where_their_bytes_are_there() {
     let mut request = request("m", vec![shown]);
     let text = sent(&request)["input"][0]["content"][1]["text"].to_string();
     assert!(text.contains("shot.png"), "{text}");
-    request.images.put(hash, Images::encode(b"png"));
+    request.images.put(hash, EncodedImages::encode(b"png"));
     assert_eq!(
         sent(&request)["input"][0]["content"][1],
         json!({"type": "input_image", "image_url": "data:image/png;base64,cG5n"})
@@ -146,7 +146,8 @@ fn images_go_along_where_their_bytes_are_there() {
 #[test]
 fn models_are_told_only_what_they_take() {
     let told = |model: &str, effort| {
-        let request = Request { effort, temperature: Some(0.5), ..request(model, vec![user("a")]) };
+        let request =
+            ProviderRequest { effort, temperature: Some(0.5), ..request(model, vec![user("a")]) };
         let body = sent(&request);
         let encrypted = body["include"] == json!(["reasoning.encrypted_content"]);
         (body["reasoning"].clone(), body["temperature"].clone(), encrypted)

@@ -2,23 +2,25 @@
 
 use serde_json::{Map, Value};
 
-use super::read::{Body, Found, Outcome, Stop, Tools, json, outcome, typed};
+use super::read::{
+    CallParseOutcome, CallParseStop, CallText, DeclaredTools, TextToolCall, json, outcome, typed,
+};
 use super::tags::{attribute, enter};
 use crate::domain::lenient;
 
 /// `[{…}]`, or `NAME[CALL_ID]id[ARGS]{…}` with both marks optional.
-pub(super) fn mistral(body: Body<'_>, tools: &Tools) -> Outcome {
+pub(super) fn mistral(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOutcome {
     match body.text.trim_start().starts_with(['[', '{']) {
         true => json(body, tools),
         false => outcome(named_arguments(body.text, tools)),
     }
 }
 
-fn named_arguments(text: &str, tools: &Tools) -> Result<Vec<Found>, Stop> {
-    let start = text.find(['[', '{']).ok_or(Stop::Cut)?;
+fn named_arguments(text: &str, tools: &DeclaredTools) -> Result<Vec<TextToolCall>, CallParseStop> {
+    let start = text.find(['[', '{']).ok_or(CallParseStop::Cut)?;
     let (name, mut rest) = (&text[..start], &text[start..]);
     if let Some(behind) = rest.strip_prefix("[CALL_ID]") {
-        rest = &behind[behind.find(['[', '{']).ok_or(Stop::Cut)?..];
+        rest = &behind[behind.find(['[', '{']).ok_or(CallParseStop::Cut)?..];
     }
     rest = rest.strip_prefix("[ARGS]").unwrap_or(rest);
     let (input, _) = object(rest)?;
@@ -26,9 +28,9 @@ fn named_arguments(text: &str, tools: &Tools) -> Result<Vec<Found>, Stop> {
 }
 
 /// `functions.NAME <|constrain|>json<|message|>{…}`.
-pub(super) fn harmony(body: Body<'_>, tools: &Tools) -> Outcome {
-    let read = || -> Result<Vec<Found>, Stop> {
-        let (header, rest) = body.text.split_once("<|message|>").ok_or(Stop::Cut)?;
+pub(super) fn harmony(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOutcome {
+    let read = || -> Result<Vec<TextToolCall>, CallParseStop> {
+        let (header, rest) = body.text.split_once("<|message|>").ok_or(CallParseStop::Cut)?;
         let name = header.split([' ', '<']).next().unwrap_or_default();
         let (input, _) = object(rest)?;
         Ok(vec![tools.call(name, input)?])
@@ -37,9 +39,10 @@ pub(super) fn harmony(body: Body<'_>, tools: &Tools) -> Outcome {
 }
 
 /// `functions.NAME:0<|tool_call_argument_begin|>{…}`.
-pub(super) fn kimi_k2(body: Body<'_>, tools: &Tools) -> Outcome {
+pub(super) fn kimi_k2(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOutcome {
     outcome(repeated(body.text, "<|tool_call_begin|>", "<|tool_call_end|>", |text| {
-        let (id, rest) = text.split_once("<|tool_call_argument_begin|>").ok_or(Stop::Cut)?;
+        let (id, rest) =
+            text.split_once("<|tool_call_argument_begin|>").ok_or(CallParseStop::Cut)?;
         let name = id.rsplit_once(':').map_or(id, |(name, _)| name);
         let (input, rest) = object(rest)?;
         Ok((tools.call(name, input)?, rest))
@@ -47,18 +50,18 @@ pub(super) fn kimi_k2(body: Body<'_>, tools: &Tools) -> Outcome {
 }
 
 /// `NAME<｜tool▁sep｜>{…}`, or `function<｜tool▁sep｜>NAME` and a fence.
-pub(super) fn deepseek(body: Body<'_>, tools: &Tools) -> Outcome {
+pub(super) fn deepseek(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOutcome {
     outcome(repeated(
         body.text,
         "<｜tool▁call▁begin｜>",
         "<｜tool▁call▁end｜>",
         |text| {
-            let (kind, rest) = text.split_once("<｜tool▁sep｜>").ok_or(Stop::Cut)?;
+            let (kind, rest) = text.split_once("<｜tool▁sep｜>").ok_or(CallParseStop::Cut)?;
             if rest.trim_start().starts_with('{') {
                 let (input, rest) = object(rest)?;
                 return Ok((tools.call(kind, input)?, rest));
             }
-            let (name, rest) = rest.split_once("```json").ok_or(Stop::Cut)?;
+            let (name, rest) = rest.split_once("```json").ok_or(CallParseStop::Cut)?;
             let (input, rest) = object(rest)?;
             let rest = rest.trim_start();
             Ok((tools.call(name, input)?, rest.strip_prefix("```").unwrap_or(rest)))
@@ -67,11 +70,11 @@ pub(super) fn deepseek(body: Body<'_>, tools: &Tools) -> Outcome {
 }
 
 /// `call:NAME{key:value}`, with strings between marks of their own.
-pub(super) fn gemma(body: Body<'_>, tools: &Tools) -> Outcome {
-    let read = || -> Result<Vec<Found>, Stop> {
+pub(super) fn gemma(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOutcome {
+    let read = || -> Result<Vec<TextToolCall>, CallParseStop> {
         let text = quoted(&quoted(body.text, "<|\"|>")?, "<escape>")?;
         repeated(&text, "call:", "", |text| {
-            let start = text.find('{').ok_or(Stop::Cut)?;
+            let start = text.find('{').ok_or(CallParseStop::Cut)?;
             let (input, rest) = object(&text[start..])?;
             Ok((tools.call(&text[..start], input)?, rest))
         })
@@ -80,7 +83,7 @@ pub(super) fn gemma(body: Body<'_>, tools: &Tools) -> Outcome {
 }
 
 /// The text with what stands between two `marks` as JSON strings.
-fn quoted(text: &str, mark: &str) -> Result<String, Stop> {
+fn quoted(text: &str, mark: &str) -> Result<String, CallParseStop> {
     let mut plain = String::new();
     for (at, piece) in text.split(mark).enumerate() {
         match at % 2 {
@@ -88,11 +91,11 @@ fn quoted(text: &str, mark: &str) -> Result<String, Stop> {
             _ => plain.push_str(&Value::from(piece).to_string()),
         }
     }
-    if text.matches(mark).count().is_multiple_of(2) { Ok(plain) } else { Err(Stop::Cut) }
+    if text.matches(mark).count().is_multiple_of(2) { Ok(plain) } else { Err(CallParseStop::Cut) }
 }
 
 /// `<|open|>call tool="NAME"<|sep|>` with each argument in marks of the same kind.
-pub(super) fn kimi_k3(body: Body<'_>, tools: &Tools) -> Outcome {
+pub(super) fn kimi_k3(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOutcome {
     // Where the end of the call ended the block, it is no longer part of it.
     let text = body.text.trim_end().trim_end_matches("<|sep|>");
     let text = match body.is_closed && !text.ends_with("<|close|>call") {
@@ -100,16 +103,17 @@ pub(super) fn kimi_k3(body: Body<'_>, tools: &Tools) -> Outcome {
         false => text.to_owned(),
     };
     outcome(repeated(&text, "<|open|>call ", "<|close|>call", |text| {
-        let (tag, mut rest) = text.split_once("<|sep|>").ok_or(Stop::Cut)?;
-        let name = attribute(tag, "tool").ok_or(Stop::Broken)?;
+        let (tag, mut rest) = text.split_once("<|sep|>").ok_or(CallParseStop::Cut)?;
+        let name = attribute(tag, "tool").ok_or(CallParseStop::Broken)?;
         let mut input = Map::new();
         while let Some(behind) = rest.trim_start().strip_prefix("<|open|>argument ") {
-            let (tag, behind) = behind.split_once("<|sep|>").ok_or(Stop::Cut)?;
-            let (text, behind) = behind.split_once("<|close|>argument").ok_or(Stop::Cut)?;
-            let key = attribute(tag, "key").ok_or(Stop::Broken)?;
+            let (tag, behind) = behind.split_once("<|sep|>").ok_or(CallParseStop::Cut)?;
+            let (text, behind) =
+                behind.split_once("<|close|>argument").ok_or(CallParseStop::Cut)?;
+            let key = attribute(tag, "key").ok_or(CallParseStop::Broken)?;
             let value = match attribute(tag, "type").as_deref() {
                 Some("string") => Value::from(text),
-                Some(_) => typed(text).ok_or(Stop::Broken)?,
+                Some(_) => typed(text).ok_or(CallParseStop::Broken)?,
                 None => tools.value(&name, &key, text),
             };
             input.insert(key, value);
@@ -127,8 +131,8 @@ fn repeated<'a>(
     text: &'a str,
     opener: &str,
     closer: &str,
-    read: impl Fn(&'a str) -> Result<(Found, &'a str), Stop>,
-) -> Result<Vec<Found>, Stop> {
+    read: impl Fn(&'a str) -> Result<(TextToolCall, &'a str), CallParseStop>,
+) -> Result<Vec<TextToolCall>, CallParseStop> {
     let mut calls = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
@@ -138,16 +142,16 @@ fn repeated<'a>(
         let behind = behind.strip_prefix(closer).unwrap_or(behind);
         rest = behind.strip_prefix("<|sep|>").unwrap_or(behind).trim_start();
     }
-    if calls.is_empty() { Err(Stop::Cut) } else { Ok(calls) }
+    if calls.is_empty() { Err(CallParseStop::Cut) } else { Ok(calls) }
 }
 
 /// The object that comes next, and what follows it.
-fn object(text: &str) -> Result<(Map<String, Value>, &str), Stop> {
+fn object(text: &str) -> Result<(Map<String, Value>, &str), CallParseStop> {
     let (value, end) = lenient::value(text, 0)?;
     match value {
         Value::Object(fields) => Ok((fields, &text[end..])),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            Err(Stop::Broken)
+            Err(CallParseStop::Broken)
         }
     }
 }

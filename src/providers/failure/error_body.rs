@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Site, plain};
-use crate::providers::{ProviderError, Recovery};
+use super::{RequestTarget, plain};
+use crate::providers::{ErrorRecovery, ProviderError};
 
 /// How long to wait for a server that is still loading its model.
 pub(super) const LOADING: Duration = Duration::from_secs(5);
 
 /// A server's error, whatever its shape.
-pub(super) struct Complaint {
+pub(super) struct ServerErrorBody {
     /// What it says, fit to be shown.
     text: String,
     /// Text, code and type in lower case, to be searched.
@@ -24,9 +24,9 @@ pub(super) struct Complaint {
     is_page: bool,
 }
 
-impl Complaint {
+impl ServerErrorBody {
     /// Reads an error's body; JSON or not.
-    pub(super) fn read(body: &str, site: &Site) -> Self {
+    pub(super) fn read(body: &str, site: &RequestTarget) -> Self {
         let Ok(json) = serde_json::from_str::<Value>(body) else {
             let page = title(body);
             let text = plain(page.as_deref().unwrap_or(body), site);
@@ -59,7 +59,7 @@ impl Complaint {
 
     /// Whether the same request may well succeed later. An error in the midst of an answer counts
     /// as such unless it names a status that says otherwise.
-    pub(super) fn is_passing(&self) -> bool {
+    pub(super) fn is_transient(&self) -> bool {
         self.status.is_none_or(|status| matches!(status, 408 | 409 | 425 | 429 | 498 | 500..))
             || self.all.contains(FAILED_CALL)
     }
@@ -73,54 +73,58 @@ impl Complaint {
     }
 
     /// What the complaint's words or status mean; otherwise `recovery`, or giving up.
-    pub(super) fn meaning_or(&self, site: &Site, recovery: Option<Recovery>) -> ProviderError {
+    pub(super) fn meaning_or(
+        &self,
+        site: &RequestTarget,
+        recovery: Option<ErrorRecovery>,
+    ) -> ProviderError {
         let (recovery, message) = self
             .by_words(site)
             .or_else(|| self.by_status(site))
-            .unwrap_or_else(|| (recovery.unwrap_or(Recovery::GiveUp), self.answered(site)));
+            .unwrap_or_else(|| (recovery.unwrap_or(ErrorRecovery::GiveUp), self.answered(site)));
         ProviderError { message, status: self.status, recovery }
     }
 
-    fn by_words(&self, site: &Site) -> Option<(Recovery, String)> {
-        let Site { server, model, .. } = site;
+    fn by_words(&self, site: &RequestTarget) -> Option<(ErrorRecovery, String)> {
+        let RequestTarget { server, model, .. } = site;
         let remedy_in = |table: &[(&str, &'static str)]| {
             table.iter().find(|(words, _)| self.all.contains(words)).map(|(_, remedy)| *remedy)
         };
         if self.has_any(TOO_LONG) {
-            Some((Recovery::Compact, self.too_long(site)))
+            Some((ErrorRecovery::Compact, self.too_long(site)))
         } else if self.has_any(NO_IMAGES) {
-            Some((Recovery::LeaveImagesOut, self.no_images(site)))
+            Some((ErrorRecovery::LeaveImagesOut, self.no_images(site)))
         } else if let Some(remedy) = remedy_in(MISTAKES) {
-            Some((Recovery::GiveUp, format!("{} {remedy}", self.answered(site))))
+            Some((ErrorRecovery::GiveUp, format!("{} {remedy}", self.answered(site))))
         } else if let Some(remedy) = remedy_in(SETTINGS) {
-            Some((Recovery::AskPerson, format!("{} {remedy}", self.answered(site))))
+            Some((ErrorRecovery::AskUser, format!("{} {remedy}", self.answered(site))))
         } else if self.has_any(NO_CREDIT) && self.delay.is_none() {
-            Some((Recovery::AskPerson, self.no_credit(site)))
+            Some((ErrorRecovery::AskUser, self.no_credit(site)))
         } else if self.has_any(BAD_KEY) {
-            Some((Recovery::AskPerson, self.bad_key(site)))
+            Some((ErrorRecovery::AskUser, self.bad_key(site)))
         } else if !model.is_empty() && self.has_any(NO_MODEL) {
             let says = self.says();
             let message =
                 format!("{server} has no model `{model}`{says} Choose another with /model.");
-            Some((Recovery::AskPerson, message))
+            Some((ErrorRecovery::AskUser, message))
         } else if self.has(&[FAILED_CALL]) {
             let says = self.says();
             let message = format!(
                 "{model} wrote a tool call that {server} could not read{says} Where that goes on, \
                  choose another model with /model."
             );
-            Some((Recovery::Retry, message))
+            Some((ErrorRecovery::Retry, message))
         } else if self.has(&["loading model"]) {
             let message = format!("{server} is still loading the model.");
-            Some((Recovery::RetryAfter(LOADING), message))
+            Some((ErrorRecovery::RetryAfter(LOADING), message))
         } else {
             None
         }
     }
 
-    fn by_status(&self, site: &Site) -> Option<(Recovery, String)> {
+    fn by_status(&self, site: &RequestTarget) -> Option<(ErrorRecovery, String)> {
         let message = match self.status {
-            Some(413) => return Some((Recovery::Compact, self.too_long(site))),
+            Some(413) => return Some((ErrorRecovery::Compact, self.too_long(site))),
             Some(402) => self.no_credit(site),
             Some(401 | 403) => self.bad_key(site),
             Some(404 | 405) => self.no_server(site),
@@ -134,10 +138,10 @@ impl Complaint {
             ),
             Some(_) | None => return None,
         };
-        Some((Recovery::AskPerson, message))
+        Some((ErrorRecovery::AskUser, message))
     }
 
-    fn too_long(&self, Site { model, .. }: &Site) -> String {
+    fn too_long(&self, RequestTarget { model, .. }: &RequestTarget) -> String {
         format!(
             "The conversation is longer than what {model} can read{} Use /compact, or begin a new \
              session with /new.",
@@ -145,15 +149,15 @@ impl Complaint {
         )
     }
 
-    fn no_images(&self, Site { model, .. }: &Site) -> String {
+    fn no_images(&self, RequestTarget { model, .. }: &RequestTarget) -> String {
         format!("{model} takes no images{} Choose another model with /model.", self.says())
     }
 
-    fn no_credit(&self, site: &Site) -> String {
+    fn no_credit(&self, site: &RequestTarget) -> String {
         format!("{} Check the account's credit and limits.", self.answered(site))
     }
 
-    fn bad_key(&self, Site { server, key, .. }: &Site) -> String {
+    fn bad_key(&self, RequestTarget { server, key, .. }: &RequestTarget) -> String {
         let what = if key.is_some() { "refuses the key" } else { "wants a key" };
         format!(
             "{server} {what}{} Set `api_key` in ~/.slug/config.toml, or SLUG_API_KEY.",
@@ -161,7 +165,7 @@ impl Complaint {
         )
     }
 
-    fn no_server(&self, Site { server, .. }: &Site) -> String {
+    fn no_server(&self, RequestTarget { server, .. }: &RequestTarget) -> String {
         format!(
             "{server} does not answer as the server of a model would{} Check `endpoint`, which \
              usually ends in /v1, and `provider` in ~/.slug/config.toml.",
@@ -169,7 +173,7 @@ impl Complaint {
         )
     }
 
-    fn answered(&self, Site { server, .. }: &Site) -> String {
+    fn answered(&self, RequestTarget { server, .. }: &RequestTarget) -> String {
         match self.status {
             Some(status) => format!("{server} answered {status}{}", self.says()),
             None => format!("{server} reported an error{}", self.says()),

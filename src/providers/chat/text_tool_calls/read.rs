@@ -9,14 +9,14 @@ use crate::domain::lenient::{self, Flaw};
 
 /// A call that was found.
 #[derive(Debug, Clone, PartialEq)]
-pub(in crate::providers::chat) struct Found {
+pub(in crate::providers::chat) struct TextToolCall {
     pub(in crate::providers::chat) name: String,
     pub(in crate::providers::chat) input: Map<String, Value>,
 }
 
 /// The text of one or more calls.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Body<'a> {
+pub(super) struct CallText<'a> {
     pub(super) text: &'a str,
     /// What ends it has come.
     pub(super) is_closed: bool,
@@ -24,8 +24,8 @@ pub(super) struct Body<'a> {
 
 /// What the text comes to.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Outcome {
-    Calls(Vec<Found>),
+pub(super) enum CallParseOutcome {
+    Calls(Vec<TextToolCall>),
     /// It ends within a call.
     Cut,
     /// It is not what it looked like.
@@ -33,15 +33,15 @@ pub(super) enum Outcome {
 }
 
 /// Reads the calls of a form.
-pub(super) type Read = fn(Body<'_>, &Tools) -> Outcome;
+pub(super) type CallReader = fn(CallText<'_>, &DeclaredTools) -> CallParseOutcome;
 
 /// Why a reader stops early; `?` works on it.
-pub(super) enum Stop {
+pub(super) enum CallParseStop {
     Cut,
     Broken,
 }
 
-impl From<Flaw> for Stop {
+impl From<Flaw> for CallParseStop {
     fn from(flaw: Flaw) -> Self {
         match flaw {
             Flaw::Cut => Self::Cut,
@@ -51,26 +51,26 @@ impl From<Flaw> for Stop {
 }
 
 /// The outcome of a reader that may stop early. No calls at all are none.
-pub(super) fn outcome(read: Result<Vec<Found>, Stop>) -> Outcome {
+pub(super) fn outcome(read: Result<Vec<TextToolCall>, CallParseStop>) -> CallParseOutcome {
     match read {
-        Ok(calls) if calls.is_empty() => Outcome::Broken,
-        Ok(calls) => Outcome::Calls(calls),
-        Err(Stop::Cut) => Outcome::Cut,
-        Err(Stop::Broken) => Outcome::Broken,
+        Ok(calls) if calls.is_empty() => CallParseOutcome::Broken,
+        Ok(calls) => CallParseOutcome::Calls(calls),
+        Err(CallParseStop::Cut) => CallParseOutcome::Cut,
+        Err(CallParseStop::Broken) => CallParseOutcome::Broken,
     }
 }
 
 /// The tools that the request declared.
 #[derive(Debug, Clone)]
-pub(super) struct Tools(Arc<[ToolSpec]>);
+pub(super) struct DeclaredTools(Arc<[ToolSpec]>);
 
-impl Default for Tools {
+impl Default for DeclaredTools {
     fn default() -> Self {
         Self::new(Arc::new([]))
     }
 }
 
-impl Tools {
+impl DeclaredTools {
     pub(super) fn new(specs: Arc<[ToolSpec]>) -> Self {
         Self(specs)
     }
@@ -80,13 +80,17 @@ impl Tools {
     }
 
     /// A call of the tool with this name, where there is one.
-    pub(super) fn call(&self, name: &str, input: Map<String, Value>) -> Result<Found, Stop> {
+    pub(super) fn call(
+        &self,
+        name: &str,
+        input: Map<String, Value>,
+    ) -> Result<TextToolCall, CallParseStop> {
         let name = name.trim();
         let known = |name: &str| self.names().any(|known| known == name);
         let bare = name.strip_prefix("functions.").unwrap_or(name);
         match [name, bare].into_iter().find(|name| known(name)) {
-            Some(name) => Ok(Found { name: name.to_owned(), input }),
-            None => Err(Stop::Broken),
+            Some(name) => Ok(TextToolCall { name: name.to_owned(), input }),
+            None => Err(CallParseStop::Broken),
         }
     }
 
@@ -119,38 +123,42 @@ pub(super) fn typed(text: &str) -> Option<Value> {
 }
 
 /// Objects and lists of objects, one behind another.
-pub(super) fn json(body: Body<'_>, tools: &Tools) -> Outcome {
-    outcome(objects(body.text, tools, Marked::Yes))
+pub(super) fn json(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOutcome {
+    outcome(objects(body.text, tools, CallMarkers::Yes))
 }
 
 /// `functools[{…}]`.
-pub(super) fn functools(body: Body<'_>, tools: &Tools) -> Outcome {
-    json(Body { text: body.text.strip_prefix("functools").unwrap_or(body.text), ..body }, tools)
+pub(super) fn functools(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOutcome {
+    json(CallText { text: body.text.strip_prefix("functools").unwrap_or(body.text), ..body }, tools)
 }
 
 /// Objects where nothing but their shape says that they are calls.
-pub(super) fn bare_json(body: Body<'_>, tools: &Tools) -> Outcome {
-    outcome(objects(body.text, tools, Marked::No))
+pub(super) fn bare_json(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOutcome {
+    outcome(objects(body.text, tools, CallMarkers::No))
 }
 
 /// Whether marks around an object say that it is a call.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Marked {
+enum CallMarkers {
     Yes,
     No,
 }
 
-fn objects(text: &str, tools: &Tools, marked: Marked) -> Result<Vec<Found>, Stop> {
+fn objects(
+    text: &str,
+    tools: &DeclaredTools,
+    marked: CallMarkers,
+) -> Result<Vec<TextToolCall>, CallParseStop> {
     let mut calls = Vec::new();
     let mut at = 0;
     loop {
         let rest =
             text[at..].trim_start_matches(|c: char| c.is_whitespace() || c == ';' || c == ',');
         if rest.is_empty() {
-            return if calls.is_empty() { Err(Stop::Cut) } else { Ok(calls) };
+            return if calls.is_empty() { Err(CallParseStop::Cut) } else { Ok(calls) };
         }
         if !rest.starts_with(['{', '[']) {
-            return Err(Stop::Broken);
+            return Err(CallParseStop::Broken);
         }
         let (value, end) = lenient::value(text, text.len() - rest.len())?;
         at = end;
@@ -168,34 +176,40 @@ fn objects(text: &str, tools: &Tools, marked: Marked) -> Result<Vec<Found>, Stop
 /// The names under which models write the arguments.
 const ARGUMENTS: [&str; 4] = ["arguments", "parameters", "args", "input"];
 
-fn call(value: Value, tools: &Tools, marked: Marked) -> Result<Found, Stop> {
-    let Value::Object(mut fields) = value else { return Err(Stop::Broken) };
+fn call(
+    value: Value,
+    tools: &DeclaredTools,
+    marked: CallMarkers,
+) -> Result<TextToolCall, CallParseStop> {
+    let Value::Object(mut fields) = value else { return Err(CallParseStop::Broken) };
     if let Some(Value::Object(function)) = fields.get_mut("function") {
         fields = std::mem::take(function);
     }
     let name = ["name", "function", "tool"].iter().find_map(|key| fields.get(*key)?.as_str());
-    let Some(name) = name.map(str::to_owned) else { return Err(Stop::Broken) };
+    let Some(name) = name.map(str::to_owned) else { return Err(CallParseStop::Broken) };
     let arguments = ARGUMENTS.iter().find_map(|key| fields.remove(*key));
     let known = |key: &str| matches!(key, "name" | "function" | "tool" | "type" | "id");
-    if marked == Marked::No && (arguments.is_none() || !fields.keys().all(|key| known(key))) {
-        return Err(Stop::Broken);
+    if marked == CallMarkers::No && (arguments.is_none() || !fields.keys().all(|key| known(key))) {
+        return Err(CallParseStop::Broken);
     }
     let input = match arguments {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(input)) => input,
         Some(Value::String(text)) if text.trim().is_empty() => Map::new(),
-        Some(Value::String(text)) => lenient::object(&text).map_err(|_| Stop::Broken)?,
-        Some(Value::Bool(_) | Value::Number(_) | Value::Array(_)) => return Err(Stop::Broken),
+        Some(Value::String(text)) => lenient::object(&text).map_err(|_| CallParseStop::Broken)?,
+        Some(Value::Bool(_) | Value::Number(_) | Value::Array(_)) => {
+            return Err(CallParseStop::Broken);
+        }
     };
     tools.call(&name, input)
 }
 
 /// `name(key=value, …)`, one or more, in brackets or without.
-pub(super) fn python(body: Body<'_>, tools: &Tools) -> Outcome {
+pub(super) fn python(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOutcome {
     outcome(python_calls(body.text, tools))
 }
 
-fn python_calls(text: &str, tools: &Tools) -> Result<Vec<Found>, Stop> {
+fn python_calls(text: &str, tools: &DeclaredTools) -> Result<Vec<TextToolCall>, CallParseStop> {
     let mut rest = text.trim_start();
     let is_list = rest.starts_with('[');
     rest = rest.strip_prefix('[').unwrap_or(rest);
@@ -203,37 +217,37 @@ fn python_calls(text: &str, tools: &Tools) -> Result<Vec<Found>, Stop> {
     loop {
         rest = rest.trim_start_matches(|it: char| it.is_whitespace() || it == ',');
         if is_list && let Some(behind) = rest.strip_prefix(']') {
-            return if behind.trim().is_empty() { Ok(calls) } else { Err(Stop::Broken) };
+            return if behind.trim().is_empty() { Ok(calls) } else { Err(CallParseStop::Broken) };
         }
         if rest.is_empty() {
-            return if is_list || calls.is_empty() { Err(Stop::Cut) } else { Ok(calls) };
+            return if is_list || calls.is_empty() { Err(CallParseStop::Cut) } else { Ok(calls) };
         }
-        let (name, behind) = rest.split_once('(').ok_or(Stop::Cut)?;
+        let (name, behind) = rest.split_once('(').ok_or(CallParseStop::Cut)?;
         let (input, behind) = keywords(behind)?;
         calls.push(tools.call(name, input)?);
         rest = behind;
     }
 }
 
-fn keywords(mut rest: &str) -> Result<(Map<String, Value>, &str), Stop> {
+fn keywords(mut rest: &str) -> Result<(Map<String, Value>, &str), CallParseStop> {
     let mut input = Map::new();
     loop {
         rest = rest.trim_start();
         if let Some(behind) = rest.strip_prefix(')') {
             return Ok((input, behind));
         }
-        let (key, behind) = rest.split_once('=').ok_or(Stop::Cut)?;
+        let (key, behind) = rest.split_once('=').ok_or(CallParseStop::Cut)?;
         let key = key.trim();
         if key.is_empty() || !key.chars().all(|it| it.is_alphanumeric() || it == '_') {
-            return Err(Stop::Broken);
+            return Err(CallParseStop::Broken);
         }
         let (value, end) = lenient::value(behind, 0)?;
         input.insert(key.to_owned(), value);
         rest = behind[end..].trim_start();
         match rest.strip_prefix(',') {
             Some(behind) => rest = behind,
-            None if rest.is_empty() => return Err(Stop::Cut),
-            None if !rest.starts_with(')') => return Err(Stop::Broken),
+            None if rest.is_empty() => return Err(CallParseStop::Cut),
+            None if !rest.starts_with(')') => return Err(CallParseStop::Broken),
             None => {}
         }
     }

@@ -5,9 +5,9 @@
 
 /// Follows a text letter by letter.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Prose {
-    code: Code,
-    line: Line,
+pub(super) struct ProseTracker {
+    code: MarkdownCode,
+    line: ProseLine,
     /// The mark that closes the quote, and how many are open, one within the other.
     quote: Option<(char, usize)>,
     /// Quoted with `>`.
@@ -17,12 +17,12 @@ pub(super) struct Prose {
     /// The line before was blank, or there was none.
     follows_blank: bool,
     /// A row of equal marks that may go on.
-    run: Option<Run>,
+    run: Option<MarkRun>,
     last: char,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Code {
+enum MarkdownCode {
     None,
     /// Closed by a row of so many backticks.
     Span(usize),
@@ -41,14 +41,14 @@ enum Code {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Line {
+enum ProseLine {
     /// Only white space so far, this wide.
     Start(usize),
     Inside,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Run {
+struct MarkRun {
     mark: char,
     length: usize,
     at_start: bool,
@@ -57,11 +57,11 @@ struct Run {
 /// From this indentation on a line is code.
 const CODE_INDENT: usize = 4;
 
-impl Default for Prose {
+impl Default for ProseTracker {
     fn default() -> Self {
         Self {
-            code: Code::None,
-            line: Line::Start(0),
+            code: MarkdownCode::None,
+            line: ProseLine::Start(0),
             quote: None,
             is_quotation: false,
             is_indented_code: false,
@@ -72,22 +72,22 @@ impl Default for Prose {
     }
 }
 
-impl Prose {
+impl ProseTracker {
     /// Whether what comes next is plain. What comes next is no backtick.
     pub(super) fn is_plain(&mut self) -> bool {
         self.end_run();
         let indented = match self.line {
-            Line::Start(width) => {
+            ProseLine::Start(width) => {
                 width >= CODE_INDENT && (self.follows_blank || self.is_indented_code)
             }
-            Line::Inside => self.is_indented_code,
+            ProseLine::Inside => self.is_indented_code,
         };
-        self.code == Code::None && self.quote.is_none() && !self.is_quotation && !indented
+        self.code == MarkdownCode::None && self.quote.is_none() && !self.is_quotation && !indented
     }
 
     /// Whether only white space stands before it in its line.
     pub(super) fn is_at_line_start(&self) -> bool {
-        matches!(self.line, Line::Start(_)) && self.run.is_none()
+        matches!(self.line, ProseLine::Start(_)) && self.run.is_none()
     }
 
     /// Goes past a letter.
@@ -97,9 +97,9 @@ impl Prose {
         }
         match letter {
             '\n' => self.end_line(),
-            '`' | '~' if self.last != '\\' || self.code != Code::None => self.mark(letter),
+            '`' | '~' if self.last != '\\' || self.code != MarkdownCode::None => self.mark(letter),
             ' ' | '\t' | '\r' => {
-                if let Line::Start(width) = &mut self.line {
+                if let ProseLine::Start(width) = &mut self.line {
                     *width += if letter == '\t' { CODE_INDENT } else { 1 };
                 }
             }
@@ -112,8 +112,8 @@ impl Prose {
     /// within a line. Most letters are such.
     pub(super) fn skip(&mut self, text: &str) -> usize {
         if self.run.is_some()
-            || self.line != Line::Inside
-            || matches!(self.code, Code::Closing { .. })
+            || self.line != ProseLine::Inside
+            || matches!(self.code, MarkdownCode::Closing { .. })
         {
             return 0;
         }
@@ -128,9 +128,9 @@ impl Prose {
         match &mut self.run {
             Some(run) => run.length += 1,
             None => {
-                let at_start = matches!(self.line, Line::Start(_));
+                let at_start = matches!(self.line, ProseLine::Start(_));
                 self.begin_line();
-                self.run = Some(Run { mark, length: 1, at_start });
+                self.run = Some(MarkRun { mark, length: 1, at_start });
             }
         }
     }
@@ -139,10 +139,10 @@ impl Prose {
         if self.begin_line() && letter == '>' {
             self.is_quotation = true;
         }
-        if let Code::Closing { mark, length } = self.code {
-            self.code = Code::Fence { mark, length, opening: false };
+        if let MarkdownCode::Closing { mark, length } = self.code {
+            self.code = MarkdownCode::Fence { mark, length, opening: false };
         }
-        if self.code != Code::None {
+        if self.code != MarkdownCode::None {
             return;
         }
         let opens = self.last.is_whitespace()
@@ -170,8 +170,8 @@ impl Prose {
 
     /// Notes what the beginning of a line says; whether this was it.
     fn begin_line(&mut self) -> bool {
-        let Line::Start(width) = self.line else { return false };
-        self.line = Line::Inside;
+        let ProseLine::Start(width) = self.line else { return false };
+        self.line = ProseLine::Inside;
         self.is_indented_code =
             width >= CODE_INDENT && (self.follows_blank || self.is_indented_code);
         self.follows_blank = false;
@@ -179,35 +179,45 @@ impl Prose {
     }
 
     fn end_run(&mut self) {
-        let Some(Run { mark, length, at_start }) = self.run.take() else { return };
-        let span = if mark == '`' { Code::Span(length) } else { Code::None };
+        let Some(MarkRun { mark, length, at_start }) = self.run.take() else { return };
+        let span = if mark == '`' { MarkdownCode::Span(length) } else { MarkdownCode::None };
         self.code = match self.code {
-            Code::None if at_start && length >= 3 => Code::Fence { mark, length, opening: true },
-            Code::None => span,
-            Code::Span(open) if mark == '`' && length == open => Code::None,
-            Code::Fence { mark: '`', length: open, opening: true } if mark == '`' => {
-                if length == open { Code::None } else { Code::Span(open) }
+            MarkdownCode::None if at_start && length >= 3 => {
+                MarkdownCode::Fence { mark, length, opening: true }
             }
-            Code::Fence { mark: open, length: least, opening: false }
+            MarkdownCode::None => span,
+            MarkdownCode::Span(open) if mark == '`' && length == open => MarkdownCode::None,
+            MarkdownCode::Fence { mark: '`', length: open, opening: true } if mark == '`' => {
+                if length == open {
+                    MarkdownCode::None
+                } else {
+                    MarkdownCode::Span(open)
+                }
+            }
+            MarkdownCode::Fence { mark: open, length: least, opening: false }
                 if at_start && mark == open && length >= least =>
             {
-                Code::Closing { mark, length: least }
+                MarkdownCode::Closing { mark, length: least }
             }
-            code @ (Code::Span(_) | Code::Fence { .. }) => code,
-            Code::Closing { mark, length } => Code::Fence { mark, length, opening: false },
+            code @ (MarkdownCode::Span(_) | MarkdownCode::Fence { .. }) => code,
+            MarkdownCode::Closing { mark, length } => {
+                MarkdownCode::Fence { mark, length, opening: false }
+            }
         };
     }
 
     fn end_line(&mut self) {
         self.end_run();
-        let blank = matches!(self.line, Line::Start(_));
+        let blank = matches!(self.line, ProseLine::Start(_));
         self.code = match self.code {
-            Code::Closing { .. } => Code::None,
-            Code::Span(_) if blank => Code::None,
-            Code::Fence { mark, length, .. } => Code::Fence { mark, length, opening: false },
-            code @ (Code::None | Code::Span(_)) => code,
+            MarkdownCode::Closing { .. } => MarkdownCode::None,
+            MarkdownCode::Span(_) if blank => MarkdownCode::None,
+            MarkdownCode::Fence { mark, length, .. } => {
+                MarkdownCode::Fence { mark, length, opening: false }
+            }
+            code @ (MarkdownCode::None | MarkdownCode::Span(_)) => code,
         };
-        self.line = Line::Start(0);
+        self.line = ProseLine::Start(0);
         self.quote = None;
         self.is_quotation = false;
         self.follows_blank = blank;
@@ -276,7 +286,7 @@ mod tests {
             ("5\" disk ", true),
         ];
         for (text, plain) in table {
-            let mut prose = Prose::default();
+            let mut prose = ProseTracker::default();
             text.chars().for_each(|letter| prose.pass(letter));
             assert_eq!(prose.is_plain(), plain, "{text:?}");
         }
@@ -294,7 +304,7 @@ mod tests {
             ),
         ) {
             let text = parts.concat();
-            let (mut skipping, mut passing) = (Prose::default(), Prose::default());
+            let (mut skipping, mut passing) = (ProseTracker::default(), ProseTracker::default());
             let mut at = 0;
             while at < text.len() {
                 let skipped = skipping.skip(&text[at..]);

@@ -2,7 +2,10 @@
 
 use serde_json::{Map, Value};
 
-use super::read::{Body, Found, Outcome, Stop, Tools, json, outcome, python, typed};
+use super::read::{
+    CallParseOutcome, CallParseStop, CallText, DeclaredTools, TextToolCall, json, outcome, python,
+    typed,
+};
 use crate::domain::lenient;
 
 /// What stands between each of MiniMax M3's tags and the one before.
@@ -10,10 +13,10 @@ const MINIMAX: &str = "]<]minimax[>[";
 
 /// What a block holds shows in its first letters: JSON, functions, invocations, pairs of keys and
 /// values, or Python.
-pub(super) fn any(body: Body<'_>, tools: &Tools) -> Outcome {
+pub(super) fn any(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOutcome {
     // DeepSeek and LongCat put their own names into each tag.
     let plain = body.text.replace("｜DSML｜", "").replace("longcat_arg_", "arg_");
-    let body = Body { text: plain.trim(), ..body };
+    let body = CallText { text: plain.trim(), ..body };
     if body.text.starts_with('{') {
         json(body, tools)
     } else if body.text.starts_with("<function=") {
@@ -22,8 +25,8 @@ pub(super) fn any(body: Body<'_>, tools: &Tools) -> Outcome {
         outcome(invocations(body.text, tools))
     } else if body.text.starts_with('[') {
         match json(body, tools) {
-            Outcome::Broken => python(body, tools),
-            read @ (Outcome::Calls(_) | Outcome::Cut) => read,
+            CallParseOutcome::Broken => python(body, tools),
+            read @ (CallParseOutcome::Calls(_) | CallParseOutcome::Cut) => read,
         }
     } else if body.text.contains('(') && !body.text.contains("<arg_key>") {
         python(body, tools)
@@ -34,7 +37,7 @@ pub(super) fn any(body: Body<'_>, tools: &Tools) -> Outcome {
 
 /// `<function=NAME><parameter=K>V</parameter>…</function>`, with line ends around each value, or with
 /// an object in the place of the parameters, which Llama 3 also puts into the tag.
-pub(super) fn functions(body: Body<'_>, tools: &Tools) -> Outcome {
+pub(super) fn functions(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOutcome {
     let text = body.text.trim();
     // Where the closing tag ended the block, it is no longer part of it.
     if body.is_closed && !text.ends_with("</function>") {
@@ -43,11 +46,14 @@ pub(super) fn functions(body: Body<'_>, tools: &Tools) -> Outcome {
     outcome(function_calls(text, tools))
 }
 
-fn function_calls(mut rest: &str, tools: &Tools) -> Result<Vec<Found>, Stop> {
+fn function_calls(
+    mut rest: &str,
+    tools: &DeclaredTools,
+) -> Result<Vec<TextToolCall>, CallParseStop> {
     let mut calls = Vec::new();
     while !rest.is_empty() {
         let tag = enter(rest, "<function=")?;
-        let (name, behind) = tag.split_at(tag.find(['>', '{']).ok_or(Stop::Cut)?);
+        let (name, behind) = tag.split_at(tag.find(['>', '{']).ok_or(CallParseStop::Cut)?);
         let name = name.trim().trim_matches('"');
         let mut input = Map::new();
         rest = behind.strip_prefix('>').unwrap_or(behind).trim_start();
@@ -57,7 +63,7 @@ fn function_calls(mut rest: &str, tools: &Tools) -> Result<Vec<Found>, Stop> {
             rest = rest[end..].trim_start();
         }
         while let Some(behind) = rest.strip_prefix("<parameter=") {
-            let (key, behind) = behind.split_once('>').ok_or(Stop::Cut)?;
+            let (key, behind) = behind.split_once('>').ok_or(CallParseStop::Cut)?;
             let followers = ["<parameter=", "</function>"];
             let (value, behind) = until(behind, "</parameter>", &followers)?;
             let value = value.strip_prefix('\n').unwrap_or(value);
@@ -73,20 +79,20 @@ fn function_calls(mut rest: &str, tools: &Tools) -> Result<Vec<Found>, Stop> {
 
 /// `<invoke name="N"><parameter name="K">V</parameter></invoke>`. DeepSeek says of each value whether
 /// it is a string.
-fn invocations(mut rest: &str, tools: &Tools) -> Result<Vec<Found>, Stop> {
+fn invocations(mut rest: &str, tools: &DeclaredTools) -> Result<Vec<TextToolCall>, CallParseStop> {
     let mut calls = Vec::new();
     while !rest.is_empty() {
-        let (tag, behind) = enter(rest, "<invoke ")?.split_once('>').ok_or(Stop::Cut)?;
-        let name = attribute(tag, "name").ok_or(Stop::Broken)?;
+        let (tag, behind) = enter(rest, "<invoke ")?.split_once('>').ok_or(CallParseStop::Cut)?;
+        let name = attribute(tag, "name").ok_or(CallParseStop::Broken)?;
         let mut input = Map::new();
         rest = behind.trim_start();
         while let Some(behind) = rest.strip_prefix("<parameter ") {
-            let (tag, behind) = behind.split_once('>').ok_or(Stop::Cut)?;
-            let key = attribute(tag, "name").ok_or(Stop::Broken)?;
+            let (tag, behind) = behind.split_once('>').ok_or(CallParseStop::Cut)?;
+            let key = attribute(tag, "name").ok_or(CallParseStop::Broken)?;
             let (text, behind) = until(behind, "</parameter>", &["<parameter ", "</invoke>"])?;
             let value = match attribute(tag, "string").as_deref() {
                 Some("true") => Value::String(text.to_owned()),
-                Some("false") => typed(text).ok_or(Stop::Broken)?,
+                Some("false") => typed(text).ok_or(CallParseStop::Broken)?,
                 Some(_) | None => tools.value(&name, &key, text),
             };
             input.insert(key, value);
@@ -99,28 +105,28 @@ fn invocations(mut rest: &str, tools: &Tools) -> Result<Vec<Found>, Stop> {
 }
 
 /// MiniMax M3: an invocation whose parameters are tags of their own names.
-pub(super) fn minimax(body: Body<'_>, tools: &Tools) -> Outcome {
+pub(super) fn minimax(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOutcome {
     outcome(minimax_calls(body.text, tools))
 }
 
-fn minimax_calls(text: &str, tools: &Tools) -> Result<Vec<Found>, Stop> {
+fn minimax_calls(text: &str, tools: &DeclaredTools) -> Result<Vec<TextToolCall>, CallParseStop> {
     let mut calls = Vec::new();
     let mut pieces = text.split(MINIMAX).filter(|piece| !piece.trim().is_empty());
     while let Some(piece) = pieces.next() {
-        let (tag, _) = enter(piece, "<invoke ")?.split_once('>').ok_or(Stop::Cut)?;
-        let name = attribute(tag, "name").ok_or(Stop::Broken)?;
+        let (tag, _) = enter(piece, "<invoke ")?.split_once('>').ok_or(CallParseStop::Cut)?;
+        let name = attribute(tag, "name").ok_or(CallParseStop::Broken)?;
         let mut input = Map::new();
         loop {
-            let piece = pieces.next().ok_or(Stop::Cut)?;
+            let piece = pieces.next().ok_or(CallParseStop::Cut)?;
             if piece.trim_end() == "</invoke>" {
                 break;
             }
-            let (tag, value) = enter(piece, "<")?.split_once('>').ok_or(Stop::Cut)?;
+            let (tag, value) = enter(piece, "<")?.split_once('>').ok_or(CallParseStop::Cut)?;
             let key = attribute(tag, "name").unwrap_or_else(|| tag.to_owned());
             let element = tag.split(' ').next().unwrap_or_default();
-            let closer = pieces.next().ok_or(Stop::Cut)?;
+            let closer = pieces.next().ok_or(CallParseStop::Cut)?;
             if enter(closer, "</")?.trim_end() != format!("{element}>") {
-                return Err(Stop::Broken);
+                return Err(CallParseStop::Broken);
             }
             let value = tools.value(&name, &key, value);
             input.insert(key, value);
@@ -132,16 +138,17 @@ fn minimax_calls(text: &str, tools: &Tools) -> Result<Vec<Found>, Stop> {
 
 /// `NAME<arg_key>K</arg_key><arg_value>V</arg_value>…`. Only the end of the block shows that there
 /// are no more of them.
-fn pairs(body: Body<'_>, tools: &Tools) -> Result<Vec<Found>, Stop> {
+fn pairs(body: CallText<'_>, tools: &DeclaredTools) -> Result<Vec<TextToolCall>, CallParseStop> {
     if !body.is_closed {
-        return Err(Stop::Cut);
+        return Err(CallParseStop::Cut);
     }
     let start = body.text.find("<arg_key>").unwrap_or(body.text.len());
     let name = body.text[..start].trim();
     let mut input = Map::new();
     let mut rest = &body.text[start..];
     while !rest.is_empty() {
-        let (key, behind) = enter(rest, "<arg_key>")?.split_once("</arg_key>").ok_or(Stop::Cut)?;
+        let (key, behind) =
+            enter(rest, "<arg_key>")?.split_once("</arg_key>").ok_or(CallParseStop::Cut)?;
         let behind = enter(behind.trim_start(), "<arg_value>")?;
         let (text, behind) = until(behind, "</arg_value>", &["<arg_key>", ""])?;
         let key = key.trim();
@@ -152,13 +159,21 @@ fn pairs(body: Body<'_>, tools: &Tools) -> Result<Vec<Found>, Stop> {
 }
 
 /// The text behind `tag`, which has to come next.
-pub(super) fn enter<'a>(text: &'a str, tag: &str) -> Result<&'a str, Stop> {
-    text.strip_prefix(tag).ok_or(if tag.starts_with(text) { Stop::Cut } else { Stop::Broken })
+pub(super) fn enter<'a>(text: &'a str, tag: &str) -> Result<&'a str, CallParseStop> {
+    text.strip_prefix(tag).ok_or(if tag.starts_with(text) {
+        CallParseStop::Cut
+    } else {
+        CallParseStop::Broken
+    })
 }
 
 /// The value before the first `closer` that one of `followers` comes behind, so that a value may
 /// hold such a tag itself. An empty follower stands for the end.
-fn until<'a>(text: &'a str, closer: &str, followers: &[&str]) -> Result<(&'a str, &'a str), Stop> {
+fn until<'a>(
+    text: &'a str,
+    closer: &str,
+    followers: &[&str],
+) -> Result<(&'a str, &'a str), CallParseStop> {
     let closes = |(at, _): &(usize, &str)| {
         let next = text[at + closer.len()..].trim_start();
         followers.iter().any(|follower| match follower.is_empty() {
@@ -166,7 +181,7 @@ fn until<'a>(text: &'a str, closer: &str, followers: &[&str]) -> Result<(&'a str
             false => next.starts_with(follower),
         })
     };
-    let (at, _) = text.match_indices(closer).find(closes).ok_or(Stop::Cut)?;
+    let (at, _) = text.match_indices(closer).find(closes).ok_or(CallParseStop::Cut)?;
     Ok((&text[..at], &text[at + closer.len()..]))
 }
 
@@ -176,11 +191,11 @@ pub(super) fn attribute(tag: &str, name: &str) -> Option<String> {
     Some(value.replace("&quot;", "\"").replace("&amp;", "&"))
 }
 
-fn fields(value: Value) -> Result<Map<String, Value>, Stop> {
+fn fields(value: Value) -> Result<Map<String, Value>, CallParseStop> {
     match value {
         Value::Object(fields) => Ok(fields),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            Err(Stop::Broken)
+            Err(CallParseStop::Broken)
         }
     }
 }

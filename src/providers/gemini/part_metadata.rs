@@ -15,7 +15,7 @@ const PART: &str = "part";
 
 /// A seal.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Seal<'a> {
+pub(super) struct GeminiPartMetadata<'a> {
     /// The signature of the part behind it.
     pub(super) signature: Option<&'a str>,
     /// The id that the server gave to the call behind it.
@@ -24,7 +24,7 @@ pub(super) struct Seal<'a> {
     pub(super) part: Option<&'a Value>,
 }
 
-impl<'a> Seal<'a> {
+impl<'a> GeminiPartMetadata<'a> {
     /// The seal over a part.
     pub(super) fn over(signature: Option<&'a str>, id: Option<&'a str>) -> Self {
         Self { signature, id, part: None }

@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use secrecy::SecretString;
 
-use super::http::{Endpoint, Http};
-use super::key::Key;
+use super::http::{HttpClient, HttpEndpoint};
+use super::key::ApiKey;
 use crate::domain::Dialect;
 
 /// A server, with what is needed to ask it. Nothing has been sent yet.
 #[derive(Clone)]
-pub struct Way {
+pub struct ConnectionConfig {
     /// The client, with its certificates, headers and proxy.
-    pub http: Arc<Http>,
+    pub http: Arc<HttpClient>,
     /// The address.
-    pub endpoint: Endpoint,
+    pub endpoint: HttpEndpoint,
     /// The key for it, which goes nowhere else.
-    pub key: Key,
+    pub key: ApiKey,
     /// The header that the key travels in, where it is not the protocol's own.
     pub key_header: Option<String>,
     /// What is added to every address, as name and value.
@@ -27,13 +27,13 @@ pub struct Way {
     pub dialect: Option<Dialect>,
 }
 
-impl Way {
+impl ConnectionConfig {
     /// The plain way to a server with `key`.
-    pub fn new(http: Arc<Http>, endpoint: Endpoint, key: Option<SecretString>) -> Self {
+    pub fn new(http: Arc<HttpClient>, endpoint: HttpEndpoint, key: Option<SecretString>) -> Self {
         Self {
             http,
             endpoint,
-            key: Key::known(key),
+            key: ApiKey::known(key),
             key_header: None,
             query: Vec::new(),
             models: Vec::new(),

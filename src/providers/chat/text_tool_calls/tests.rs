@@ -30,13 +30,13 @@ fn heard_with<'a>(
     tools: Arc<[ToolSpec]>,
     pieces: impl IntoIterator<Item = &'a str>,
 ) -> (String, Vec<String>) {
-    let mut spoken = Spoken::new(tools);
+    let mut spoken = TextToolCallParser::new(tools);
     let mut text = String::new();
     for piece in pieces {
         spoken.push(piece, &mut |said| text.push_str(said));
     }
     let calls = spoken.finish(&mut |said| text.push_str(said));
-    let shown = |call: Found| format!("{} {}", call.name, Value::Object(call.input));
+    let shown = |call: TextToolCall| format!("{} {}", call.name, Value::Object(call.input));
     (text, calls.into_iter().map(shown).collect())
 }
 
@@ -45,8 +45,8 @@ const GREP: &str = r#"Grep {"pattern":"x y"}"#;
 
 #[test]
 fn what_a_server_took_for_calls_is_read_like_text_and_as_plain_json() {
-    type Rescued = Option<(&'static str, &'static [&'static str])>;
-    let table: &[(&str, Rescued)] = &[
+    type RecoveredCalls = Option<(&'static str, &'static [&'static str])>;
+    let table: &[(&str, RecoveredCalls)] = &[
         (r#"{"name": "Read", "arguments": {"path": "a.rs", "limit": 3}}"#, Some(("", &[READ]))),
         (
             r#"[{"name": "Read", "parameters": {"path": "a.rs", "limit": 3}},
@@ -62,8 +62,8 @@ fn what_a_server_took_for_calls_is_read_like_text_and_as_plain_json() {
         ("maybe", None),
     ];
     for (written, expected) in table {
-        let rescued = Spoken::new(tools()).rescue(written);
-        let shown = |call: Found| format!("{} {}", call.name, Value::Object(call.input));
+        let rescued = TextToolCallParser::new(tools()).rescue(written);
+        let shown = |call: TextToolCall| format!("{} {}", call.name, Value::Object(call.input));
         let rescued =
             rescued.map(|(said, calls)| (said, calls.into_iter().map(shown).collect::<Vec<_>>()));
         let expected = expected.map(|(said, calls)| {
@@ -247,7 +247,7 @@ fn expected(calls: &[&str]) -> Vec<String> {
 
 #[test]
 fn the_text_before_a_call_is_said_at_once() {
-    let mut spoken = Spoken::new(tools());
+    let mut spoken = TextToolCallParser::new(tools());
     let mut said = String::new();
     for (piece, so_far) in [
         ("I look <", "I look "),

@@ -3,32 +3,32 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use super::Catalogue;
+use super::ModelCatalogue;
 
 /// The most bytes of a catalogue of the person's own; slug writes some hundred thousand.
-const MOST: u64 = 16 << 20;
+const MAX_FILE_BYTES: u64 = 16 << 20;
 
 /// The catalogue, read when it is first asked for.
 #[derive(Debug)]
-pub struct Shelf {
-    own: PathBuf,
-    read: OnceLock<Read>,
+pub struct CatalogueCache {
+    user_file: PathBuf,
+    read: OnceLock<LoadedCatalogue>,
 }
 
 #[derive(Debug)]
-struct Read {
-    catalogue: Catalogue,
+struct LoadedCatalogue {
+    catalogue: ModelCatalogue,
     complaint: Option<String>,
 }
 
-impl Shelf {
+impl CatalogueCache {
     /// The bundled catalogue, with the one in the file `own` over it where there is one.
     pub fn new(own: PathBuf) -> Self {
-        Self { own, read: OnceLock::new() }
+        Self { user_file: own, read: OnceLock::new() }
     }
 
     /// The catalogue. Reads files the first time, which takes some milliseconds.
-    pub fn catalogue(&self) -> &Catalogue {
+    pub fn catalogue(&self) -> &ModelCatalogue {
         &self.read().catalogue
     }
 
@@ -37,13 +37,13 @@ impl Shelf {
         self.read().complaint.as_deref()
     }
 
-    fn read(&self) -> &Read {
+    fn read(&self) -> &LoadedCatalogue {
         self.read.get_or_init(|| {
-            let mut catalogue = Catalogue::bundled().unwrap_or_else(|error| {
+            let mut catalogue = ModelCatalogue::bundled().unwrap_or_else(|error| {
                 tracing::error!(%error, "the bundled catalogue cannot be read");
-                Catalogue::default()
+                ModelCatalogue::default()
             });
-            let complaint = match self.own() {
+            let complaint = match self.read_user_file() {
                 // One that is older than slug's own has nothing to add to it.
                 Ok(Some(own)) if own.date >= catalogue.date => {
                     catalogue.lay_over(own);
@@ -55,25 +55,26 @@ impl Shelf {
                     Some(problem)
                 }
             };
-            Read { catalogue, complaint }
+            LoadedCatalogue { catalogue, complaint }
         })
     }
 
-    fn own(&self) -> Result<Option<Catalogue>, String> {
+    fn read_user_file(&self) -> Result<Option<ModelCatalogue>, String> {
         let unusable = |problem: String| {
-            let path = self.own.display();
+            let path = self.user_file.display();
             format!("{path} cannot be used: {problem}. `slug models refresh` writes it anew.")
         };
-        let length = match std::fs::metadata(&self.own) {
+        let length = match std::fs::metadata(&self.user_file) {
             Ok(found) => found.len(),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(unusable(error.to_string())),
         };
-        if length > MOST {
+        if length > MAX_FILE_BYTES {
             return Err(unusable("it is too large".to_owned()));
         }
-        let text = std::fs::read_to_string(&self.own).map_err(|it| unusable(it.to_string()))?;
-        Catalogue::parse(&text).map(Some).map_err(|it| unusable(it.to_string()))
+        let text =
+            std::fs::read_to_string(&self.user_file).map_err(|it| unusable(it.to_string()))?;
+        ModelCatalogue::parse(&text).map(Some).map_err(|it| unusable(it.to_string()))
     }
 }
 
@@ -87,7 +88,7 @@ mod tests {
         if let Some(own) = own {
             std::fs::write(&path, own).unwrap();
         }
-        let shelf = Shelf::new(path);
+        let shelf = CatalogueCache::new(path);
         let found = shelf.catalogue().find("api.openai.com", "gpt-5");
         (found.map(|facts| facts.window), shelf.complaint().is_some())
     }

@@ -9,12 +9,12 @@ use std::time::{Duration, SystemTime};
 
 use tokio::time::{Instant, timeout_at};
 
-use super::Endpoint;
-use crate::providers::failure::Site;
-use crate::providers::{ProviderError, Recovery};
+use super::HttpEndpoint;
+use crate::providers::failure::RequestTarget;
+use crate::providers::{ErrorRecovery, ProviderError};
 
 /// How often a wait looks whether the machine has slept.
-const GLANCE: Duration = Duration::from_secs(5);
+const SLEEP_POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// What is longer than this between two clocks was sleep.
 const SLEEP: Duration = Duration::from_secs(20);
@@ -25,7 +25,7 @@ const KEEP_ALIVES: u32 = 20;
 
 /// The limits of time that the person has set.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Timeouts {
+pub struct TimeoutSettings {
     /// For the first byte of an answer.
     pub first_byte: Option<Duration>,
     /// Between two pieces of it.
@@ -36,7 +36,7 @@ pub struct Timeouts {
 
 /// How long to wait for bytes, comments and keep-alives included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Patience {
+pub struct Timeouts {
     /// For the first byte of the answer, from the moment of asking. A server on this machine has
     /// no such limit: reading a long prompt takes it minutes.
     pub first_byte: Option<Duration>,
@@ -45,27 +45,31 @@ pub struct Patience {
     /// For the whole answer, from the moment of asking. A slow machine may write for hours.
     pub total: Option<Duration>,
     /// What a sleep of this machine means.
-    pub sleep: AfterSleep,
+    pub sleep: SleepEffect,
 }
 
 /// What a sleep of this machine does to a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AfterSleep {
+pub enum SleepEffect {
     /// The other side, which stayed awake, has given it up.
-    Gone,
+    ConnectionLost,
     /// The other side slept, too.
-    Lasts,
+    ConnectionKept,
 }
 
-impl Patience {
+impl Timeouts {
     /// What `endpoint` is given, where the person has set nothing else.
-    pub fn towards(endpoint: &Endpoint, set: Timeouts) -> Self {
+    pub fn towards(endpoint: &HttpEndpoint, set: TimeoutSettings) -> Self {
         let elsewhere = |limit: u64| (!endpoint.is_local()).then_some(Duration::from_secs(limit));
         Self {
             first_byte: set.first_byte.or_else(|| elsewhere(60)),
             idle: set.idle.unwrap_or(Duration::from_secs(90)),
             total: set.total.or_else(|| elsewhere(3600)),
-            sleep: if endpoint.is_local() { AfterSleep::Lasts } else { AfterSleep::Gone },
+            sleep: if endpoint.is_local() {
+                SleepEffect::ConnectionKept
+            } else {
+                SleepEffect::ConnectionLost
+            },
         }
     }
 
@@ -77,24 +81,24 @@ impl Patience {
 
 /// A question, from the moment of asking.
 #[derive(Debug)]
-pub(in crate::providers) struct Asked {
+pub(in crate::providers) struct RequestTimer {
     /// Who is asked.
-    pub(in crate::providers) site: Site,
-    patience: Patience,
+    pub(in crate::providers) site: RequestTarget,
+    timeouts: Timeouts,
     at: Instant,
-    clock: Clock,
+    clock: SleepDetector,
 }
 
 /// The clock on the wall, and how often a wait looks at it.
 #[derive(Debug, Clone, Copy)]
-struct Clock {
+struct SleepDetector {
     wall: fn() -> SystemTime,
-    glance: Duration,
+    poll_interval: Duration,
 }
 
 /// Why an answer is waited for no longer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::providers) enum Overdue {
+pub(in crate::providers) enum TimeoutError {
     Silent(Duration),
     KeepAlives(Duration),
     Total(Duration),
@@ -103,46 +107,52 @@ pub(in crate::providers) enum Overdue {
 
 /// How far an answer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stage {
+pub(super) enum HttpResponseStage {
     NothingYet,
     Begun,
 }
 
-impl Asked {
+impl RequestTimer {
     /// Asked just now.
-    pub(in crate::providers) fn now(site: Site, patience: Patience) -> Self {
-        let clock = Clock { wall: SystemTime::now, glance: GLANCE };
-        Self { site, patience, at: Instant::now(), clock }
+    pub(in crate::providers) fn start(site: RequestTarget, patience: Timeouts) -> Self {
+        let clock = SleepDetector { wall: SystemTime::now, poll_interval: SLEEP_POLL_INTERVAL };
+        Self { site, timeouts: patience, at: Instant::now(), clock }
     }
 
     /// Waits for the next piece within all limits. What is there counts before what is over.
     pub(super) async fn within<F: Future>(
         &self,
-        stage: Stage,
+        stage: HttpResponseStage,
         piece: F,
     ) -> Result<F::Output, ProviderError> {
         let waited = self.wait(stage, piece).await;
-        waited.map_err(|overdue| overdue.told(&self.site.server))
+        waited.map_err(|overdue| overdue.into_provider_error(&self.site.server))
     }
 
-    async fn wait<F: Future>(&self, stage: Stage, piece: F) -> Result<F::Output, Overdue> {
+    async fn wait<F: Future>(
+        &self,
+        stage: HttpResponseStage,
+        piece: F,
+    ) -> Result<F::Output, TimeoutError> {
         let mut piece = pin!(piece);
         let (began, wall) = (Instant::now(), (self.clock.wall)());
         let silent = match stage {
-            Stage::NothingYet => self.patience.first_byte.map(|limit| (self.at + limit, limit)),
-            Stage::Begun => Some((began + self.patience.idle, self.patience.idle)),
+            HttpResponseStage::NothingYet => {
+                self.timeouts.first_byte.map(|limit| (self.at + limit, limit))
+            }
+            HttpResponseStage::Begun => Some((began + self.timeouts.idle, self.timeouts.idle)),
         };
-        let total = self.patience.total.map(|limit| (self.at + limit, limit));
+        let total = self.timeouts.total.map(|limit| (self.at + limit, limit));
         loop {
             let now = Instant::now();
             if let Some((at, limit)) = total
                 && now >= at
             {
-                return Err(Overdue::Total(limit));
+                return Err(TimeoutError::Total(limit));
             }
-            let glance = match self.patience.sleep {
-                AfterSleep::Gone => Some(now + self.clock.glance),
-                AfterSleep::Lasts => None,
+            let glance = match self.timeouts.sleep {
+                SleepEffect::ConnectionLost => Some(now + self.clock.poll_interval),
+                SleepEffect::ConnectionKept => None,
             };
             let ends = [silent.map(|(at, _)| at), total.map(|(at, _)| at), glance];
             let Some(end) = ends.into_iter().flatten().min() else { return Ok(piece.await) };
@@ -150,17 +160,17 @@ impl Asked {
                 return Ok(output);
             }
             let now = Instant::now();
-            if self.patience.sleep == AfterSleep::Gone {
+            if self.timeouts.sleep == SleepEffect::ConnectionLost {
                 // A clock that was set back is no sleep.
                 let passed = (self.clock.wall)().duration_since(wall).unwrap_or_default();
                 if slept(passed, now.duration_since(began)) {
-                    return Err(Overdue::Slept);
+                    return Err(TimeoutError::Slept);
                 }
             }
             if let Some((at, limit)) = silent
                 && now >= at
             {
-                return Err(Overdue::Silent(limit));
+                return Err(TimeoutError::Silent(limit));
             }
         }
     }
@@ -172,8 +182,8 @@ fn slept(wall: Duration, ticked: Duration) -> bool {
     wall.saturating_sub(ticked) > SLEEP
 }
 
-impl Overdue {
-    pub(in crate::providers) fn told(self, server: &str) -> ProviderError {
+impl TimeoutError {
+    pub(in crate::providers) fn into_provider_error(self, server: &str) -> ProviderError {
         let (message, recovery) = match self {
             Self::Silent(limit) => (
                 format!(
@@ -181,7 +191,7 @@ impl Overdue {
                      down.",
                     limit.as_secs()
                 ),
-                Recovery::Retry,
+                ErrorRecovery::Retry,
             ),
             Self::KeepAlives(limit) => (
                 format!(
@@ -189,7 +199,7 @@ impl Overdue {
                      expected, raise `timeouts.idle` in ~/.slug/config.toml.",
                     limit.as_secs()
                 ),
-                Recovery::Retry,
+                ErrorRecovery::Retry,
             ),
             Self::Total(limit) => (
                 format!(
@@ -197,11 +207,11 @@ impl Overdue {
                      `timeouts.total` in ~/.slug/config.toml.",
                     limit.as_secs()
                 ),
-                Recovery::GiveUp,
+                ErrorRecovery::GiveUp,
             ),
             Self::Slept => (
                 format!("The connection to {server} did not outlast this machine's sleep."),
-                Recovery::Retry,
+                ErrorRecovery::Retry,
             ),
         };
         ProviderError { message, status: None, recovery }
@@ -216,8 +226,8 @@ mod tests {
     use super::*;
     use crate::providers::http::PlainHttp;
 
-    fn parse(text: &str) -> Endpoint {
-        Endpoint::parse(text, PlainHttp::LoopbackOnly).unwrap()
+    fn parse(text: &str) -> HttpEndpoint {
+        HttpEndpoint::parse(text, PlainHttp::LoopbackOnly).unwrap()
     }
 
     #[test]
@@ -234,8 +244,8 @@ mod tests {
         for (wall, ticked, expected) in table {
             assert_eq!(slept(wall, ticked), expected, "{wall:?} {ticked:?}");
         }
-        let told = Overdue::Slept.told("https://api.example.com/v1");
-        assert_eq!(told.recovery, Recovery::Retry);
+        let told = TimeoutError::Slept.into_provider_error("https://api.example.com/v1");
+        assert_eq!(told.recovery, ErrorRecovery::Retry);
         assert!(told.message.contains("sleep"), "{told}");
     }
 
@@ -249,33 +259,47 @@ mod tests {
     #[tokio::test]
     async fn r37_after_a_sleep_a_stream_from_elsewhere_is_failed_at_once() {
         let never = Duration::from_secs(3600);
-        let patience = |sleep| Patience { first_byte: None, idle: never, total: None, sleep };
-        let clock = Clock { wall: after_a_nap, glance: Duration::from_millis(1) };
-        let asked = |sleep| Asked { clock, ..Asked::now(Site::default(), patience(sleep)) };
-        let waited = asked(AfterSleep::Gone).wait(Stage::Begun, pending::<()>()).await;
-        assert_eq!(waited, Err(Overdue::Slept));
+        let patience = |sleep| Timeouts { first_byte: None, idle: never, total: None, sleep };
+        let clock = SleepDetector { wall: after_a_nap, poll_interval: Duration::from_millis(1) };
+        let asked = |sleep| RequestTimer {
+            clock,
+            ..RequestTimer::start(RequestTarget::default(), patience(sleep))
+        };
+        let waited = asked(SleepEffect::ConnectionLost)
+            .wait(HttpResponseStage::Begun, pending::<()>())
+            .await;
+        assert_eq!(waited, Err(TimeoutError::Slept));
         // What has come meanwhile counts first, and a server that slept, too, is waited for.
-        let come = asked(AfterSleep::Gone).wait(Stage::Begun, async { 1 }).await;
+        let come =
+            asked(SleepEffect::ConnectionLost).wait(HttpResponseStage::Begun, async { 1 }).await;
         assert_eq!(come, Ok(1));
         let slow = tokio::time::sleep(Duration::from_millis(20));
-        assert_eq!(asked(AfterSleep::Lasts).wait(Stage::Begun, slow).await, Ok(()));
+        assert_eq!(
+            asked(SleepEffect::ConnectionKept).wait(HttpResponseStage::Begun, slow).await,
+            Ok(())
+        );
     }
 
     #[test]
     fn a_server_on_this_machine_may_read_and_write_as_long_as_it_needs() {
-        let towards = |text, set| Patience::towards(&parse(text), set);
+        let towards = |text, set| Timeouts::towards(&parse(text), set);
         let (far, near) = ("https://api.example.com/v1", "http://localhost:8000/v1");
         let seconds = Duration::from_secs;
-        let patience = Patience {
+        let patience = Timeouts {
             first_byte: Some(seconds(60)),
             idle: seconds(90),
             total: Some(seconds(3600)),
-            sleep: AfterSleep::Gone,
+            sleep: SleepEffect::ConnectionLost,
         };
-        assert_eq!(towards(far, Timeouts::default()), patience);
-        let here = Patience { first_byte: None, total: None, sleep: AfterSleep::Lasts, ..patience };
-        assert_eq!(towards(near, Timeouts::default()), here);
-        let set = Timeouts {
+        assert_eq!(towards(far, TimeoutSettings::default()), patience);
+        let here = Timeouts {
+            first_byte: None,
+            total: None,
+            sleep: SleepEffect::ConnectionKept,
+            ..patience
+        };
+        assert_eq!(towards(near, TimeoutSettings::default()), here);
+        let set = TimeoutSettings {
             first_byte: Some(seconds(1)),
             idle: Some(seconds(2)),
             total: Some(seconds(3)),

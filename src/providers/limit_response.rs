@@ -5,7 +5,7 @@
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, future};
 
-use super::{ProviderError, Recovery, StreamEvent};
+use super::{ErrorRecovery, ProviderError, StreamEvent};
 
 /// The most calls of one answer.
 pub const MAX_CALLS: usize = 256;
@@ -13,7 +13,7 @@ pub const MAX_CALLS: usize = 256;
 pub const MAX_BYTES: usize = 16 << 20;
 
 /// The same stream, which ends with an error where the answer becomes too large.
-pub fn limited(
+pub fn limit_response(
     stream: BoxStream<'static, Result<StreamEvent, ProviderError>>,
 ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
     let checked = stream.scan(Some((0, 0)), |left, event| {
@@ -35,7 +35,7 @@ pub fn limited(
                  the message again, or choose another model with /model."
             ),
             status: None,
-            recovery: Recovery::GiveUp,
+            recovery: ErrorRecovery::GiveUp,
         })))
     });
     checked.boxed()
@@ -44,7 +44,7 @@ pub fn limited(
 fn size(piece: &StreamEvent) -> usize {
     match piece {
         StreamEvent::Started
-        | StreamEvent::Held(_)
+        | StreamEvent::RateLimited(_)
         | StreamEvent::Prefill(_)
         | StreamEvent::Usage(_)
         | StreamEvent::Finished(_) => 0,
@@ -65,9 +65,9 @@ mod tests {
     use crate::domain::CallId;
 
     async fn taken(pieces: impl Iterator<Item = StreamEvent> + Send + 'static) -> (usize, bool) {
-        let events: Vec<_> = limited(stream::iter(pieces.map(Ok)).boxed()).collect().await;
+        let events: Vec<_> = limit_response(stream::iter(pieces.map(Ok)).boxed()).collect().await;
         let ends = |event: &Result<_, ProviderError>| {
-            event.as_ref().is_err_and(|error| error.recovery == Recovery::GiveUp)
+            event.as_ref().is_err_and(|error| error.recovery == ErrorRecovery::GiveUp)
         };
         assert!(events.iter().rev().skip(1).all(Result::is_ok));
         (events.len(), events.last().is_some_and(ends))

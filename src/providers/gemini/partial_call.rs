@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 /// A call whose arguments are still coming.
 #[derive(Debug)]
-pub(super) struct Partial {
+pub(super) struct PartialFunctionCall {
     /// Which call of the response.
     pub(super) index: usize,
     arguments: Value,
 }
 
-impl Partial {
+impl PartialFunctionCall {
     /// A call without arguments so far.
     pub(super) fn of(index: usize) -> Self {
         Self { index, arguments: Value::Null }
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn pieces_find_their_places() {
-        let mut partial = Partial::of(0);
+        let mut partial = PartialFunctionCall::of(0);
         for (path, key, value) in [
             ("$.files[0].name", "stringValue", json!("a.")),
             ("$.files[0].name", "stringValue", json!("rs")),
@@ -104,6 +104,6 @@ mod tests {
         let expected = json!({"files": [{"name": "a.rs"}, {"name": "b"}], "deep": true,
                               "limit": 3, "rest": null});
         assert_eq!(partial.json(), Some(expected.to_string()));
-        assert_eq!(Partial::of(0).json(), None);
+        assert_eq!(PartialFunctionCall::of(0).json(), None);
     }
 }
