@@ -18,7 +18,7 @@ use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use slug_code::agent::Event;
 use slug_code::domain::{SessionId, TurnId};
-use slug_code::session::Grouping;
+use slug_code::session::SessionGrouping;
 use slug_code::tui::app::composer::Composer;
 use slug_code::tui::app::model::Settings;
 use slug_code::tui::app::sessions::{Held, SessionAnswer, SessionList, SessionRow};
@@ -162,7 +162,7 @@ fn with_sessions(count: usize) -> Screen {
         Effect::Sessions { id, .. } => Some(*id),
         _ => None,
     });
-    let list = SessionList { rows, now, grouping: Grouping::Date };
+    let list = SessionList { rows, now, grouping: SessionGrouping::Date };
     screen.take(Msg::Sessions { id: id.unwrap(), answer: Ok(SessionAnswer::Listed(list)) });
     screen.draw();
     screen

@@ -32,7 +32,7 @@ use slug_code::context::ContextProvider;
 use slug_code::domain::{Access, Dialect, Message, Mode, Protocol, StopReason};
 use slug_code::permissions::{PermissionQuery, RuleSet, Workspace, decide};
 use slug_code::providers::{EncodedImages, Provider, ProviderRequest, StreamEvent};
-use slug_code::session::{Entry, load};
+use slug_code::session::{LogEntry, load};
 use slug_code::tools::{Tool, WorkingDirectory};
 use slug_code::tui::app::keymap::{self, Context, Keymap};
 use slug_code::tui::theme::library::OwnTheme;
@@ -293,22 +293,22 @@ fn every_entry_of_a_log_has_an_example_that_is_read() {
 /// How many kinds [`name_of`] knows.
 const ENTRIES: usize = 14;
 
-fn name_of(entry: &Entry) -> &'static str {
+fn name_of(entry: &LogEntry) -> &'static str {
     match entry {
-        Entry::Session(_) => "session",
-        Entry::Message(_) => "message",
-        Entry::ToolStarted { .. } => "tool_started",
-        Entry::Permission(_) => "permission",
-        Entry::FileChange(_) => "file_change",
-        Entry::NotCovered(_) => "not_covered",
-        Entry::Rewind(_) => "rewind",
-        Entry::Compaction(_) => "compaction",
-        Entry::Interrupted => "interrupted",
-        Entry::TurnEnd(_) => "turn_end",
-        Entry::Title { .. } => "title",
-        Entry::Todo { .. } => "todo",
-        Entry::Model { .. } => "model",
-        Entry::Mode { .. } => "mode",
+        LogEntry::Session(_) => "session",
+        LogEntry::Message(_) => "message",
+        LogEntry::ToolStarted { .. } => "tool_started",
+        LogEntry::Permission(_) => "permission",
+        LogEntry::FileChange(_) => "file_change",
+        LogEntry::NotCovered(_) => "not_covered",
+        LogEntry::Rewind(_) => "rewind",
+        LogEntry::Compaction(_) => "compaction",
+        LogEntry::Interrupted => "interrupted",
+        LogEntry::TurnEnd(_) => "turn_end",
+        LogEntry::Title { .. } => "title",
+        LogEntry::Todo { .. } => "todo",
+        LogEntry::Model { .. } => "model",
+        LogEntry::Mode { .. } => "mode",
     }
 }
 

@@ -16,7 +16,7 @@ use crate::domain::{
     Answer, ApprovalId, Budget, Budgets, CallId, CallInput, Matter, Message, Money, NoticeLevel,
     Price, Role, ToolCall, TurnId, Usage,
 };
-use crate::session::{Spending, Spent};
+use crate::session::{SessionSpending, SpendingSum};
 
 use super::driver::Agent;
 use super::gate::{Gate, Person};
@@ -118,7 +118,12 @@ impl Allowance {
     }
 
     /// The budget that the next request would overdraw.
-    fn overdraft(&self, spending: &Spending, turn: TurnId, least: Least) -> Option<Overdraft> {
+    fn overdraft(
+        &self,
+        spending: &SessionSpending,
+        turn: TurnId,
+        least: Least,
+    ) -> Option<Overdraft> {
         let of_turn = (Scope::Turn, self.of_turn(turn), spending.turn(turn));
         let of_session = (Scope::Session, self.session, spending.total());
         [of_turn, of_session]
@@ -127,7 +132,7 @@ impl Allowance {
     }
 }
 
-fn overdrawn(scope: Scope, budget: Budget, spent: &Spent, least: Least) -> Option<Overdraft> {
+fn overdrawn(scope: Scope, budget: Budget, spent: &SpendingSum, least: Least) -> Option<Overdraft> {
     let draft = |spent, least, limit| Some(Overdraft { scope, spent, least, limit });
     if let Some(limit) = budget.money {
         let next = least.cost.unwrap_or_default();
@@ -255,8 +260,8 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn spent(cost: u64, input: u64, cached: u64) -> Spent {
-        Spent {
+    fn spent(cost: u64, input: u64, cached: u64) -> SpendingSum {
+        SpendingSum {
             usage: Usage { input, output: 0, cache_read: cached, cache_write: 0 },
             cost: Money::from_nanos(cost),
             responses: 1,
@@ -313,10 +318,10 @@ mod tests {
         let mut allowance =
             Allowance::new(Budgets { turn: budget("1"), session: budget("100 tokens") });
         let least = Least { tokens: 0, cost: Some(Money::from_nanos(2_000_000_000)) };
-        let draft = allowance.overdraft(&Spending::default(), TurnId(1), least).unwrap();
+        let draft = allowance.overdraft(&SessionSpending::default(), TurnId(1), least).unwrap();
         assert_eq!(draft.scope, Scope::Turn);
         allowance.double(TurnId(1), &draft);
-        assert_eq!(allowance.overdraft(&Spending::default(), TurnId(1), least), None);
-        assert!(allowance.overdraft(&Spending::default(), TurnId(2), least).is_some());
+        assert_eq!(allowance.overdraft(&SessionSpending::default(), TurnId(1), least), None);
+        assert!(allowance.overdraft(&SessionSpending::default(), TurnId(2), least).is_some());
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::{RewindPlan, RewindTo, RuleOrder};
 use crate::domain::{Answer, ApprovalId, Effort, EntryId, Mode, ModelName, SessionId, Typed};
-use crate::session::Rewound;
+use crate::session::RewindScope;
 
 /// Something wanted.
 #[derive(Debug, Clone, PartialEq)]
@@ -65,7 +65,7 @@ pub enum Command {
         /// What was shown of it.
         plan: Arc<RewindPlan>,
         /// What goes.
-        what: Rewound,
+        what: RewindScope,
     },
     /// Changes how much is asked.
     SetMode(Mode),

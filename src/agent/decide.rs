@@ -17,7 +17,7 @@ use crate::domain::{
 use crate::permissions::{
     HookPermission, PermissionDecision, PermissionQuery, ResolvedAccess, ToolCallTicket,
 };
-use crate::session::{Entry, PermissionEntry};
+use crate::session::{LogEntry, PermissionEntry};
 use crate::tools::Tool;
 
 use super::Event;
@@ -435,7 +435,7 @@ pub(super) async fn record(
         answer: answer.to_owned(),
         rule,
     };
-    gate.journal.write(gate.turn, Entry::Permission(entry)).await;
+    gate.journal.write(gate.turn, LogEntry::Permission(entry)).await;
 }
 
 /// Saves rules to the settings file. What cannot be saved holds for this session where it can, and

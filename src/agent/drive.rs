@@ -21,7 +21,7 @@ use crate::hooks::{HookPayload, MergedHookVerdict};
 use crate::platform::debug_log::ExchangeNumber;
 use crate::providers::retry::{self, ReceivedContent, RetryAttempt, RetryDecision};
 use crate::providers::{ErrorRecovery, ProviderError, StreamEvent, limit_response};
-use crate::session::{Entry, MessageEntry, TurnOutcome};
+use crate::session::{LogEntry, MessageEntry, TurnOutcome};
 
 use super::budget::Verdict;
 use super::driver::{Agent, left_out};
@@ -286,7 +286,7 @@ impl Agent {
                     let notes = heard.into_iter().chain(mentioned);
                     let content = notes.chain(text.into_blocks()).collect();
                     let message = Message { role: Role::User, content };
-                    let entry = Entry::Message(MessageEntry::new(message));
+                    let entry = LogEntry::Message(MessageEntry::new(message));
                     self.events.tell(Event::SteerSettled { id, returned: None }).await;
                     running.gate.journal.write(running.turn, entry).await;
                 }
@@ -305,7 +305,7 @@ impl Agent {
                 return Some(Input::Compacted(match compaction {
                     Ok(Some(compaction)) => {
                         let text = left_out(&compaction);
-                        self.open.write(running.turn, Entry::Compaction(compaction)).await;
+                        self.open.write(running.turn, LogEntry::Compaction(compaction)).await;
                         self.warn(format!(
                             "The conversation was longer than what {} can read. {text}",
                             running.model
@@ -333,7 +333,7 @@ impl Agent {
                 };
                 let note = Block::Context { name: "continuation".into(), text: text.into() };
                 let message = Message { role: Role::User, content: vec![note] };
-                let entry = Entry::Message(MessageEntry::new(message));
+                let entry = LogEntry::Message(MessageEntry::new(message));
                 running.gate.journal.write(running.turn, entry).await;
             }
             Action::AskHooks(held) => {
@@ -465,7 +465,7 @@ impl Agent {
             answered: running.answered.take(),
             ..MessageEntry::new(message)
         };
-        running.gate.journal.write(running.turn, Entry::Message(entry)).await;
+        running.gate.journal.write(running.turn, LogEntry::Message(entry)).await;
         let Usage { input, output, cache_read, cache_write } = usage.unwrap_or_default();
         tracing::info!(input, output, cache_read, cache_write, ?streamed_for, "response");
         let ended = Event::ResponseEnded { turn: running.turn, stop, usage, streamed_for };

@@ -15,7 +15,7 @@ use crate::domain::{
 use crate::hooks::{HookEvent, MergedHookVerdict};
 use crate::platform::watch::FolderWatcher;
 use crate::session::{
-    Compaction, CompactionStage, Entry, MessageEntry, SessionHeader, StoreError, TurnEnd,
+    CompactionEntry, CompactionStage, LogEntry, MessageEntry, SessionHeader, StoreError, TurnEnd,
     TurnOutcome, compaction_for,
 };
 use crate::tools::ToolContext;
@@ -293,7 +293,7 @@ impl Agent {
         content.extend(text.into_blocks());
         let message = Message { role: Role::User, content };
         let untitled = self.open.conversation.title.is_none();
-        let entry = Entry::Message(MessageEntry::new(message));
+        let entry = LogEntry::Message(MessageEntry::new(message));
         if gate.journal.write(gate.turn, entry).await.is_none() {
             let outcome = TurnOutcome::Failed(UNHEARD.to_owned());
             return self.end_turn(&gate, outcome, Usage::default()).await;
@@ -343,12 +343,12 @@ impl Agent {
     /// Writes how a turn ended and tells the front end.
     pub(super) async fn end_turn(&mut self, gate: &Gate, outcome: TurnOutcome, usage: Usage) {
         if outcome == TurnOutcome::Interrupted {
-            gate.journal.write(gate.turn, Entry::Interrupted).await;
+            gate.journal.write(gate.turn, LogEntry::Interrupted).await;
         }
         self.open.catch_up();
         let cost = self.open.conversation.spending.turn(gate.turn).known_cost();
         let end = TurnEnd { outcome: outcome.clone(), usage, cost };
-        gate.journal.write(gate.turn, Entry::TurnEnd(end)).await;
+        gate.journal.write(gate.turn, LogEntry::TurnEnd(end)).await;
         self.open.catch_up();
         tracing::info!(?outcome, "turn ended");
         let ended = json!({"turn": gate.turn, "outcome": outcome, "usage": usage});
@@ -480,7 +480,7 @@ impl Agent {
                 .await;
         }
         self.powers.set_mode(mode);
-        self.open.note(Entry::Mode { mode }).await;
+        self.open.note(LogEntry::Mode { mode }).await;
         self.events.tell(Event::ModeChanged(mode)).await;
     }
 
@@ -489,7 +489,7 @@ impl Agent {
         if let Some(reason) = self.open.read_only.clone() {
             self.error(reason).await;
         } else if self.open.has_log() {
-            self.open.note(Entry::Title { title: title.clone() }).await;
+            self.open.note(LogEntry::Title { title: title.clone() }).await;
             self.events.tell(Event::TitleChanged(title)).await;
         } else {
             self.error("This session begins with its first message, and can be named then.").await;
@@ -510,7 +510,7 @@ impl Agent {
         };
         let text = compaction.as_ref().map_or("There is nothing to leave out yet.", left_out);
         if let Some(compaction) = compaction {
-            self.open.note(Entry::Compaction(compaction)).await;
+            self.open.note(LogEntry::Compaction(compaction)).await;
         }
         self.events.notice(NoticeLevel::Info, text).await;
     }
@@ -520,7 +520,7 @@ impl Agent {
     pub(super) async fn compaction(
         &self,
         stages: &[CompactionStage],
-    ) -> Result<Option<Compaction>, StoreError> {
+    ) -> Result<Option<CompactionEntry>, StoreError> {
         if !self.open.has_log() {
             return Ok(None);
         }
@@ -538,10 +538,12 @@ impl Agent {
 }
 
 /// What a compaction leaves out, in a sentence.
-pub(super) fn left_out(compaction: &Compaction) -> &'static str {
+pub(super) fn left_out(compaction: &CompactionEntry) -> &'static str {
     match compaction {
-        Compaction { first_kept: Some(_), .. } => "Only the last ten turns are sent from here on.",
-        Compaction { first_kept: None, .. } => {
+        CompactionEntry { first_kept: Some(_), .. } => {
+            "Only the last ten turns are sent from here on."
+        }
+        CompactionEntry { first_kept: None, .. } => {
             "All but the last five tool results are sent as stubs from here on."
         }
     }

@@ -9,7 +9,7 @@ use crate::domain::{
 };
 use crate::providers::retry::RetryAttempt;
 use crate::providers::{ModelInfo, PrefillProgress, RateLimited};
-use crate::session::{Record, Spending, TurnOutcome};
+use crate::session::{LogRecord, SessionSpending, TurnOutcome};
 
 use super::{ForkAt, RewindPlan, RuleNews, SteerId};
 
@@ -22,14 +22,14 @@ pub enum Event {
         /// Which.
         session: SessionId,
         /// Its log.
-        records: Arc<Vec<Record>>,
+        records: Arc<Vec<LogRecord>>,
     },
     /// All of a long session has been read.
     SessionRead {
         /// Which.
         session: SessionId,
         /// What comes before the records that it was opened with.
-        earlier: Arc<Vec<Record>>,
+        earlier: Arc<Vec<LogRecord>>,
     },
     /// The model that answers.
     ModelChanged {
@@ -59,7 +59,7 @@ pub enum Event {
         turn: TurnId,
     },
     /// A line is in the log: a message of the person's, a finished response, a tool's result.
-    Recorded(Arc<Record>),
+    Recorded(Arc<LogRecord>),
     /// A steering message has gone in (its `Recorded` follows), or was taken back.
     SteerSettled {
         /// Which.
@@ -137,7 +137,7 @@ pub enum Event {
         reason: String,
     },
     /// What the session has taken so far.
-    Spent(Box<Spending>),
+    Spent(Box<SessionSpending>),
     /// The response, or the list of models that a turn waits for, failed and will be asked for
     /// again: what streamed is void.
     ResponseDropped {

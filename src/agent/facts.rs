@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 use crate::domain::sanitize::strip_ansi;
 use crate::domain::{ContentHash, Todo};
-use crate::session::Blobs;
+use crate::session::BlobStore;
 use crate::tools::{FileChange, ToolEffects};
 
 /// Live output that waits, at most; older text gives way.
@@ -35,7 +35,7 @@ pub(super) enum Fact {
 pub(super) struct Facts {
     inner: Mutex<Inner>,
     news: Notify,
-    blobs: Blobs,
+    blobs: BlobStore,
 }
 
 /// The tool's end of the mailbox. When its last clone is gone, nothing more can come.
@@ -52,7 +52,7 @@ struct Inner {
 }
 
 impl Facts {
-    pub(super) fn new(blobs: Blobs) -> Self {
+    pub(super) fn new(blobs: BlobStore) -> Self {
         Self { inner: Mutex::default(), news: Notify::new(), blobs }
     }
 
@@ -163,7 +163,7 @@ mod tests {
 
     fn facts() -> (tempfile::TempDir, Arc<Facts>) {
         let folder = tempfile::tempdir().unwrap();
-        let facts = Facts::new(Blobs::new(folder.path().to_owned()));
+        let facts = Facts::new(BlobStore::new(folder.path().to_owned()));
         (folder, Arc::new(facts))
     }
 

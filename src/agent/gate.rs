@@ -24,7 +24,7 @@ use crate::permissions::{
 use crate::platform::debug_log::DebugLog;
 use crate::platform::redact::Redactor;
 use crate::platform::watch::FolderWatcher;
-use crate::session::{Blobs, Entry, MessageEntry, ResultInfo};
+use crate::session::{BlobStore, LogEntry, MessageEntry, ToolResultInfo};
 use crate::tools::{
     AccessMode, Grant, ScopedFiles, Tool, ToolContext, ToolRegistry, WorkingDirectory,
 };
@@ -69,7 +69,7 @@ pub(super) struct Gate {
     pub(super) repeats: Repeats,
     pub(super) person: Person,
     pub(super) journal: Arc<Journal>,
-    pub(super) blobs: Blobs,
+    pub(super) blobs: BlobStore,
     pub(super) events: Events,
     pub(super) hooks: Hooked,
     pub(super) debug: DebugLog,
@@ -195,8 +195,8 @@ impl Ended {
     }
 
     /// The result as it goes on record.
-    pub(super) fn info(&self, tool: &str) -> ResultInfo {
-        ResultInfo {
+    pub(super) fn info(&self, tool: &str) -> ToolResultInfo {
+        ToolResultInfo {
             name: tool.to_owned(),
             status: self.output.status,
             summary: self.output.summary.clone(),
@@ -356,7 +356,7 @@ async fn check_and_record_intent(
              repeat the call.",
         ));
     }
-    let intent = Entry::ToolStarted {
+    let intent = LogEntry::ToolStarted {
         call: call.id.clone(),
         arguments: ContentHash::of(approved.input().to_string().as_bytes()),
         approved_by: approved.approved_by().to_owned(),
@@ -380,7 +380,7 @@ async fn settle(gate: &Gate, call: &ToolCall, ended: Ended) {
         result: Some(info),
         ..MessageEntry::new(Message { role: Role::User, content: vec![block] })
     };
-    gate.journal.write(gate.turn, Entry::Message(entry)).await;
+    gate.journal.write(gate.turn, LogEntry::Message(entry)).await;
     gate.events
         .tell(Event::ToolEnded {
             turn: gate.turn,

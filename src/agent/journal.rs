@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
 use crate::domain::{NoticeLevel, TurnId};
-use crate::session::{Entry, LogError, LogHandle, Record};
+use crate::session::{LogEntry, LogError, LogHandle, LogRecord};
 
 use super::Event;
 use super::events::Events;
@@ -23,7 +23,7 @@ pub(super) struct Journal {
     late: TaskTracker,
     events: Events,
     failing: AtomicBool,
-    written: Mutex<Vec<Arc<Record>>>,
+    written: Mutex<Vec<Arc<LogRecord>>>,
 }
 
 impl Journal {
@@ -39,7 +39,7 @@ impl Journal {
 
     /// Writes an entry and tells the front end. When the disk does not take it, it is kept in
     /// memory and the person is told once; the turn goes on.
-    pub(super) async fn write(&self, turn: TurnId, entry: Entry) -> Option<Arc<Record>> {
+    pub(super) async fn write(&self, turn: TurnId, entry: LogEntry) -> Option<Arc<LogRecord>> {
         let record = match self.log.append(turn, entry).await {
             Ok(record) => {
                 if self.failing.swap(false, Ordering::Relaxed) {
@@ -66,7 +66,7 @@ impl Journal {
     }
 
     /// Writes what is about to be done. It must not be done unless this succeeds.
-    pub(super) async fn intent(&self, turn: TurnId, entry: Entry) -> Result<(), LogError> {
+    pub(super) async fn intent(&self, turn: TurnId, entry: LogEntry) -> Result<(), LogError> {
         match self.log.append(turn, entry).await {
             Ok(_) => Ok(()),
             Err(error) => {
@@ -77,7 +77,7 @@ impl Journal {
     }
 
     /// What was written since the last call, in the log's order.
-    pub(super) fn take_written(&self) -> Vec<Arc<Record>> {
+    pub(super) fn take_written(&self) -> Vec<Arc<LogRecord>> {
         let mut written =
             std::mem::take(&mut *self.written.lock().unwrap_or_else(PoisonError::into_inner));
         written.sort_by_key(|record| record.id);

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::domain::{CallId, NoticeLevel, TurnId};
 use crate::session::{
-    BlobError, Blobs, ChangedBy, Entry, FileChanged, FileKind, Image, NotCovered, Uncovered, Why,
+    BlobError, BlobStore, FileChangeEntry, FileChangeSource, FileKind, FileVersion, LogEntry,
+    UntrackedChanges, UntrackedFile, UntrackedReason,
 };
 use crate::tools::FileChange;
 
@@ -19,7 +20,7 @@ use super::journal::Journal;
 pub(super) struct Keeper {
     pub(super) turn: TurnId,
     pub(super) journal: Arc<Journal>,
-    pub(super) blobs: Blobs,
+    pub(super) blobs: BlobStore,
     pub(super) events: Events,
 }
 
@@ -33,7 +34,7 @@ impl Keeper {
                     self.events.tell(Event::ToolProgress { turn: self.turn, call, text }).await;
                 }
                 Fact::Todos(todos) => {
-                    self.journal.write(self.turn, Entry::Todo { todos: todos.clone() }).await;
+                    self.journal.write(self.turn, LogEntry::Todo { todos: todos.clone() }).await;
                     self.events.tell(Event::TodosChanged(todos)).await;
                 }
                 Fact::FileChanged(change) => self.keep_change(change).await,
@@ -67,25 +68,25 @@ impl Keeper {
         let kept = tokio::task::spawn_blocking(move || {
             let mode = std::fs::metadata(&change.path).ok();
             let mode = mode.map(|metadata| metadata.permissions().mode() & 0o7777);
-            let image = |hash| Image { kind: FileKind::File, hash, mode };
+            let image = |hash| FileVersion { kind: FileKind::File, hash, mode };
             let before = change.before.as_deref().map(|bytes| blobs.put(bytes)).transpose()?;
             let after = blobs.put(&change.after)?;
             // Links on the way may be others when it is undone.
             let real = change.path.canonicalize().ok().filter(|real| *real != change.path);
             let (before, after) = (before.map(image), Some(image(after)));
-            let changed = FileChanged::new(change.path, before, after, ChangedBy::Tool);
-            Ok::<_, BlobError>(FileChanged { real, ..changed })
+            let changed = FileChangeEntry::new(change.path, before, after, FileChangeSource::Tool);
+            Ok::<_, BlobError>(FileChangeEntry { real, ..changed })
         })
         .await;
         match kept {
             // The log would name another place, and what was there would be taken for removed.
             Ok(Ok(changed)) if changed.place().to_str().is_none() => {
-                let files = vec![Uncovered { path, why: Why::Name }];
-                let not_covered = NotCovered { files, ..NotCovered::default() };
-                self.journal.write(self.turn, Entry::NotCovered(not_covered)).await;
+                let files = vec![UntrackedFile { path, why: UntrackedReason::Name }];
+                let not_covered = UntrackedChanges { files, ..UntrackedChanges::default() };
+                self.journal.write(self.turn, LogEntry::NotCovered(not_covered)).await;
             }
             Ok(Ok(changed)) => {
-                self.journal.write(self.turn, Entry::FileChange(changed)).await;
+                self.journal.write(self.turn, LogEntry::FileChange(changed)).await;
             }
             Ok(Err(error)) => {
                 let text = format!("What a changed file held could not be kept: {error}.");

@@ -12,7 +12,7 @@ use crate::hooks::{
     HookEvent, HookFileChange, HookFileVersion, HookMessage, HookPayload, MergedHookDecision,
     MergedHookVerdict,
 };
-use crate::session::{Entry, MessageEntry, TurnOutcome};
+use crate::session::{LogEntry, MessageEntry, TurnOutcome};
 
 use super::Event;
 use super::driver::Agent;
@@ -159,7 +159,7 @@ impl Agent {
         let text = format!("A hook does not let you end here: {}", said.text);
         let note = Block::Context { name: "hook".into(), text: context::harmless(&text) };
         let message = Message { role: Role::User, content: vec![note] };
-        gate.journal.write(gate.turn, Entry::Message(MessageEntry::new(message))).await;
+        gate.journal.write(gate.turn, LogEntry::Message(MessageEntry::new(message))).await;
         Ends::NotYet
     }
 

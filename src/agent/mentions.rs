@@ -12,7 +12,7 @@ use crate::context;
 use crate::domain::mention::{LineRange, Named, mentions};
 use crate::domain::{Block, SessionId};
 use crate::permissions::PathZone;
-use crate::session::Meta;
+use crate::session::SessionMeta;
 use crate::tools::FileState;
 
 use super::driver::Agent;
@@ -128,7 +128,7 @@ impl Agent {
     }
 }
 
-fn told(meta: &Meta) -> String {
+fn told(meta: &SessionMeta) -> String {
     let session_id = meta.session_id;
     let count = meta.known_message_count();
     let count = count.map_or_else(|| "very many".to_owned(), |count| count.to_string());

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::providers::retry::{self, ReceivedContent, RetryDecision};
 use crate::providers::{ModelInfo, Provider, ProviderError};
-use crate::session::{Conversation, Entry, LastModels, TurnOutcome};
+use crate::session::{LastModels, LogEntry, ReplayedConversation, TurnOutcome};
 
 use super::Event;
 use super::drive::random_fraction;
@@ -176,7 +176,7 @@ impl Agent {
 
     /// Goes on with what the session that was just opened had, unless this run names its own.
     pub(super) async fn take_over_model(&mut self) {
-        let Conversation { model, provider, effort, .. } = &self.open.conversation;
+        let ReplayedConversation { model, provider, effort, .. } = &self.open.conversation;
         let effort = *effort;
         let (Standing::Usual, Some(model), Some(provider)) =
             (self.setup.standing, model.clone(), provider.clone())
@@ -209,7 +209,7 @@ impl Agent {
         if let Some(model) = self.model.clone() {
             let (provider, effort) = (Some(self.service().name.clone()), self.effort);
             self.keep_model(model.clone()).await;
-            self.open.note(Entry::Model { model, provider, effort }).await;
+            self.open.note(LogEntry::Model { model, provider, effort }).await;
         }
         self.tell_model().await;
     }

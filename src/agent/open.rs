@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::{SessionId, TurnId};
-use crate::session::undo::Rewinds;
+use crate::session::undo::RewindHistory;
 use crate::session::{
-    Conversation, Entry, LogHandle, Record, SessionHeader, Store, StoreError, TurnOutcome,
+    LogEntry, LogHandle, LogRecord, ReplayedConversation, SessionHeader, SessionStore, StoreError,
+    TurnOutcome,
 };
 use crate::tools::ReadLedger;
 
@@ -17,7 +18,7 @@ use super::rewind::tells_of_rewind;
 /// A session, new or from the store.
 pub(super) struct Open {
     pub(super) id: SessionId,
-    pub(super) conversation: Conversation,
+    pub(super) conversation: ReplayedConversation,
     /// What the model has read of which file in this session.
     pub(super) reads: Arc<ReadLedger>,
     /// Whether the person stopped the last turn.
@@ -34,7 +35,7 @@ impl Open {
     pub(super) fn new() -> Self {
         Self {
             id: SessionId::generate(),
-            conversation: Conversation::default(),
+            conversation: ReplayedConversation::default(),
             reads: Arc::default(),
             was_interrupted: false,
             taken_back: Vec::new(),
@@ -44,7 +45,7 @@ impl Open {
     }
 
     /// A session from the store.
-    pub(super) fn stored(log: LogHandle, records: &[Record], events: &Events) -> Self {
+    pub(super) fn stored(log: LogHandle, records: &[LogRecord], events: &Events) -> Self {
         let mut open = Self { id: log.session(), ..Self::new() };
         open.journal = Some(Arc::new(Journal::new(log, events.clone())));
         open.fold(records);
@@ -52,7 +53,7 @@ impl Open {
     }
 
     /// A session that can be read and forked but not gone on with, for this reason.
-    pub(super) fn read_only(id: SessionId, records: &[Record], reason: String) -> Self {
+    pub(super) fn read_only(id: SessionId, records: &[LogRecord], reason: String) -> Self {
         let mut open = Self { id, read_only: Some(reason), ..Self::new() };
         open.fold(records);
         open
@@ -61,7 +62,7 @@ impl Open {
     /// The journal; a new session's log begins with `header`.
     pub(super) fn journal(
         &mut self,
-        store: &Store,
+        store: &SessionStore,
         events: &Events,
         header: SessionHeader,
     ) -> Result<Arc<Journal>, StoreError> {
@@ -87,12 +88,12 @@ impl Open {
     }
 
     /// Writes an entry that belongs to no turn. A session that has no log yet keeps none.
-    pub(super) async fn note(&mut self, entry: Entry) {
+    pub(super) async fn note(&mut self, entry: LogEntry) {
         self.write(self.last_turn(), entry).await;
     }
 
     /// Writes an entry, where there is a log.
-    pub(super) async fn write(&mut self, turn: TurnId, entry: Entry) {
+    pub(super) async fn write(&mut self, turn: TurnId, entry: LogEntry) {
         if let Some(journal) = self.journal.clone() {
             journal.write(turn, entry).await;
             self.catch_up();
@@ -108,48 +109,50 @@ impl Open {
     }
 
     /// Goes on from all records of the log.
-    pub(super) fn fold(&mut self, records: &[Record]) {
-        let rewinds = Rewinds::of(records);
+    pub(super) fn fold(&mut self, records: &[LogRecord]) {
+        let rewinds = RewindHistory::of(records);
         self.was_interrupted = false;
         self.taken_back.clear();
         let live = records.iter().enumerate().filter(|(at, _)| rewinds.is_live(*at));
         for (_, record) in live {
             self.note_state(&record.entry);
         }
-        self.conversation = Conversation::of(records);
+        self.conversation = ReplayedConversation::of(records);
     }
 
-    fn take(&mut self, record: &Record) {
+    fn take(&mut self, record: &LogRecord) {
         self.note_state(&record.entry);
         self.conversation.apply(record);
     }
 
-    fn note_state(&mut self, entry: &Entry) {
+    fn note_state(&mut self, entry: &LogEntry) {
         match entry {
-            Entry::TurnEnd(end) => self.was_interrupted = end.outcome == TurnOutcome::Interrupted,
-            Entry::Message(said) if said.content.iter().any(tells_of_rewind) => {
+            LogEntry::TurnEnd(end) => {
+                self.was_interrupted = end.outcome == TurnOutcome::Interrupted
+            }
+            LogEntry::Message(said) if said.content.iter().any(tells_of_rewind) => {
                 self.taken_back.clear();
             }
-            Entry::Rewind(rewind) if !rewind.what.has_conversation() => {
+            LogEntry::Rewind(rewind) if !rewind.what.has_conversation() => {
                 for file in &rewind.files {
                     if !self.taken_back.contains(&file.path) {
                         self.taken_back.push(file.path.clone());
                     }
                 }
             }
-            Entry::Session(_)
-            | Entry::Message(_)
-            | Entry::ToolStarted { .. }
-            | Entry::Permission(_)
-            | Entry::FileChange(_)
-            | Entry::NotCovered(_)
-            | Entry::Rewind(_)
-            | Entry::Compaction(_)
-            | Entry::Interrupted
-            | Entry::Title { .. }
-            | Entry::Todo { .. }
-            | Entry::Model { .. }
-            | Entry::Mode { .. } => {}
+            LogEntry::Session(_)
+            | LogEntry::Message(_)
+            | LogEntry::ToolStarted { .. }
+            | LogEntry::Permission(_)
+            | LogEntry::FileChange(_)
+            | LogEntry::NotCovered(_)
+            | LogEntry::Rewind(_)
+            | LogEntry::Compaction(_)
+            | LogEntry::Interrupted
+            | LogEntry::Title { .. }
+            | LogEntry::Todo { .. }
+            | LogEntry::Model { .. }
+            | LogEntry::Mode { .. } => {}
         }
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::domain::{Block, ContentHash, Image, Message};
 use crate::providers::EncodedImages;
-use crate::session::Blobs;
+use crate::session::BlobStore;
 
 use super::sessions::blocking;
 
@@ -33,7 +33,7 @@ impl Pictures {
         &mut self,
         messages: &mut [Message],
         model: &str,
-        blobs: &Blobs,
+        blobs: &BlobStore,
     ) -> EncodedImages {
         if !self.blind.contains(model) {
             self.read_new(messages, blobs).await;
@@ -41,7 +41,7 @@ impl Pictures {
         self.sent(messages, model)
     }
 
-    async fn read_new(&mut self, messages: &[Message], blobs: &Blobs) {
+    async fn read_new(&mut self, messages: &[Message], blobs: &BlobStore) {
         let new: Vec<ContentHash> = images(messages)
             .map(|image| image.hash.clone())
             .filter(|hash| !self.read.contains_key(hash))
@@ -113,7 +113,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_kept_is_sent() {
         let home = tempfile::tempdir().unwrap();
-        let blobs = Blobs::new(home.path().to_owned());
+        let blobs = BlobStore::new(home.path().to_owned());
         let hash = blobs.put(b"abc").unwrap();
         let mut messages = shown(b"abc");
         let sent = Pictures::default().fill(&mut messages, "m", &blobs).await;
@@ -124,7 +124,7 @@ mod tests {
     #[tokio::test]
     async fn what_is_missing_or_damaged_is_a_note() {
         let home = tempfile::tempdir().unwrap();
-        let blobs = Blobs::new(home.path().to_owned());
+        let blobs = BlobStore::new(home.path().to_owned());
         let note = "[An image was here, a.png 3×2. Its content is lost.]";
         for damaged in [false, true] {
             if damaged {
@@ -142,7 +142,7 @@ mod tests {
     #[tokio::test]
     async fn a_model_that_takes_none_gets_a_note_and_another_the_image() {
         let home = tempfile::tempdir().unwrap();
-        let blobs = Blobs::new(home.path().to_owned());
+        let blobs = BlobStore::new(home.path().to_owned());
         blobs.put(b"abc").unwrap();
         let mut pictures = Pictures::default();
         pictures.leave_out("blind");

@@ -15,11 +15,12 @@ use crate::domain::{Block, ContentHash, EntryId, NoticeLevel, Typed};
 use crate::permissions::{PathZone, ProtectionReason, Workspace};
 use crate::platform::restore::{self, PathContent, PathInspection, RestoreDurability};
 use crate::session::undo::{
-    self, Act, FilePlace, FilesPlan, Mark, PlannedFile, Rewinds, Seen, World, points,
+    self, CurrentFileState, FileAction, FilePlace, FileSystemView, FilesPlan, PlannedFile,
+    RewindHistory, RewindMark, points,
 };
 use crate::session::{
-    BlobError, Blobs, ChangedBy, Entry, FileChanged, FileKind, Image, Meta, Record, Rewind,
-    Rewound, plain_mode,
+    BlobError, BlobStore, FileChangeEntry, FileChangeSource, FileKind, FileVersion, LogEntry,
+    LogRecord, RewindEntry, RewindScope, SessionMeta, plain_mode,
 };
 
 use super::Event;
@@ -54,7 +55,7 @@ pub struct RewindPlan {
     /// What that says.
     pub message: Typed,
     /// What can be chosen.
-    pub offers: Vec<Rewound>,
+    pub offers: Vec<RewindScope>,
     /// How many messages go, or come back.
     pub messages: u64,
     /// What becomes of the files.
@@ -79,13 +80,13 @@ impl Agent {
     }
 
     /// Goes where a plan says that was shown.
-    pub(super) async fn rewind(&mut self, shown: Arc<RewindPlan>, what: Rewound) {
+    pub(super) async fn rewind(&mut self, shown: Arc<RewindPlan>, what: RewindScope) {
         if let Err(reason) = self.go(&shown, what).await {
             self.events.tell(Event::RewindPlanned(Err(reason))).await;
         }
     }
 
-    async fn go(&mut self, shown: &Arc<RewindPlan>, what: Rewound) -> Result<(), String> {
+    async fn go(&mut self, shown: &Arc<RewindPlan>, what: RewindScope) -> Result<(), String> {
         let records = self.rewind_ground().await?;
         let (blobs, workspace) = (self.setup.blobs.clone(), self.setup.workspace.clone());
         let shown = shown.clone();
@@ -106,7 +107,7 @@ impl Agent {
         let journal = self.open.journal(&self.setup.store, &self.events, header);
         let journal = journal.map_err(|error| error.to_string())?;
         let turn = self.open.last_turn();
-        journal.intent(turn, Entry::Rewind(rewind.clone())).await.map_err(|error| {
+        journal.intent(turn, LogEntry::Rewind(rewind.clone())).await.map_err(|error| {
             format!("Nothing was taken back, since nothing happens that is not on record. {error}")
         })?;
         let mut written = 0;
@@ -116,7 +117,7 @@ impl Agent {
                 blocking(move || restore::put(write.change.place(), &write.now, &write.then));
             match done.await {
                 Ok(Ok(put)) => {
-                    journal.write(turn, Entry::FileChange(change)).await;
+                    journal.write(turn, LogEntry::FileChange(change)).await;
                     written += 1;
                     self.warn_of(put).await;
                 }
@@ -157,7 +158,7 @@ impl Agent {
     }
 
     /// Takes the log as it is now for the conversation, and shows it.
-    async fn open_anew(&mut self, what: Rewound) -> Result<(), String> {
+    async fn open_anew(&mut self, what: RewindScope) -> Result<(), String> {
         let records = self.rewind_ground().await?;
         self.open.catch_up();
         self.open.fold(&records);
@@ -170,7 +171,7 @@ impl Agent {
     }
 
     /// All records of the open session, or why it cannot be gone back in.
-    async fn rewind_ground(&mut self) -> Result<Vec<Record>, String> {
+    async fn rewind_ground(&mut self) -> Result<Vec<LogRecord>, String> {
         if let Some(reason) = self.open.read_only.clone() {
             return Err(reason);
         }
@@ -198,7 +199,7 @@ pub(super) fn tells_of_rewind(block: &Block) -> bool {
 /// A plan on its way.
 enum Prepared {
     /// It is still the one that was shown, and everything that would be lost is kept.
-    AsShown { plan: RewindPlan, rewind: Rewind, writes: Vec<Write> },
+    AsShown { plan: RewindPlan, rewind: RewindEntry, writes: Vec<Write> },
     /// The files have changed since, and this would happen now.
     Otherwise(RewindPlan),
 }
@@ -207,24 +208,24 @@ enum Prepared {
 struct Write {
     now: PathContent,
     then: PathContent,
-    change: FileChanged,
+    change: FileChangeEntry,
 }
 
 /// What is on the disk.
 struct Disk<'a> {
-    blobs: &'a Blobs,
+    blobs: &'a BlobStore,
     workspace: &'a Workspace,
 }
 
-impl World for Disk<'_> {
-    fn seen(&self, path: &Path) -> Seen {
+impl FileSystemView for Disk<'_> {
+    fn current_state(&self, path: &Path) -> CurrentFileState {
         match restore::look(path, LARGEST) {
             Ok(PathInspection::Content(thing)) => match image_of(&thing) {
-                Some((image, bytes)) => Seen::There(image, bytes),
-                None => Seen::Nothing,
+                Some((image, bytes)) => CurrentFileState::Present(image, bytes),
+                None => CurrentFileState::Nothing,
             },
-            Ok(PathInspection::Other(what)) => Seen::Other(what.to_owned()),
-            Err(error) => Seen::Other(format!("it cannot be read: {error}")),
+            Ok(PathInspection::Other(what)) => CurrentFileState::Other(what.to_owned()),
+            Err(error) => CurrentFileState::Other(format!("it cannot be read: {error}")),
         }
     }
 
@@ -244,24 +245,28 @@ impl World for Disk<'_> {
     }
 }
 
-fn image_of(thing: &PathContent) -> Option<(Image, Vec<u8>)> {
+fn image_of(thing: &PathContent) -> Option<(FileVersion, Vec<u8>)> {
     let (kind, bytes, mode) = match thing {
         PathContent::Nothing => return None,
         PathContent::File { bytes, mode } => (FileKind::File, bytes, mode.map(plain_mode)),
         PathContent::Link { target } => (FileKind::Link, target, None),
     };
-    Some((Image { kind, hash: ContentHash::of(bytes), mode }, bytes.clone()))
+    Some((FileVersion { kind, hash: ContentHash::of(bytes), mode }, bytes.clone()))
 }
 
-fn thing_of(image: &Image, bytes: Vec<u8>) -> PathContent {
+fn thing_of(image: &FileVersion, bytes: Vec<u8>) -> PathContent {
     match image.kind {
         FileKind::File => PathContent::File { bytes, mode: image.mode.map(plain_mode) },
         FileKind::Link => PathContent::Link { target: bytes },
     }
 }
 
-fn plan(records: &[Record], to: RewindTo, world: &dyn World) -> Result<RewindPlan, String> {
-    let rewinds = Rewinds::of(records);
+fn plan(
+    records: &[LogRecord],
+    to: RewindTo,
+    world: &dyn FileSystemView,
+) -> Result<RewindPlan, String> {
+    let rewinds = RewindHistory::of(records);
     if let RewindTo::Again = to {
         return plan_again(records, &rewinds, world);
     }
@@ -277,13 +282,13 @@ fn plan(records: &[Record], to: RewindTo, world: &dyn World) -> Result<RewindPla
         return Err("There is no message of yours to go back before.".to_owned());
     };
     let before = records[at].id;
-    let files = undo::back(records, at, world);
+    let files = undo::plan_undo(records, at, world);
     let offers = match files.touched().next().is_some() || files.has_questions() {
-        true => vec![Rewound::Both, Rewound::Files, Rewound::Conversation],
-        false => vec![Rewound::Conversation],
+        true => vec![RewindScope::Both, RewindScope::Files, RewindScope::Conversation],
+        false => vec![RewindScope::Conversation],
     };
-    let (now, _) = Meta::outlook(records, &rewinds);
-    let (then, _) = Meta::outlook(&records[..at], &rewinds);
+    let (now, _) = SessionMeta::message_summary(records, &rewinds);
+    let (then, _) = SessionMeta::message_summary(&records[..at], &rewinds);
     Ok(RewindPlan {
         to: RewindTo::Before(before),
         before,
@@ -295,29 +300,29 @@ fn plan(records: &[Record], to: RewindTo, world: &dyn World) -> Result<RewindPla
 }
 
 fn plan_again(
-    records: &[Record],
-    rewinds: &Rewinds,
-    world: &dyn World,
+    records: &[LogRecord],
+    rewinds: &RewindHistory,
+    world: &dyn FileSystemView,
 ) -> Result<RewindPlan, String> {
     let undone = rewinds.redoable().and_then(|at| match &records[at].entry {
-        Entry::Rewind(undone) => Some((records[at].id, undone)),
+        LogEntry::Rewind(undone) => Some((records[at].id, undone)),
         _ => None,
     });
     let Some((id, undone)) = undone else {
         return Err("There is nothing to bring back.".to_owned());
     };
     let files = match undone.what.has_files() {
-        true => undo::again(undone, world),
+        true => undo::plan_redo(undone, world),
         false => FilesPlan::default(),
     };
     let message = records.iter().find(|record| record.id == undone.before);
     let message = message.and_then(|record| match &record.entry {
-        Entry::Message(said) => Some(Typed::from_blocks(&said.content)),
+        LogEntry::Message(said) => Some(Typed::from_blocks(&said.content)),
         _ => None,
     });
-    let entry = Rewind { redoes: Some(id), ..entry(undone.before, undone.what) };
+    let entry = RewindEntry { redoes: Some(id), ..entry(undone.before, undone.what) };
     let (then, _) = outlook_after(records, &entry);
-    let (now, _) = Meta::outlook(records, rewinds);
+    let (now, _) = SessionMeta::message_summary(records, rewinds);
     Ok(RewindPlan {
         to: RewindTo::Again,
         before: undone.before,
@@ -328,8 +333,8 @@ fn plan_again(
     })
 }
 
-fn entry(before: EntryId, what: Rewound) -> Rewind {
-    Rewind {
+fn entry(before: EntryId, what: RewindScope) -> RewindEntry {
+    RewindEntry {
         before,
         redoes: None,
         what,
@@ -341,29 +346,29 @@ fn entry(before: EntryId, what: Rewound) -> Rewind {
 }
 
 /// What lists show once the log has this, too.
-fn outlook_after(records: &[Record], rewind: &Rewind) -> (u64, Option<String>) {
-    let mark = Mark::Rewind(EntryId::generate(), Box::new(rewind.clone()));
-    Meta::outlook(records, &Rewinds::of_parts(records, &[mark]))
+fn outlook_after(records: &[LogRecord], rewind: &RewindEntry) -> (u64, Option<String>) {
+    let mark = RewindMark::Rewind(EntryId::generate(), Box::new(rewind.clone()));
+    SessionMeta::message_summary(records, &RewindHistory::of_parts(records, &[mark]))
 }
 
 /// Plans it again, and keeps what would be overwritten.
 fn prepare(
-    records: &[Record],
+    records: &[LogRecord],
     shown: &RewindPlan,
-    what: Rewound,
+    what: RewindScope,
     disk: &Disk<'_>,
 ) -> Result<Prepared, String> {
     let now = plan(records, shown.to, disk)?;
     let mut plan = now.clone();
-    plan.files.turn_as(&shown.files);
-    if what.has_files() && !plan.files.does_as(&shown.files) {
+    plan.files.copy_overrides(&shown.files);
+    if what.has_files() && !plan.files.has_same_effect(&shown.files) {
         return Ok(Prepared::Otherwise(now));
     }
     let redoes = match shown.to {
-        RewindTo::Again => Rewinds::of(records).redoable().map(|at| records[at].id),
+        RewindTo::Again => RewindHistory::of(records).redoable().map(|at| records[at].id),
         RewindTo::Last | RewindTo::Before(_) => None,
     };
-    let mut rewind = Rewind { redoes, ..entry(plan.before, what) };
+    let mut rewind = RewindEntry { redoes, ..entry(plan.before, what) };
     let mut writes = Vec::new();
     if what.has_files() {
         for file in plan.files.touched() {
@@ -372,13 +377,13 @@ fn prepare(
         rewind.files = writes.iter().map(|write| write.change.clone()).collect();
         // A folder may have to be made where there is a file now.
         writes.sort_by_key(|write| write.then != PathContent::Nothing);
-        rewind.left = plan.files.left().map(|file| file.path.clone()).collect();
+        rewind.left = plan.files.skipped().map(|file| file.path.clone()).collect();
     }
     (rewind.messages, rewind.summary) = outlook_after(records, &rewind);
     Ok(Prepared::AsShown { plan, rewind, writes })
 }
 
-fn write(file: &PlannedFile, blobs: &Blobs) -> Result<Write, String> {
+fn write(file: &PlannedFile, blobs: &BlobStore) -> Result<Write, String> {
     let kept = |bytes: &[u8]| {
         blobs.put(bytes).map_err(|error: BlobError| {
             format!("Nothing was taken back: what is there now could not be kept. {error}")
@@ -393,25 +398,27 @@ fn write(file: &PlannedFile, blobs: &Blobs) -> Result<Write, String> {
     if let Some((_, bytes)) = &before {
         kept(bytes)?;
     }
-    let (then, after) = match &file.act {
-        Act::Put(put) => {
+    let (then, after) = match &file.action {
+        FileAction::Put(put) => {
             if put.is_merged {
                 kept(&put.bytes)?;
             }
-            (thing_of(&put.image, put.bytes.clone()), Some(put.image.clone()))
+            (thing_of(&put.version, put.bytes.clone()), Some(put.version.clone()))
         }
-        Act::Nothing | Act::Remove | Act::Leave(_) => (PathContent::Nothing, None),
+        FileAction::Nothing | FileAction::Remove | FileAction::Skip(_) => {
+            (PathContent::Nothing, None)
+        }
     };
     let before = before.map(|(image, _)| image);
     if before != file.now {
         return Err("The files have just changed. Try it again.".to_owned());
     }
-    let change = FileChanged::new(file.path.clone(), before, after, ChangedBy::Rewind);
+    let change = FileChangeEntry::new(file.path.clone(), before, after, FileChangeSource::Rewind);
     Ok(Write { now, then, change })
 }
 
 /// What was done, in a sentence; so many of the files were written that should have been.
-fn told(to: RewindTo, what: Rewound, (written, wanted): (usize, usize)) -> String {
+fn told(to: RewindTo, what: RewindScope, (written, wanted): (usize, usize)) -> String {
     let mut done = Vec::new();
     if what.has_conversation() {
         done.push("the conversation".to_owned());
@@ -456,16 +463,16 @@ mod tests {
         for (to, what, files, expected) in [
             (
                 before,
-                Rewound::Both,
+                RewindScope::Both,
                 (2, 2),
                 "Took the conversation and 2 files back; /redo undoes that",
             ),
-            (before, Rewound::Files, (1, 1), "Took one file back; /redo undoes that"),
-            (before, Rewound::Files, (1, 3), "Took 1 of 3 files back; /redo undoes that"),
-            (before, Rewound::Both, (0, 3), "Took the conversation back; /redo undoes that"),
-            (before, Rewound::Files, (0, 3), "No file was changed"),
-            (before, Rewound::Files, (0, 0), "No file had to be changed"),
-            (RewindTo::Again, Rewound::Files, (2, 2), "Brought 2 files back"),
+            (before, RewindScope::Files, (1, 1), "Took one file back; /redo undoes that"),
+            (before, RewindScope::Files, (1, 3), "Took 1 of 3 files back; /redo undoes that"),
+            (before, RewindScope::Both, (0, 3), "Took the conversation back; /redo undoes that"),
+            (before, RewindScope::Files, (0, 3), "No file was changed"),
+            (before, RewindScope::Files, (0, 0), "No file had to be changed"),
+            (RewindTo::Again, RewindScope::Files, (2, 2), "Brought 2 files back"),
         ] {
             assert_eq!(told(to, what, files), expected);
         }

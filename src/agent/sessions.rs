@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use crate::domain::{EntryId, NoticeLevel, SessionId, Typed};
-use crate::session::{Entry, Loaded, Record, StoreError};
+use crate::session::{LoadedLog, LogEntry, LogRecord, StoreError};
 
 use super::driver::Agent;
 use super::gate::Person;
@@ -73,7 +73,7 @@ impl Agent {
     async fn load(
         &self,
         session: SessionId,
-    ) -> Result<(Open, Loaded, Option<EntryId>), StoreError> {
+    ) -> Result<(Open, LoadedLog, Option<EntryId>), StoreError> {
         let store = self.setup.store.clone();
         let (show, newest) = oneshot::channel();
         // Nobody listens any more when slug ends meanwhile.
@@ -102,7 +102,7 @@ impl Agent {
     async fn show(
         &self,
         session: SessionId,
-        newest: oneshot::Receiver<Vec<Record>>,
+        newest: oneshot::Receiver<Vec<LogRecord>>,
     ) -> Option<EntryId> {
         // A short session is told when all of it has been read.
         let records = newest.await.ok()?;
@@ -119,8 +119,8 @@ impl Agent {
                 ForkAt::End => (None, None),
                 ForkAt::After(entry) => (Some(entry), None),
                 ForkAt::Before(entry) => {
-                    let (upto, record) = store.before(session, entry)?;
-                    let Entry::Message(said) = record.entry else {
+                    let (upto, record) = store.record_and_previous(session, entry)?;
+                    let LogEntry::Message(said) = record.entry else {
                         return Err(StoreError::NoSuchEntry { session, entry });
                     };
                     (Some(upto), Some(Typed::from_blocks(&said.content)))
@@ -135,14 +135,14 @@ impl Agent {
     }
 
     /// Tells the front end all there is of the open session.
-    pub(super) async fn tell_opened(&mut self, records: Vec<Record>) {
+    pub(super) async fn tell_opened(&mut self, records: Vec<LogRecord>) {
         let session = self.open.id;
         self.events.tell(Event::SessionOpened { session, records: Arc::new(records) }).await;
         self.tell_beside().await;
     }
 
     /// Tells what comes before the record that was shown first.
-    async fn tell_read(&mut self, mut records: Vec<Record>, first: EntryId) {
+    async fn tell_read(&mut self, mut records: Vec<LogRecord>, first: EntryId) {
         let session = self.open.id;
         let shown = records.iter().position(|record| record.id == first);
         records.truncate(shown.unwrap_or_default());
@@ -161,7 +161,7 @@ impl Agent {
         self.tell_spent().await;
     }
 
-    fn belongs_elsewhere(&self, loaded: &Loaded) -> Option<String> {
+    fn belongs_elsewhere(&self, loaded: &LoadedLog) -> Option<String> {
         let folder = &loaded.header.as_ref()?.cwd;
         (*folder != self.setup.place.cwd).then(|| {
             format!(

@@ -13,7 +13,7 @@ use crate::permissions::Workspace;
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::debug_log::DebugLog;
 use crate::platform::redact::Redactor;
-use crate::session::{Blobs, Store};
+use crate::session::{BlobStore, SessionStore};
 use crate::tools::{Files, Processes, ToolRegistry, WorkingDirectory};
 
 use super::gate::Person;
@@ -74,9 +74,9 @@ pub struct Setup {
     /// Who answers.
     pub person: Person,
     /// The sessions.
-    pub store: Store,
+    pub store: SessionStore,
     /// Contents by hash.
-    pub blobs: Blobs,
+    pub blobs: BlobStore,
     /// slug's own folder, for the person's instruction files.
     pub home: PathBuf,
     /// The folders whose instruction files are read, each time anew; none without trust.

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::context;
 use crate::domain::{Block, CallId, CallInput, Message, Role, ToolCall};
-use crate::session::{Entry, MessageEntry};
+use crate::session::{LogEntry, MessageEntry};
 
 use super::drive::FrontEnd;
 use super::driver::Agent;
@@ -38,7 +38,7 @@ impl Agent {
             result: Some(info),
             ..MessageEntry::new(Message { role: Role::User, content: vec![block] })
         };
-        gate.journal.write(turn, Entry::Message(entry)).await;
+        gate.journal.write(turn, LogEntry::Message(entry)).await;
         self.open.catch_up();
         self.stop.over();
         let (status, display, summary) = (output.status, output.display, output.summary);

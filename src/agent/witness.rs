@@ -8,8 +8,8 @@ use crate::permissions::{PermissionQuery, ResolvedAccess};
 use crate::platform::restore::PathContent;
 use crate::platform::watch::{FolderWatcher, UnkeptReason, WatchError, WatchedChange};
 use crate::session::{
-    BlobError, Blobs, ChangedBy, Entry, FileChanged, FileKind, Image, NotCovered, Uncovered,
-    Unwatched, Why,
+    BlobError, BlobStore, FileChangeEntry, FileChangeSource, FileKind, FileVersion, LogEntry,
+    UntrackedChanges, UntrackedFile, UntrackedReason, UnwatchedFolderReason,
 };
 
 use super::gate::Gate;
@@ -66,37 +66,37 @@ impl Witness {
 
 async fn put_on_record(
     keeper: &Keeper,
-    changes: Vec<FileChanged>,
-    not_covered: Option<NotCovered>,
+    changes: Vec<FileChangeEntry>,
+    not_covered: Option<UntrackedChanges>,
 ) {
     for change in changes {
-        keeper.journal.write(keeper.turn, Entry::FileChange(change)).await;
+        keeper.journal.write(keeper.turn, LogEntry::FileChange(change)).await;
     }
     if let Some(not_covered) = not_covered {
-        keeper.journal.write(keeper.turn, Entry::NotCovered(not_covered)).await;
+        keeper.journal.write(keeper.turn, LogEntry::NotCovered(not_covered)).await;
     }
 }
 
 fn found(
     changes: Result<Vec<WatchedChange>, WatchError>,
-    blobs: &Blobs,
-) -> (Vec<FileChanged>, Option<NotCovered>) {
+    blobs: &BlobStore,
+) -> (Vec<FileChangeEntry>, Option<UntrackedChanges>) {
     let changes = match changes {
         Ok(changes) => changes,
         Err(error) => {
             let folder = Some(match error {
-                WatchError::TooManyFiles => Unwatched::TooManyFiles,
-                WatchError::TooSlow => Unwatched::TooSlow,
-                WatchError::Unreadable => Unwatched::Unreadable,
+                WatchError::TooManyFiles => UnwatchedFolderReason::TooManyFiles,
+                WatchError::TooSlow => UnwatchedFolderReason::TooSlow,
+                WatchError::Unreadable => UnwatchedFolderReason::Unreadable,
             });
-            return (Vec::new(), Some(NotCovered { folder, ..NotCovered::default() }));
+            return (Vec::new(), Some(UntrackedChanges { folder, ..UntrackedChanges::default() }));
         }
     };
     let mut covered = Vec::new();
-    let mut not_covered = NotCovered::default();
+    let mut not_covered = UntrackedChanges::default();
     let mut leave = |path, why| {
         if not_covered.files.len() < NAMED {
-            not_covered.files.push(Uncovered { path, why });
+            not_covered.files.push(UntrackedFile { path, why });
         } else {
             not_covered.more += 1;
         }
@@ -107,11 +107,16 @@ fn found(
             WatchedChange::Known { path, before, after } => {
                 match (kept(&before, blobs), kept(&after, blobs)) {
                     (Ok(before), Ok(after)) => {
-                        covered.push(FileChanged::new(path, before, after, ChangedBy::Command));
+                        covered.push(FileChangeEntry::new(
+                            path,
+                            before,
+                            after,
+                            FileChangeSource::Command,
+                        ));
                     }
                     (Err(error), _) | (_, Err(error)) => {
                         tracing::warn!(%error, "what a command changed could not be kept");
-                        leave(path, Why::Unreadable);
+                        leave(path, UntrackedReason::Unreadable);
                     }
                 }
             }
@@ -121,17 +126,17 @@ fn found(
     (covered, (!is_empty).then_some(not_covered))
 }
 
-fn kept(thing: &PathContent, blobs: &Blobs) -> Result<Option<Image>, BlobError> {
+fn kept(thing: &PathContent, blobs: &BlobStore) -> Result<Option<FileVersion>, BlobError> {
     let (kind, bytes, mode) = match thing {
         PathContent::Nothing => return Ok(None),
         PathContent::File { bytes, mode } => (FileKind::File, bytes, *mode),
         PathContent::Link { target } => (FileKind::Link, target, None),
     };
     let hash: ContentHash = blobs.put(bytes)?;
-    Ok(Some(Image { kind, hash, mode }))
+    Ok(Some(FileVersion { kind, hash, mode }))
 }
 
-impl From<UnkeptReason> for Why {
+impl From<UnkeptReason> for UntrackedReason {
     fn from(why: UnkeptReason) -> Self {
         match why {
             UnkeptReason::TooLarge => Self::TooLarge,

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 
 use super::services::{ProtocolService, SERVICES};
 use super::{ConfigError, ConfigOrigin, ModeChoice};
-use crate::disk::{ObeyedText, read_obeyed};
+use crate::disk::{UserOwnedText, read_user_owned};
 use crate::domain::Budget;
 
 /// Which files are read.
@@ -159,11 +159,11 @@ impl ConfigFiles<'_> {
 
 /// A file's text, and whether others may read it.
 fn read(path: &Path, folder: Option<&Path>) -> Result<Option<(ConfigText, bool)>, ConfigError> {
-    let read = read_obeyed(path, folder).map_err(|error| ConfigError::Unreadable {
+    let read = read_user_owned(path, folder).map_err(|error| ConfigError::Unreadable {
         path: path.to_owned(),
         problem: error.to_string(),
     })?;
-    Ok(read.map(|ObeyedText { text, is_open_to_others }| {
+    Ok(read.map(|UserOwnedText { text, is_open_to_others }| {
         let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
         (ConfigText { path: path.to_owned(), text }, is_open_to_others)
     }))

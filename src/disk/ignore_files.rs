@@ -29,24 +29,24 @@ pub struct IgnoreFiles {
     /// Where its root is, if that is not its name.
     real_root: Option<PathBuf>,
     global: Option<Gitignore>,
-    above: Arc<Level>,
+    above: Arc<IgnoreLevel>,
     /// By path as it is written, which is much cheaper to compare than by component.
-    folders: RwLock<HashMap<OsString, Arc<Level>>>,
+    folders: RwLock<HashMap<OsString, Arc<IgnoreLevel>>>,
 }
 
 /// The nearest folder that has ignore files.
 #[derive(Default)]
-struct Level {
+struct IgnoreLevel {
     /// Of `.ignore`, `.gitignore` and `.git/info/exclude`.
     files: [Option<Gitignore>; 3],
-    outer: Option<Arc<Level>>,
+    outer: Option<Arc<IgnoreLevel>>,
 }
 
 impl IgnoreFiles {
     /// For a walk that begins at `root`.
     pub fn of(root: &Path) -> Self {
         let real_root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
-        let mut above = Arc::new(Level::default());
+        let mut above = Arc::new(IgnoreLevel::default());
         for folder in real_root.ancestors().skip(1).collect::<Vec<_>>().into_iter().rev() {
             above = level(folder, above);
         }
@@ -88,7 +88,7 @@ impl IgnoreFiles {
         self.global.as_ref().is_some_and(|rules| rules.matched(&real, is_folder).is_ignore())
     }
 
-    fn level_of(&self, folder: &Path) -> Arc<Level> {
+    fn level_of(&self, folder: &Path) -> Arc<IgnoreLevel> {
         let folders = self.folders.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(level) = folders.get(folder.as_os_str()) {
             return level.clone();
@@ -114,13 +114,13 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 /// The level of a real folder, which is the outer one where it has no ignore files.
-fn level(folder: &Path, outer: Arc<Level>) -> Arc<Level> {
+fn level(folder: &Path, outer: Arc<IgnoreLevel>) -> Arc<IgnoreLevel> {
     let named = |name: &str| rules(folder, &folder.join(name));
     let exclude = git_folder(folder).and_then(|git| rules(folder, &git.join("info/exclude")));
     let files = [named(".ignore"), named(".gitignore"), exclude];
     match files.iter().all(Option::is_none) {
         true => outer,
-        false => Arc::new(Level { files, outer: Some(outer) }),
+        false => Arc::new(IgnoreLevel { files, outer: Some(outer) }),
     }
 }
 

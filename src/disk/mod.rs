@@ -6,9 +6,9 @@
 //! the same way, for all walks through a folder.
 
 mod ignore_files;
-mod obeyed;
 mod regular;
+mod user_owned;
 
 pub use ignore_files::IgnoreFiles;
-pub use obeyed::{ObeyError, ObeyedText, read_obeyed};
 pub use regular::{FileTextError, open_regular, read_regular, read_text};
+pub use user_owned::{UserOwnedText, UserOwnedTextError, read_user_owned};

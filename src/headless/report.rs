@@ -7,7 +7,7 @@ use crate::cli::{Exit, OutputFormat};
 use crate::domain::{
     Block, Money, NoticeLevel, Role, SessionId, StopReason, ToolCall, TurnId, Usage,
 };
-use crate::session::{BySource, Entry, MessageEntry, Record, TurnOutcome};
+use crate::session::{LogEntry, LogRecord, MessageEntry, SpendingBySource, TurnOutcome};
 
 /// What has happened so far, and what is left to say of it.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub struct Report {
     outcome: Option<TurnOutcome>,
     usage: Usage,
     cost: Option<Money>,
-    by_source: BySource,
+    by_source: SpendingBySource,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Report {
             outcome: None,
             usage: Usage::default(),
             cost: None,
-            by_source: BySource::default(),
+            by_source: SpendingBySource::default(),
         }
     }
 
@@ -153,8 +153,8 @@ impl Report {
         }
     }
 
-    fn recorded(&mut self, record: &Record) -> Lines {
-        let Entry::Message(entry) = &record.entry else { return Vec::new() };
+    fn recorded(&mut self, record: &LogRecord) -> Lines {
+        let LogEntry::Message(entry) = &record.entry else { return Vec::new() };
         match entry.role {
             Role::Assistant => {
                 let text = entry.message().text();
@@ -285,11 +285,11 @@ mod tests {
             content: vec![Block::Text { text: text.into() }],
         });
         entry.stop_reason = Some(StopReason::EndTurn);
-        Event::Recorded(Arc::new(Record {
+        Event::Recorded(Arc::new(LogRecord {
             id: EntryId::generate(),
             timestamp: DateTime::UNIX_EPOCH,
             turn: TurnId(1),
-            entry: Entry::Message(entry),
+            entry: LogEntry::Message(entry),
         }))
     }
 
@@ -322,7 +322,7 @@ mod tests {
         let cut = |text: &str| match response(text) {
             Event::Recorded(record) => {
                 let mut record = Arc::unwrap_or_clone(record);
-                if let Entry::Message(entry) = &mut record.entry {
+                if let LogEntry::Message(entry) = &mut record.entry {
                     entry.stop_reason = Some(StopReason::MaxTokens);
                 }
                 Event::Recorded(Arc::new(record))

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::disk::read_obeyed;
+use crate::disk::read_user_owned;
 use crate::domain::ContentHash;
 use crate::platform::paths::replace_private;
 
@@ -157,6 +157,6 @@ impl HookFileText {
 
 /// A file's text. What is wrong follows the file's name.
 fn content(file: &Path, folder: Option<&Path>) -> Result<Option<String>, String> {
-    let read = read_obeyed(file, folder).map_err(|error| error.to_string())?;
+    let read = read_user_owned(file, folder).map_err(|error| error.to_string())?;
     Ok(read.map(|read| read.text))
 }

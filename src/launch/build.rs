@@ -21,7 +21,7 @@ use crate::platform::process::{HostPrograms, ProcessHost};
 use crate::platform::redact::Redactor;
 use crate::providers::Provider;
 use crate::providers::demo::{self, DemoProvider, DemoScript, DemoSpeed};
-use crate::session::{LastModels, Store};
+use crate::session::{LastModels, SessionStore};
 use crate::tools::{ToolRegistry, WorkingDirectory};
 
 use super::boundary::{self, Sandboxed};
@@ -157,9 +157,9 @@ pub(super) fn child_environment(config: &ResolvedConfig, redactor: &Redactor) ->
 }
 
 /// The sessions below slug's home.
-pub(super) fn store(ground: &Ground) -> Store {
+pub(super) fn store(ground: &Ground) -> SessionStore {
     let home = &ground.home;
-    Store::new(home.sessions(), home.trash(), home.blobs())
+    SessionStore::new(home.sessions(), home.trash(), home.blobs())
 }
 
 /// The models of this run: a script where one is played, else the configured server.

@@ -74,7 +74,7 @@ pub(super) fn farewell(ground: &Ground, left: &Left) {
         return;
     }
     let mut text = left.page.clone();
-    let begun = |session| build::store(ground).is_begun(session).unwrap_or(false);
+    let begun = |session| build::store(ground).has_log(session).unwrap_or(false);
     if let Some(session) = left.session.filter(|session| begun(*session)) {
         if !text.is_empty() {
             text.push('\n');

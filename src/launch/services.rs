@@ -23,7 +23,8 @@ use crate::platform::terminal::output::TerminalOutput;
 use crate::platform::terminal_kind::TerminalInfo;
 use crate::platform::{editor, which};
 use crate::session::{
-    Draft, Drafts, Favourites, Found, History, HistoryPage, KindFolds, SessionFolds, Store,
+    DraftStore, FavouriteModels, HistoryPage, KindFolds, PromptHistoryFile, SessionDraft,
+    SessionFolds, SessionSearchResult, SessionStore,
 };
 use crate::tools::WorkingDirectory;
 use crate::trust::TrustQuestion;
@@ -61,14 +62,14 @@ pub(super) struct Outside {
     home: PathBuf,
     user_home: Option<PathBuf>,
     services: agent::Services,
-    store: Store,
+    store: SessionStore,
     hooks: Arc<HookSet>,
     /// What the list of hooks has shown as new, for a yes.
     asked: Mutex<Option<TrustQuestion>>,
-    drafts: Arc<Drafts>,
+    drafts: Arc<DraftStore>,
     /// What this run's draft is kept under.
     draft: SessionId,
-    history: History,
+    history: PromptHistoryFile,
     /// The file of how the list of sessions is grouped.
     beside: Beside,
     /// The file of how kinds of panes are folded.
@@ -90,7 +91,7 @@ impl Outside {
         ground: &Ground,
         git: Option<context::Git>,
         services: agent::Services,
-        (store, hooks): (Store, Arc<HookSet>),
+        (store, hooks): (SessionStore, Arc<HookSet>),
         status_command: Option<StatusCommand>,
         clipboard: Clipboard,
     ) -> Arc<Self> {
@@ -102,9 +103,9 @@ impl Outside {
             store,
             hooks,
             asked: Mutex::default(),
-            drafts: Arc::new(Drafts::new(ground.home.drafts())),
+            drafts: Arc::new(DraftStore::new(ground.home.drafts())),
             draft: SessionId::generate(),
-            history: History::new(ground.home.history()),
+            history: PromptHistoryFile::new(ground.home.history()),
             beside: Beside { grouping: ground.home.grouping(), exports: ground.home.exports() },
             folds: ground.home.folds(),
             favourites: ground.home.favourites(),
@@ -165,7 +166,7 @@ impl Services for Outside {
         &self,
         text: String,
         sessions: Arc<[SessionId]>,
-        found: mpsc::Sender<Found>,
+        found: mpsc::Sender<SessionSearchResult>,
     ) {
         let store = self.store.clone();
         let searched =
@@ -232,13 +233,13 @@ impl Services for Outside {
 
     async fn toggle_favourite(&self, name: ModelName) -> Result<(), String> {
         let path = self.favourites.clone();
-        let kept = blocking(move || Favourites::toggle(&path, &name)).await?;
+        let kept = blocking(move || FavouriteModels::toggle(&path, &name)).await?;
         kept.map_err(|error| error.to_string())
     }
 
     async fn models(&self) -> Result<Vec<ModelRow>, String> {
         let favourites = self.favourites.clone();
-        let favourites = blocking(move || Favourites::load(&favourites)).await?;
+        let favourites = blocking(move || FavouriteModels::load(&favourites)).await?;
         let mark = |name: &ModelName| {
             if favourites.0.contains(name) { Mark::Favourite } else { Mark::None }
         };
@@ -299,7 +300,7 @@ impl Services for Outside {
             if text.is_blank() {
                 drafts.remove(session)
             } else {
-                drafts.save(&Draft { text, working_directory, session })
+                drafts.save(&SessionDraft { text, working_directory, session })
             }
         })
         .await?

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::platform::files;
-use crate::session::Store;
+use crate::session::SessionStore;
 
 /// Logs that nobody has used for so long are packed.
 const PACK_AFTER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
@@ -15,14 +15,14 @@ const PACK_AFTER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const PACK_AT_ONCE: usize = 50;
 
 /// Begins it.
-pub(super) fn start(store: Store) {
+pub(super) fn start(store: SessionStore) {
     let begun = std::thread::Builder::new().name("upkeep".into()).spawn(move || work(&store));
     if let Err(error) = begun {
         tracing::debug!(%error, "no thread for the upkeep");
     }
 }
 
-fn work(store: &Store) {
+fn work(store: &SessionStore) {
     match store.unfinished_writes() {
         Ok(targets) => targets.iter().for_each(|target| clear(target)),
         Err(error) => tracing::warn!(%error, "what a killed slug left is not known"),

@@ -8,7 +8,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::disk::read_obeyed;
+use crate::disk::read_user_owned;
 use crate::domain::{RuleFile, RuleKind};
 use crate::platform::paths::replace_private;
 
@@ -213,6 +213,6 @@ fn add(
 /// The text of a file, `None` where there is none. What is wrong follows the file's name.
 fn read(file: &Path, root: &Path) -> Result<Option<String>, String> {
     let folder = file.starts_with(root).then_some(root);
-    let read = read_obeyed(file, folder).map_err(|error| error.to_string())?;
+    let read = read_user_owned(file, folder).map_err(|error| error.to_string())?;
     Ok(read.map(|read| read.text))
 }

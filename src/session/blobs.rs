@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use crate::domain::ContentHash;
 
-use super::cold;
+use super::compression;
 use super::files::{self, Durability, missing_is_none};
 
 /// No content is larger: slug changes no file of more than 16 MB, and keeps less of outputs.
@@ -18,7 +18,7 @@ const LARGEST: u64 = 64 << 20;
 
 /// The folder of contents: `ab/cdef…` for the hash `abcdef…`.
 #[derive(Debug, Clone)]
-pub struct Blobs {
+pub struct BlobStore {
     dir: PathBuf,
 }
 
@@ -40,7 +40,7 @@ pub enum BlobError {
     },
 }
 
-impl Blobs {
+impl BlobStore {
     /// The contents in this folder, which does not have to exist.
     pub fn new(dir: PathBuf) -> Self {
         Self { dir }
@@ -57,7 +57,7 @@ impl Blobs {
 
     /// Whether a content with this hash is kept.
     pub fn has(&self, hash: &ContentHash) -> bool {
-        self.path(hash).is_some_and(|path| path.exists() || cold::packed(&path).exists())
+        self.path(hash).is_some_and(|path| path.exists() || compression::packed(&path).exists())
     }
 
     /// The content with this hash; `None` where it is not kept.
@@ -82,7 +82,7 @@ impl Blobs {
     }
 }
 
-impl Blobs {
+impl BlobStore {
     /// All that is kept: the hash, the path without the ending of a packed one, and the file.
     pub(super) fn all(&self) -> io::Result<Vec<(String, PathBuf, DirEntry)>> {
         let mut all = Vec::new();
@@ -93,7 +93,7 @@ impl Blobs {
                 let end = name.split('.').next().unwrap_or_default();
                 let plain = folder.join(end);
                 let hash = format!("{begin}{end}");
-                if hash.len() == 64 && (name == end || file.path() == cold::packed(&plain)) {
+                if hash.len() == 64 && (name == end || file.path() == compression::packed(&plain)) {
                     all.push((hash, plain, file));
                 }
             }
@@ -121,7 +121,7 @@ fn entries(dir: &Path) -> io::Result<Vec<DirEntry>> {
 /// What is there already is marked as wanted now, so that it is not taken for one that nothing
 /// names any more.
 fn keep(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    for there in [path.to_owned(), cold::packed(path)] {
+    for there in [path.to_owned(), compression::packed(path)] {
         if let Some(file) = missing_is_none(File::open(there))? {
             return files::set_modified(&file, SystemTime::now());
         }
@@ -130,7 +130,7 @@ fn keep(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let Some(content) = cold::open(path)? else { return Ok(None) };
+    let Some(content) = compression::open(path)? else { return Ok(None) };
     let mut bytes = Vec::new();
     // What is longer has another hash by that alone.
     content.take(LARGEST + 1).read_to_end(&mut bytes)?;
@@ -144,7 +144,7 @@ mod tests {
     #[test]
     fn what_is_put_is_got_back_and_kept_once() {
         let home = tempfile::tempdir().unwrap();
-        let blobs = Blobs::new(home.path().join("blobs"));
+        let blobs = BlobStore::new(home.path().join("blobs"));
         let hash = blobs.put(b"content").unwrap();
         assert_eq!(blobs.put(b"content").unwrap(), hash);
         assert_eq!(blobs.get(&hash).unwrap().as_deref(), Some(b"content".as_slice()));
@@ -156,14 +156,14 @@ mod tests {
     #[test]
     fn a_content_that_is_not_kept_is_none() {
         let home = tempfile::tempdir().unwrap();
-        let blobs = Blobs::new(home.path().to_owned());
+        let blobs = BlobStore::new(home.path().to_owned());
         assert_eq!(blobs.get(&ContentHash::of(b"other")).unwrap(), None);
     }
 
     #[test]
     fn a_content_that_was_changed_is_an_error() {
         let home = tempfile::tempdir().unwrap();
-        let blobs = Blobs::new(home.path().to_owned());
+        let blobs = BlobStore::new(home.path().to_owned());
         let hash = blobs.put(b"content").unwrap();
         std::fs::write(blobs.path(&hash).unwrap(), b"changed").unwrap();
         assert!(matches!(blobs.get(&hash), Err(BlobError::Damaged(_))));
@@ -172,9 +172,9 @@ mod tests {
     #[test]
     fn a_content_that_unpacks_to_more_than_any_is_an_error() {
         let home = tempfile::tempdir().unwrap();
-        let blobs = Blobs::new(home.path().to_owned());
+        let blobs = BlobStore::new(home.path().to_owned());
         let hash = ContentHash::of(b"content");
-        let packed = cold::packed(&blobs.path(&hash).unwrap());
+        let packed = compression::packed(&blobs.path(&hash).unwrap());
         std::fs::create_dir_all(packed.parent().unwrap()).unwrap();
         let lines = io::repeat(b'\n').take(LARGEST * 2);
         zstd::stream::copy_encode(lines, File::create(packed).unwrap(), 1).unwrap();
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_hash_that_is_none_names_no_file() {
-        let blobs = Blobs::new(PathBuf::from("/blobs"));
+        let blobs = BlobStore::new(PathBuf::from("/blobs"));
         for text in ["../../etc/passwd", "", "ABCDEF", &"g".repeat(64)] {
             let hash: ContentHash = serde_json::from_value(text.into()).unwrap();
             assert_eq!(blobs.path(&hash), None, "{text:?}");

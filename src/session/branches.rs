@@ -10,34 +10,34 @@ use std::path::{Path, PathBuf};
 use crate::domain::{Around, ContentHash, Diff, EntryId, Role, SessionId};
 
 use super::title::title_after;
-use super::undo::Rewinds;
-use super::{Entry, Image, Loaded, Record, Store, StoreError};
+use super::undo::RewindHistory;
+use super::{FileVersion, LoadedLog, LogEntry, LogRecord, SessionStore, StoreError};
 
 /// Two branches.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Comparison {
+pub struct BranchComparison {
     /// How many messages they share.
     pub shared: usize,
     /// The last one of them.
-    pub parted: Option<SaidThere>,
+    pub last_shared: Option<BranchMessage>,
     /// What each has by itself.
-    pub branches: [Branch; 2],
+    pub branches: [SessionBranch; 2],
 }
 
 /// What a session has that another one lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Branch {
+pub struct SessionBranch {
     /// Its title.
     pub title: Option<String>,
     /// What was said.
-    pub said: Vec<SaidThere>,
+    pub said: Vec<BranchMessage>,
     /// The files that were changed, in the order of their first change.
     pub files: Vec<FileDelta>,
 }
 
 /// A message with text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SaidThere {
+pub struct BranchMessage {
     /// Who said it.
     pub role: Role,
     /// All of its text.
@@ -54,22 +54,26 @@ pub struct FileDelta {
 }
 
 /// A file before a branch and at its end.
-struct Change<'a> {
+struct BranchFileChange<'a> {
     path: &'a Path,
-    before: Option<Image>,
-    after: Option<Image>,
+    before: Option<FileVersion>,
+    after: Option<FileVersion>,
 }
 
-impl Store {
+impl SessionStore {
     /// Compares two sessions.
-    pub fn compare(&self, sessions: [SessionId; 2]) -> Result<Comparison, StoreError> {
+    pub fn compare(&self, sessions: [SessionId; 2]) -> Result<BranchComparison, StoreError> {
         let [one, two] = sessions;
         let (one, two) = (self.read(one)?, self.read(two)?);
         let in_two = ids(&two);
         let shared = in_force(&one).filter(|record| in_two.contains(&record.id));
-        let shared: Vec<SaidThere> = shared.filter_map(said).collect();
+        let shared: Vec<BranchMessage> = shared.filter_map(branch_message).collect();
         let branches = [self.branch_of(&one, &in_two), self.branch_of(&two, &ids(&one))];
-        Ok(Comparison { shared: shared.len(), parted: shared.into_iter().last(), branches })
+        Ok(BranchComparison {
+            shared: shared.len(),
+            last_shared: shared.into_iter().last(),
+            branches,
+        })
     }
 
     /// What a session has that `beside` lacks, or all of it.
@@ -77,46 +81,46 @@ impl Store {
         &self,
         session: SessionId,
         beside: Option<SessionId>,
-    ) -> Result<Branch, StoreError> {
+    ) -> Result<SessionBranch, StoreError> {
         let known = match beside {
-            Some(beside) if self.is_begun(beside)? => ids(&self.read(beside)?),
+            Some(beside) if self.has_log(beside)? => ids(&self.read(beside)?),
             Some(_) | None => HashSet::new(),
         };
         Ok(self.branch_of(&self.read(session)?, &known))
     }
 
-    fn branch_of(&self, loaded: &Loaded, known: &HashSet<EntryId>) -> Branch {
+    fn branch_of(&self, loaded: &LoadedLog, known: &HashSet<EntryId>) -> SessionBranch {
         let own = || loaded.records.iter().filter(|record| !known.contains(&record.id));
-        let mut changes: Vec<Change<'_>> = Vec::new();
+        let mut changes: Vec<BranchFileChange<'_>> = Vec::new();
         let mut places = HashMap::new();
         for record in own() {
-            let Entry::FileChange(change) = &record.entry else { continue };
+            let LogEntry::FileChange(change) = &record.entry else { continue };
             let path = change.path.as_path();
             let at = *places.entry(path).or_insert(changes.len());
             match changes.get_mut(at) {
-                Some(known) => known.after = change.image_after(),
+                Some(known) => known.after = change.version_after(),
                 None => {
-                    let (before, after) = (change.image_before(), change.image_after());
-                    changes.push(Change { path, before, after });
+                    let (before, after) = (change.version_before(), change.version_after());
+                    changes.push(BranchFileChange { path, before, after });
                 }
             }
         }
         // What was put back is as it was.
         changes.retain(|change| change.before != change.after);
         let cwd = loaded.header.as_ref().map_or(Path::new(""), |header| &header.cwd);
-        Branch {
+        SessionBranch {
             title: title_after(&loaded.records),
             said: in_force(loaded)
                 .filter(|record| !known.contains(&record.id))
-                .filter_map(said)
+                .filter_map(branch_message)
                 .collect(),
             files: changes.iter().map(|change| self.delta(change, cwd)).collect(),
         }
     }
 
-    fn delta(&self, change: &Change<'_>, cwd: &Path) -> FileDelta {
+    fn delta(&self, change: &BranchFileChange<'_>, cwd: &Path) -> FileDelta {
         let name = change.path.strip_prefix(cwd).unwrap_or(change.path);
-        let text = |image: &Option<Image>| match image {
+        let text = |image: &Option<FileVersion>| match image {
             Some(image) => self.text(&image.hash),
             None => Some(String::new()),
         };
@@ -138,51 +142,56 @@ impl Store {
 }
 
 /// The records that nobody went back before.
-fn in_force(loaded: &Loaded) -> impl Iterator<Item = &Record> {
-    let rewinds = Rewinds::of(&loaded.records);
+fn in_force(loaded: &LoadedLog) -> impl Iterator<Item = &LogRecord> {
+    let rewinds = RewindHistory::of(&loaded.records);
     let records = loaded.records.iter().enumerate();
     records.filter(move |(at, _)| rewinds.is_live(*at)).map(|(_, record)| record)
 }
 
-fn ids(loaded: &Loaded) -> HashSet<EntryId> {
+fn ids(loaded: &LoadedLog) -> HashSet<EntryId> {
     loaded.records.iter().map(|record| record.id).collect()
 }
 
-fn said(record: &Record) -> Option<SaidThere> {
-    let Entry::Message(message) = &record.entry else { return None };
+fn branch_message(record: &LogRecord) -> Option<BranchMessage> {
+    let LogEntry::Message(message) = &record.entry else { return None };
     let text = message.message().text();
     let is_said = !message.is_result() && !text.trim().is_empty();
-    is_said.then_some(SaidThere { role: message.role, text })
+    is_said.then_some(BranchMessage { role: message.role, text })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{Home, header, home, lines, log, record, says, user};
-    use super::super::{ChangedBy, FileChanged, FileKind, SessionHeader};
+    use super::super::samples::{TestSessionStore, header, home, lines, log, record, says, user};
+    use super::super::{FileChangeEntry, FileChangeSource, FileKind, SessionHeader};
     use super::*;
 
-    impl Home {
+    impl TestSessionStore {
         /// A fork up to an entry, in which these entries follow.
-        fn fork(&self, parent: SessionId, upto: EntryId, more: Vec<Entry>) -> SessionId {
+        fn fork(&self, parent: SessionId, upto: EntryId, more: Vec<LogEntry>) -> SessionId {
             let header = SessionHeader { session_id: SessionId::generate(), ..header("/work") };
             let fork = header.session_id;
             self.store.fork(parent, Some(upto), header).unwrap();
-            let more: Vec<Record> = more.into_iter().map(|entry| record(9, entry)).collect();
+            let more: Vec<LogRecord> = more.into_iter().map(|entry| record(9, entry)).collect();
             let path = self.store.paths(fork).log();
             let bytes = [std::fs::read(&path).unwrap(), lines(&more)].concat();
             std::fs::write(&path, bytes).unwrap();
             fork
         }
 
-        fn change(&self, path: &str, before: Option<&str>, after: &str) -> Entry {
+        fn change(&self, path: &str, before: Option<&str>, after: &str) -> LogEntry {
             let keep = |text: &str| self.store.blobs().put(text.as_bytes()).unwrap();
-            let image = |text| Image { kind: FileKind::File, hash: keep(text), mode: None };
+            let image = |text| FileVersion { kind: FileKind::File, hash: keep(text), mode: None };
             let (before, after) = (before.map(image), Some(image(after)));
-            Entry::FileChange(FileChanged::new(path.into(), before, after, ChangedBy::Tool))
+            LogEntry::FileChange(FileChangeEntry::new(
+                path.into(),
+                before,
+                after,
+                FileChangeSource::Tool,
+            ))
         }
     }
 
-    fn texts(said: &[SaidThere]) -> Vec<&str> {
+    fn texts(said: &[BranchMessage]) -> Vec<&str> {
         said.iter().map(|it| it.text.as_str()).collect()
     }
 
@@ -194,7 +203,7 @@ mod tests {
         let one = home.fork(parent, records[9].id, vec![user("one way"), says("done")]);
         let two = home.fork(parent, records[5].id, vec![user("another")]);
         let compared = home.store.compare([one, two]).unwrap();
-        assert_eq!(compared.parted.unwrap().text, "an answer");
+        assert_eq!(compared.last_shared.unwrap().text, "an answer");
         assert_eq!(compared.shared, 2);
         let [one_way, another] = &compared.branches;
         assert_eq!(texts(&one_way.said), ["question 5", "an answer", "one way", "done"]);
@@ -211,9 +220,10 @@ mod tests {
         let records = log(6);
         let parent = home.planted(&lines(&records));
         let hash = ContentHash::of(b"not kept");
-        let image = Some(Image { kind: FileKind::File, hash, mode: None });
+        let image = Some(FileVersion { kind: FileKind::File, hash, mode: None });
         let path = "/elsewhere/b".into();
-        let gone = Entry::FileChange(FileChanged::new(path, None, image, ChangedBy::Tool));
+        let gone =
+            LogEntry::FileChange(FileChangeEntry::new(path, None, image, FileChangeSource::Tool));
         let fork = home.fork(
             parent,
             records[4].id,
@@ -235,15 +245,20 @@ mod tests {
         let parent = home.planted(&lines(&records));
         let image = |mode| {
             let hash = ContentHash::of(b"x");
-            Some(Image { kind: FileKind::File, hash, mode: Some(mode) })
+            Some(FileVersion { kind: FileKind::File, hash, mode: Some(mode) })
         };
         let moded = |from, to| {
             let path = "/work/run.sh".into();
-            Entry::FileChange(FileChanged::new(path, image(from), image(to), ChangedBy::Tool))
+            LogEntry::FileChange(FileChangeEntry::new(
+                path,
+                image(from),
+                image(to),
+                FileChangeSource::Tool,
+            ))
         };
         let made = |before, after| {
             let path = "/work/new".into();
-            Entry::FileChange(FileChanged::new(path, before, after, ChangedBy::Tool))
+            LogEntry::FileChange(FileChangeEntry::new(path, before, after, FileChangeSource::Tool))
         };
         let changes = vec![
             home.change("/work/a", Some("1\n"), "2\n"),
@@ -263,6 +278,6 @@ mod tests {
         let home = home();
         let (one, two) = (home.planted(&lines(&log(6))), home.planted(&lines(&log(6))));
         let compared = home.store.compare([one, two]).unwrap();
-        assert_eq!((compared.shared, compared.parted), (0, None));
+        assert_eq!((compared.shared, compared.last_shared), (0, None));
     }
 }

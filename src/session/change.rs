@@ -10,7 +10,7 @@ use super::files::serialize_path;
 
 /// A file that was made, changed or removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FileChanged {
+pub struct FileChangeEntry {
     /// The file, absolute, as it was named.
     #[serde(serialize_with = "serialize_path")]
     pub path: PathBuf,
@@ -36,8 +36,8 @@ pub struct FileChanged {
     #[serde(default, skip_serializing_if = "FileKind::is_file")]
     pub kind_before: FileKind,
     /// Who changed it.
-    #[serde(default, skip_serializing_if = "ChangedBy::is_tool")]
-    pub by: ChangedBy,
+    #[serde(default, skip_serializing_if = "FileChangeSource::is_tool")]
+    pub by: FileChangeSource,
 }
 
 /// What something at a path is.
@@ -54,7 +54,7 @@ pub enum FileKind {
 /// Who changed a file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum ChangedBy {
+pub enum FileChangeSource {
     /// A tool that edits files.
     #[default]
     Tool,
@@ -66,7 +66,7 @@ pub enum ChangedBy {
 
 /// What was or is at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Image {
+pub struct FileVersion {
     /// What it is.
     pub kind: FileKind,
     /// Its content.
@@ -78,17 +78,17 @@ pub struct Image {
 /// The person went back in the session, or forth again. On disk before any file is touched; each
 /// file that was then written has a `file_change` of its own behind it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rewind {
+pub struct RewindEntry {
     /// The message that it went back before.
     pub before: EntryId,
     /// Of going forth: the rewind that is no longer in force.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redoes: Option<EntryId>,
     /// What went back.
-    pub what: Rewound,
+    pub what: RewindScope,
     /// The files that are about to be written, as they are and as they will be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub files: Vec<FileChanged>,
+    pub files: Vec<FileChangeEntry>,
     /// Files that are left as they are, because the person has changed them since.
     #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "serialize_paths")]
     pub left: Vec<PathBuf>,
@@ -102,7 +102,7 @@ pub struct Rewind {
 /// What goes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Rewound {
+pub enum RewindScope {
     /// The files alone.
     Files,
     /// What was said alone.
@@ -113,31 +113,31 @@ pub enum Rewound {
 
 /// What a command changed, or may have changed, and nothing was kept of.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NotCovered {
+pub struct UntrackedChanges {
     /// The files, as far as they are named.
-    pub files: Vec<Uncovered>,
+    pub files: Vec<UntrackedFile>,
     /// How many more there are.
     #[serde(default, skip_serializing_if = "is_none")]
     pub more: u64,
     /// Why nothing at all is known of what the command did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub folder: Option<Unwatched>,
+    pub folder: Option<UnwatchedFolderReason>,
 }
 
 /// A file that cannot be brought back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Uncovered {
+pub struct UntrackedFile {
     /// The file, absolute.
     #[serde(serialize_with = "serialize_path")]
     pub path: PathBuf,
     /// Why.
-    pub why: Why,
+    pub why: UntrackedReason,
 }
 
 /// Why a file cannot be brought back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Why {
+pub enum UntrackedReason {
     /// It is too large to be kept.
     TooLarge,
     /// More files than are kept were changed at once, or are there.
@@ -156,7 +156,7 @@ pub enum Why {
 /// Why a folder is not watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Unwatched {
+pub enum UnwatchedFolderReason {
     /// It has too many files.
     TooManyFiles,
     /// It takes too long to look at.
@@ -170,10 +170,16 @@ pub fn plain_mode(mode: u32) -> u32 {
     mode & !0o6000
 }
 
-impl FileChanged {
+impl FileChangeEntry {
     /// A change from one thing to another.
-    pub fn new(path: PathBuf, before: Option<Image>, after: Option<Image>, by: ChangedBy) -> Self {
-        let kind_of = |image: &Option<Image>| image.as_ref().map_or(FileKind::File, |it| it.kind);
+    pub fn new(
+        path: PathBuf,
+        before: Option<FileVersion>,
+        after: Option<FileVersion>,
+        by: FileChangeSource,
+    ) -> Self {
+        let kind_of =
+            |image: &Option<FileVersion>| image.as_ref().map_or(FileKind::File, |it| it.kind);
         let (kind_before, kind) = (kind_of(&before), kind_of(&after));
         let mode = after.as_ref().and_then(|image| image.mode);
         let mode_before = before.as_ref().and_then(|image| image.mode);
@@ -196,19 +202,19 @@ impl FileChanged {
     }
 
     /// What was there before.
-    pub fn image_before(&self) -> Option<Image> {
+    pub fn version_before(&self) -> Option<FileVersion> {
         let mode = self.mode_before.or(self.mode).map(plain_mode);
-        self.before.clone().map(|hash| Image { kind: self.kind_before, hash, mode })
+        self.before.clone().map(|hash| FileVersion { kind: self.kind_before, hash, mode })
     }
 
     /// What was there after.
-    pub fn image_after(&self) -> Option<Image> {
+    pub fn version_after(&self) -> Option<FileVersion> {
         let mode = self.mode.map(plain_mode);
-        self.after.clone().map(|hash| Image { kind: self.kind, hash, mode })
+        self.after.clone().map(|hash| FileVersion { kind: self.kind, hash, mode })
     }
 }
 
-impl Image {
+impl FileVersion {
     /// Whether the content is the same, whatever the permissions.
     pub fn holds(one: Option<&Self>, other: Option<&Self>) -> bool {
         let content = |image: &Self| (image.kind, image.hash.clone());
@@ -216,7 +222,7 @@ impl Image {
     }
 }
 
-impl Rewound {
+impl RewindScope {
     /// Whether what was said goes back.
     pub fn has_conversation(self) -> bool {
         matches!(self, Self::Conversation | Self::Both)
@@ -234,7 +240,7 @@ impl FileKind {
     }
 }
 
-impl ChangedBy {
+impl FileChangeSource {
     fn is_tool(&self) -> bool {
         *self == Self::Tool
     }
@@ -259,14 +265,19 @@ mod tests {
 
     #[test]
     fn no_setuid_or_setgid_bit_of_a_log_is_restored() {
-        let image = |mode| Some(Image { kind: FileKind::File, hash: ContentHash::of(b"x"), mode });
+        let image =
+            |mode| Some(FileVersion { kind: FileKind::File, hash: ContentHash::of(b"x"), mode });
         let path = PathBuf::from("/w/x");
-        let change =
-            FileChanged::new(path, image(Some(0o4755)), image(Some(0o2711)), ChangedBy::Tool);
-        assert_eq!(change.image_before().unwrap().mode, Some(0o755));
-        assert_eq!(change.image_after().unwrap().mode, Some(0o711));
-        let same = FileChanged { mode_before: None, ..change };
-        assert_eq!(same.image_before().unwrap().mode, Some(0o711));
+        let change = FileChangeEntry::new(
+            path,
+            image(Some(0o4755)),
+            image(Some(0o2711)),
+            FileChangeSource::Tool,
+        );
+        assert_eq!(change.version_before().unwrap().mode, Some(0o755));
+        assert_eq!(change.version_after().unwrap().mode, Some(0o711));
+        let same = FileChangeEntry { mode_before: None, ..change };
+        assert_eq!(same.version_before().unwrap().mode, Some(0o711));
         assert_eq!(plain_mode(0o1777), 0o1777, "sticky folders hurt nobody");
     }
 }

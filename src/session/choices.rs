@@ -35,12 +35,12 @@ pub struct LastModels(BTreeMap<String, LastModel>);
 
 /// The models that the person wants at hand, in the order in which they were marked.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Favourites(pub Vec<ModelName>);
+pub struct FavouriteModels(pub Vec<ModelName>);
 
 /// How the list of sessions is grouped.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Grouping {
+pub enum SessionGrouping {
     /// By project, those of this one by date; forks below their parents.
     #[default]
     Project,
@@ -50,7 +50,7 @@ pub enum Grouping {
     Forks,
 }
 
-impl Grouping {
+impl SessionGrouping {
     /// Reads it from its file.
     pub fn load(path: &Path) -> Self {
         read(path)
@@ -101,7 +101,7 @@ impl LastModels {
     }
 }
 
-impl Favourites {
+impl FavouriteModels {
     /// Reads them from their file.
     pub fn load(path: &Path) -> Self {
         read(path)
@@ -176,9 +176,9 @@ mod tests {
         let file = folder.path().join("favourites.json");
         let [one, two] = ["one", "two"].map(|model| ModelName::new("p", model));
         for name in [&one, &two, &one] {
-            Favourites::toggle(&file, name).unwrap();
+            FavouriteModels::toggle(&file, name).unwrap();
         }
-        assert_eq!(Favourites::load(&file), Favourites(vec![two]));
+        assert_eq!(FavouriteModels::load(&file), FavouriteModels(vec![two]));
     }
 
     #[test]
@@ -186,6 +186,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("favourites.json");
         std::fs::write(&file, "{]").unwrap();
-        assert_eq!(Favourites::load(&file), Favourites::default());
+        assert_eq!(FavouriteModels::load(&file), FavouriteModels::default());
     }
 }

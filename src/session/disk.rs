@@ -9,19 +9,19 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::SessionId;
 
-use super::cold;
+use super::compression;
 use super::files;
-use super::lock::{Lock, LockError};
+use super::lock::{LockError, SessionLock};
 use super::writer::LogFile;
 
 /// Where the files of one session are.
 #[derive(Debug, Clone)]
-pub(super) struct Paths {
+pub(super) struct SessionPaths {
     dir: PathBuf,
     session: SessionId,
 }
 
-impl Paths {
+impl SessionPaths {
     /// The files of `session` in `dir`.
     pub(super) fn new(dir: &Path, session: SessionId) -> Self {
         Self { dir: dir.to_owned(), session }
@@ -44,7 +44,7 @@ impl Paths {
 
     /// The log, packed: in its place where nobody has used it for a while.
     pub(super) fn packed_log(&self) -> PathBuf {
-        cold::packed(&self.log())
+        compression::packed(&self.log())
     }
 
     /// All but the lock, the log last.
@@ -79,9 +79,9 @@ impl Paths {
 
 /// A log on the disk.
 #[derive(Debug)]
-pub(super) struct DiskFile {
-    paths: Paths,
-    lock: Option<Lock>,
+pub(super) struct DiskLogFile {
+    paths: SessionPaths,
+    lock: Option<SessionLock>,
     file: Option<File>,
     /// Whether the log's name outlives the machine.
     named: bool,
@@ -89,15 +89,15 @@ pub(super) struct DiskFile {
     torn: Option<Vec<u8>>,
 }
 
-impl DiskFile {
+impl DiskLogFile {
     /// A log that does not exist yet.
-    pub(super) fn new(paths: Paths) -> Self {
+    pub(super) fn new(paths: SessionPaths) -> Self {
         Self { paths, lock: None, file: None, named: false, torn: None }
     }
 
     /// A log that does, locked, with the bytes of its torn tail. Its name is made to last with the
     /// first line: that of a fork may not yet.
-    pub(super) fn existing(paths: Paths, lock: Lock, torn: Option<Vec<u8>>) -> Self {
+    pub(super) fn existing(paths: SessionPaths, lock: SessionLock, torn: Option<Vec<u8>>) -> Self {
         Self { paths, lock: Some(lock), file: None, named: false, torn }
     }
 
@@ -106,11 +106,11 @@ impl DiskFile {
     }
 }
 
-impl LogFile for DiskFile {
+impl LogFile for DiskLogFile {
     fn ready(&mut self) -> io::Result<()> {
         if self.lock.is_none() {
             files::make_folder(self.paths.dir())?;
-            let lock = Lock::take(&self.paths.lock()).map_err(|error| match error {
+            let lock = SessionLock::take(&self.paths.lock()).map_err(|error| match error {
                 LockError::Held(_) => io::Error::new(io::ErrorKind::ResourceBusy, error),
                 LockError::Io(error) => error,
             })?;

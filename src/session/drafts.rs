@@ -14,19 +14,19 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{SessionId, Typed};
 
 use super::files::{self, Durability, missing_is_none};
-use super::lock::{Lock, LockError};
-use super::{Store, StoreError};
+use super::lock::{LockError, SessionLock};
+use super::{SessionStore, StoreError};
 
 /// The folder of drafts, one file a session.
 #[derive(Debug)]
-pub struct Drafts {
+pub struct DraftStore {
     dir: PathBuf,
-    held: Mutex<HashMap<SessionId, Lock>>,
+    held: Mutex<HashMap<SessionId, SessionLock>>,
 }
 
 /// What was typed in a session and not sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Draft {
+pub struct SessionDraft {
     /// The text, with its images.
     #[serde(flatten)]
     pub text: Typed,
@@ -55,14 +55,14 @@ pub enum DraftError {
     Store(#[from] StoreError),
 }
 
-impl Drafts {
+impl DraftStore {
     /// The drafts in this folder, which does not have to exist.
     pub fn new(dir: PathBuf) -> Self {
         Self { dir, held: Mutex::new(HashMap::new()) }
     }
 
     /// Keeps a draft in the place of the session's last one.
-    pub fn save(&self, draft: &Draft) -> Result<(), DraftError> {
+    pub fn save(&self, draft: &SessionDraft) -> Result<(), DraftError> {
         let path = self.path(draft.session);
         let saved = self.hold(draft.session).and_then(|()| {
             let bytes = serde_json::to_vec(draft)?;
@@ -72,7 +72,7 @@ impl Drafts {
     }
 
     /// The draft of a session.
-    pub fn load(&self, session: SessionId) -> Result<Option<Draft>, DraftError> {
+    pub fn load(&self, session: SessionId) -> Result<Option<SessionDraft>, DraftError> {
         let path = self.path(session);
         read(&path).map_err(failed("read", &path))
     }
@@ -90,13 +90,13 @@ impl Drafts {
     pub fn adopt(
         &self,
         working_directory: &Path,
-        store: &Store,
+        store: &SessionStore,
         heir: SessionId,
-    ) -> Result<Option<Draft>, DraftError> {
+    ) -> Result<Option<SessionDraft>, DraftError> {
         for path in self.newest_first().map_err(failed("read", &self.dir))? {
             let Some(draft) = readable(&path) else { continue };
             if draft.working_directory != working_directory
-                || store.is_begun(draft.session)?
+                || store.has_log(draft.session)?
                 || self.held().contains_key(&draft.session)
                 || self.hold(draft.session).is_err()
             {
@@ -105,7 +105,7 @@ impl Drafts {
             // Once more, now that nobody else can take it.
             match readable(&path) {
                 Some(draft) => {
-                    let adopted = Draft { session: heir, ..draft };
+                    let adopted = SessionDraft { session: heir, ..draft };
                     self.save(&adopted)?;
                     self.remove(draft.session)?;
                     return Ok(Some(adopted));
@@ -123,7 +123,7 @@ impl Drafts {
             return Ok(());
         }
         files::make_folder(&self.dir)?;
-        let lock = Lock::take(&self.dir.join(format!("{session}.lock")));
+        let lock = SessionLock::take(&self.dir.join(format!("{session}.lock")));
         held.insert(
             session,
             lock.map_err(|error| match error {
@@ -152,18 +152,18 @@ impl Drafts {
         self.dir.join(format!("{session}.json"))
     }
 
-    fn held(&self) -> MutexGuard<'_, HashMap<SessionId, Lock>> {
+    fn held(&self) -> MutexGuard<'_, HashMap<SessionId, SessionLock>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn read(path: &Path) -> io::Result<Option<Draft>> {
+fn read(path: &Path) -> io::Result<Option<SessionDraft>> {
     let bytes = files::read_cache(path).map_err(io::Error::other)?;
     Ok(bytes.map(|bytes| serde_json::from_slice(&bytes)).transpose()?)
 }
 
 /// A draft that is damaged, or gone meanwhile, is not worth more than a note.
-fn readable(path: &Path) -> Option<Draft> {
+fn readable(path: &Path) -> Option<SessionDraft> {
     read(path).unwrap_or_else(|error| {
         tracing::warn!(path = %path.display(), %error, "draft not readable");
         None
@@ -176,18 +176,18 @@ fn failed<'a>(doing: &'static str, path: &'a Path) -> impl Fn(io::Error) -> Draf
 
 #[cfg(test)]
 mod tests {
-    use super::super::samples::{Home, home};
+    use super::super::samples::{TestSessionStore, home};
     use super::*;
 
-    impl Home {
+    impl TestSessionStore {
         /// The drafts as one more slug sees them.
-        fn drafts(&self) -> Drafts {
-            Drafts::new(self.dir.path().join("drafts"))
+        fn drafts(&self) -> DraftStore {
+            DraftStore::new(self.dir.path().join("drafts"))
         }
     }
 
-    fn draft(text: &str, folder: &str) -> Draft {
-        Draft {
+    fn draft(text: &str, folder: &str) -> SessionDraft {
+        SessionDraft {
             text: text.into(),
             working_directory: folder.into(),
             session: SessionId::generate(),
@@ -199,7 +199,7 @@ mod tests {
         let home = home();
         let drafts = home.drafts();
         let draft = draft("fix the", "/work");
-        drafts.save(&Draft { text: "fix".into(), ..draft.clone() }).unwrap();
+        drafts.save(&SessionDraft { text: "fix".into(), ..draft.clone() }).unwrap();
         drafts.save(&draft).unwrap();
         assert_eq!(home.drafts().load(draft.session).unwrap(), Some(draft.clone()));
         drafts.remove(draft.session).unwrap();
@@ -215,7 +215,7 @@ mod tests {
         let (heir, second) = (SessionId::generate(), SessionId::generate());
         let drafts = home.drafts();
         let adopted = drafts.adopt(Path::new("/work"), &home.store, heir).unwrap();
-        assert_eq!(adopted, Some(Draft { session: heir, ..left.clone() }));
+        assert_eq!(adopted, Some(SessionDraft { session: heir, ..left.clone() }));
         assert_eq!(drafts.load(left.session).unwrap(), None);
         assert_eq!(drafts.load(heir).unwrap(), adopted);
         let other = home.drafts();

@@ -13,12 +13,12 @@ use crate::domain::{
     RuleSource, SessionId, Source, StopReason, Todo, ToolStatus, TurnId, Usage,
 };
 
-use super::change::{FileChanged, NotCovered, Rewind};
+use super::change::{FileChangeEntry, RewindEntry, UntrackedChanges};
 use super::files::serialize_path;
 
 /// One line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Record {
+pub struct LogRecord {
     /// The line's own id.
     pub id: EntryId,
     /// When it was written.
@@ -27,13 +27,13 @@ pub struct Record {
     pub turn: TurnId,
     /// What it says.
     #[serde(flatten)]
-    pub entry: Entry,
+    pub entry: LogEntry,
 }
 
-impl Record {
+impl LogRecord {
     /// Whether a conversation can be read from here on: a message that answers no call.
-    pub fn begins_anew(&self) -> bool {
-        let Entry::Message(message) = &self.entry else { return false };
+    pub fn can_start_conversation(&self) -> bool {
+        let LogEntry::Message(message) = &self.entry else { return false };
         message.role == Role::Assistant
             || message.result.is_none()
                 && !message.content.iter().any(|it| matches!(it, Block::ToolResult { .. }))
@@ -43,7 +43,7 @@ impl Record {
 /// What a line says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Entry {
+pub enum LogEntry {
     /// The first line.
     Session(SessionHeader),
     /// Something was said. Each tool result is a message of its own.
@@ -60,13 +60,13 @@ pub enum Entry {
     /// A permission question and its answer. History: a resume restores no powers from it.
     Permission(PermissionEntry),
     /// A file was made, changed or removed.
-    FileChange(FileChanged),
+    FileChange(FileChangeEntry),
     /// What a command changed, and nothing was kept of.
-    NotCovered(NotCovered),
+    NotCovered(UntrackedChanges),
     /// The person went back in the session, or forth again.
-    Rewind(Rewind),
+    Rewind(RewindEntry),
     /// Older parts of the conversation are no longer sent in full.
-    Compaction(Compaction),
+    Compaction(CompactionEntry),
     /// The person stopped the turn.
     Interrupted,
     /// The turn is over.
@@ -145,12 +145,12 @@ pub struct MessageEntry {
     pub answered: Option<ContentHash>,
     /// Of a tool result: how the call went and what the person sees of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub result: Option<ResultInfo>,
+    pub result: Option<ToolResultInfo>,
 }
 
 /// How a call went.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ResultInfo {
+pub struct ToolResultInfo {
     /// The tool's name.
     pub name: String,
     /// Done, failed, denied or cancelled.
@@ -189,7 +189,7 @@ pub struct PermissionEntry {
 
 /// What is no longer sent in full.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Compaction {
+pub struct CompactionEntry {
     /// Tool results before this entry are sent as stubs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub results_kept_from: Option<EntryId>,

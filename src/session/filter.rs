@@ -2,7 +2,7 @@
 //! today`, and words that are looked for in titles and in what was said.
 //!
 //! Pure. Days are those of the person's own time; whoever asks says which day it is. A date that
-//! cannot be read (it may still be typed) narrows nothing and is named in [`Filter::unread`].
+//! cannot be read (it may still be typed) narrows nothing and is named in [`SessionListFilter::unread`].
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use chrono::{Days, Months, NaiveDate};
 
 /// What a list is narrowed to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Filter {
+pub struct SessionListFilter {
     /// The words that are none of the others, a space apart.
     pub text: String,
     /// Words that look like dates and are none.
@@ -25,7 +25,7 @@ pub struct Filter {
 
 /// What a filter needs to know of a session.
 #[derive(Debug, Clone, Copy)]
-pub struct Facts<'a> {
+pub struct SessionAttributes<'a> {
     /// The folder it works in.
     pub project: &'a Path,
     /// The model it uses.
@@ -34,19 +34,19 @@ pub struct Facts<'a> {
     pub day: NaiveDate,
 }
 
-impl Filter {
+impl SessionListFilter {
     /// Reads what was typed on the day `today`. Words in quotes are text.
     pub fn parse(typed: &str, today: NaiveDate) -> Self {
         let mut filter = Self::default();
         for word in words(typed) {
             match word {
-                Word::Quoted(text) => filter.add_text(text),
-                Word::Bare("today") => filter.from(today),
-                Word::Bare("yesterday") => {
+                SessionFilterWord::Quoted(text) => filter.add_text(text),
+                SessionFilterWord::Bare("today") => filter.from(today),
+                SessionFilterWord::Bare("yesterday") => {
                     filter.from(days_before(today, 1));
                     filter.until(today);
                 }
-                Word::Bare(word) => match word.split_once(':') {
+                SessionFilterWord::Bare(word) => match word.split_once(':') {
                     Some(("project", name)) => filter.project(name),
                     Some(("model", name)) => filter.model(name),
                     Some(("after", date)) => filter.dated(word, date, today, Self::from),
@@ -79,8 +79,8 @@ impl Filter {
     }
 
     /// Whether a session stays, whatever its text.
-    pub fn takes(&self, facts: Facts<'_>) -> bool {
-        let Facts { project, model, day } = facts;
+    pub fn takes(&self, facts: SessionAttributes<'_>) -> bool {
+        let SessionAttributes { project, model, day } = facts;
         self.after.is_none_or(|after| day >= after)
             && self.before.is_none_or(|before| day < before)
             && self.models.iter().all(|name| has(model, name))
@@ -141,24 +141,24 @@ pub fn date(text: &str, today: NaiveDate) -> Option<NaiveDate> {
     NaiveDate::from_ymd_opt(year, number(month)?, number(day)?)
 }
 
-enum Word<'a> {
+enum SessionFilterWord<'a> {
     Bare(&'a str),
     Quoted(&'a str),
 }
 
 /// A quote that is not closed ends with the line.
-fn words(typed: &str) -> Vec<Word<'_>> {
+fn words(typed: &str) -> Vec<SessionFilterWord<'_>> {
     let mut words = Vec::new();
     let mut rest = typed.trim_start();
     while !rest.is_empty() {
         let (word, behind) = match rest.strip_prefix('"') {
             Some(quoted) => {
                 let (text, behind) = quoted.split_once('"').unwrap_or((quoted, ""));
-                (Word::Quoted(text), behind)
+                (SessionFilterWord::Quoted(text), behind)
             }
             None => {
                 let end = rest.find(char::is_whitespace).unwrap_or(rest.len());
-                (Word::Bare(&rest[..end]), &rest[end..])
+                (SessionFilterWord::Bare(&rest[..end]), &rest[end..])
             }
         };
         words.push(word);
@@ -198,8 +198,8 @@ mod tests {
         day("2026-11-22")
     }
 
-    fn parsed(typed: &str) -> Filter {
-        Filter::parse(typed, today())
+    fn parsed(typed: &str) -> SessionListFilter {
+        SessionListFilter::parse(typed, today())
     }
 
     #[test]
@@ -251,8 +251,11 @@ mod tests {
 
     #[test]
     fn all_conditions_have_to_hold() {
-        let facts =
-            Facts { project: Path::new("/src/WebShop"), model: "Opus-5", day: day("2026-11-10") };
+        let facts = SessionAttributes {
+            project: Path::new("/src/WebShop"),
+            model: "Opus-5",
+            day: day("2026-11-10"),
+        };
         let cases = [
             ("", true),
             ("project:webshop", true),
@@ -271,7 +274,7 @@ mod tests {
         for (typed, takes) in cases {
             assert_eq!(parsed(typed).takes(facts), takes, "{typed}");
         }
-        let yesterday = Facts { day: day("2026-11-21"), ..facts };
+        let yesterday = SessionAttributes { day: day("2026-11-21"), ..facts };
         assert!(parsed("yesterday").takes(yesterday) && !parsed("today").takes(yesterday));
     }
 }

@@ -6,14 +6,14 @@ use super::super::samples::{
     assistant, call, calls, every_kind, record, result, rewind, says, turn_end, user,
 };
 use super::*;
-use crate::session::{Rewind, Rewound};
+use crate::session::{RewindEntry, RewindScope};
 
-fn records(entries: Vec<(u32, Entry)>) -> Vec<Record> {
+fn records(entries: Vec<(u32, LogEntry)>) -> Vec<LogRecord> {
     entries.into_iter().map(|(turn, entry)| record(turn, entry)).collect()
 }
 
 /// The sent messages in few words: texts, calls as `?id`, results as `id=content`.
-fn sent(conversation: &Conversation) -> Vec<String> {
+fn sent(conversation: &ReplayedConversation) -> Vec<String> {
     let words = |block: &Block| match block {
         Block::Text { text } => text.clone(),
         Block::Context { name, text } => format!("<{name}>{text}"),
@@ -27,17 +27,17 @@ fn sent(conversation: &Conversation) -> Vec<String> {
     all.map(|(_, said)| said.content.iter().map(words).collect::<Vec<_>>().join(" ")).collect()
 }
 
-fn kept_from(id: EntryId) -> Entry {
-    Entry::Compaction(Compaction { results_kept_from: Some(id), first_kept: None })
+fn kept_from(id: EntryId) -> LogEntry {
+    LogEntry::Compaction(CompactionEntry { results_kept_from: Some(id), first_kept: None })
 }
 
-fn first_kept(id: EntryId) -> Entry {
-    Entry::Compaction(Compaction { results_kept_from: None, first_kept: Some(id) })
+fn first_kept(id: EntryId) -> LogEntry {
+    LogEntry::Compaction(CompactionEntry { results_kept_from: None, first_kept: Some(id) })
 }
 
 #[test]
 fn an_empty_log_is_a_conversation_about_to_begin() {
-    let conversation = Conversation::of(&[]);
+    let conversation = ReplayedConversation::of(&[]);
     assert_eq!(conversation.messages, []);
     assert_eq!(conversation.next_turn, TurnId(1));
     assert_eq!((conversation.title, conversation.model), (None, None));
@@ -46,7 +46,7 @@ fn an_empty_log_is_a_conversation_about_to_begin() {
 #[test]
 fn every_kind_of_entry_has_its_effect() {
     let conversation =
-        Conversation::of(&records(every_kind().into_iter().map(|e| (3, e)).collect()));
+        ReplayedConversation::of(&records(every_kind().into_iter().map(|e| (3, e)).collect()));
     assert_eq!(conversation.messages.len(), 3);
     assert_eq!(conversation.todos[0].status, TodoStatus::InProgress);
     assert_eq!(conversation.title.as_deref(), Some("The cart"));
@@ -57,7 +57,7 @@ fn every_kind_of_entry_has_its_effect() {
 
 #[test]
 fn usage_adds_up_over_responses() {
-    let conversation = Conversation::of(&records(vec![
+    let conversation = ReplayedConversation::of(&records(vec![
         (1, user("hello")),
         (1, says("hi")),
         (1, turn_end()),
@@ -72,19 +72,19 @@ fn usage_adds_up_over_responses() {
 #[test]
 fn absurd_numbers_in_a_log_do_no_harm() {
     let absurd = |text: &str| match says(text) {
-        Entry::Message(said) => {
+        LogEntry::Message(said) => {
             let usage = Usage {
                 input: u64::MAX,
                 output: u64::MAX,
                 cache_read: u64::MAX,
                 ..Usage::default()
             };
-            Entry::Message(MessageEntry { usage: Some(usage), ..said })
+            LogEntry::Message(MessageEntry { usage: Some(usage), ..said })
         }
         other => panic!("{other:?}"),
     };
     let all = records(vec![(u32::MAX, absurd("one")), (u32::MAX, absurd("two"))]);
-    let conversation = Conversation::of(&all);
+    let conversation = ReplayedConversation::of(&all);
     assert_eq!(conversation.spending.total().usage.input, u64::MAX);
     assert_eq!(conversation.next_turn, TurnId(u32::MAX));
 }
@@ -92,7 +92,7 @@ fn absurd_numbers_in_a_log_do_no_harm() {
 #[test]
 fn the_title_is_the_given_one_or_made_from_the_first_message() {
     let first = (1, user("\nFix the cart\nIt is empty"));
-    let named = (1, Entry::Title { title: "Cart".into() });
+    let named = (1, LogEntry::Title { title: "Cart".into() });
     let second = (2, user("And more"));
     let cases = [
         (vec![(1, says("hi"))], None),
@@ -101,26 +101,26 @@ fn the_title_is_the_given_one_or_made_from_the_first_message() {
         (vec![named, first], Some("Cart")),
     ];
     for (entries, title) in cases {
-        assert_eq!(Conversation::of(&records(entries)).title.as_deref(), title);
+        assert_eq!(ReplayedConversation::of(&records(entries)).title.as_deref(), title);
     }
 }
 
 #[test]
 fn a_mode_on_record_restores_no_power() {
     let before = records(vec![(1, user("hello"))]);
-    let mut conversation = Conversation::of(&before);
+    let mut conversation = ReplayedConversation::of(&before);
     let then = conversation.clone();
-    conversation.apply(&record(1, Entry::Mode { mode: Mode::Yolo }));
+    conversation.apply(&record(1, LogEntry::Mode { mode: Mode::Yolo }));
     assert_eq!(conversation, then);
 }
 
 #[test]
 fn r9_calls_without_a_result_are_told() {
-    let conversation = Conversation::of(&records(vec![
+    let conversation = ReplayedConversation::of(&records(vec![
         (1, user("read all")),
         (1, calls(&["a", "b", "c"])),
         (1, result("b", "content")),
-        (1, Entry::Interrupted),
+        (1, LogEntry::Interrupted),
     ]));
     assert_eq!(conversation.open_calls, [call("a"), call("c")]);
 }
@@ -128,10 +128,10 @@ fn r9_calls_without_a_result_are_told() {
 #[test]
 fn an_interrupted_response_stays_with_its_unsigned_thinking() {
     let thinking = Block::Thinking { thinking: "hm".into(), signature: None };
-    let conversation = Conversation::of(&records(vec![
+    let conversation = ReplayedConversation::of(&records(vec![
         (1, user("hello")),
         (1, assistant(vec![thinking, Block::Text { text: "half".into() }])),
-        (1, Entry::Interrupted),
+        (1, LogEntry::Interrupted),
     ]));
     assert_eq!(sent(&conversation), ["hello", "(hm) half"]);
 }
@@ -144,10 +144,10 @@ fn a_seal_is_known_with_what_its_response_answered() {
     };
     let (asked, sealed) = (ContentHash::of(b"asked"), thought(Some("seal")));
     let mut answer = assistant(vec![sealed.clone(), thought(None)]);
-    if let Entry::Message(said) = &mut answer {
+    if let LogEntry::Message(said) = &mut answer {
         said.answered = Some(asked.clone());
     }
-    let conversation = Conversation::of(&records(vec![(1, user("hello")), (1, answer)]));
+    let conversation = ReplayedConversation::of(&records(vec![(1, user("hello")), (1, answer)]));
     assert_eq!(conversation.seals.get(&sealed.seal().unwrap()), Some(&asked));
     assert_eq!(conversation.seals.len(), 1);
 }
@@ -158,7 +158,7 @@ fn the_last_text_of_each_context_is_known_while_it_is_sent() {
         let context = Block::Context { name: name.into(), text: text.into() };
         let mut message = Message::user("hello");
         message.content.insert(0, context);
-        Entry::Message(MessageEntry::new(message))
+        LogEntry::Message(MessageEntry::new(message))
     };
     let mut all = records(vec![
         (1, with("date", "Monday")),
@@ -166,8 +166,8 @@ fn the_last_text_of_each_context_is_known_while_it_is_sent() {
         (2, with("git", "clean")),
         (3, with("git", "dirty")),
     ]);
-    let contexts = |records: &[Record]| {
-        let contexts = Conversation::of(records).contexts;
+    let contexts = |records: &[LogRecord]| {
+        let contexts = ReplayedConversation::of(records).contexts;
         contexts.into_iter().map(|(name, text)| format!("{name} {text}")).collect::<Vec<_>>()
     };
     assert_eq!(contexts(&all), ["date Monday", "git dirty"]);
@@ -188,7 +188,10 @@ fn results_before_the_kept_ones_become_stubs() {
     all.push(record(1, kept_from(all[4].id)));
     let stub = "a=[result of Read dropped to save space; call it again if you need it]";
     let last = format!("c={long}");
-    assert_eq!(sent(&Conversation::of(&all)), ["read all", "?a ?b ?c", stub, "b=short", &last]);
+    assert_eq!(
+        sent(&ReplayedConversation::of(&all)),
+        ["read all", "?a ?b ?c", stub, "b=short", &last]
+    );
 }
 
 #[test]
@@ -213,7 +216,7 @@ fn messages_before_the_first_kept_are_gone_but_no_result_loses_its_call() {
     for (kept, expected) in cases {
         let mut all = all.clone();
         all.push(record(2, first_kept(all[kept].id)));
-        let conversation = Conversation::of(&all);
+        let conversation = ReplayedConversation::of(&all);
         assert_eq!(sent(&conversation), expected, "kept from {kept}");
         assert_eq!(conversation.open_calls, [call("open")]);
     }
@@ -223,7 +226,7 @@ fn messages_before_the_first_kept_are_gone_but_no_result_loses_its_call() {
 fn a_compaction_from_a_record_that_is_no_message_counts_from_the_next_one() {
     let mut all = records(vec![(1, user("one")), (1, turn_end()), (2, user("two"))]);
     all.push(record(2, first_kept(all[1].id)));
-    assert_eq!(sent(&Conversation::of(&all)), ["two"]);
+    assert_eq!(sent(&ReplayedConversation::of(&all)), ["two"]);
 }
 
 #[test]
@@ -240,10 +243,15 @@ fn the_first_stage_leaves_the_last_five_results() {
         all.push(record(1, result(id, &long)));
     }
     let compaction = compaction_for(&all, CompactionStage::Results).unwrap();
-    assert_eq!(compaction, Compaction { results_kept_from: Some(all[4].id), first_kept: None });
-    all.push(record(1, Entry::Compaction(compaction)));
-    let stubs =
-        sent(&Conversation::of(&all)).iter().filter(|said| said.contains("dropped")).count();
+    assert_eq!(
+        compaction,
+        CompactionEntry { results_kept_from: Some(all[4].id), first_kept: None }
+    );
+    all.push(record(1, LogEntry::Compaction(compaction)));
+    let stubs = sent(&ReplayedConversation::of(&all))
+        .iter()
+        .filter(|said| said.contains("dropped"))
+        .count();
     assert_eq!(stubs, 2);
     assert_eq!(compaction_for(&all, CompactionStage::Results), None, "once is enough");
 }
@@ -259,8 +267,8 @@ fn the_second_stage_leaves_the_last_ten_turns() {
     assert_eq!(compaction_for(&all, CompactionStage::Turns), None);
     all.push(record(11, user("question 11")));
     let compaction = compaction_for(&all, CompactionStage::Turns).unwrap();
-    all.push(record(11, Entry::Compaction(compaction)));
-    let sent = sent(&Conversation::of(&all));
+    all.push(record(11, LogEntry::Compaction(compaction)));
+    let sent = sent(&ReplayedConversation::of(&all));
     assert_eq!((sent.len(), sent[0].as_str()), (19, "question 2"));
     assert_eq!(compaction_for(&all, CompactionStage::Turns), None, "once is enough");
 }
@@ -272,25 +280,25 @@ fn what_was_gone_back_before_is_paid_for_and_not_sent() {
         (1, says("first")),
         (2, user("two")),
         (2, says("second")),
-        (2, Entry::Todo { todos: Vec::new() }),
+        (2, LogEntry::Todo { todos: Vec::new() }),
     ]);
     let before = all[2].id;
-    let spent = Conversation::of(&all).spending;
-    all.push(record(2, Entry::Rewind(rewind(before, Rewound::Both))));
-    let back = Conversation::of(&all);
+    let spent = ReplayedConversation::of(&all).spending;
+    all.push(record(2, LogEntry::Rewind(rewind(before, RewindScope::Both))));
+    let back = ReplayedConversation::of(&all);
     assert_eq!(sent(&back), ["one", "first"]);
     assert_eq!((back.next_turn, &back.spending), (TurnId(3), &spent));
-    let redo = Rewind { redoes: Some(all[5].id), ..rewind(before, Rewound::Both) };
-    all.push(record(2, Entry::Rewind(redo)));
-    assert_eq!(sent(&Conversation::of(&all)), ["one", "first", "two", "second"]);
+    let redo = RewindEntry { redoes: Some(all[5].id), ..rewind(before, RewindScope::Both) };
+    all.push(record(2, LogEntry::Rewind(redo)));
+    assert_eq!(sent(&ReplayedConversation::of(&all)), ["one", "first", "two", "second"]);
 }
 
 #[test]
 fn a_compaction_that_was_gone_back_before_leaves_nothing_out() {
     let mut all = records(vec![(1, user("one")), (1, says("first")), (2, user("two"))]);
     all.push(record(2, first_kept(all[2].id)));
-    assert_eq!(sent(&Conversation::of(&all)), ["two"]);
+    assert_eq!(sent(&ReplayedConversation::of(&all)), ["two"]);
     let before = all[2].id;
-    all.push(record(2, Entry::Rewind(rewind(before, Rewound::Conversation))));
-    assert_eq!(sent(&Conversation::of(&all)), ["one", "first"]);
+    all.push(record(2, LogEntry::Rewind(rewind(before, RewindScope::Conversation))));
+    assert_eq!(sent(&ReplayedConversation::of(&all)), ["one", "first"]);
 }

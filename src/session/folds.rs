@@ -16,7 +16,7 @@ use crate::domain::{EntryId, Fold, SessionId};
 
 use super::files::{self, Durability};
 use super::store::failed;
-use super::{Store, StoreError};
+use super::{SessionStore, StoreError};
 
 /// The folds of one session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ pub struct PaneName {
 /// A text that names no pane.
 #[derive(Debug, thiserror::Error)]
 #[error("{0:?} names no pane")]
-pub struct NoPane(String);
+pub struct PaneNameError(String);
 
 impl SessionFolds {
     /// Whether nothing was folded or unfolded.
@@ -68,7 +68,7 @@ impl KindFolds {
     }
 }
 
-impl Store {
+impl SessionStore {
     /// How a session's panes are folded: as its own file says, or, where it has none yet, as that
     /// of the session it was forked from.
     pub fn folds(&self, session: SessionId, parent: Option<SessionId>) -> SessionFolds {
@@ -78,7 +78,7 @@ impl Store {
 
     /// Keeps how a session's panes are folded. One that has no log yet has no panes to keep.
     pub fn save_folds(&self, session: SessionId, folds: &SessionFolds) -> Result<(), StoreError> {
-        if !self.is_begun(session)? {
+        if !self.has_log(session)? {
             return Ok(());
         }
         let path = self.paths(session).folds();
@@ -109,13 +109,13 @@ impl From<PaneName> for String {
 }
 
 impl TryFrom<String> for PaneName {
-    type Error = NoPane;
+    type Error = PaneNameError;
 
-    fn try_from(text: String) -> Result<Self, NoPane> {
+    fn try_from(text: String) -> Result<Self, PaneNameError> {
         let parsed = text
             .split_once('/')
             .and_then(|(entry, part)| Some((entry.parse().ok()?, part.parse().ok()?)));
-        let (entry, part) = parsed.ok_or(NoPane(text))?;
+        let (entry, part) = parsed.ok_or(PaneNameError(text))?;
         Ok(Self { entry, part })
     }
 }

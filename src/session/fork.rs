@@ -8,7 +8,7 @@
 //! ([`cut`]); the rest is copied by the system. Its bytes reach the disk with the first line that
 //! is appended to the fork, which is what could be lost: the parent has the others.
 
-mod cut;
+mod range;
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -20,11 +20,11 @@ use super::log::{LogError, new_line};
 use super::recover::load;
 use super::store::failed;
 use super::title::title_after;
-use super::{Entry, Record, SessionHeader, Store, StoreError};
+use super::{LogEntry, LogRecord, SessionHeader, SessionStore, StoreError};
 
-use cut::Cut;
+use range::ForkRange;
 
-impl Store {
+impl SessionStore {
     /// Makes the session of `header`, whose `forked_from` is set here, from all of `parent` up to
     /// and including `upto`, or from all of it. The fork has the parent's title.
     pub fn fork(
@@ -33,15 +33,17 @@ impl Store {
         upto: Option<EntryId>,
         header: SessionHeader,
     ) -> Result<(), StoreError> {
-        if self.is_begun(header.session_id)? {
+        if self.has_log(header.session_id)? {
             return Err(StoreError::Exists(header.session_id));
         }
         let path = self.paths(header.session_id).log();
-        let first =
-            line(TurnId(0), Entry::Session(SessionHeader { forked_from: Some(parent), ..header }))?;
+        let first = line(
+            TurnId(0),
+            LogEntry::Session(SessionHeader { forked_from: Some(parent), ..header }),
+        )?;
         if let Some((file, cut)) = self.cut(parent, upto)? {
             let last = match cut.title {
-                Some((turn, title)) => line(turn, Entry::Title { title })?,
+                Some((turn, title)) => line(turn, LogEntry::Title { title })?,
                 None => Vec::new(),
             };
             let body = cut.body.end - cut.body.start;
@@ -66,7 +68,7 @@ impl Store {
         let body = &bytes[part.body];
         let feed: &[u8] = if body.is_empty() || body.ends_with(b"\n") { b"" } else { b"\n" };
         let last = match missing_title(&loaded.records, part.records) {
-            Some(title) => line(last_turn(part.records), Entry::Title { title })?,
+            Some(title) => line(last_turn(part.records), LogEntry::Title { title })?,
             None => Vec::new(),
         };
         files::replace(&path, &[&first, body, feed, &last], Durability::Synced)
@@ -75,14 +77,14 @@ impl Store {
 
     /// The record of an entry, and the entry that it follows: a fork up to that one goes its own way
     /// before the record.
-    pub fn before(
+    pub fn record_and_previous(
         &self,
         session: SessionId,
         entry: EntryId,
-    ) -> Result<(EntryId, Record), StoreError> {
+    ) -> Result<(EntryId, LogRecord), StoreError> {
         let path = self.paths(session).log();
         let opened = missing_is_none(File::open(&path)).map_err(failed("read", &path))?;
-        let found = opened.map(|file| cut::before(&file, entry)).transpose();
+        let found = opened.map(|file| range::record_and_previous(&file, entry)).transpose();
         if let Some(found) = found.map_err(failed("read", &path))?.flatten() {
             return Ok(found);
         }
@@ -98,25 +100,25 @@ impl Store {
         &self,
         parent: SessionId,
         upto: Option<EntryId>,
-    ) -> Result<Option<(File, Cut)>, StoreError> {
+    ) -> Result<Option<(File, ForkRange)>, StoreError> {
         let path = self.paths(parent).log();
         let opened = missing_is_none(File::open(&path)).map_err(failed("read", &path))?;
         let Some(file) = opened else { return Ok(None) };
-        let found = cut::find(&file, upto).map_err(failed("read", &path))?;
+        let found = range::find(&file, upto).map_err(failed("read", &path))?;
         Ok(found.map(|cut| (file, cut)))
     }
 }
 
 /// The parent's title, where the part that is copied does not give the same.
-fn missing_title(all: &[Record], part: &[Record]) -> Option<String> {
+fn missing_title(all: &[LogRecord], part: &[LogRecord]) -> Option<String> {
     title_after(all).filter(|title| title_after(part).as_ref() != Some(title))
 }
 
-fn last_turn(records: &[Record]) -> TurnId {
+fn last_turn(records: &[LogRecord]) -> TurnId {
     records.last().map_or(TurnId(0), |record| record.turn)
 }
 
-fn line(turn: TurnId, entry: Entry) -> Result<Vec<u8>, LogError> {
+fn line(turn: TurnId, entry: LogEntry) -> Result<Vec<u8>, LogError> {
     let (line, _) = new_line(turn, entry)?;
     Ok(line)
 }

@@ -2,21 +2,21 @@
 
 use std::path::Path;
 
-use super::super::samples::{Home, header, home, lines, log, record, user};
+use super::super::samples::{TestSessionStore, header, home, lines, log, record, user};
 use super::*;
 
-struct Scene {
-    home: Home,
+struct ForkFixture {
+    home: TestSessionStore,
     parent: SessionId,
 }
 
-fn scene(bytes: &[u8]) -> Scene {
+fn scene(bytes: &[u8]) -> ForkFixture {
     let home = home();
     let parent = home.planted(bytes);
-    Scene { home, parent }
+    ForkFixture { home, parent }
 }
 
-impl Scene {
+impl ForkFixture {
     /// The fork's first line and the bytes after it.
     fn fork(&self, upto: Option<EntryId>) -> (SessionHeader, Vec<u8>) {
         let header = header("/elsewhere");
@@ -44,7 +44,7 @@ fn a_fork_has_its_own_first_line_and_the_parents_bytes() {
 #[test]
 fn a_fork_has_the_parents_title() {
     let mut records = log(6);
-    records.push(record(1, Entry::Title { title: "The cart".into() }));
+    records.push(record(1, LogEntry::Title { title: "The cart".into() }));
     let scene = scene(&lines(&records));
     for upto in [None, Some(records[2].id), Some(records[0].id)] {
         let (_, body) = scene.fork(upto);
@@ -104,12 +104,12 @@ fn a_fork_never_replaces_a_session() {
 }
 
 /// A log longer than what is read at once, with titles before and behind a message.
-fn long() -> Vec<Record> {
+fn long() -> Vec<LogRecord> {
     let mut records = log(40);
     let filler = "x".repeat(100_000);
-    records.push(record(9, Entry::Title { title: "first".into() }));
+    records.push(record(9, LogEntry::Title { title: "first".into() }));
     records.extend((0..60).map(|n| record(10, user(&format!("{n} {filler}")))));
-    records.push(record(11, Entry::Title { title: "second".into() }));
+    records.push(record(11, LogEntry::Title { title: "second".into() }));
     records.push(record(11, user("the \"type\":\"title\" is only quoted")));
     records
 }
@@ -119,18 +119,21 @@ fn what_a_record_follows_is_found_in_a_short_log_and_in_a_long_one() {
     for records in [log(4), long()] {
         let scene = scene(&lines(&records));
         for at in (1..records.len()).step_by(7) {
-            let found = scene.home.store.before(scene.parent, records[at].id).unwrap();
+            let found = scene.home.store.record_and_previous(scene.parent, records[at].id).unwrap();
             assert_eq!(found, (records[at - 1].id, records[at].clone()));
         }
         for nowhere in [records[0].id, record(1, user("other")).id] {
-            let refused = scene.home.store.before(scene.parent, nowhere);
+            let refused = scene.home.store.record_and_previous(scene.parent, nowhere);
             assert!(matches!(refused, Err(StoreError::NoSuchEntry { .. })), "{refused:?}");
         }
     }
     let records = long();
     let scene = scene(&lines(&records));
     let file = File::open(scene.home.store.paths(scene.parent).log()).unwrap();
-    assert!(cut::before(&file, records[70].id).unwrap().is_some(), "it is found by its bytes");
+    assert!(
+        range::record_and_previous(&file, records[70].id).unwrap().is_some(),
+        "it is found by its bytes"
+    );
 }
 
 #[test]
@@ -140,7 +143,7 @@ fn a_long_log_is_cut_as_a_short_one_is() {
     let scene = scene(&bytes);
     let path = scene.home.store.paths(scene.parent).log();
     for upto in [1, 5, 39, 40, 41, 70, 100, 101, 102] {
-        let cut = cut::find(&File::open(&path).unwrap(), Some(records[upto].id)).unwrap();
+        let cut = range::find(&File::open(&path).unwrap(), Some(records[upto].id)).unwrap();
         assert!(cut.is_some(), "{upto} is found by its bytes");
         let (header, body) = scene.fork(Some(records[upto].id));
         assert_eq!(header.forked_from, Some(scene.parent));
@@ -167,7 +170,7 @@ fn a_long_log_that_is_not_as_slug_writes_it_is_read_with_patience() {
     for (case, bytes) in cases {
         let scene = scene(&bytes);
         let file = File::open(scene.home.store.paths(scene.parent).log()).unwrap();
-        assert_eq!(cut::find(&file, None).unwrap(), None, "{case}");
+        assert_eq!(range::find(&file, None).unwrap(), None, "{case}");
         let (_, body) = scene.fork(None);
         assert_eq!(load(&body).records.last(), records.last(), "{case}");
     }

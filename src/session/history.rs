@@ -18,7 +18,7 @@ use super::files;
 
 /// The prompts in one file.
 #[derive(Debug, Clone)]
-pub struct History {
+pub struct PromptHistoryFile {
     path: PathBuf,
 }
 
@@ -26,14 +26,14 @@ pub struct History {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HistoryPage {
     /// What was sent, the newest first.
-    pub prompts: Vec<Prompt>,
+    pub prompts: Vec<SentPrompt>,
     /// Where the page before it ends; `None` where there is none.
     pub earlier: Option<u64>,
 }
 
 /// Something that was sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Prompt {
+pub struct SentPrompt {
     timestamp: DateTime<Utc>,
     /// The folder it was sent from; `None` in lines of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,7 +50,7 @@ const BYTES: u64 = 1 << 20;
 /// Bytes that are read at once.
 const STEP: u64 = 256 << 10;
 
-impl History {
+impl PromptHistoryFile {
     /// The prompts in this file, which does not have to exist.
     pub fn new(path: PathBuf) -> Self {
         Self { path }
@@ -62,7 +62,7 @@ impl History {
             files::make_folder(dir)?;
         }
         let folder = Some(folder.to_string_lossy().into_owned());
-        let prompt = Prompt { timestamp: Utc::now(), folder, typed: typed.clone() };
+        let prompt = SentPrompt { timestamp: Utc::now(), folder, typed: typed.clone() };
         // A blank line ends what someone else may have left half-written; readers skip it.
         let mut line = vec![b'\n'];
         serde_json::to_writer(&mut line, &prompt)?;
@@ -95,7 +95,7 @@ fn page(mut file: File, before: Option<u64>) -> io::Result<HistoryPage> {
         let whole = first.map_or_else(Vec::new, |first| piece.split_off(first));
         cut = piece;
         let lines = whole.rsplit(|byte| *byte == b'\n');
-        prompts.extend(lines.filter_map(|line| serde_json::from_slice::<Prompt>(line).ok()));
+        prompts.extend(lines.filter_map(|line| serde_json::from_slice::<SentPrompt>(line).ok()));
     }
     let earlier = start + u64::try_from(cut.len()).unwrap_or(u64::MAX);
     Ok(HistoryPage { prompts, earlier: (start > 0).then_some(earlier) })
@@ -107,13 +107,13 @@ mod tests {
 
     use super::*;
 
-    fn history() -> (tempfile::TempDir, History) {
+    fn history() -> (tempfile::TempDir, PromptHistoryFile) {
         let home = tempfile::tempdir().unwrap();
-        let history = History::new(home.path().join("slug/history.jsonl"));
+        let history = PromptHistoryFile::new(home.path().join("slug/history.jsonl"));
         (home, history)
     }
 
-    fn add(history: &History, text: &str) {
+    fn add(history: &PromptHistoryFile, text: &str) {
         history.add(&text.into(), Path::new("/w")).unwrap();
     }
 

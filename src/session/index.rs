@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 use crate::disk::read_regular;
 use crate::domain::SessionId;
 
-use super::Meta;
+use super::SessionMeta;
 use super::files::{self, Durability};
 
 /// The file's name among the sessions.
@@ -28,7 +28,7 @@ const BEGINNING: u64 = 256 * 1024;
 
 /// How a log looks from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Look {
+pub(super) struct LogFileStamp {
     len: u64,
     /// Nanoseconds since 1970.
     modified: u64,
@@ -36,7 +36,7 @@ pub(super) struct Look {
 
 /// The sessions that were used last when the file was written, at most so many, from its beginning
 /// alone: what there is to show at once, before it is known what has changed since.
-pub(super) fn newest(path: &Path, count: usize) -> Vec<Meta> {
+pub(super) fn newest(path: &Path, count: usize) -> Vec<SessionMeta> {
     let bytes = read_regular(path, BEGINNING).unwrap_or_else(|error| {
         tracing::debug!(path = %path.display(), %error, "index not readable");
         None
@@ -45,31 +45,31 @@ pub(super) fn newest(path: &Path, count: usize) -> Vec<Meta> {
 }
 
 /// The sessions in the file's lines. One that is cut off makes no sense and is none.
-fn sessions(bytes: &[u8]) -> impl Iterator<Item = (Look, Meta)> {
+fn sessions(bytes: &[u8]) -> impl Iterator<Item = (LogFileStamp, SessionMeta)> {
     let mut lines = bytes.split(|byte| *byte == b'\n');
     let is_ours = lines.next() == Some(FIRST.as_bytes());
     lines.filter(move |_| is_ours).filter_map(|line| {
-        let (len, modified, meta) = serde_json::from_slice::<(u64, u64, Meta)>(line).ok()?;
-        Some((Look { len, modified }, meta))
+        let (len, modified, meta) = serde_json::from_slice::<(u64, u64, SessionMeta)>(line).ok()?;
+        Some((LogFileStamp { len, modified }, meta))
     })
 }
 
 /// All that is known.
 #[derive(Debug, Default)]
-pub(super) struct Index {
-    known: HashMap<SessionId, (Look, Meta)>,
+pub(super) struct SessionIndex {
+    known: HashMap<SessionId, (LogFileStamp, SessionMeta)>,
     /// How many sessions were not known, or are gone.
     stale: usize,
 }
 
-impl Look {
+impl LogFileStamp {
     pub(super) fn new(len: u64, modified: SystemTime) -> Self {
         let since = modified.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
         Self { len, modified: u64::try_from(since.as_nanos()).unwrap_or(u64::MAX) }
     }
 }
 
-impl Index {
+impl SessionIndex {
     /// Reads the file; one that is missing or makes no sense knows nothing.
     pub(super) fn read(path: &Path) -> Self {
         let bytes = files::read_cache(path).unwrap_or_else(|error| {
@@ -82,7 +82,7 @@ impl Index {
     }
 
     /// Takes what is known of a session whose log looks like this.
-    pub(super) fn take(&mut self, session: SessionId, look: Look) -> Option<Meta> {
+    pub(super) fn take(&mut self, session: SessionId, look: LogFileStamp) -> Option<SessionMeta> {
         let known = self.known.remove(&session).filter(|(then, _)| *then == look);
         self.stale += usize::from(known.is_none());
         known.map(|(_, meta)| meta)
@@ -90,7 +90,7 @@ impl Index {
 
     /// Puts all sessions there are into the file, where enough of them were not known. What was
     /// not taken is gone. A failure is no more than a note in the log file.
-    pub(super) fn renew(self, path: &Path, sessions: &[(Look, Meta)]) {
+    pub(super) fn renew(self, path: &Path, sessions: &[(LogFileStamp, SessionMeta)]) {
         if self.stale + self.known.len() <= STALE {
             return;
         }

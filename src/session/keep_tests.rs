@@ -5,14 +5,14 @@ use std::fs::{self, File};
 use crate::domain::faults::failing;
 use crate::domain::{ContentHash, TurnId};
 
-use super::super::lock::Lock;
-use super::super::samples::{Home, header, home, user};
-use super::leftovers::LeftOver;
+use super::super::lock::SessionLock;
+use super::super::samples::{TestSessionStore, header, home, user};
+use super::leftovers::LeftoverKind;
 use super::*;
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-impl Home {
+impl TestSessionStore {
     /// A content that is old enough to go.
     fn content(&self, bytes: &[u8]) -> ContentHash {
         let hash = self.store.blobs().put(bytes).unwrap();
@@ -26,9 +26,9 @@ impl Home {
         file.set_modified(SystemTime::now() - DAY * days).unwrap();
     }
 
-    fn keep(&self, will: Will) -> Kept {
-        let keeping = Keeping { will, trash_after: DAY * 30, pack_after: DAY * 30 };
-        self.store.keep_small(keeping, &[self.dir.path().join("drafts")]).unwrap()
+    fn keep(&self, will: GcMode) -> GcReport {
+        let keeping = GcOptions { mode: will, trash_after: DAY * 30, pack_after: DAY * 30 };
+        self.store.collect_garbage(keeping, &[self.dir.path().join("drafts")]).unwrap()
     }
 
     fn files(&self) -> usize {
@@ -53,10 +53,10 @@ async fn contents_that_anything_names_stay_and_others_go() {
     fs::create_dir(home.dir.path().join("drafts")).unwrap();
     fs::write(home.dir.path().join("drafts/a.json"), format!("{{\"{drafted}\"")).unwrap();
 
-    let said = home.keep(Will::Say);
-    assert_eq!(said.contents, Freed { count: 1, bytes: 13 });
+    let said = home.keep(GcMode::DryRun);
+    assert_eq!(said.contents, Reclaimed { count: 1, bytes: 13 });
     assert!(home.store.blobs().get(&lost).unwrap().is_some());
-    assert_eq!(home.keep(Will::Do), said);
+    assert_eq!(home.keep(GcMode::Apply), said);
     assert_eq!(home.store.blobs().get(&lost).unwrap(), None);
     for hash in [named, drafted, trashed, young, again] {
         assert!(home.store.blobs().get(&hash).unwrap().is_some());
@@ -69,8 +69,8 @@ async fn a_content_is_named_in_a_packed_log_too() {
     let named = home.content(b"named");
     let session = home.session(&[named.as_str()]).await;
     home.age(&format!("sessions/{session}.jsonl"), 40);
-    assert_eq!(home.keep(Will::Do).packed.count, 1);
-    assert_eq!(home.keep(Will::Do), Kept::default());
+    assert_eq!(home.keep(GcMode::Apply).packed.count, 1);
+    assert_eq!(home.keep(GcMode::Apply), GcReport::default());
     assert!(home.store.blobs().get(&named).unwrap().is_some());
 }
 
@@ -82,7 +82,7 @@ async fn a_packed_session_is_listed_read_and_gone_on_with() {
     let before = home.store.list().unwrap();
     let read = home.store.read(session).unwrap();
     home.age(&format!("sessions/{session}.jsonl"), 40);
-    let packed = home.keep(Will::Do).packed;
+    let packed = home.keep(GcMode::Apply).packed;
     assert!(packed.count == 1 && packed.after * 10 < packed.before, "{packed:?}");
 
     assert_eq!(home.store.list().unwrap(), before);
@@ -111,7 +111,7 @@ async fn what_somebody_works_with_is_not_packed() {
     let handle = home.store.create(header("/work")).unwrap();
     handle.append(TurnId(1), user("one")).await.unwrap();
     home.age(&format!("sessions/{}.jsonl", handle.session()), 40);
-    assert_eq!(home.keep(Will::Do).packed.count, 0);
+    assert_eq!(home.keep(GcMode::Apply).packed.count, 0);
     handle.append(TurnId(1), user("two")).await.unwrap();
     handle.close().await.unwrap();
 }
@@ -121,10 +121,10 @@ async fn what_was_deleted_goes_when_its_time_has_come() {
     let home = home();
     let session = home.session(&["one"]).await;
     home.store.trash(session).unwrap();
-    assert_eq!(home.keep(Will::Do).trash.count, 0);
+    assert_eq!(home.keep(GcMode::Apply).trash.count, 0);
     let keeping =
-        Keeping { will: Will::Do, trash_after: Duration::ZERO, pack_after: Duration::MAX };
-    let kept = home.store.keep_small(keeping, &[]).unwrap();
+        GcOptions { mode: GcMode::Apply, trash_after: Duration::ZERO, pack_after: Duration::MAX };
+    let kept = home.store.collect_garbage(keeping, &[]).unwrap();
     assert!(kept.trash.count == 1 && kept.trash.bytes > 100, "{kept:?}");
     assert_eq!(home.files(), 0);
 }
@@ -142,7 +142,7 @@ async fn what_a_killed_slug_left_goes_and_nothing_else() {
     for name in left.iter().chain(&stays[..2]) {
         home.age(&format!("sessions/{name}"), 2);
     }
-    assert_eq!(home.keep(Will::Do).leftovers, Freed { count: 3, bytes: 24 });
+    assert_eq!(home.keep(GcMode::Apply).leftovers, Reclaimed { count: 3, bytes: 24 });
     for name in stays {
         assert!(home.dir.path().join("sessions").join(name).exists());
     }
@@ -151,8 +151,8 @@ async fn what_a_killed_slug_left_goes_and_nothing_else() {
 
 #[tokio::test]
 async fn what_moves_while_the_files_are_listed_is_still_read() {
-    type Move = fn(&Home, SessionId);
-    let moves: [(&str, Move, Move); 3] = [
+    type SessionMove = fn(&TestSessionStore, SessionId);
+    let moves: [(&str, SessionMove, SessionMove); 3] = [
         ("deleted", |_, _| {}, |home, session| home.store.trash(session).unwrap()),
         (
             "brought back",
@@ -163,7 +163,7 @@ async fn what_moves_while_the_files_are_listed_is_still_read() {
             "packed",
             |_, _| {},
             |home, session| {
-                cold::pack(&home.store.log_path(session)).unwrap();
+                compression::pack(&home.store.log_path(session)).unwrap();
             },
         ),
     ];
@@ -173,8 +173,8 @@ async fn what_moves_while_the_files_are_listed_is_still_read() {
         let session = home.session(&[hash.as_str()]).await;
         begin(&home, session);
         let mut times = 0;
-        let named = named_in(|| {
-            let files = home.store.naming(&HashSet::new(), &[]);
+        let named = hashes_in(|| {
+            let files = home.store.referencing_files(&HashSet::new(), &[]);
             times += 1;
             if times == 1 {
                 moved(&home, session);
@@ -189,12 +189,12 @@ async fn what_moves_while_the_files_are_listed_is_still_read() {
 fn a_lock_that_was_taken_meanwhile_is_left() {
     let home = home();
     let path = home.dir.path().join("x.lock");
-    let lock = Lock::take(&path).unwrap();
-    assert!(!leftovers::remove(&path, LeftOver::Lock).unwrap());
+    let lock = SessionLock::take(&path).unwrap();
+    assert!(!leftovers::remove(&path, LeftoverKind::Lock).unwrap());
     assert!(path.exists());
     drop(lock);
     fs::write(&path, "4194305").unwrap();
-    assert!(leftovers::remove(&path, LeftOver::Lock).unwrap());
+    assert!(leftovers::remove(&path, LeftoverKind::Lock).unwrap());
     assert!(!path.exists());
 }
 
@@ -213,11 +213,11 @@ async fn temporary_files_go_wherever_the_store_writes() {
     }
     let also = ["drafts", "history.jsonl"].map(|name| home.dir.path().join(name));
     let keep = |will| {
-        let keeping = Keeping { will, trash_after: DAY * 30, pack_after: DAY * 30 };
-        home.store.keep_small(keeping, &also).unwrap().leftovers
+        let keeping = GcOptions { mode: will, trash_after: DAY * 30, pack_after: DAY * 30 };
+        home.store.collect_garbage(keeping, &also).unwrap().leftovers
     };
-    assert_eq!(keep(Will::Say), Freed { count: 3, bytes: 15 });
-    assert_eq!(keep(Will::Do), Freed { count: 3, bytes: 15 });
+    assert_eq!(keep(GcMode::DryRun), Reclaimed { count: 3, bytes: 15 });
+    assert_eq!(keep(GcMode::Apply), Reclaimed { count: 3, bytes: 15 });
     assert!(left.iter().all(|name| !home.dir.path().join(name).exists()));
     assert!(also[1].exists());
 }
@@ -245,7 +245,7 @@ async fn a_log_that_cannot_be_packed_keeps_no_other_from_it() {
 #[tokio::test]
 async fn a_log_is_looked_at_again_before_it_is_packed() {
     let home = home();
-    let keeping = Keeping { will: Will::Do, trash_after: DAY, pack_after: DAY };
+    let keeping = GcOptions { mode: GcMode::Apply, trash_after: DAY, pack_after: DAY };
     let deleted = home.session(&["one"]).await;
     home.store.trash(deleted).unwrap();
     let used = home.session(&["two"]).await;
@@ -261,10 +261,10 @@ async fn what_is_only_said_leaves_the_store_as_it_is() {
     let session = home.session(&["one"]).await;
     home.age(&format!("sessions/{session}.jsonl"), 40);
     fs::remove_file(home.store.paths(session).meta()).unwrap();
-    assert_eq!(home.keep(Will::Say).packed.count, 1);
+    assert_eq!(home.keep(GcMode::DryRun).packed.count, 1);
     assert_eq!(home.files(), 1, "the log alone");
     let (handle, _) = home.store.open(session).unwrap();
-    assert_eq!(home.keep(Will::Say).packed.count, 0, "somebody works with it");
+    assert_eq!(home.keep(GcMode::DryRun).packed.count, 0, "somebody works with it");
     handle.close().await.unwrap();
 }
 
@@ -282,11 +282,11 @@ fn r4_whichever_call_fails_no_session_and_no_content_is_lost() {
         home.content(b"named nowhere");
         let whole = home.store.read(session).unwrap();
 
-        let keeping = Keeping { will: Will::Do, trash_after: DAY, pack_after: DAY };
-        let all_made = failing(call, || home.store.keep_small(keeping, &[]).is_ok()).is_none();
+        let keeping = GcOptions { mode: GcMode::Apply, trash_after: DAY, pack_after: DAY };
+        let all_made = failing(call, || home.store.collect_garbage(keeping, &[]).is_ok()).is_none();
         assert_eq!(home.store.read(session).unwrap(), whole, "call {call}");
         assert!(home.store.blobs().get(&named).unwrap().is_some(), "call {call}");
-        home.store.keep_small(keeping, &[]).unwrap();
+        home.store.collect_garbage(keeping, &[]).unwrap();
         assert_eq!(home.store.read(session).unwrap(), whole, "call {call}");
         if all_made {
             assert!(call > 10);
@@ -298,7 +298,7 @@ fn r4_whichever_call_fails_no_session_and_no_content_is_lost() {
 #[tokio::test]
 async fn the_size_is_that_of_all_files() {
     let home = home();
-    assert_eq!(home.store.size().unwrap(), Size::default());
+    assert_eq!(home.store.size().unwrap(), StoreSize::default());
     let session = home.session(&["one"]).await;
     home.session(&["two"]).await;
     home.store.blobs().put(b"12345").unwrap();

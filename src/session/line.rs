@@ -16,15 +16,15 @@ use sha2::{Digest, Sha256};
 
 use crate::domain::{Block, ContentHash, EntryId, Role, StopReason, TurnId, Usage};
 
-use super::{Entry, Record, ResultInfo, SessionHeader};
+use super::{LogEntry, LogRecord, SessionHeader, ToolResultInfo};
 
 /// What a line turned out to be.
 #[derive(Debug)]
-pub(super) enum Line {
+pub(super) enum LogLine {
     /// Nothing but spaces.
     Blank,
     /// A record; `left_out` parts of its content were not understood.
-    Record { record: Box<Record>, left_out: usize },
+    Record { record: Box<LogRecord>, left_out: usize },
     /// A JSON object of a type that is not known here, or not in this shape.
     NotUnderstood { name: String },
     /// The first line of a log whose format is newer.
@@ -35,29 +35,29 @@ pub(super) enum Line {
 
 /// What a line without id, time or turn gets from the lines before it.
 #[derive(Debug)]
-pub(super) struct Before {
+pub(super) struct LogLineContext {
     timestamp: DateTime<Utc>,
     turn: TurnId,
     /// How often each line without an id was there, by its digest.
     unnamed: HashMap<[u8; 32], u64>,
 }
 
-impl Default for Before {
+impl Default for LogLineContext {
     fn default() -> Self {
         Self { timestamp: DateTime::UNIX_EPOCH, turn: TurnId(0), unnamed: HashMap::new() }
     }
 }
 
 /// Reads one line, without its line feed.
-pub(super) fn parse(line: &[u8], before: &mut Before) -> Line {
+pub(super) fn parse(line: &[u8], before: &mut LogLineContext) -> LogLine {
     if line.iter().all(u8::is_ascii_whitespace) {
-        return Line::Blank;
+        return LogLine::Blank;
     }
-    let parsed = match quickly(line) {
-        Ok(record) => Line::Record { record: Box::new(record), left_out: 0 },
-        Err(_) => patiently(line, before),
+    let parsed = match parse_strict(line) {
+        Ok(record) => LogLine::Record { record: Box::new(record), left_out: 0 },
+        Err(_) => parse_lenient(line, before),
     };
-    if let Line::Record { record, .. } = &parsed {
+    if let LogLine::Record { record, .. } = &parsed {
         before.timestamp = record.timestamp;
         before.turn = record.turn;
     }
@@ -66,7 +66,7 @@ pub(super) fn parse(line: &[u8], before: &mut Before) -> Line {
 
 /// What all records have.
 #[derive(Deserialize)]
-struct Head<'a> {
+struct RecordEnvelope<'a> {
     id: EntryId,
     timestamp: DateTime<Utc>,
     turn: TurnId,
@@ -76,18 +76,18 @@ struct Head<'a> {
 
 /// A line as slug writes it. Nearly all of a log are messages: these are read twice, which takes a
 /// third of the time of serde's way, which copies every text before it knows what it is for.
-fn quickly(line: &[u8]) -> serde_json::Result<Record> {
-    let head: Head<'_> = serde_json::from_slice(line)?;
+fn parse_strict(line: &[u8]) -> serde_json::Result<LogRecord> {
+    let head: RecordEnvelope<'_> = serde_json::from_slice(line)?;
     if head.kind != "message" {
         return serde_json::from_slice(line);
     }
-    let entry = Entry::Message(serde_json::from_slice(line)?);
-    Ok(Record { id: head.id, timestamp: head.timestamp, turn: head.turn, entry })
+    let entry = LogEntry::Message(serde_json::from_slice(line)?);
+    Ok(LogRecord { id: head.id, timestamp: head.timestamp, turn: head.turn, entry })
 }
 
-fn patiently(line: &[u8], before: &mut Before) -> Line {
+fn parse_lenient(line: &[u8], before: &mut LogLineContext) -> LogLine {
     let Ok(Value::Object(mut object)) = serde_json::from_slice(line) else {
-        return Line::Damaged;
+        return LogLine::Damaged;
     };
     if !object.contains_key("type") && object.contains_key("role") {
         object.insert("type".into(), "message".into());
@@ -97,13 +97,13 @@ fn patiently(line: &[u8], before: &mut Before) -> Line {
         Some(_) | None => "no type".into(),
     };
     if let Some(version) = newer_version(&name, &object) {
-        return Line::Newer { version };
+        return LogLine::Newer { version };
     }
     let left_out = if name == "message" { mend_message(&mut object) } else { 0 };
     fill_in(&mut object, line, before);
     match serde_json::from_value(Value::Object(object)) {
-        Ok(record) => Line::Record { record: Box::new(record), left_out },
-        Err(_) => Line::NotUnderstood { name },
+        Ok(record) => LogLine::Record { record: Box::new(record), left_out },
+        Err(_) => LogLine::NotUnderstood { name },
     }
 }
 
@@ -117,7 +117,7 @@ fn mend_message(object: &mut Map<String, Value>) -> usize {
     drop_unreadable::<StopReason>(object, "stop_reason");
     drop_unreadable::<Usage>(object, "usage");
     drop_unreadable::<ContentHash>(object, "answered");
-    drop_unreadable::<ResultInfo>(object, "result");
+    drop_unreadable::<ToolResultInfo>(object, "result");
     match object.get_mut("content") {
         Some(Value::Array(blocks)) => {
             let all = blocks.len();
@@ -143,7 +143,7 @@ fn readable<T: DeserializeOwned>(object: &Map<String, Value>, key: &str) -> bool
     object.get(key).is_some_and(|value| T::deserialize(value).is_ok())
 }
 
-fn fill_in(object: &mut Map<String, Value>, line: &[u8], before: &mut Before) {
+fn fill_in(object: &mut Map<String, Value>, line: &[u8], before: &mut LogLineContext) {
     if !readable::<EntryId>(object, "id") {
         object.insert("id".into(), made_up_id(line, before).into());
     }
@@ -167,7 +167,7 @@ fn begins_a_turn(object: &Map<String, Value>) -> bool {
 
 /// The same for the same line, whatever stands before it, and different for a line that is there
 /// twice.
-fn made_up_id(line: &[u8], before: &mut Before) -> String {
+fn made_up_id(line: &[u8], before: &mut LogLineContext) -> String {
     let digest = Sha256::digest(line.trim_ascii()).into();
     let times = before.unnamed.entry(digest).or_default();
     let digest = Sha256::new().chain_update(times.to_le_bytes()).chain_update(digest);

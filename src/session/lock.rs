@@ -15,14 +15,14 @@ use super::files::missing_is_none;
 
 /// Who has a session open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Holder {
+pub struct LockHolder {
     /// The process; unknown in the moment between taking a lock and writing the id into it.
     pub pid: Option<u32>,
 }
 
 /// A lock that is held until this is dropped.
 #[derive(Debug)]
-pub(super) struct Lock {
+pub(super) struct SessionLock {
     path: PathBuf,
     _file: File,
 }
@@ -32,20 +32,20 @@ pub(super) struct Lock {
 pub(super) enum LockError {
     /// Someone else has it.
     #[error("it is open in {0}")]
-    Held(Holder),
+    Held(LockHolder),
     /// The operating system says no.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-/// How often and how far apart a lock is tried: a look by [`Lock::holder`] holds it for a moment.
+/// How often and how far apart a lock is tried: a look by [`SessionLock::holder`] holds it for a moment.
 const ATTEMPTS: usize = 4;
 const PAUSE: Duration = Duration::from_millis(5);
 
-impl Lock {
+impl SessionLock {
     /// Takes the lock, or says who has it.
     pub(super) fn take(path: &Path) -> Result<Self, LockError> {
-        let mut holder = Holder { pid: None };
+        let mut holder = LockHolder { pid: None };
         for attempt in 0..ATTEMPTS {
             if attempt > 0 {
                 std::thread::sleep(PAUSE);
@@ -72,7 +72,7 @@ impl Lock {
     }
 
     /// Who holds the lock at `path` now.
-    pub(super) fn holder(path: &Path) -> io::Result<Option<Holder>> {
+    pub(super) fn holder(path: &Path) -> io::Result<Option<LockHolder>> {
         let Some(mut file) = missing_is_none(open(&mut OpenOptions::new(), path))? else {
             return Ok(None);
         };
@@ -87,7 +87,7 @@ impl Lock {
     }
 }
 
-impl Drop for Lock {
+impl Drop for SessionLock {
     fn drop(&mut self) {
         if let Err(error) = super::files::remove(&self.path) {
             tracing::debug!(path = %self.path.display(), %error, "lock file left behind");
@@ -95,7 +95,7 @@ impl Drop for Lock {
     }
 }
 
-impl fmt::Display for Holder {
+impl fmt::Display for LockHolder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.pid {
             Some(pid) => write!(f, "process {pid}"),
@@ -108,10 +108,10 @@ fn open(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     options.read(true).write(true).truncate(false).mode(0o600).open(path)
 }
 
-fn read_holder(file: &mut File) -> io::Result<Holder> {
+fn read_holder(file: &mut File) -> io::Result<LockHolder> {
     let mut text = String::new();
     file.take(32).read_to_string(&mut text)?;
-    Ok(Holder { pid: text.trim().parse().ok() })
+    Ok(LockHolder { pid: text.trim().parse().ok() })
 }
 
 /// A file that its last holder removed between our opening and our locking guards nothing.
@@ -129,14 +129,14 @@ mod tests {
     fn a_lock_names_its_holder_until_it_is_dropped() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("x.lock");
-        assert_eq!(Lock::holder(&path).unwrap(), None);
-        let lock = Lock::take(&path).unwrap();
-        let us = Holder { pid: Some(std::process::id()) };
-        assert_eq!(Lock::holder(&path).unwrap(), Some(us));
-        assert!(matches!(Lock::take(&path), Err(LockError::Held(holder)) if holder == us));
+        assert_eq!(SessionLock::holder(&path).unwrap(), None);
+        let lock = SessionLock::take(&path).unwrap();
+        let us = LockHolder { pid: Some(std::process::id()) };
+        assert_eq!(SessionLock::holder(&path).unwrap(), Some(us));
+        assert!(matches!(SessionLock::take(&path), Err(LockError::Held(holder)) if holder == us));
         drop(lock);
         assert!(!path.exists());
-        assert_eq!(Lock::holder(&path).unwrap(), None);
+        assert_eq!(SessionLock::holder(&path).unwrap(), None);
     }
 
     #[test]
@@ -144,9 +144,9 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("x.lock");
         std::fs::write(&path, "4194305").unwrap();
-        assert_eq!(Lock::holder(&path).unwrap(), None);
-        let _lock = Lock::take(&path).unwrap();
-        let us = Holder { pid: Some(std::process::id()) };
-        assert_eq!(Lock::holder(&path).unwrap(), Some(us));
+        assert_eq!(SessionLock::holder(&path).unwrap(), None);
+        let _lock = SessionLock::take(&path).unwrap();
+        let us = LockHolder { pid: Some(std::process::id()) };
+        assert_eq!(SessionLock::holder(&path).unwrap(), Some(us));
     }
 }

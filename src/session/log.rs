@@ -18,9 +18,9 @@ use tokio::sync::oneshot;
 
 use crate::domain::{EntryId, Role, SessionId, TurnId};
 
-use super::meta::Meta;
-use super::writer::{LogFile, Reach, Writer};
-use super::{Entry, Record, SessionHeader};
+use super::meta::SessionMeta;
+use super::writer::{FlushTarget, LogFile, SessionLogWriter};
+use super::{LogEntry, LogRecord, SessionHeader};
 
 /// Appends to one session's log. Cheap to clone. Dropping the last clone closes the log and waits
 /// for its thread, which may take as long as a sync; [`Self::close`] waits without blocking.
@@ -39,7 +39,7 @@ pub enum LogError {
     )]
     NotSaved {
         /// The entry as it will be written.
-        record: Arc<Record>,
+        record: Arc<LogRecord>,
         /// What the system said.
         source: Arc<io::Error>,
     },
@@ -87,20 +87,20 @@ impl LogHandle {
 
     /// Appends an entry. When this resolves, the entry is written, and on the disk where it is
     /// one that something irreversible may follow.
-    pub async fn append(&self, turn: TurnId, entry: Entry) -> Result<Arc<Record>, LogError> {
+    pub async fn append(&self, turn: TurnId, entry: LogEntry) -> Result<Arc<LogRecord>, LogError> {
         let (reply, answer) = oneshot::channel();
-        self.send(Job::Append { turn, entry: Box::new(entry), reply })?;
+        self.send(LogRequest::Append { turn, entry: Box::new(entry), reply })?;
         answer.await.unwrap_or(Err(LogError::Closed))
     }
 
     /// Saves what is left, gives the lock up and ends the log. Later appends fail.
     pub async fn close(&self) -> Result<(), LogError> {
         let (reply, answer) = oneshot::channel();
-        self.send(Job::Close { reply })?;
+        self.send(LogRequest::Close { reply })?;
         answer.await.unwrap_or(Err(LogError::Closed))
     }
 
-    fn send(&self, job: Job) -> Result<(), LogError> {
+    fn send(&self, job: LogRequest) -> Result<(), LogError> {
         let jobs = self.thread.jobs.as_ref().ok_or(LogError::Closed)?;
         jobs.send(job).map_err(|_| LogError::Closed)
     }
@@ -110,7 +110,7 @@ impl LogHandle {
 struct LogThread {
     session: SessionId,
     /// Taken on drop, which ends the thread.
-    jobs: Option<Sender<Job>>,
+    jobs: Option<Sender<LogRequest>>,
     join: Option<JoinHandle<()>>,
 }
 
@@ -124,28 +124,28 @@ impl Drop for LogThread {
 }
 
 /// Gives an entry its id and time, and makes a line of it.
-pub(super) fn new_line(turn: TurnId, entry: Entry) -> Result<(Vec<u8>, Record), LogError> {
-    let record = Record { id: EntryId::generate(), timestamp: Utc::now(), turn, entry };
+pub(super) fn new_line(turn: TurnId, entry: LogEntry) -> Result<(Vec<u8>, LogRecord), LogError> {
+    let record = LogRecord { id: EntryId::generate(), timestamp: Utc::now(), turn, entry };
     let mut line = serde_json::to_vec(&record)
         .map_err(|error| LogError::NotJson { source: Arc::new(error) })?;
     line.push(b'\n');
     Ok((line, record))
 }
 
-enum Job {
-    Append { turn: TurnId, entry: Box<Entry>, reply: Reply<Arc<Record>> },
-    Close { reply: Reply<()> },
+enum LogRequest {
+    Append { turn: TurnId, entry: Box<LogEntry>, reply: LogReply<Arc<LogRecord>> },
+    Close { reply: LogReply<()> },
 }
 
-type Reply<T> = oneshot::Sender<Result<T, LogError>>;
+type LogReply<T> = oneshot::Sender<Result<T, LogError>>;
 
 /// A log without a thread.
 #[derive(Debug)]
 pub(super) struct SessionLog<F> {
-    writer: Writer<F>,
+    writer: SessionLogWriter<F>,
     /// The first line, until it is handed to the writer with the first entry.
     header: Option<SessionHeader>,
-    meta: Meta,
+    meta: SessionMeta,
     meta_path: PathBuf,
     /// Whether the meta file lacks something.
     meta_is_old: bool,
@@ -153,13 +153,21 @@ pub(super) struct SessionLog<F> {
 
 impl<F: LogFile> SessionLog<F> {
     /// A log that begins with `header`.
-    pub(super) fn new(writer: Writer<F>, header: SessionHeader, meta_path: PathBuf) -> Self {
-        let meta = Meta::new(header.session_id, Utc::now());
+    pub(super) fn new(
+        writer: SessionLogWriter<F>,
+        header: SessionHeader,
+        meta_path: PathBuf,
+    ) -> Self {
+        let meta = SessionMeta::new(header.session_id, Utc::now());
         Self { writer, header: Some(header), meta, meta_path, meta_is_old: false }
     }
 
     /// A log that is there, with what is known of it.
-    pub(super) fn existing(writer: Writer<F>, meta: Meta, meta_path: PathBuf) -> Self {
+    pub(super) fn existing(
+        writer: SessionLogWriter<F>,
+        meta: SessionMeta,
+        meta_path: PathBuf,
+    ) -> Self {
         Self { writer, header: None, meta, meta_path, meta_is_old: true }
     }
 
@@ -169,7 +177,11 @@ impl<F: LogFile> SessionLog<F> {
     }
 
     /// Gives an entry its id and time and hands it to the writer.
-    pub(super) fn push(&mut self, turn: TurnId, entry: Entry) -> Result<Arc<Record>, LogError> {
+    pub(super) fn push(
+        &mut self,
+        turn: TurnId,
+        entry: LogEntry,
+    ) -> Result<Arc<LogRecord>, LogError> {
         let (_, record) = self.push_line(turn, entry)?;
         self.meta.apply(&record);
         Ok(record)
@@ -180,10 +192,10 @@ impl<F: LogFile> SessionLog<F> {
     fn push_line(
         &mut self,
         turn: TurnId,
-        entry: Entry,
-    ) -> Result<(Option<Vec<u8>>, Arc<Record>), LogError> {
+        entry: LogEntry,
+    ) -> Result<(Option<Vec<u8>>, Arc<LogRecord>), LogError> {
         if let Some(header) = self.header.clone() {
-            let (line, record) = new_line(TurnId(0), Entry::Session(header))?;
+            let (line, record) = new_line(TurnId(0), LogEntry::Session(header))?;
             self.writer.push(line);
             self.meta.apply(&record);
             self.meta.created_at = record.timestamp;
@@ -198,7 +210,7 @@ impl<F: LogFile> SessionLog<F> {
     }
 
     /// Writes what was pushed.
-    pub(super) fn flush(&mut self, reach: Reach) -> io::Result<()> {
+    pub(super) fn flush(&mut self, reach: FlushTarget) -> io::Result<()> {
         let flushed = self.writer.flush(reach);
         self.meta.log_bytes = self.writer.len();
         flushed
@@ -206,7 +218,7 @@ impl<F: LogFile> SessionLog<F> {
 
     /// Saves what is left, and the meta file.
     pub(super) fn close(mut self) -> Result<(), LogError> {
-        let flushed = self.flush(Reach::Disk);
+        let flushed = self.flush(FlushTarget::Disk);
         if self.meta_is_old && flushed.is_ok() {
             self.save_meta();
         }
@@ -221,15 +233,15 @@ impl<F: LogFile> SessionLog<F> {
         self.meta_is_old = false;
     }
 
-    fn serve(mut self, jobs: &Receiver<Job>) {
+    fn serve(mut self, jobs: &Receiver<LogRequest>) {
         while let Ok(first) = jobs.recv() {
-            let mut batch = Batch::default();
+            let mut batch = AppendBatch::default();
             for job in std::iter::once(first).chain(jobs.try_iter()) {
                 match job {
-                    Job::Append { turn, entry, reply } => {
+                    LogRequest::Append { turn, entry, reply } => {
                         batch.take(&mut self, turn, *entry, reply);
                     }
-                    Job::Close { reply } => {
+                    LogRequest::Close { reply } => {
                         batch.finish(&mut self);
                         let closed = self.close();
                         answer(reply, closed);
@@ -246,37 +258,37 @@ impl<F: LogFile> SessionLog<F> {
 }
 
 /// Entries that are written, synced and answered together.
-struct Batch {
-    reach: Reach,
+struct AppendBatch {
+    reach: FlushTarget,
     meta: bool,
-    pushed: Vec<Pushed>,
+    pushed: Vec<PendingAppend>,
 }
 
-struct Pushed {
-    record: Arc<Record>,
+struct PendingAppend {
+    record: Arc<LogRecord>,
     /// Of what is about to be done: its line.
     announces: Option<Vec<u8>>,
-    reply: Reply<Arc<Record>>,
+    reply: LogReply<Arc<LogRecord>>,
 }
 
-impl Default for Batch {
+impl Default for AppendBatch {
     fn default() -> Self {
-        Self { reach: Reach::System, meta: false, pushed: Vec::new() }
+        Self { reach: FlushTarget::System, meta: false, pushed: Vec::new() }
     }
 }
 
-impl Batch {
+impl AppendBatch {
     fn take<F: LogFile>(
         &mut self,
         log: &mut SessionLog<F>,
         turn: TurnId,
-        entry: Entry,
-        reply: Reply<Arc<Record>>,
+        entry: LogEntry,
+        reply: LogReply<Arc<LogRecord>>,
     ) {
         self.reach = self.reach.max(reach_of(&entry));
         self.meta |= changes_lists(&entry);
         match log.push_line(turn, entry) {
-            Ok((announces, record)) => self.pushed.push(Pushed { record, announces, reply }),
+            Ok((announces, record)) => self.pushed.push(PendingAppend { record, announces, reply }),
             Err(error) => answer(reply, Err(error)),
         }
     }
@@ -286,7 +298,7 @@ impl Batch {
             return;
         }
         let failed = log.flush(self.reach).err().map(Arc::new);
-        for Pushed { record, announces, reply } in self.pushed {
+        for PendingAppend { record, announces, reply } in self.pushed {
             let source = failed.clone();
             if let (Some(source), Some(line)) = (source.clone(), announces) {
                 log.writer.take_back(&line);
@@ -307,70 +319,70 @@ impl Batch {
 }
 
 /// Whoever asked may have gone in the meantime.
-fn answer<T>(reply: Reply<T>, result: Result<T, LogError>) {
+fn answer<T>(reply: LogReply<T>, result: Result<T, LogError>) {
     if reply.send(result).is_err() {
         tracing::debug!("nobody waits for this entry any more");
     }
 }
 
 /// Which entries say what is about to be done, and is not where they cannot be saved.
-fn is_announcement(entry: &Entry) -> bool {
+fn is_announcement(entry: &LogEntry) -> bool {
     match entry {
-        Entry::ToolStarted { .. } | Entry::Rewind(_) => true,
-        Entry::Session(_)
-        | Entry::Message(_)
-        | Entry::Permission(_)
-        | Entry::FileChange(_)
-        | Entry::NotCovered(_)
-        | Entry::Compaction(_)
-        | Entry::Interrupted
-        | Entry::TurnEnd(_)
-        | Entry::Title { .. }
-        | Entry::Todo { .. }
-        | Entry::Model { .. }
-        | Entry::Mode { .. } => false,
+        LogEntry::ToolStarted { .. } | LogEntry::Rewind(_) => true,
+        LogEntry::Session(_)
+        | LogEntry::Message(_)
+        | LogEntry::Permission(_)
+        | LogEntry::FileChange(_)
+        | LogEntry::NotCovered(_)
+        | LogEntry::Compaction(_)
+        | LogEntry::Interrupted
+        | LogEntry::TurnEnd(_)
+        | LogEntry::Title { .. }
+        | LogEntry::Todo { .. }
+        | LogEntry::Model { .. }
+        | LogEntry::Mode { .. } => false,
     }
 }
 
 /// Which entries have to be on the disk before anything else happens: what the person said and
 /// decided, what is about to be done, and what came of it.
-fn reach_of(entry: &Entry) -> Reach {
+fn reach_of(entry: &LogEntry) -> FlushTarget {
     match entry {
-        Entry::Message(said) => match said.role {
-            Role::User => Reach::Disk,
-            Role::Assistant => Reach::System,
+        LogEntry::Message(said) => match said.role {
+            Role::User => FlushTarget::Disk,
+            Role::Assistant => FlushTarget::System,
         },
-        Entry::ToolStarted { .. }
-        | Entry::Permission(_)
-        | Entry::Rewind(_)
-        | Entry::TurnEnd(_)
-        | Entry::Mode { .. } => Reach::Disk,
-        Entry::Session(_)
-        | Entry::FileChange(_)
-        | Entry::NotCovered(_)
-        | Entry::Compaction(_)
-        | Entry::Interrupted
-        | Entry::Title { .. }
-        | Entry::Todo { .. }
-        | Entry::Model { .. } => Reach::System,
+        LogEntry::ToolStarted { .. }
+        | LogEntry::Permission(_)
+        | LogEntry::Rewind(_)
+        | LogEntry::TurnEnd(_)
+        | LogEntry::Mode { .. } => FlushTarget::Disk,
+        LogEntry::Session(_)
+        | LogEntry::FileChange(_)
+        | LogEntry::NotCovered(_)
+        | LogEntry::Compaction(_)
+        | LogEntry::Interrupted
+        | LogEntry::Title { .. }
+        | LogEntry::Todo { .. }
+        | LogEntry::Model { .. } => FlushTarget::System,
     }
 }
 
 /// After which entries lists should know more.
-fn changes_lists(entry: &Entry) -> bool {
+fn changes_lists(entry: &LogEntry) -> bool {
     match entry {
-        Entry::TurnEnd(_) | Entry::Title { .. } | Entry::Rewind(_) => true,
-        Entry::Session(_)
-        | Entry::Message(_)
-        | Entry::ToolStarted { .. }
-        | Entry::Permission(_)
-        | Entry::FileChange(_)
-        | Entry::NotCovered(_)
-        | Entry::Compaction(_)
-        | Entry::Interrupted
-        | Entry::Todo { .. }
-        | Entry::Model { .. }
-        | Entry::Mode { .. } => false,
+        LogEntry::TurnEnd(_) | LogEntry::Title { .. } | LogEntry::Rewind(_) => true,
+        LogEntry::Session(_)
+        | LogEntry::Message(_)
+        | LogEntry::ToolStarted { .. }
+        | LogEntry::Permission(_)
+        | LogEntry::FileChange(_)
+        | LogEntry::NotCovered(_)
+        | LogEntry::Compaction(_)
+        | LogEntry::Interrupted
+        | LogEntry::Todo { .. }
+        | LogEntry::Model { .. }
+        | LogEntry::Mode { .. } => false,
     }
 }
 

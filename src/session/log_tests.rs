@@ -3,25 +3,25 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::super::Rewound;
-use super::super::disk::{DiskFile, Paths};
+use super::super::RewindScope;
+use super::super::disk::{DiskLogFile, SessionPaths};
 use super::super::recover::load;
 use super::super::samples::{every_kind, header, rewind, says, turn_end, user};
-use super::super::writer::FileEnd;
+use super::super::writer::LogFileEnd;
 use super::*;
 
 /// What the test and the file share.
 #[derive(Debug, Default)]
-struct Shared {
+struct MemoryLogState {
     bytes: Mutex<Vec<u8>>,
     syncs: AtomicUsize,
     full: AtomicBool,
 }
 
 #[derive(Debug)]
-struct Memory(Arc<Shared>);
+struct MemoryLogFile(Arc<MemoryLogState>);
 
-impl LogFile for Memory {
+impl LogFile for MemoryLogFile {
     fn ready(&mut self) -> io::Result<()> {
         Ok(())
     }
@@ -45,22 +45,22 @@ impl LogFile for Memory {
     }
 }
 
-struct Scene {
+struct LogFixture {
     home: tempfile::TempDir,
-    shared: Arc<Shared>,
+    shared: Arc<MemoryLogState>,
     handle: LogHandle,
 }
 
-fn scene() -> Scene {
+fn scene() -> LogFixture {
     let home = tempfile::tempdir().unwrap();
-    let shared = Arc::new(Shared::default());
-    let writer = Writer::new(Memory(Arc::clone(&shared)), 0, FileEnd::Clean);
+    let shared = Arc::new(MemoryLogState::default());
+    let writer = SessionLogWriter::new(MemoryLogFile(Arc::clone(&shared)), 0, LogFileEnd::Clean);
     let log = SessionLog::new(writer, header("/work"), home.path().join("meta.json"));
-    Scene { home, shared, handle: LogHandle::spawn(log).unwrap() }
+    LogFixture { home, shared, handle: LogHandle::spawn(log).unwrap() }
 }
 
-impl Scene {
-    fn entries(&self) -> Vec<Entry> {
+impl LogFixture {
+    fn entries(&self) -> Vec<LogEntry> {
         let loaded = load(&self.shared.bytes.lock().unwrap());
         assert_eq!(loaded.notices, []);
         loaded.records.into_iter().skip(1).map(|record| record.entry).collect()
@@ -145,8 +145,8 @@ async fn r4_what_was_to_be_done_and_could_not_be_announced_never_is() {
     scene.handle.append(TurnId(1), user("one")).await.unwrap();
     scene.handle.append(TurnId(1), says("two")).await.unwrap();
     scene.shared.full.store(true, Ordering::SeqCst);
-    let started = every_kind().into_iter().find(|it| matches!(it, Entry::ToolStarted { .. }));
-    let back = Entry::Rewind(rewind(EntryId::generate(), Rewound::Both));
+    let started = every_kind().into_iter().find(|it| matches!(it, LogEntry::ToolStarted { .. }));
+    let back = LogEntry::Rewind(rewind(EntryId::generate(), RewindScope::Both));
     for entry in [started.unwrap(), back] {
         let refused = scene.handle.append(TurnId(1), entry).await;
         assert!(matches!(refused, Err(LogError::NotAnnounced { .. })), "{refused:?}");
@@ -157,7 +157,7 @@ async fn r4_what_was_to_be_done_and_could_not_be_announced_never_is() {
     let said = [user("one"), says("two"), user("three"), user("four")];
     assert_eq!(scene.entries(), said);
     scene.handle.close().await.unwrap();
-    let meta = Meta::read(&scene.home.path().join("meta.json")).unwrap();
+    let meta = SessionMeta::read(&scene.home.path().join("meta.json")).unwrap();
     assert_eq!(meta.message_count, 4, "lists count as if nobody had gone back");
 }
 
@@ -186,7 +186,7 @@ async fn appends_from_many_tasks_are_all_whole() {
     let texts: Vec<String> = (0..50).map(|number| format!("text {number}")).collect();
     let appends = texts.iter().map(|text| scene.handle.append(TurnId(1), user(text)));
     let saved = futures_util::future::try_join_all(appends).await.unwrap();
-    let saved: Vec<Entry> = saved.iter().map(|record| record.entry.clone()).collect();
+    let saved: Vec<LogEntry> = saved.iter().map(|record| record.entry.clone()).collect();
     assert_eq!(scene.entries(), saved);
     assert!(scene.syncs() <= 50);
 }
@@ -196,12 +196,12 @@ async fn dropping_the_last_handle_writes_the_meta_file() {
     let scene = scene();
     scene.handle.append(TurnId(1), user("Fix the cart")).await.unwrap();
     let path = scene.home.path().join("meta.json");
-    assert_eq!(Meta::read(&path), None);
+    assert_eq!(SessionMeta::read(&path), None);
     let other = scene.handle.clone();
     drop(scene.handle);
-    assert_eq!(Meta::read(&path), None);
+    assert_eq!(SessionMeta::read(&path), None);
     drop(other);
-    let meta = Meta::read(&path).unwrap();
+    let meta = SessionMeta::read(&path).unwrap();
     assert_eq!(meta.title.as_deref(), Some("Fix the cart"));
     assert_eq!(meta.log_bytes, scene.shared.bytes.lock().unwrap().len() as u64);
 }
@@ -210,9 +210,9 @@ async fn dropping_the_last_handle_writes_the_meta_file() {
 async fn a_session_in_which_nothing_was_said_leaves_nothing() {
     let home = tempfile::tempdir().unwrap();
     let header = header("/work");
-    let paths = Paths::new(&home.path().join("sessions"), header.session_id);
+    let paths = SessionPaths::new(&home.path().join("sessions"), header.session_id);
     let meta = paths.meta();
-    let writer = Writer::new(DiskFile::new(paths), 0, FileEnd::Clean);
+    let writer = SessionLogWriter::new(DiskLogFile::new(paths), 0, LogFileEnd::Clean);
     let handle = LogHandle::spawn(SessionLog::new(writer, header, meta)).unwrap();
     handle.close().await.unwrap();
     drop(handle);

@@ -12,12 +12,12 @@ use crate::domain::{EntryId, Role, SessionId};
 
 use super::files::{self, Durability};
 use super::title::{beginning, note_title};
-use super::undo::Rewinds;
-use super::{Entry, Loaded, MessageEntry, Record, SessionHeader};
+use super::undo::RewindHistory;
+use super::{LoadedLog, LogEntry, LogRecord, MessageEntry, SessionHeader};
 
 /// What is known of a session without reading its log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Meta {
+pub struct SessionMeta {
     /// The session.
     pub session_id: SessionId,
     /// When its first line was written.
@@ -45,7 +45,7 @@ pub struct Meta {
     pub forked_from: Option<SessionId>,
     /// Of a fork: the last that was said before it went its own way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parted: Option<Parted>,
+    pub parted: Option<LastSharedMessage>,
     /// Of a fork: how the first message begins that the person sent in it alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<String>,
@@ -56,7 +56,7 @@ pub struct Meta {
 
 /// Where a fork parts from the session that it comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Parted {
+pub struct LastSharedMessage {
     /// The last message that both have.
     pub entry: EntryId,
     /// Who said it.
@@ -69,7 +69,7 @@ const SUMMARY_WIDTH: usize = 160;
 /// Columns of the message at which a fork parts.
 const PARTED_WIDTH: usize = 80;
 
-impl Meta {
+impl SessionMeta {
     /// What is known of a session with nothing in it yet.
     pub(super) fn new(session_id: SessionId, now: DateTime<Utc>) -> Self {
         Self {
@@ -91,7 +91,7 @@ impl Meta {
     }
 
     /// What a whole log says. `modified`, the file's own time, stands in for a log without times.
-    pub(super) fn of(session_id: SessionId, loaded: &Loaded, modified: DateTime<Utc>) -> Self {
+    pub(super) fn of(session_id: SessionId, loaded: &LoadedLog, modified: DateTime<Utc>) -> Self {
         let mut times = loaded.records.iter().map(|record| record.timestamp);
         let created = times.find(|time| *time > DateTime::UNIX_EPOCH).unwrap_or(modified);
         let mut meta = Self::new(session_id, created);
@@ -108,31 +108,31 @@ impl Meta {
     }
 
     /// Takes one more record in.
-    pub(super) fn apply(&mut self, record: &Record) {
+    pub(super) fn apply(&mut self, record: &LogRecord) {
         // The lines that a fork took over are older than its first.
         self.last_used_at = self.last_used_at.max(record.timestamp);
         note_title(&mut self.title, &record.entry);
         match &record.entry {
-            Entry::Session(header) => self.begin(header),
-            Entry::Message(said) => {
+            LogEntry::Session(header) => self.begin(header),
+            LogEntry::Message(said) => {
                 self.say(said);
-                self.part(record, said);
+                self.note_fork_messages(record, said);
             }
-            Entry::Model { model, .. } => self.model.clone_from(model),
-            Entry::Rewind(rewind) => {
+            LogEntry::Model { model, .. } => self.model.clone_from(model),
+            LogEntry::Rewind(rewind) => {
                 self.message_count = rewind.messages;
                 self.summary.clone_from(&rewind.summary);
             }
-            Entry::ToolStarted { .. }
-            | Entry::Permission(_)
-            | Entry::FileChange(_)
-            | Entry::NotCovered(_)
-            | Entry::Compaction(_)
-            | Entry::Interrupted
-            | Entry::TurnEnd(_)
-            | Entry::Title { .. }
-            | Entry::Todo { .. }
-            | Entry::Mode { .. } => {}
+            LogEntry::ToolStarted { .. }
+            | LogEntry::Permission(_)
+            | LogEntry::FileChange(_)
+            | LogEntry::NotCovered(_)
+            | LogEntry::Compaction(_)
+            | LogEntry::Interrupted
+            | LogEntry::TurnEnd(_)
+            | LogEntry::Title { .. }
+            | LogEntry::Todo { .. }
+            | LogEntry::Mode { .. } => {}
         }
     }
 
@@ -145,10 +145,13 @@ impl Meta {
 
     /// What lists show of the messages that are in force: how many there are, and how the last
     /// answer begins.
-    pub fn outlook(records: &[Record], rewinds: &Rewinds) -> (u64, Option<String>) {
+    pub fn message_summary(
+        records: &[LogRecord],
+        rewinds: &RewindHistory,
+    ) -> (u64, Option<String>) {
         let mut meta = Self::new(SessionId::generate(), DateTime::UNIX_EPOCH);
         for (at, record) in records.iter().enumerate() {
-            if let (Entry::Message(said), true) = (&record.entry, rewinds.is_live(at)) {
+            if let (LogEntry::Message(said), true) = (&record.entry, rewinds.is_live(at)) {
                 meta.say(said);
             }
         }
@@ -170,14 +173,14 @@ impl Meta {
     }
 
     /// A fork's copied lines are older than its first.
-    fn part(&mut self, record: &Record, said: &MessageEntry) {
+    fn note_fork_messages(&mut self, record: &LogRecord, said: &MessageEntry) {
         if self.forked_from.is_none() || said.is_result() {
             return;
         }
         let is_own = record.timestamp >= self.created_at;
         match beginning(&said.content, PARTED_WIDTH) {
             Some(text) if !is_own => {
-                self.parted = Some(Parted { entry: record.id, role: said.role, text });
+                self.parted = Some(LastSharedMessage { entry: record.id, role: said.role, text });
             }
             Some(text) if said.role == Role::User && self.own.is_none() => self.own = Some(text),
             Some(_) | None => {}

@@ -7,61 +7,65 @@ mod blobs;
 mod branches;
 mod change;
 mod choices;
-mod cold;
+mod compression;
 mod disk;
 mod drafts;
 mod entry;
 mod export;
 mod files;
 mod filter;
-mod fold;
 mod folds;
 mod fork;
+mod gc;
 mod history;
 mod import;
 mod index;
-mod keep;
 mod line;
 mod lock;
 mod log;
 mod meta;
 mod recover;
+mod replay;
 mod search;
 mod spending;
 mod store;
 mod title;
 pub mod undo;
-mod unfinished;
+mod unfinished_writes;
 mod writer;
 
-pub use blobs::{BlobError, Blobs};
-pub use branches::{Branch, Comparison, FileDelta, SaidThere};
+pub use blobs::{BlobError, BlobStore};
+pub use branches::{BranchComparison, BranchMessage, FileDelta, SessionBranch};
 pub use change::{
-    ChangedBy, FileChanged, FileKind, Image, NotCovered, Rewind, Rewound, Uncovered, Unwatched,
-    Why, plain_mode,
+    FileChangeEntry, FileChangeSource, FileKind, FileVersion, RewindEntry, RewindScope,
+    UntrackedChanges, UntrackedFile, UntrackedReason, UnwatchedFolderReason, plain_mode,
 };
-pub use choices::{Favourites, Grouping, LastModel, LastModels};
-pub use drafts::{Draft, DraftError, Drafts};
+pub use choices::{FavouriteModels, LastModel, LastModels, SessionGrouping};
+pub use drafts::{DraftError, DraftStore, SessionDraft};
 pub use entry::{
-    Compaction, Entry, MessageEntry, PermissionEntry, Record, ResultInfo, SessionHeader, TurnEnd,
-    TurnOutcome,
+    CompactionEntry, LogEntry, LogRecord, MessageEntry, PermissionEntry, SessionHeader,
+    ToolResultInfo, TurnEnd, TurnOutcome,
 };
 pub use export::{
-    ExportError, ExportForm, Exported, ExportedFile, Secrets, StoreExportError, export,
+    ExportError, ExportForm, ExportedFile, ExportedText, SecretHandling, StoreExportError, export,
 };
-pub use filter::{Facts, Filter, date};
-pub use fold::{CompactionStage, Conversation, compaction_for};
+pub use filter::{SessionAttributes, SessionListFilter, date};
 pub use folds::{KindFolds, PaneName, SessionFolds};
-pub use history::{History, HistoryPage, Prompt};
-pub use import::{FitImage, ImportError, Imported, ImportedFile, Importing, SourceKind};
-pub use keep::{Freed, Keeping, Kept, Packed, Size, Will};
-pub use lock::Holder;
+pub use gc::{GcMode, GcOptions, GcReport, PackReport, Reclaimed, StoreSize};
+pub use history::{HistoryPage, PromptHistoryFile, SentPrompt};
+pub use import::{
+    ImageFitter, ImportError, ImportMode, ImportSourceKind, ImportedFile, ImportedSession,
+};
+pub use lock::LockHolder;
 pub use log::{LogError, LogHandle};
-pub use meta::{Meta, Parted};
-pub use recover::{Loaded, NEWEST, Notice, Tail, load};
-pub use search::{Found, MOST_PLACES, Place, SearchText, Who, without_copies};
-pub use spending::{BySource, ModelSpent, Spending, Spent};
-pub use store::{Listing, Store, StoreError};
+pub use meta::{LastSharedMessage, SessionMeta};
+pub use recover::{LoadedLog, LogNotice, LogTail, NEWEST_RECORDS, load};
+pub use replay::{CompactionStage, ReplayedConversation, compaction_for};
+pub use search::{
+    MOST_PLACES, SearchHitSource, SearchText, SessionSearchHit, SessionSearchResult, without_copies,
+};
+pub use spending::{ModelSpending, SessionSpending, SpendingBySource, SpendingSum};
+pub use store::{SessionListing, SessionStore, StoreError};
 
 #[cfg(test)]
 mod samples;

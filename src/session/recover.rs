@@ -12,22 +12,22 @@ use std::ops::Range;
 
 use crate::domain::EntryId;
 
-use super::line::{self, Before, Line};
-use super::{Entry, Record, SessionHeader};
+use super::line::{self, LogLine, LogLineContext};
+use super::{LogEntry, LogRecord, SessionHeader};
 
 /// All there is of a log.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Loaded {
+pub struct LoadedLog {
     /// What the first line says; absent where that is damaged or the file is a plain chat log.
     pub header: Option<SessionHeader>,
     /// The records in order, the header's among them.
-    pub records: Vec<Record>,
+    pub records: Vec<LogRecord>,
     /// What the person should know of the file; at most one of each kind.
-    pub notices: Vec<Notice>,
+    pub notices: Vec<LogNotice>,
     /// Bytes of whole lines. What follows is a torn tail.
     pub good_len: usize,
     /// How the file ends.
-    pub tail: Tail,
+    pub tail: LogTail,
     /// Whether it was written in a newer format and must not be appended to.
     pub read_only: bool,
     /// Where each record's line ends.
@@ -38,7 +38,7 @@ pub struct Loaded {
 
 /// How a log ends.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Tail {
+pub enum LogTail {
     /// With a line feed, or it is empty.
     #[default]
     Whole,
@@ -50,7 +50,7 @@ pub enum Tail {
 
 /// Something unusual about a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Notice {
+pub enum LogNotice {
     /// The last line was cut off.
     TornTail {
         /// Where it was.
@@ -86,15 +86,15 @@ pub enum Notice {
 }
 
 /// Reads a whole log.
-pub fn load(bytes: &[u8]) -> Loaded {
+pub fn load(bytes: &[u8]) -> LoadedLog {
     // A slice has no disk below it that could fail.
     load_from(bytes).unwrap_or_default()
 }
 
 /// The same, from wherever it lies.
-pub(super) fn load_from(mut log: impl BufRead) -> io::Result<Loaded> {
-    let mut loading = Loading::default();
-    let mut tail = Tail::Whole;
+pub(super) fn load_from(mut log: impl BufRead) -> io::Result<LoadedLog> {
+    let mut loading = LogLoader::default();
+    let mut tail = LogTail::Whole;
     let mut bytes = Vec::new();
     let mut at = 0;
     loop {
@@ -115,25 +115,25 @@ pub(super) fn load_from(mut log: impl BufRead) -> io::Result<Loaded> {
         }
         let line = line::parse(text.strip_suffix(b"\n").unwrap_or(text), &mut loading.before);
         if !is_ended {
-            if matches!(line, Line::Damaged) {
+            if matches!(line, LogLine::Damaged) {
                 let begin = range.end - text.len();
-                loading.notices.push(Notice::TornTail { bytes: begin..range.end });
-                tail = Tail::Torn(begin..range.end);
+                loading.notices.push(LogNotice::TornTail { bytes: begin..range.end });
+                tail = LogTail::Torn(begin..range.end);
                 break;
             }
-            tail = Tail::NoLineFeed;
+            tail = LogTail::NoLineFeed;
         }
         loading.take(line, range);
     }
     let good_len = match &tail {
-        Tail::Whole | Tail::NoLineFeed => at,
-        Tail::Torn(torn) => torn.start,
+        LogTail::Whole | LogTail::NoLineFeed => at,
+        LogTail::Torn(torn) => torn.start,
     };
     Ok(loading.finish(good_len, tail))
 }
 
 /// How many records are shown of a long session before all of it has been read.
-pub const NEWEST: usize = 1000;
+pub const NEWEST_RECORDS: usize = 1000;
 /// A shorter log is read at once.
 pub(super) const LONG: u64 = 4 << 20;
 /// How much of a long log is looked at for its newest records.
@@ -141,24 +141,24 @@ pub(super) const END: u64 = 1 << 20;
 
 /// The newest records in the end of a long log, from a place on from which they can be read by
 /// themselves. `None` where the end is not as slug writes it: then [`load`] tells.
-pub(super) fn newest(end: &[u8]) -> Option<Vec<Record>> {
+pub(super) fn newest(end: &[u8]) -> Option<Vec<LogRecord>> {
     let whole = memchr::memchr(b'\n', end)? + 1..end.ends_with(b"\n").then_some(end.len())?;
     let mut records = Vec::new();
-    for line in end[whole].split_inclusive(|byte| *byte == b'\n').rev().take(NEWEST) {
-        records.push(serde_json::from_slice::<Record>(line).ok()?);
+    for line in end[whole].split_inclusive(|byte| *byte == b'\n').rev().take(NEWEST_RECORDS) {
+        records.push(serde_json::from_slice::<LogRecord>(line).ok()?);
     }
     records.reverse();
-    let begin = records.iter().position(Record::begins_anew)?;
+    let begin = records.iter().position(LogRecord::can_start_conversation)?;
     Some(records.split_off(begin))
 }
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 #[derive(Default)]
-struct Loading {
-    before: Before,
+struct LogLoader {
+    before: LogLineContext,
     header: Option<SessionHeader>,
-    records: Vec<Record>,
+    records: Vec<LogRecord>,
     ends: Vec<usize>,
     body: usize,
     seen: HashSet<EntryId>,
@@ -167,34 +167,34 @@ struct Loading {
     not_understood: BTreeMap<String, usize>,
     parts_left_out: usize,
     duplicates: usize,
-    notices: Vec<Notice>,
+    notices: Vec<LogNotice>,
 }
 
-impl Loading {
-    fn take(&mut self, line: Line, range: Range<usize>) {
+impl LogLoader {
+    fn take(&mut self, line: LogLine, range: Range<usize>) {
         match line {
-            Line::Blank => {}
-            Line::Record { record, left_out } => {
+            LogLine::Blank => {}
+            LogLine::Record { record, left_out } => {
                 self.parts_left_out += left_out;
                 self.take_record(*record, range.end);
             }
-            Line::NotUnderstood { name } => *self.not_understood.entry(name).or_default() += 1,
-            Line::Newer { version } => {
+            LogLine::NotUnderstood { name } => *self.not_understood.entry(name).or_default() += 1,
+            LogLine::Newer { version } => {
                 self.newer = self.newer.max(Some(version));
                 if self.records.is_empty() {
                     self.body = range.end;
                 }
             }
-            Line::Damaged => self.damaged.push(range),
+            LogLine::Damaged => self.damaged.push(range),
         }
     }
 
-    fn take_record(&mut self, record: Record, end: usize) {
+    fn take_record(&mut self, record: LogRecord, end: usize) {
         if !self.seen.insert(record.id) {
             self.duplicates += 1;
             return;
         }
-        if let Entry::Session(header) = &record.entry {
+        if let LogEntry::Session(header) = &record.entry {
             if header.version > SessionHeader::VERSION {
                 self.newer = self.newer.max(Some(header.version));
             }
@@ -207,25 +207,25 @@ impl Loading {
         self.ends.push(end);
     }
 
-    fn finish(mut self, good_len: usize, tail: Tail) -> Loaded {
+    fn finish(mut self, good_len: usize, tail: LogTail) -> LoadedLog {
         if let Some(version) = self.newer {
-            self.notices.push(Notice::NewerVersion { version });
+            self.notices.push(LogNotice::NewerVersion { version });
         } else if self.header.is_none() {
-            self.notices.push(Notice::NoHeader);
+            self.notices.push(LogNotice::NoHeader);
         }
         if !self.damaged.is_empty() {
-            self.notices.push(Notice::Damaged { lines: self.damaged });
+            self.notices.push(LogNotice::Damaged { lines: self.damaged });
         }
         if !self.not_understood.is_empty() {
-            self.notices.push(Notice::NotUnderstood { types: self.not_understood });
+            self.notices.push(LogNotice::NotUnderstood { types: self.not_understood });
         }
         if self.parts_left_out > 0 {
-            self.notices.push(Notice::PartsLeftOut { count: self.parts_left_out });
+            self.notices.push(LogNotice::PartsLeftOut { count: self.parts_left_out });
         }
         if self.duplicates > 0 {
-            self.notices.push(Notice::Duplicates { count: self.duplicates });
+            self.notices.push(LogNotice::Duplicates { count: self.duplicates });
         }
-        Loaded {
+        LoadedLog {
             header: self.header,
             records: self.records,
             notices: self.notices,
@@ -239,28 +239,28 @@ impl Loading {
 }
 
 /// The first part of a log.
-pub(super) struct Part<'a> {
+pub(super) struct LogPart<'a> {
     /// Its records, the header's among them.
-    pub(super) records: &'a [Record],
+    pub(super) records: &'a [LogRecord],
     /// Its bytes without the header's line.
     pub(super) body: Range<usize>,
 }
 
-impl Loaded {
+impl LoadedLog {
     /// All of the log but its torn tail.
-    pub(super) fn whole(&self) -> Part<'_> {
-        Part { records: &self.records, body: self.body..self.good_len.max(self.body) }
+    pub(super) fn whole(&self) -> LogPart<'_> {
+        LogPart { records: &self.records, body: self.body..self.good_len.max(self.body) }
     }
 
     /// The log up to and including `entry`, if there is one.
-    pub(super) fn upto(&self, entry: EntryId) -> Option<Part<'_>> {
+    pub(super) fn upto(&self, entry: EntryId) -> Option<LogPart<'_>> {
         let position = self.records.iter().position(|record| record.id == entry)?;
         let body = self.body..self.ends[position].max(self.body);
-        Some(Part { records: &self.records[..=position], body })
+        Some(LogPart { records: &self.records[..=position], body })
     }
 }
 
-impl fmt::Display for Notice {
+impl fmt::Display for LogNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TornTail { bytes } => {

@@ -9,7 +9,7 @@ use super::super::samples::{assistant, call, calls, every_kind, lines, log, reco
 use super::*;
 
 /// Reads what follows a header as lines of JSON.
-fn after_header(values: &[Value]) -> Loaded {
+fn after_header(values: &[Value]) -> LoadedLog {
     let mut bytes = lines(&log(1));
     for value in values {
         bytes.extend(format!("{value}\n").bytes());
@@ -17,9 +17,9 @@ fn after_header(values: &[Value]) -> Loaded {
     load(&bytes)
 }
 
-fn said(loaded: &Loaded) -> Vec<Message> {
+fn said(loaded: &LoadedLog) -> Vec<Message> {
     let messages = loaded.records.iter().filter_map(|record| match &record.entry {
-        Entry::Message(said) => Some(said.message()),
+        LogEntry::Message(said) => Some(said.message()),
         _ => None,
     });
     messages.collect()
@@ -27,18 +27,18 @@ fn said(loaded: &Loaded) -> Vec<Message> {
 
 #[test]
 fn every_kind_of_entry_comes_back_as_it_was() {
-    let records: Vec<Record> = every_kind().into_iter().map(|entry| record(1, entry)).collect();
+    let records: Vec<LogRecord> = every_kind().into_iter().map(|entry| record(1, entry)).collect();
     let loaded = load(&lines(&records));
     assert_eq!(loaded.records, records);
     assert_eq!(loaded.notices, []);
-    assert_eq!((loaded.tail, loaded.read_only), (Tail::Whole, false));
+    assert_eq!((loaded.tail, loaded.read_only), (LogTail::Whole, false));
 }
 
 #[test]
 fn the_deepest_arguments_that_a_call_can_have_come_back() {
     let nested = |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
     let inputs = (90..130).map(|depth| CallInput::parse(&nested(depth)));
-    let records: Vec<Record> = inputs
+    let records: Vec<LogRecord> = inputs
         .map(|input| ToolCall { input, ..call("c1") })
         .map(|call| record(1, assistant(vec![Block::ToolUse(call)])))
         .collect();
@@ -78,7 +78,7 @@ fn a_last_line_without_line_feed_is_whole() {
     let bytes = lines(&records);
     let loaded = load(&bytes[..bytes.len() - 1]);
     assert_eq!(loaded.records, records);
-    assert_eq!((loaded.tail, loaded.notices), (Tail::NoLineFeed, vec![]));
+    assert_eq!((loaded.tail, loaded.notices), (LogTail::NoLineFeed, vec![]));
     assert_eq!(loaded.good_len, bytes.len() - 1);
 }
 
@@ -89,8 +89,8 @@ fn a_last_line_that_was_cut_off_is_torn() {
     let loaded = load(&bytes[..bytes.len() - 2]);
     let start = lines(&records[..2]).len();
     assert_eq!(loaded.records, records[..2]);
-    assert_eq!(loaded.tail, Tail::Torn(start..bytes.len() - 2));
-    assert_eq!(loaded.notices, [Notice::TornTail { bytes: start..bytes.len() - 2 }]);
+    assert_eq!(loaded.tail, LogTail::Torn(start..bytes.len() - 2));
+    assert_eq!(loaded.notices, [LogNotice::TornTail { bytes: start..bytes.len() - 2 }]);
     assert_eq!(loaded.good_len, start);
 }
 
@@ -111,14 +111,17 @@ fn r10_records_of_other_programs_and_newer_slugs() {
     ]);
     assert_eq!(said(&loaded), [Message::user("hello"), Message::user("hello")]);
     let title = loaded.records.last().unwrap();
-    assert_eq!((&title.entry, title.turn), (&Entry::Title { title: "T".into() }, TurnId(4)));
+    assert_eq!((&title.entry, title.turn), (&LogEntry::Title { title: "T".into() }, TurnId(4)));
     let types = [("checkpoint".to_owned(), 1), ("no type".to_owned(), 1)].into();
-    assert_eq!(loaded.notices, [Notice::NotUnderstood { types }, Notice::Duplicates { count: 1 }]);
+    assert_eq!(
+        loaded.notices,
+        [LogNotice::NotUnderstood { types }, LogNotice::Duplicates { count: 1 }]
+    );
 }
 
 #[test]
 fn r10_a_newer_format_is_read_only() {
-    let mut newer = json!(record(0, Entry::Session(super::super::samples::header("/work"))));
+    let mut newer = json!(record(0, LogEntry::Session(super::super::samples::header("/work"))));
     newer["version"] = json!(SessionHeader::VERSION + 1);
     let mut reshaped = newer.clone();
     reshaped["cwd"] = json!({"bytes": [1, 2]});
@@ -126,7 +129,7 @@ fn r10_a_newer_format_is_read_only() {
         let bytes = format!("{first}\n{}\n", json!(record(1, user("hello"))));
         let loaded = load(bytes.as_bytes());
         assert!(loaded.read_only);
-        assert_eq!(loaded.notices, [Notice::NewerVersion { version: 2 }]);
+        assert_eq!(loaded.notices, [LogNotice::NewerVersion { version: 2 }]);
         assert_eq!(said(&loaded), [Message::user("hello")]);
     }
 }
@@ -136,8 +139,8 @@ fn r10_an_empty_file_is_an_empty_session() {
     for bytes in [b"".as_slice(), BYTE_ORDER_MARK, b"\n\r\n  \n"] {
         let loaded = load(bytes);
         assert_eq!(loaded.records, []);
-        assert_eq!(loaded.notices, [Notice::NoHeader]);
-        assert_eq!((loaded.tail, loaded.good_len), (Tail::Whole, bytes.len()));
+        assert_eq!(loaded.notices, [LogNotice::NoHeader]);
+        assert_eq!((loaded.tail, loaded.good_len), (LogTail::Whole, bytes.len()));
     }
 }
 
@@ -160,7 +163,7 @@ fn r12_damage_in_the_middle_costs_the_lines_it_hits() {
     flipped[at] ^= 0x80;
     let loaded = load(&flipped);
     assert_eq!(loaded.records, [&records[..20], &records[21..]].concat());
-    assert_eq!(loaded.notices, [Notice::Damaged { lines: vec![hit] }]);
+    assert_eq!(loaded.notices, [LogNotice::Damaged { lines: vec![hit] }]);
 
     let mut zeroed = bytes;
     zeroed[at..at + 1_000].fill(0);
@@ -168,7 +171,7 @@ fn r12_damage_in_the_middle_costs_the_lines_it_hits() {
     assert_eq!(loaded.records[..20], records[..20]);
     assert_eq!(loaded.records.last(), records.last());
     assert_eq!(loaded.notices.len(), 1);
-    assert_eq!(loaded.tail, Tail::Whole);
+    assert_eq!(loaded.tail, LogTail::Whole);
 }
 
 #[test]
@@ -178,7 +181,7 @@ fn r12_a_damaged_first_line_costs_no_message() {
     bytes[0] = b'#';
     let loaded = load(&bytes);
     assert_eq!((loaded.header, &loaded.records[..]), (None, &records[1..]));
-    assert!(loaded.notices.contains(&Notice::NoHeader));
+    assert!(loaded.notices.contains(&LogNotice::NoHeader));
 }
 
 #[test]
@@ -208,12 +211,12 @@ fn a_message_is_read_without_what_is_not_understood_of_it() {
     })]);
     let see = Message { role: Role::Assistant, content: vec![Block::Text { text: "see".into() }] };
     assert_eq!(said(&loaded), [see]);
-    assert_eq!(loaded.notices, [Notice::PartsLeftOut { count: 1 }]);
+    assert_eq!(loaded.notices, [LogNotice::PartsLeftOut { count: 1 }]);
 }
 
 #[test]
 fn notices_are_sentences() {
-    let few = Notice::Damaged { lines: vec![1..2, 5..9] };
+    let few = LogNotice::Damaged { lines: vec![1..2, 5..9] };
     assert_eq!(
         few.to_string(),
         "The session's log holds 2 lines that cannot be read (bytes 1 to 2, 5 to 9). The rest is \
@@ -221,7 +224,7 @@ fn notices_are_sentences() {
     );
     let types = [("checkpoint".to_owned(), 1)].into();
     assert_eq!(
-        Notice::NotUnderstood { types }.to_string(),
+        LogNotice::NotUnderstood { types }.to_string(),
         "The session holds 1 record of another program or a newer slug (checkpoint), not shown \
          here and kept in the file."
     );
@@ -237,7 +240,7 @@ proptest! {
         prop_assert!(records.starts_with(&loaded.records));
         let mended = load(&bytes[..loaded.good_len]);
         prop_assert_eq!(&mended.records, &loaded.records);
-        prop_assert!(!matches!(mended.tail, Tail::Torn(_)));
+        prop_assert!(!matches!(mended.tail, LogTail::Torn(_)));
     }
 
     #[test]
@@ -270,12 +273,12 @@ proptest! {
 fn the_newest_records_are_the_end_of_all_and_answer_no_call() {
     let long = "word ".repeat(200);
     let entries = (0..8_000).flat_map(|_| [user("read it"), calls(&["c1"]), result("c1", &long)]);
-    let records: Vec<Record> = entries.take(9_000).map(|entry| record(1, entry)).collect();
+    let records: Vec<LogRecord> = entries.take(9_000).map(|entry| record(1, entry)).collect();
     let mut bytes = lines(&records);
     let found = newest(&bytes[bytes.len() - usize::try_from(END).unwrap()..]).unwrap();
-    assert!(found.len() > NEWEST / 2 && found.len() <= NEWEST, "{}", found.len());
+    assert!(found.len() > NEWEST_RECORDS / 2 && found.len() <= NEWEST_RECORDS, "{}", found.len());
     assert_eq!(found, records[records.len() - found.len()..]);
-    assert!(found[0].begins_anew());
+    assert!(found[0].can_start_conversation());
 
     // What needs more patience is read as a whole.
     bytes.extend(b"{\"role\":\"user\",\"content\":\"by hand\"}\n");

@@ -13,26 +13,27 @@ use crate::domain::{
 };
 
 use super::{
-    ChangedBy, Compaction, Entry, FileChanged, FileKind, Image, MessageEntry, NotCovered,
-    PermissionEntry, Record, ResultInfo, Rewind, Rewound, SessionHeader, Store, TurnEnd,
-    TurnOutcome, Uncovered, Unwatched, Why, files,
+    CompactionEntry, FileChangeEntry, FileChangeSource, FileKind, FileVersion, LogEntry, LogRecord,
+    MessageEntry, PermissionEntry, RewindEntry, RewindScope, SessionHeader, SessionStore,
+    ToolResultInfo, TurnEnd, TurnOutcome, UntrackedChanges, UntrackedFile, UntrackedReason,
+    UnwatchedFolderReason, files,
 };
 
 /// A store in a folder of its own, which goes with it.
-pub(super) struct Home {
+pub(super) struct TestSessionStore {
     pub(super) dir: TempDir,
-    pub(super) store: Store,
+    pub(super) store: SessionStore,
 }
 
 /// A store with nothing in it.
-pub(super) fn home() -> Home {
+pub(super) fn home() -> TestSessionStore {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
-    let store = Store::new(at("sessions"), at("trash"), at("blobs"));
-    Home { dir, store }
+    let store = SessionStore::new(at("sessions"), at("trash"), at("blobs"));
+    TestSessionStore { dir, store }
 }
 
-impl Home {
+impl TestSessionStore {
     /// A closed session in `/work` in which `texts` were said.
     pub(super) async fn session(&self, texts: &[&str]) -> SessionId {
         self.session_in("/work", texts).await
@@ -70,22 +71,22 @@ pub(super) fn header(cwd: &str) -> SessionHeader {
 }
 
 /// A record of turn `turn`, each a second after the one before.
-pub(super) fn record(turn: u32, entry: Entry) -> Record {
+pub(super) fn record(turn: u32, entry: LogEntry) -> LogRecord {
     static SECONDS: std::sync::atomic::AtomicI64 = std::sync::atomic::AtomicI64::new(0);
     let seconds = SECONDS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     let base: DateTime<Utc> = "2026-01-02T03:04:05Z".parse().unwrap();
     let timestamp = base + TimeDelta::seconds(seconds);
-    Record { id: EntryId::generate(), timestamp, turn: TurnId(turn), entry }
+    LogRecord { id: EntryId::generate(), timestamp, turn: TurnId(turn), entry }
 }
 
 /// What the person says.
-pub(super) fn user(text: &str) -> Entry {
-    Entry::Message(MessageEntry::new(Message::user(text)))
+pub(super) fn user(text: &str) -> LogEntry {
+    LogEntry::Message(MessageEntry::new(Message::user(text)))
 }
 
 /// What the model says.
-pub(super) fn assistant(content: Vec<Block>) -> Entry {
-    Entry::Message(MessageEntry {
+pub(super) fn assistant(content: Vec<Block>) -> LogEntry {
+    LogEntry::Message(MessageEntry {
         stop_reason: Some(StopReason::EndTurn),
         usage: Some(Usage { input: 10, output: 2, cache_read: 4, ..Usage::default() }),
         ..MessageEntry::new(Message { role: Role::Assistant, content })
@@ -93,7 +94,7 @@ pub(super) fn assistant(content: Vec<Block>) -> Entry {
 }
 
 /// The model says some text.
-pub(super) fn says(text: &str) -> Entry {
+pub(super) fn says(text: &str) -> LogEntry {
     assistant(vec![Block::Text { text: text.into() }])
 }
 
@@ -107,40 +108,44 @@ pub(super) fn call(id: &str) -> ToolCall {
 }
 
 /// The model makes calls of Read.
-pub(super) fn calls(ids: &[&str]) -> Entry {
+pub(super) fn calls(ids: &[&str]) -> LogEntry {
     assistant(ids.iter().map(|id| Block::ToolUse(call(id))).collect())
 }
 
 /// The result of a call.
-pub(super) fn result(id: &str, content: &str) -> Entry {
+pub(super) fn result(id: &str, content: &str) -> LogEntry {
     let block = Block::ToolResult {
         tool_use_id: CallId::new(id),
         content: content.into(),
         is_error: false,
     };
-    Entry::Message(MessageEntry::new(Message { role: Role::User, content: vec![block] }))
+    LogEntry::Message(MessageEntry::new(Message { role: Role::User, content: vec![block] }))
 }
 
 /// The end of a turn.
-pub(super) fn turn_end() -> Entry {
-    Entry::TurnEnd(TurnEnd { outcome: TurnOutcome::Answered, usage: Usage::default(), cost: None })
+pub(super) fn turn_end() -> LogEntry {
+    LogEntry::TurnEnd(TurnEnd {
+        outcome: TurnOutcome::Answered,
+        usage: Usage::default(),
+        cost: None,
+    })
 }
 
 /// One entry of each kind.
-pub(super) fn every_kind() -> Vec<Entry> {
+pub(super) fn every_kind() -> Vec<LogEntry> {
     let hash = ContentHash::of(b"content");
     vec![
-        Entry::Session(header("/work")),
+        LogEntry::Session(header("/work")),
         user("Fix the \u{1b}[31mcart\u{1b}[0m\nplease"),
         match calls(&["c1"]) {
-            Entry::Message(said) => Entry::Message(MessageEntry {
+            LogEntry::Message(said) => LogEntry::Message(MessageEntry {
                 model: Some("qwen".into()),
                 cost: Some(Money::from_nanos(1_234_567)),
                 ..said
             }),
             other => panic!("{other:?}"),
         },
-        Entry::Permission(PermissionEntry {
+        LogEntry::Permission(PermissionEntry {
             call: CallId::new("c1"),
             tool: "Read".into(),
             about: Some("src/main.rs".into()),
@@ -153,31 +158,34 @@ pub(super) fn every_kind() -> Vec<Entry> {
                 line: Some(3),
             }),
         }),
-        Entry::ToolStarted {
+        LogEntry::ToolStarted {
             call: CallId::new("c1"),
             arguments: hash.clone(),
             approved_by: "once".into(),
         },
-        Entry::FileChange(FileChanged {
+        LogEntry::FileChange(FileChangeEntry {
             real: Some("/home/you/a".into()),
-            ..FileChanged::new(
+            ..FileChangeEntry::new(
                 "/home/me/a".into(),
-                Some(Image { kind: FileKind::Link, hash: hash.clone(), mode: None }),
-                Some(Image { kind: FileKind::File, hash: hash.clone(), mode: Some(0o644) }),
-                ChangedBy::Command,
+                Some(FileVersion { kind: FileKind::Link, hash: hash.clone(), mode: None }),
+                Some(FileVersion { kind: FileKind::File, hash: hash.clone(), mode: Some(0o644) }),
+                FileChangeSource::Command,
             )
         }),
-        Entry::NotCovered(NotCovered {
-            files: vec![Uncovered { path: "/home/me/b".into(), why: Why::TooLarge }],
+        LogEntry::NotCovered(UntrackedChanges {
+            files: vec![UntrackedFile {
+                path: "/home/me/b".into(),
+                why: UntrackedReason::TooLarge,
+            }],
             more: 2,
-            folder: Some(Unwatched::TooManyFiles),
+            folder: Some(UnwatchedFolderReason::TooManyFiles),
         }),
-        Entry::Rewind(Rewind {
+        LogEntry::Rewind(RewindEntry {
             left: vec!["/home/me/c".into()],
-            ..rewind(EntryId::generate(), Rewound::Files)
+            ..rewind(EntryId::generate(), RewindScope::Files)
         }),
-        Entry::Message(MessageEntry {
-            result: Some(ResultInfo {
+        LogEntry::Message(MessageEntry {
+            result: Some(ToolResultInfo {
                 name: "Read".into(),
                 status: ToolStatus::Done,
                 summary: Some("4 lines".into()),
@@ -187,26 +195,26 @@ pub(super) fn every_kind() -> Vec<Entry> {
             }),
             answered: Some(hash),
             ..match result("c1", "content") {
-                Entry::Message(said) => said,
+                LogEntry::Message(said) => said,
                 other => panic!("{other:?}"),
             }
         }),
-        Entry::Todo {
+        LogEntry::Todo {
             todos: vec![Todo {
                 content: "Run the tests".into(),
                 status: TodoStatus::InProgress,
                 active_form: "Running the tests".into(),
             }],
         },
-        Entry::Compaction(Compaction {
+        LogEntry::Compaction(CompactionEntry {
             results_kept_from: Some(EntryId::generate()),
             first_kept: None,
         }),
-        Entry::Title { title: "The cart".into() },
-        Entry::Model { model: "other".into(), provider: Some("mine".into()), effort: None },
-        Entry::Mode { mode: Mode::AllowEdits },
-        Entry::Interrupted,
-        Entry::TurnEnd(TurnEnd {
+        LogEntry::Title { title: "The cart".into() },
+        LogEntry::Model { model: "other".into(), provider: Some("mine".into()), effort: None },
+        LogEntry::Mode { mode: Mode::AllowEdits },
+        LogEntry::Interrupted,
+        LogEntry::TurnEnd(TurnEnd {
             outcome: TurnOutcome::Failed("No server answers.".into()),
             usage: Usage::default(),
             cost: Some(Money::from_nanos(1_234_567)),
@@ -215,8 +223,8 @@ pub(super) fn every_kind() -> Vec<Entry> {
 }
 
 /// Going back before a message, with no file.
-pub(super) fn rewind(before: EntryId, what: Rewound) -> Rewind {
-    Rewind {
+pub(super) fn rewind(before: EntryId, what: RewindScope) -> RewindEntry {
+    RewindEntry {
         before,
         redoes: None,
         what,
@@ -228,7 +236,7 @@ pub(super) fn rewind(before: EntryId, what: Rewound) -> Rewind {
 }
 
 /// The lines of a log.
-pub(super) fn lines(records: &[Record]) -> Vec<u8> {
+pub(super) fn lines(records: &[LogRecord]) -> Vec<u8> {
     records
         .iter()
         .flat_map(|record| {
@@ -240,9 +248,9 @@ pub(super) fn lines(records: &[Record]) -> Vec<u8> {
 }
 
 /// A log of `count` records: a header, then turns of a question, calls, results and an answer.
-pub(super) fn log(count: usize) -> Vec<Record> {
+pub(super) fn log(count: usize) -> Vec<LogRecord> {
     let turn = |number: usize| u32::try_from(number / 5 + 1).unwrap();
-    std::iter::once(record(0, Entry::Session(header("/work"))))
+    std::iter::once(record(0, LogEntry::Session(header("/work"))))
         .chain((0..count - 1).map(|number| {
             let id = format!("c{}", number / 5);
             let entry = match number % 5 {

@@ -28,9 +28,9 @@ use serde_json::Value;
 use crate::domain::sanitize::sanitize;
 use crate::domain::{Block, CallId, CallInput, EntryId, Role, SessionId};
 
-use super::line::{self, Before, Line};
-use super::undo::Rewinds;
-use super::{Entry, MessageEntry, Record, Store};
+use super::line::{self, LogLine, LogLineContext};
+use super::undo::RewindHistory;
+use super::{LogEntry, LogRecord, MessageEntry, SessionStore};
 
 /// As many places are found in a session before the next one is searched.
 pub const MOST_PLACES: usize = 3;
@@ -60,18 +60,18 @@ pub struct SearchText {
 
 /// Where a session has the text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Found {
+pub struct SessionSearchResult {
     /// The session.
     pub session: SessionId,
     /// The first places, in order; at most [`MOST_PLACES`].
-    pub places: Vec<Place>,
+    pub places: Vec<SessionSearchHit>,
     /// Whether it was not looked for any further.
     pub more: bool,
 }
 
 /// A place in a session, with what stands around it on one line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Place {
+pub struct SessionSearchHit {
     /// The log's line.
     pub entry: EntryId,
     /// The call, where it is in one or in what came of it.
@@ -81,7 +81,7 @@ pub struct Place {
     pub timestamp: DateTime<Utc>,
     /// Whose words they are.
     #[serde(flatten)]
-    pub who: Who,
+    pub who: SearchHitSource,
     /// What stands before it.
     pub before: String,
     /// The text as it is there.
@@ -93,7 +93,7 @@ pub struct Place {
 /// Whose words they are.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "who", content = "tool", rename_all = "snake_case")]
-pub enum Who {
+pub enum SearchHitSource {
     /// The person's.
     Person,
     /// The model's.
@@ -130,8 +130,8 @@ impl SearchText {
                 .ok()
         };
         Some(Self {
-            written: build(Some(b'\n'), &pattern(WRITTEN_SPACES, &written))?,
-            seen: build(None, &pattern(r"\s+", &literally))?,
+            written: build(Some(b'\n'), &pattern(WRITTEN_SPACES, &push_escaped))?,
+            seen: build(None, &pattern(r"\s+", &push_literal))?,
         })
     }
 
@@ -144,22 +144,32 @@ impl SearchText {
     }
 
     /// The place that a line of a log is, if a person sees the text in it.
-    fn place(&self, line: &[u8]) -> Option<Place> {
-        let Line::Record { record, .. } = line::parse(line, &mut Before::default()) else {
+    fn place(&self, line: &[u8]) -> Option<SessionSearchHit> {
+        let LogLine::Record { record, .. } = line::parse(line, &mut LogLineContext::default())
+        else {
             return None;
         };
-        let Record { id: entry, timestamp, entry: Entry::Message(message), .. } = *record else {
+        let LogRecord { id: entry, timestamp, entry: LogEntry::Message(message), .. } = *record
+        else {
             return None;
         };
-        seen(&message).find_map(|Seen { who, call, text }| {
+        searchable_texts(&message).find_map(|SearchableText { who, call, text }| {
             let range = self.first(&text)?;
-            let [before, found, behind] = around(&text, range);
-            Some(Place { entry, call: call.cloned(), timestamp, who, before, found, behind })
+            let [before, found, behind] = split_excerpt(&text, range);
+            Some(SessionSearchHit {
+                entry,
+                call: call.cloned(),
+                timestamp,
+                who,
+                before,
+                found,
+                behind,
+            })
         })
     }
 }
 
-impl Store {
+impl SessionStore {
     /// Looks for a text in these sessions, in this order as far as several threads keep one, and
     /// hands over each session that has it as soon as that is known. Ends early once `stopped`
     /// says so. A log that cannot be read has nothing in it.
@@ -168,7 +178,7 @@ impl Store {
         text: &SearchText,
         sessions: &[SessionId],
         stopped: &(dyn Fn() -> bool + Sync),
-        mut found: impl FnMut(Found),
+        mut found: impl FnMut(SessionSearchResult),
     ) {
         let next = AtomicUsize::new(0);
         let (send, receive) = mpsc::sync_channel(64);
@@ -202,30 +212,30 @@ impl Store {
         text: &SearchText,
         session: SessionId,
         stopped: &(dyn Fn() -> bool + Sync),
-    ) -> Option<Found> {
+    ) -> Option<SessionSearchResult> {
         let log = || match self.reader(session) {
-            Ok(log) => Ok(Stoppable { log, stopped }),
+            Ok(log) => Ok(CancellableLog { log, stopped }),
             Err(error) => Err(io::Error::other(error)),
         };
         let mut look = |gone: &HashSet<EntryId>| {
-            let mut sink = Places { text, gone, places: Vec::new(), more: false };
+            let mut sink = SearchHitSink { text, gone, places: Vec::new(), more: false };
             let searched =
                 log().and_then(|log| searcher.search_reader(&text.written, log, &mut sink));
             if let Err(error) = searched {
                 tracing::debug!(%session, %error, "not searched");
             }
-            Found { session, places: sink.places, more: sink.more }
+            SessionSearchResult { session, places: sink.places, more: sink.more }
         };
         let mut found = look(&HashSet::new());
         // Few sessions have any, and of most logs this is seen without reading them as records.
         if !found.places.is_empty() && log().and_then(has_rewind).unwrap_or(false) {
-            found = look(&self.taken_back(session));
+            found = look(&self.rewound_entries(session));
         }
         (!found.places.is_empty() && !stopped()).then_some(found)
     }
 
     /// What was said in a session and is no longer in force.
-    fn taken_back(&self, session: SessionId) -> HashSet<EntryId> {
+    fn rewound_entries(&self, session: SessionId) -> HashSet<EntryId> {
         let records = self.read(session).map_or_else(
             |error| {
                 tracing::debug!(%session, %error, "what was taken back is found, too");
@@ -233,7 +243,7 @@ impl Store {
             },
             |loaded| loaded.records,
         );
-        let rewinds = Rewinds::of(&records);
+        let rewinds = RewindHistory::of(&records);
         let gone = records.iter().enumerate().filter(|(at, _)| !rewinds.is_live(*at));
         gone.map(|(_, record)| record.id).collect()
     }
@@ -256,9 +266,9 @@ fn has_rewind(log: impl Read) -> io::Result<bool> {
 /// Of those that have a line, the one that is named first keeps it. `parent` says what a session was
 /// forked from: lines of plain chat logs are the same by chance, too.
 pub fn without_copies(
-    mut found: Vec<Found>,
+    mut found: Vec<SessionSearchResult>,
     parent: impl Fn(SessionId) -> Option<SessionId>,
-) -> Vec<Found> {
+) -> Vec<SessionSearchResult> {
     let mut seen = HashSet::new();
     found.retain(|found| {
         let family = iter::successors(Some(found.session), |session| parent(*session));
@@ -279,26 +289,26 @@ fn searcher() -> Searcher {
 }
 
 /// A log that ends where the search is stopped.
-struct Stoppable<'a> {
+struct CancellableLog<'a> {
     log: Box<dyn BufRead + Send>,
     stopped: &'a (dyn Fn() -> bool + Sync),
 }
 
-impl Read for Stoppable<'_> {
+impl Read for CancellableLog<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if (self.stopped)() { Ok(0) } else { self.log.read(buffer) }
     }
 }
 
-struct Places<'a> {
+struct SearchHitSink<'a> {
     text: &'a SearchText,
     /// What was taken back: nobody sees it any more.
     gone: &'a HashSet<EntryId>,
-    places: Vec<Place>,
+    places: Vec<SessionSearchHit>,
     more: bool,
 }
 
-impl Sink for Places<'_> {
+impl Sink for SearchHitSink<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, line: &SinkMatch<'_>) -> Result<bool, io::Error> {
@@ -310,15 +320,15 @@ impl Sink for Places<'_> {
 }
 
 /// A letter as a log may have it: JSON escapes some, and some programs escape all but ASCII.
-fn written(c: char, pattern: &mut String) {
+fn push_escaped(c: char, pattern: &mut String) {
     match c {
         '"' => pattern.push_str(r#"\\""#),
         '\\' => pattern.push_str(r"\\\\"),
         '/' => pattern.push_str(r"\\?/"),
-        c if c.is_ascii() => literally(c, pattern),
+        c if c.is_ascii() => push_literal(c, pattern),
         c => {
             pattern.push_str("(?:");
-            literally(c, pattern);
+            push_literal(c, pattern);
             for unit in [c.to_lowercase().next(), c.to_uppercase().next()].into_iter().flatten() {
                 pattern.push('|');
                 let mut units = [0; 2];
@@ -331,7 +341,7 @@ fn written(c: char, pattern: &mut String) {
     }
 }
 
-fn literally(c: char, pattern: &mut String) {
+fn push_literal(c: char, pattern: &mut String) {
     if c.is_ascii_punctuation() {
         pattern.push('\\');
     }
@@ -339,50 +349,64 @@ fn literally(c: char, pattern: &mut String) {
 }
 
 /// A part of a message that a person sees.
-struct Seen<'a> {
-    who: Who,
+struct SearchableText<'a> {
+    who: SearchHitSource,
     call: Option<&'a CallId>,
     text: Cow<'a, str>,
 }
 
-fn seen(message: &MessageEntry) -> impl Iterator<Item = Seen<'_>> {
+fn searchable_texts(message: &MessageEntry) -> impl Iterator<Item = SearchableText<'_>> {
     message.content.iter().flat_map(|block| parts(message, block)).flatten()
 }
 
 /// Most blocks have one part, and those that nobody sees none.
-fn parts<'a>(message: &'a MessageEntry, block: &'a Block) -> [Option<Seen<'a>>; 2] {
+fn parts<'a>(message: &'a MessageEntry, block: &'a Block) -> [Option<SearchableText<'a>>; 2] {
     let tool = || message.result.as_ref().map(|info| info.name.clone());
     let said = match block {
         Block::Text { text } => {
             let who = match message.role {
-                Role::User => Who::Person,
-                Role::Assistant => Who::Model,
+                Role::User => SearchHitSource::Person,
+                Role::Assistant => SearchHitSource::Model,
             };
-            Seen { who, call: None, text: text.into() }
+            SearchableText { who, call: None, text: text.into() }
         }
         // A command of the person's own, and what came of it.
         Block::Context { name, text } if name == "shell" => {
             let (command, output) = text.split_once('\n').unwrap_or((text, ""));
             let command = command.trim_start_matches("$ ");
-            let output = Seen { who: Who::Result(tool()), call: None, text: output.into() };
+            let output = SearchableText {
+                who: SearchHitSource::Result(tool()),
+                call: None,
+                text: output.into(),
+            };
             return [
-                Some(Seen { who: Who::Person, call: None, text: command.into() }),
+                Some(SearchableText {
+                    who: SearchHitSource::Person,
+                    call: None,
+                    text: command.into(),
+                }),
                 Some(output),
             ];
         }
         Block::Thinking { thinking, .. } => {
-            Seen { who: Who::Thinking, call: None, text: thinking.into() }
+            SearchableText { who: SearchHitSource::Thinking, call: None, text: thinking.into() }
         }
         Block::ToolUse(call) => {
             let text = match &call.input {
                 CallInput::Valid(input) => strings(input).join("\n").into(),
                 CallInput::Invalid(raw) => raw.into(),
             };
-            Seen { who: Who::Call(call.name.clone()), call: Some(&call.id), text }
+            SearchableText {
+                who: SearchHitSource::Call(call.name.clone()),
+                call: Some(&call.id),
+                text,
+            }
         }
-        Block::ToolResult { tool_use_id, content, .. } => {
-            Seen { who: Who::Result(tool()), call: Some(tool_use_id), text: content.into() }
-        }
+        Block::ToolResult { tool_use_id, content, .. } => SearchableText {
+            who: SearchHitSource::Result(tool()),
+            call: Some(tool_use_id),
+            text: content.into(),
+        },
         Block::Context { .. } | Block::Image(_) | Block::Sealed { .. } => return [None, None],
     };
     [Some(said), None]
@@ -399,7 +423,7 @@ fn strings(value: &Value) -> Vec<&str> {
 }
 
 /// A match with what stands around it, on one line: before it no more than its own line.
-fn around(text: &str, found: Range<usize>) -> [String; 3] {
+fn split_excerpt(text: &str, found: Range<usize>) -> [String; 3] {
     let head = &text[..found.start];
     let line = head.rfind('\n').map_or(0, |feed| feed + 1);
     let from = head[line..].char_indices().rev().take(BEFORE).last().map_or(0, |(at, _)| at);

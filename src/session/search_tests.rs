@@ -7,19 +7,19 @@ use serde_json::json;
 use crate::domain::{ContentHash, Message, ToolCall};
 
 use super::super::samples::{
-    Home, assistant, header, home, lines, log, record, result, rewind, says, user,
+    TestSessionStore, assistant, header, home, lines, log, record, result, rewind, says, user,
 };
-use super::super::{Rewind, Rewound, SessionHeader};
+use super::super::{RewindEntry, RewindScope, SessionHeader};
 use super::*;
 
-impl Home {
-    fn said(&self, entries: Vec<Entry>) -> SessionId {
-        let records: Vec<Record> = entries.into_iter().map(|entry| record(1, entry)).collect();
+impl TestSessionStore {
+    fn said(&self, entries: Vec<LogEntry>) -> SessionId {
+        let records: Vec<LogRecord> = entries.into_iter().map(|entry| record(1, entry)).collect();
         self.planted(&lines(&records))
     }
 
     /// All that is found of a text, in the order of `sessions`.
-    fn search(&self, text: &str, sessions: &[SessionId]) -> Vec<Found> {
+    fn search(&self, text: &str, sessions: &[SessionId]) -> Vec<SessionSearchResult> {
         let mut all = Vec::new();
         let text = SearchText::new(text).unwrap();
         self.store.search(&text, sessions, &|| false, |found| all.push(found));
@@ -28,13 +28,13 @@ impl Home {
     }
 
     /// The first place of a text in a session with these entries.
-    fn place(&self, text: &str, entries: Vec<Entry>) -> Option<Place> {
+    fn place(&self, text: &str, entries: Vec<LogEntry>) -> Option<SessionSearchHit> {
         let session = self.said(entries);
         self.search(text, &[session]).pop()?.places.into_iter().next()
     }
 }
 
-fn shown(place: &Place) -> String {
+fn shown(place: &SessionSearchHit) -> String {
     format!("{}[{}]{}", place.before, place.found, place.behind)
 }
 
@@ -43,7 +43,7 @@ fn a_place_has_the_match_with_what_stands_around_it() {
     let home = home();
     let place = home.place("cart", vec![user("first line\nfix the empty cart\nplease")]).unwrap();
     assert_eq!(shown(&place), "fix the empty [cart] please");
-    assert_eq!(place.who, Who::Person);
+    assert_eq!(place.who, SearchHitSource::Person);
     let long = format!("{} needle {}", "ä".repeat(100), "b".repeat(500));
     let place = home.place("needle", vec![says(&long)]).unwrap();
     assert_eq!(place.before, format!("…{} ", "ä".repeat(BEFORE - 1)));
@@ -107,13 +107,16 @@ fn calls_and_results_are_found_with_their_tool() {
         ToolCall { id: CallId::new("c1"), name: "Bash".into(), input: CallInput::Valid(input) };
     let made = assistant(vec![Block::ToolUse(call)]);
     let place = home.place("cargo test", vec![made.clone()]).unwrap();
-    assert_eq!((place.who, place.call), (Who::Call("Bash".into()), Some(CallId::new("c1"))));
+    assert_eq!(
+        (place.who, place.call),
+        (SearchHitSource::Call("Bash".into()), Some(CallId::new("c1")))
+    );
     assert_eq!(home.place("needle", vec![made]), None, "the name of a field is nothing said");
     let place = home.place("passed", vec![result("c1", "3 tests passed")]).unwrap();
-    assert_eq!((place.who, place.call), (Who::Result(None), Some(CallId::new("c1"))));
+    assert_eq!((place.who, place.call), (SearchHitSource::Result(None), Some(CallId::new("c1"))));
     let thought = Block::Thinking { thinking: "hmm, the cart".into(), signature: None };
     let place = home.place("cart", vec![assistant(vec![thought])]).unwrap();
-    assert_eq!(place.who, Who::Thinking);
+    assert_eq!(place.who, SearchHitSource::Thinking);
 }
 
 #[test]
@@ -124,9 +127,9 @@ fn what_nobody_sees_is_not_found() {
     let context = Block::Context { name: "git".into(), text: "on branch main".into() };
     let mut told = MessageEntry::new(Message::user("hello"));
     told.content.push(context);
-    let hashed = Entry::Message(MessageEntry { answered: Some(ContentHash::of(b"x")), ..told });
+    let hashed = LogEntry::Message(MessageEntry { answered: Some(ContentHash::of(b"x")), ..told });
     let hash = ContentHash::of(b"x").to_string();
-    let entries = vec![Entry::Session(header("/work")), hashed, assistant(vec![sealed])];
+    let entries = vec![LogEntry::Session(header("/work")), hashed, assistant(vec![sealed])];
     for text in [seal, "branch", "timestamp", "session", hash.as_str(), "/work"] {
         assert_eq!(home.place(text, entries.clone()), None, "{text}");
     }
@@ -175,8 +178,9 @@ fn places_in_plain_chat_logs_are_those_of_their_records() {
 #[test]
 fn what_was_taken_back_is_not_found_until_it_is_in_force_again() {
     let home = home();
-    let mut records: Vec<Record> = (0..9).map(|n| record(1, user(&format!("word {n}")))).collect();
-    let back = record(1, Entry::Rewind(rewind(records[1].id, Rewound::Conversation)));
+    let mut records: Vec<LogRecord> =
+        (0..9).map(|n| record(1, user(&format!("word {n}")))).collect();
+    let back = record(1, LogEntry::Rewind(rewind(records[1].id, RewindScope::Conversation)));
     records.push(back.clone());
     let session = home.planted(&lines(&records));
     let places = || home.search("word", &[session]).pop().map(|it| (it.places, it.more));
@@ -185,8 +189,9 @@ fn what_was_taken_back_is_not_found_until_it_is_in_force_again() {
         Some(("[word] 0".into(), 1, false))
     );
     assert!(home.search("word 5", &[session]).is_empty());
-    let forth = Rewind { redoes: Some(back.id), ..rewind(records[1].id, Rewound::Conversation) };
-    records.push(record(1, Entry::Rewind(forth)));
+    let forth =
+        RewindEntry { redoes: Some(back.id), ..rewind(records[1].id, RewindScope::Conversation) };
+    records.push(record(1, LogEntry::Rewind(forth)));
     fs::write(home.store.log_path(session), lines(&records)).unwrap();
     assert_eq!(home.search("word 5", &[session]).len(), 1);
     records.truncate(9);
@@ -201,11 +206,11 @@ fn commands_of_the_persons_own_are_found_with_their_output() {
     let text = "$ cargo test --lib\n3 tests passed".into();
     let mut said = MessageEntry::new(Message::user(""));
     said.content = vec![Block::Context { name: "shell".into(), text }];
-    let place = |text: &str| home.place(text, vec![Entry::Message(said.clone())]);
+    let place = |text: &str| home.place(text, vec![LogEntry::Message(said.clone())]);
     assert_eq!(shown(&place("cargo").unwrap()), "[cargo] test --lib");
-    assert_eq!(place("cargo").unwrap().who, Who::Person);
+    assert_eq!(place("cargo").unwrap().who, SearchHitSource::Person);
     assert_eq!(shown(&place("passed").unwrap()), "3 tests [passed]");
-    assert_eq!(place("passed").unwrap().who, Who::Result(None));
+    assert_eq!(place("passed").unwrap().who, SearchHitSource::Result(None));
 }
 
 #[test]

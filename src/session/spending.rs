@@ -10,36 +10,36 @@ use std::ops::AddAssign;
 
 use crate::domain::{EntryId, ModelName, Money, Source, TurnId, Usage};
 
-use super::{MessageEntry, Record};
+use super::{LogRecord, MessageEntry};
 
 /// The sums over a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Spending {
-    by_model: Vec<ModelSpent>,
-    by_source: BySource,
-    taken_over: Spent,
+pub struct SessionSpending {
+    by_model: Vec<ModelSpending>,
+    by_source: SpendingBySource,
+    taken_over: SpendingSum,
     last_turn: TurnId,
-    of_turn: BySource,
+    of_turn: SpendingBySource,
     last: Option<Usage>,
     began: Option<EntryId>,
 }
 
 /// What a model has taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ModelSpent {
+pub struct ModelSpending {
     /// The model.
     pub model: ModelName,
     /// All its responses.
-    pub spent: Spent,
+    pub spent: SpendingSum,
 }
 
 /// Sums by what the responses were asked for, in the order in which that first was.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct BySource(Vec<(Source, Spent)>);
+pub struct SpendingBySource(Vec<(Source, SpendingSum)>);
 
 /// What one response, or several together, took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Spent {
+pub struct SpendingSum {
     /// Tokens.
     pub usage: Usage,
     /// Money, of those responses whose price is known.
@@ -50,7 +50,7 @@ pub struct Spent {
     pub unpriced: u64,
 }
 
-impl Spent {
+impl SpendingSum {
     /// The cost, where that of any response is known.
     pub fn known_cost(&self) -> Option<Money> {
         (self.responses > self.unpriced).then_some(self.cost)
@@ -63,22 +63,22 @@ impl Spent {
     }
 }
 
-impl BySource {
+impl SpendingBySource {
     /// Each sum with what it is of.
-    pub fn iter(&self) -> impl Iterator<Item = (Source, &Spent)> {
+    pub fn iter(&self) -> impl Iterator<Item = (Source, &SpendingSum)> {
         self.0.iter().map(|(source, spent)| (*source, spent))
     }
 
     /// All of them together.
-    pub fn total(&self) -> Spent {
-        let mut total = Spent::default();
+    pub fn total(&self) -> SpendingSum {
+        let mut total = SpendingSum::default();
         for (_, spent) in &self.0 {
             total += *spent;
         }
         total
     }
 
-    fn add(&mut self, source: Source, spent: Spent) {
+    fn add(&mut self, source: Source, spent: SpendingSum) {
         match self.0.iter_mut().find(|(of, _)| *of == source) {
             Some((_, sum)) => *sum += spent,
             None => self.0.push((source, spent)),
@@ -86,7 +86,7 @@ impl BySource {
     }
 }
 
-impl AddAssign for Spent {
+impl AddAssign for SpendingSum {
     fn add_assign(&mut self, other: Self) {
         self.usage += other.usage;
         self.cost += other.cost;
@@ -95,40 +95,40 @@ impl AddAssign for Spent {
     }
 }
 
-impl Spending {
+impl SessionSpending {
     /// By model, in the order in which they first answered.
-    pub fn by_model(&self) -> &[ModelSpent] {
+    pub fn by_model(&self) -> &[ModelSpending] {
         &self.by_model
     }
 
     /// By what they were asked for.
-    pub fn by_source(&self) -> &BySource {
+    pub fn by_source(&self) -> &SpendingBySource {
         &self.by_source
     }
 
     /// The session's own responses together.
-    pub fn total(&self) -> Spent {
+    pub fn total(&self) -> SpendingSum {
         self.by_source.total()
     }
 
     /// How a row is called: by the provider, too, where there are several.
-    pub fn name(&self, row: &ModelSpent) -> String {
+    pub fn name(&self, row: &ModelSpending) -> String {
         let one = self.by_model.iter().all(|other| other.model.provider == row.model.provider);
         if one { row.model.model.clone() } else { row.model.to_string() }
     }
 
     /// What was taken over from the session that this is a fork of, and counts there.
-    pub fn taken_over(&self) -> Spent {
+    pub fn taken_over(&self) -> SpendingSum {
         self.taken_over
     }
 
     /// What a turn has taken; nothing for any but the newest.
-    pub fn turn(&self, turn: TurnId) -> Spent {
-        self.turn_by_source(turn).map(BySource::total).unwrap_or_default()
+    pub fn turn(&self, turn: TurnId) -> SpendingSum {
+        self.turn_by_source(turn).map(SpendingBySource::total).unwrap_or_default()
     }
 
     /// The same by what it was asked for.
-    pub fn turn_by_source(&self, turn: TurnId) -> Option<&BySource> {
+    pub fn turn_by_source(&self, turn: TurnId) -> Option<&SpendingBySource> {
         (self.last_turn == turn).then_some(&self.of_turn)
     }
 
@@ -143,12 +143,12 @@ impl Spending {
     }
 
     /// A message of the log; of those only responses, which `model` gave, take anything.
-    pub(super) fn take(&mut self, record: &Record, said: &MessageEntry, model: ModelName) {
+    pub(super) fn take(&mut self, record: &LogRecord, said: &MessageEntry, model: ModelName) {
         if said.stop_reason.is_none() {
             return;
         }
         self.last = said.usage;
-        let spent = Spent {
+        let spent = SpendingSum {
             usage: said.usage.unwrap_or_default(),
             cost: said.cost.unwrap_or_default(),
             responses: 1,
@@ -159,13 +159,13 @@ impl Spending {
             return;
         }
         if self.last_turn != record.turn {
-            (self.last_turn, self.of_turn) = (record.turn, BySource::default());
+            (self.last_turn, self.of_turn) = (record.turn, SpendingBySource::default());
         }
         self.of_turn.add(said.source, spent);
         self.by_source.add(said.source, spent);
         match self.by_model.iter_mut().find(|row| row.model == model) {
             Some(row) => row.spent += spent,
-            None => self.by_model.push(ModelSpent { model, spent }),
+            None => self.by_model.push(ModelSpending { model, spent }),
         }
     }
 }

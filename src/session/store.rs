@@ -13,24 +13,24 @@ use chrono::Utc;
 
 use crate::domain::{EntryId, SessionId, TurnId};
 
-use super::blobs::Blobs;
-use super::cold;
-use super::disk::{DiskFile, Paths};
+use super::blobs::BlobStore;
+use super::compression;
+use super::disk::{DiskLogFile, SessionPaths};
 use super::files::{self, missing_is_none};
-use super::index::{self, Index, Look};
-use super::lock::{Holder, Lock, LockError};
+use super::index::{self, LogFileStamp, SessionIndex};
+use super::lock::{LockError, LockHolder, SessionLock};
 use super::log::{LogError, LogHandle, SessionLog};
-use super::meta::Meta;
-use super::recover::{END, LONG, Loaded, Tail, load, load_from, newest};
-use super::writer::{FileEnd, Reach, Writer};
-use super::{Entry, Record, SessionHeader};
+use super::meta::SessionMeta;
+use super::recover::{END, LONG, LoadedLog, LogTail, load, load_from, newest};
+use super::writer::{FlushTarget, LogFileEnd, SessionLogWriter};
+use super::{LogEntry, LogRecord, SessionHeader};
 
 /// All sessions, the deleted ones, and the contents they refer to.
 #[derive(Debug, Clone)]
-pub struct Store {
+pub struct SessionStore {
     pub(super) sessions: PathBuf,
     pub(super) trash: PathBuf,
-    blobs: Blobs,
+    blobs: BlobStore,
 }
 
 /// Why something could not be done with a session.
@@ -64,7 +64,7 @@ pub enum StoreError {
         /// The session.
         session: SessionId,
         /// Who.
-        holder: Holder,
+        holder: LockHolder,
     },
     /// It was written in a format that this slug can read but must not write.
     #[error("Session {0} was written by a newer slug. Update slug, or fork the session.")]
@@ -87,14 +87,14 @@ pub enum StoreError {
     },
 }
 
-impl Store {
+impl SessionStore {
     /// The store in these folders. None of them has to exist.
     pub fn new(sessions: PathBuf, trash: PathBuf, blobs: PathBuf) -> Self {
-        Self { sessions, trash, blobs: Blobs::new(blobs) }
+        Self { sessions, trash, blobs: BlobStore::new(blobs) }
     }
 
     /// Contents by their hash.
-    pub fn blobs(&self) -> &Blobs {
+    pub fn blobs(&self) -> &BlobStore {
         &self.blobs
     }
 
@@ -103,12 +103,12 @@ impl Store {
         let paths = self.paths(header.session_id);
         let meta = paths.meta();
         let path = paths.log();
-        let writer = Writer::new(DiskFile::new(paths), 0, FileEnd::Clean);
+        let writer = SessionLogWriter::new(DiskLogFile::new(paths), 0, LogFileEnd::Clean);
         LogHandle::spawn(SessionLog::new(writer, header, meta)).map_err(failed("begin", &path))
     }
 
     /// Opens a session to go on with it. A torn tail is moved away before anything is appended.
-    pub fn open(&self, session: SessionId) -> Result<(LogHandle, Loaded), StoreError> {
+    pub fn open(&self, session: SessionId) -> Result<(LogHandle, LoadedLog), StoreError> {
         self.open_showing(session, drop)
     }
 
@@ -116,15 +116,15 @@ impl Store {
     pub fn open_showing(
         &self,
         session: SessionId,
-        show: impl FnOnce(Vec<Record>),
-    ) -> Result<(LogHandle, Loaded), StoreError> {
+        show: impl FnOnce(Vec<LogRecord>),
+    ) -> Result<(LogHandle, LoadedLog), StoreError> {
         let (log, loaded) = self.open_log(session, show)?;
         let handle = LogHandle::spawn(log).map_err(failed("open", &self.paths(session).log()))?;
         Ok((handle, loaded))
     }
 
     /// Reads a session as it is now, whoever has it open.
-    pub fn read(&self, session: SessionId) -> Result<Loaded, StoreError> {
+    pub fn read(&self, session: SessionId) -> Result<LoadedLog, StoreError> {
         let path = self.paths(session).log();
         load_from(self.reader(session)?).map_err(failed("read", &path))
     }
@@ -132,32 +132,32 @@ impl Store {
     /// The bytes of a log, packed or not.
     pub fn reader(&self, session: SessionId) -> Result<Box<dyn BufRead + Send>, StoreError> {
         let path = self.paths(session).log();
-        cold::open(&path).map_err(failed("read", &path))?.ok_or(StoreError::Missing(session))
+        compression::open(&path).map_err(failed("read", &path))?.ok_or(StoreError::Missing(session))
     }
 
     /// Who has a session open.
-    pub fn in_use(&self, session: SessionId) -> Result<Option<Holder>, StoreError> {
+    pub fn in_use(&self, session: SessionId) -> Result<Option<LockHolder>, StoreError> {
         let path = self.paths(session).lock();
-        Lock::holder(&path).map_err(failed("look at", &path))
+        SessionLock::holder(&path).map_err(failed("look at", &path))
     }
 
     /// All sessions, the one used last first.
-    pub fn list(&self) -> Result<Vec<Meta>, StoreError> {
+    pub fn list(&self) -> Result<Vec<SessionMeta>, StoreError> {
         Ok(self.listing()?.sessions)
     }
 
     /// The same, with those of them that may be open somewhere.
-    pub fn listing(&self) -> Result<Listing, StoreError> {
+    pub fn listing(&self) -> Result<SessionListing, StoreError> {
         let path = self.sessions.join(index::NAME);
         // Each takes as long as the other.
         let (names, index) = std::thread::scope(|scope| {
-            let index = scope.spawn(|| Index::read(&path));
-            (self.names(), index.join())
+            let index = scope.spawn(|| SessionIndex::read(&path));
+            (self.session_folder_files(), index.join())
         });
-        let (Names { logs, locked }, mut index) = (names?, index.unwrap_or_default());
+        let (SessionFolderFiles { logs, locked }, mut index) = (names?, index.unwrap_or_default());
         let mut sessions = Vec::with_capacity(logs.len());
         for log in logs {
-            let look = Look::new(log.len, log.modified);
+            let look = LogFileStamp::new(log.len, log.modified);
             match index.take(log.session, look).map_or_else(|| self.meta(&log), Ok) {
                 Ok(meta) => sessions.push((look, meta)),
                 // It was deleted meanwhile, or cannot be read: the others are still listed.
@@ -167,20 +167,20 @@ impl Store {
         sessions.sort_by_key(|(_, meta)| std::cmp::Reverse((meta.last_used_at, meta.session_id)));
         index.renew(&path, &sessions);
         let sessions = sessions.into_iter().map(|(_, meta)| meta).collect();
-        Ok(Listing { sessions, locked })
+        Ok(SessionListing { sessions, locked })
     }
 
     /// The sessions that were used last, as far as that is known at once: some may be gone, or have
     /// changed. None where there are few sessions.
-    pub fn newest_sessions(&self, count: usize) -> Vec<Meta> {
+    pub fn newest_sessions(&self, count: usize) -> Vec<SessionMeta> {
         index::newest(&self.sessions.join(index::NAME), count)
     }
 
     /// The session of this working folder that was used last.
     pub fn newest_in(&self, folder: &Path) -> Result<Option<SessionId>, StoreError> {
-        let mut logs = self.names()?.logs;
+        let mut logs = self.session_folder_files()?.logs;
         logs.sort_by_key(|log| std::cmp::Reverse((log.modified, log.session)));
-        let mut newest: Option<Meta> = None;
+        let mut newest: Option<SessionMeta> = None;
         for log in logs {
             // Whatever else was done to a file, it was not used after its own time.
             let used = newest.as_ref().map(|meta| meta.last_used_at);
@@ -202,7 +202,7 @@ impl Store {
     pub fn resolve(&self, prefix: &str) -> Result<SessionId, StoreError> {
         let wanted = prefix.trim().to_lowercase();
         let mut sessions: Vec<SessionId> = self
-            .names()?
+            .session_folder_files()?
             .logs
             .into_iter()
             .map(|log| log.session)
@@ -220,15 +220,15 @@ impl Store {
     pub fn rename(&self, session: SessionId, title: &str) -> Result<(), StoreError> {
         let (mut log, loaded) = self.open_log(session, drop)?;
         let turn = loaded.records.last().map_or(TurnId(0), |record| record.turn);
-        log.push(turn, Entry::Title { title: title.to_owned() })?;
-        log.flush(Reach::Disk).map_err(failed("write", &self.paths(session).log()))?;
+        log.push(turn, LogEntry::Title { title: title.to_owned() })?;
+        log.flush(FlushTarget::Disk).map_err(failed("write", &self.paths(session).log()))?;
         Ok(log.close()?)
     }
 
     /// Moves a session that is not open anywhere to the trash.
     pub fn trash(&self, session: SessionId) -> Result<(), StoreError> {
         let from = self.paths(session);
-        let to = Paths::new(&self.trash, session);
+        let to = SessionPaths::new(&self.trash, session);
         require_log(&from)?;
         let _lock = take_lock(&from)?;
         // The log first: without it the session is gone from every list.
@@ -239,10 +239,10 @@ impl Store {
 
     /// Brings a session back from the trash.
     pub fn restore(&self, session: SessionId) -> Result<(), StoreError> {
-        let from = Paths::new(&self.trash, session);
+        let from = SessionPaths::new(&self.trash, session);
         let to = self.paths(session);
         require_log(&from)?;
-        if self.is_begun(session)? {
+        if self.has_log(session)? {
             return Err(StoreError::Exists(session));
         }
         // The log last: with it the session is whole again.
@@ -250,7 +250,7 @@ impl Store {
     }
 
     /// Whether a session has a log.
-    pub fn is_begun(&self, session: SessionId) -> Result<bool, StoreError> {
+    pub fn has_log(&self, session: SessionId) -> Result<bool, StoreError> {
         let paths = self.paths(session);
         for path in [paths.log(), paths.packed_log()] {
             if path.try_exists().map_err(failed("look at", &path))? {
@@ -266,12 +266,12 @@ impl Store {
     }
 
     /// The files of a session.
-    pub(super) fn paths(&self, session: SessionId) -> Paths {
-        Paths::new(&self.sessions, session)
+    pub(super) fn paths(&self, session: SessionId) -> SessionPaths {
+        SessionPaths::new(&self.sessions, session)
     }
 
     /// The newest records of a long log, before all of it is read.
-    fn newest(&self, session: SessionId) -> Result<Option<Vec<Record>>, StoreError> {
+    fn newest(&self, session: SessionId) -> Result<Option<Vec<LogRecord>>, StoreError> {
         let path = self.paths(session).log();
         let len = std::fs::metadata(&path).map_err(failed("look at", &path))?.len();
         if len < LONG {
@@ -291,12 +291,12 @@ impl Store {
     fn open_log(
         &self,
         session: SessionId,
-        show: impl FnOnce(Vec<Record>),
-    ) -> Result<(SessionLog<DiskFile>, Loaded), StoreError> {
+        show: impl FnOnce(Vec<LogRecord>),
+    ) -> Result<(SessionLog<DiskLogFile>, LoadedLog), StoreError> {
         let paths = self.paths(session);
         require_log(&paths)?;
         let lock = take_lock(&paths)?;
-        cold::unpack(&paths.log()).map_err(failed("unpack", &paths.log()))?;
+        compression::unpack(&paths.log()).map_err(failed("unpack", &paths.log()))?;
         if let Some(records) = self.newest(session)? {
             show(records);
         }
@@ -304,31 +304,31 @@ impl Store {
         if loaded.read_only {
             return Err(StoreError::Newer(session));
         }
-        let meta = Meta::of(session, &loaded, Utc::now());
+        let meta = SessionMeta::of(session, &loaded, Utc::now());
         let meta_path = paths.meta();
         let (end, torn) = match &loaded.tail {
-            Tail::Whole | Tail::NoLineFeed => (FileEnd::Clean, None),
-            Tail::Torn(torn) => {
+            LogTail::Whole | LogTail::NoLineFeed => (LogFileEnd::Clean, None),
+            LogTail::Torn(torn) => {
                 let cut = read_from(&paths.log(), torn.start as u64);
-                (FileEnd::Dirty, Some(cut.map_err(failed("read", &paths.log()))?))
+                (LogFileEnd::Dirty, Some(cut.map_err(failed("read", &paths.log()))?))
             }
         };
-        let file = DiskFile::existing(paths, lock, torn);
-        let mut writer = Writer::new(file, loaded.good_len as u64, end);
-        if loaded.tail == Tail::NoLineFeed {
+        let file = DiskLogFile::existing(paths, lock, torn);
+        let mut writer = SessionLogWriter::new(file, loaded.good_len as u64, end);
+        if loaded.tail == LogTail::NoLineFeed {
             writer.push(b"\n".to_vec());
         }
         // A session opens even where nothing can be written. The first entry says so then.
-        if let Err(error) = writer.flush(Reach::Disk) {
+        if let Err(error) = writer.flush(FlushTarget::Disk) {
             tracing::warn!(%session, %error, "the end of the log is not mended yet");
         }
         Ok((SessionLog::existing(writer, meta, meta_path), loaded))
     }
 
-    pub(super) fn names(&self) -> Result<Names, StoreError> {
+    pub(super) fn session_folder_files(&self) -> Result<SessionFolderFiles, StoreError> {
         let entries = missing_is_none(std::fs::read_dir(&self.sessions))
             .map_err(failed("list", &self.sessions))?;
-        let mut names = Names::default();
+        let mut names = SessionFolderFiles::default();
         for entry in entries.into_iter().flatten() {
             let entry = entry.map_err(failed("list", &self.sessions))?;
             let name = entry.file_name();
@@ -339,7 +339,7 @@ impl Store {
             match ending {
                 PLAIN | PACKED => {
                     if let Some(metadata) = look_at(&entry)?.filter(Metadata::is_file) {
-                        let form = if ending == PLAIN { Form::Plain } else { Form::Packed };
+                        let form = if ending == PLAIN { LogForm::Plain } else { LogForm::Packed };
                         names.logs.push(LogFileInfo::new(session, form, &metadata));
                     }
                 }
@@ -352,30 +352,30 @@ impl Store {
         let plain: HashSet<SessionId> = names
             .logs
             .iter()
-            .filter(|log| log.form == Form::Plain)
+            .filter(|log| log.form == LogForm::Plain)
             .map(|log| log.session)
             .collect();
         // For the moment in which a log is there in both forms, the plain one counts.
-        names.logs.retain(|log| log.form == Form::Plain || !plain.contains(&log.session));
+        names.logs.retain(|log| log.form == LogForm::Plain || !plain.contains(&log.session));
         Ok(names)
     }
 
     /// From the meta file, brought up to date from what the log has more.
-    pub(super) fn meta(&self, log: &LogFileInfo) -> Result<Meta, StoreError> {
+    pub(super) fn meta(&self, log: &LogFileInfo) -> Result<SessionMeta, StoreError> {
         let path = self.paths(log.session).meta();
-        let known = Meta::read(&path).filter(|meta| meta.session_id == log.session);
+        let known = SessionMeta::read(&path).filter(|meta| meta.session_id == log.session);
         let extended = match (&known, log.form) {
             // Nothing is appended to a packed log.
-            (Some(meta), Form::Packed) => Some(meta.clone()),
-            (Some(meta), Form::Plain) if meta.log_bytes <= log.len => {
+            (Some(meta), LogForm::Packed) => Some(meta.clone()),
+            (Some(meta), LogForm::Plain) if meta.log_bytes <= log.len => {
                 self.extend(meta.clone(), log.len)?
             }
-            (Some(_) | None, Form::Plain | Form::Packed) => None,
+            (Some(_) | None, LogForm::Plain | LogForm::Packed) => None,
         };
         let meta = match extended {
             Some(meta) => meta,
-            None if log.is_long() => self.glance(log)?,
-            None => Meta::of(log.session, &self.read(log.session)?, log.modified.into()),
+            None if log.is_long() => self.partial_meta(log)?,
+            None => SessionMeta::of(log.session, &self.read(log.session)?, log.modified.into()),
         };
         if known.as_ref() != Some(&meta) {
             meta.save(&path);
@@ -384,24 +384,24 @@ impl Store {
     }
 
     /// What the beginning and the end of a long log say.
-    fn glance(&self, log: &LogFileInfo) -> Result<Meta, StoreError> {
+    fn partial_meta(&self, log: &LogFileInfo) -> Result<SessionMeta, StoreError> {
         let path = self.paths(log.session).log();
         let mut head = Vec::new();
         let read = self.reader(log.session)?.take(END).read_to_end(&mut head);
         read.map_err(failed("read", &path))?;
-        let mut meta = Meta::of(log.session, &load(&head), log.modified.into());
+        let mut meta = SessionMeta::of(log.session, &load(&head), log.modified.into());
         meta.is_partial = true;
         match log.form {
-            Form::Plain => self.glance_at_end(&mut meta, log.len)?,
+            LogForm::Plain => self.apply_log_end(&mut meta, log.len)?,
             // Its end cannot be read without all that is before it.
-            Form::Packed => meta.last_used_at = log.modified.into(),
+            LogForm::Packed => meta.last_used_at = log.modified.into(),
         }
         meta.log_bytes = log.len;
         Ok(meta)
     }
 
     /// Takes in the last whole lines of a log.
-    fn glance_at_end(&self, meta: &mut Meta, len: u64) -> Result<(), StoreError> {
+    fn apply_log_end(&self, meta: &mut SessionMeta, len: u64) -> Result<(), StoreError> {
         let path = self.paths(meta.session_id).log();
         let end = read_from(&path, len.saturating_sub(END)).map_err(failed("read", &path))?;
         let whole = end.iter().position(|byte| *byte == b'\n').map_or(end.len(), |at| at + 1);
@@ -412,13 +412,13 @@ impl Store {
     }
 
     /// `None` when the meta file's end is not the end of a line.
-    fn extend(&self, mut meta: Meta, len: u64) -> Result<Option<Meta>, StoreError> {
+    fn extend(&self, mut meta: SessionMeta, len: u64) -> Result<Option<SessionMeta>, StoreError> {
         if meta.log_bytes == len {
             return Ok(Some(meta));
         }
         let Some(before) = meta.log_bytes.checked_sub(1) else { return Ok(None) };
         if len - meta.log_bytes > LONG_LOG {
-            self.glance_at_end(&mut meta, len)?;
+            self.apply_log_end(&mut meta, len)?;
             (meta.is_partial, meta.log_bytes) = (true, len);
             return Ok(Some(meta));
         }
@@ -436,23 +436,23 @@ impl Store {
 
 /// All sessions at one moment.
 #[derive(Debug)]
-pub struct Listing {
+pub struct SessionListing {
     /// The one used last first.
-    pub sessions: Vec<Meta>,
-    /// Those with a file for a lock, which [`Store::in_use`] says more of.
+    pub sessions: Vec<SessionMeta>,
+    /// Those with a file for a lock, which [`SessionStore::in_use`] says more of.
     pub locked: HashSet<SessionId>,
 }
 
 /// What the folder of sessions has.
 #[derive(Default)]
-pub(super) struct Names {
+pub(super) struct SessionFolderFiles {
     pub(super) logs: Vec<LogFileInfo>,
     pub(super) locked: HashSet<SessionId>,
 }
 
 /// How a log lies on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum LogForm {
     Plain,
     Packed,
 }
@@ -460,13 +460,13 @@ pub(super) enum Form {
 /// A log's file, as a list of the folder shows it.
 pub(super) struct LogFileInfo {
     pub(super) session: SessionId,
-    pub(super) form: Form,
+    pub(super) form: LogForm,
     pub(super) len: u64,
     pub(super) modified: SystemTime,
 }
 
 impl LogFileInfo {
-    pub(super) fn new(session: SessionId, form: Form, metadata: &Metadata) -> Self {
+    pub(super) fn new(session: SessionId, form: LogForm, metadata: &Metadata) -> Self {
         let modified = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
         Self { session, form, len: metadata.len(), modified }
     }
@@ -474,8 +474,8 @@ impl LogFileInfo {
     fn is_long(&self) -> bool {
         self.len
             > match self.form {
-                Form::Plain => LONG_LOG,
-                Form::Packed => LONG_PACKED_LOG,
+                LogForm::Plain => LONG_LOG,
+                LogForm::Packed => LONG_PACKED_LOG,
             }
     }
 }
@@ -507,7 +507,7 @@ fn look_at(entry: &DirEntry) -> Result<Option<Metadata>, StoreError> {
     missing_is_none(metadata).map_err(failed("look at", &entry.path()))
 }
 
-fn require_log(paths: &Paths) -> Result<(), StoreError> {
+fn require_log(paths: &SessionPaths) -> Result<(), StoreError> {
     for path in [paths.log(), paths.packed_log()] {
         let found = missing_is_none(std::fs::metadata(&path)).map_err(failed("read", &path))?;
         if found.is_some_and(|metadata| metadata.is_file()) {
@@ -517,9 +517,9 @@ fn require_log(paths: &Paths) -> Result<(), StoreError> {
     Err(StoreError::Missing(paths.session()))
 }
 
-pub(super) fn take_lock(paths: &Paths) -> Result<Lock, StoreError> {
+pub(super) fn take_lock(paths: &SessionPaths) -> Result<SessionLock, StoreError> {
     let path = paths.lock();
-    Lock::take(&path).map_err(|error| match error {
+    SessionLock::take(&path).map_err(|error| match error {
         LockError::Held(holder) => StoreError::InUse { session: paths.session(), holder },
         LockError::Io(source) => failed("lock", &path)(source),
     })

@@ -6,11 +6,11 @@ use std::os::unix::fs::PermissionsExt;
 use crate::domain::Message;
 use crate::domain::faults::failing;
 
-use super::super::samples::{Home, header, home, lines, log, says, turn_end, user};
-use super::super::{Notice, Record};
+use super::super::samples::{TestSessionStore, header, home, lines, log, says, turn_end, user};
+use super::super::{LogNotice, LogRecord};
 use super::*;
 
-impl Home {
+impl TestSessionStore {
     fn names(&self, folder: &str) -> Vec<String> {
         let entries = std::fs::read_dir(self.dir.path().join(folder)).unwrap();
         let mut names: Vec<String> =
@@ -20,9 +20,9 @@ impl Home {
     }
 }
 
-fn texts(records: &[Record]) -> Vec<String> {
+fn texts(records: &[LogRecord]) -> Vec<String> {
     let said = records.iter().filter_map(|record| match &record.entry {
-        Entry::Message(said) => Some(said.message()),
+        LogEntry::Message(said) => Some(said.message()),
         _ => None,
     });
     said.map(|message: Message| message.text()).collect()
@@ -72,11 +72,11 @@ async fn r1_a_log_cut_anywhere_opens_and_goes_on() {
         let after = home.store.read(session).unwrap();
         let (last, rest) = after.records.split_last().unwrap();
         assert_eq!((rest, last), (before.records.as_slice(), &*added), "cut at {cut}");
-        assert!(!after.notices.iter().any(|notice| matches!(notice, Notice::Damaged { .. })));
+        assert!(!after.notices.iter().any(|notice| matches!(notice, LogNotice::Damaged { .. })));
         let torn = std::fs::read(home.store.paths(session).torn()).ok();
         let expected = match before.tail {
-            Tail::Torn(torn) => Some([&whole[torn.start..cut], b"\n"].concat()),
-            Tail::Whole | Tail::NoLineFeed => None,
+            LogTail::Torn(torn) => Some([&whole[torn.start..cut], b"\n"].concat()),
+            LogTail::Whole | LogTail::NoLineFeed => None,
         };
         assert_eq!(torn, expected, "cut at {cut}");
     }
@@ -87,7 +87,7 @@ async fn r7_a_second_writer_is_told_who_has_it() {
     let home = home();
     let session = home.session(&["one"]).await;
     let (first, _) = home.store.open(session).unwrap();
-    let us = Holder { pid: Some(std::process::id()) };
+    let us = LockHolder { pid: Some(std::process::id()) };
     match home.store.open(session) {
         Err(StoreError::InUse { holder, .. }) => assert_eq!(holder, us),
         other => panic!("{other:?}"),
@@ -116,7 +116,7 @@ async fn r10_a_newer_log_is_read_and_never_written() {
     let mut first = header("/work");
     first.version = SessionHeader::VERSION + 1;
     let mut records = log(3);
-    records[0].entry = Entry::Session(first);
+    records[0].entry = LogEntry::Session(first);
     let session = home.planted(&lines(&records));
     assert!(matches!(home.store.open(session), Err(StoreError::Newer(_))));
     assert!(matches!(home.store.rename(session, "new"), Err(StoreError::Newer(_))));
@@ -140,7 +140,7 @@ async fn an_empty_file_and_a_missing_one() {
     let home = home();
     let empty = home.planted(b"");
     let (handle, loaded) = home.store.open(empty).unwrap();
-    assert_eq!(loaded.notices, [Notice::NoHeader]);
+    assert_eq!(loaded.notices, [LogNotice::NoHeader]);
     handle.append(TurnId(1), user("one")).await.unwrap();
     assert_eq!(texts(&home.store.read(empty).unwrap().records), ["one"]);
     let missing = SessionId::generate();
@@ -183,7 +183,7 @@ async fn a_meta_file_that_is_missing_old_or_wrong_is_made_again() {
     handle.close().await.unwrap();
     let expected = home.store.list().unwrap();
 
-    let mut ahead: Meta = serde_json::from_slice(&old).unwrap();
+    let mut ahead: SessionMeta = serde_json::from_slice(&old).unwrap();
     ahead.log_bytes = 1 << 40;
     let mut between = ahead.clone();
     between.log_bytes = 17;
@@ -200,7 +200,7 @@ async fn a_meta_file_that_is_missing_old_or_wrong_is_made_again() {
             None => std::fs::remove_file(&path).unwrap(),
         }
         assert_eq!(home.store.list().unwrap(), expected, "{what}");
-        assert_eq!(Meta::read(&path).as_ref(), expected.first(), "{what}");
+        assert_eq!(SessionMeta::read(&path).as_ref(), expected.first(), "{what}");
     }
 }
 
@@ -400,13 +400,15 @@ async fn a_fork_knows_where_it_parts() {
 
 /// Does `work` to a session with each call to the disk failing in turn: what was said stays, in the
 /// sessions or in the trash, and the same works when the disk does.
-async fn r4_whichever_call_fails(work: impl Fn(&Home, SessionId) -> Result<(), StoreError>) {
+async fn r4_whichever_call_fails(
+    work: impl Fn(&TestSessionStore, SessionId) -> Result<(), StoreError>,
+) {
     for call in 0.. {
         let home = home();
         let session = home.session(&["one", "two"]).await;
         let done = failing(call, || work(&home, session).is_ok());
         assert!(is_there(&home, session), "call {call}");
-        if done != Some(true) && !home.store.is_begun(session).unwrap() {
+        if done != Some(true) && !home.store.has_log(session).unwrap() {
             home.store.restore(session).unwrap();
         }
         if done == Some(false) {
@@ -422,12 +424,12 @@ async fn r4_whichever_call_fails(work: impl Fn(&Home, SessionId) -> Result<(), S
     }
 }
 
-fn is_there(home: &Home, session: SessionId) -> bool {
-    let trash = Store::new(home.store.trash.clone(), PathBuf::new(), PathBuf::new());
+fn is_there(home: &TestSessionStore, session: SessionId) -> bool {
+    let trash = SessionStore::new(home.store.trash.clone(), PathBuf::new(), PathBuf::new());
     [&home.store, &trash].iter().any(|store| {
         store.read(session).is_ok_and(|loaded| {
             let mut notices = loaded.notices.iter();
-            notices.all(|it| matches!(it, Notice::TornTail { .. }))
+            notices.all(|it| matches!(it, LogNotice::TornTail { .. }))
                 && texts(&loaded.records) == ["one", "two"]
         })
     })
@@ -446,7 +448,7 @@ async fn r4_a_deletion_that_fails_costs_nothing() {
 #[tokio::test]
 async fn r4_a_return_from_the_trash_that_fails_costs_nothing() {
     r4_whichever_call_fails(|home, session| {
-        if home.store.is_begun(session)? {
+        if home.store.has_log(session)? {
             home.store.trash(session)?;
         }
         home.store.restore(session)
@@ -465,7 +467,7 @@ async fn r4_a_fork_that_fails_leaves_nothing_and_costs_nothing() {
             // Where only the folder could not be synced, the fork is there, and whole.
             Err(_) => assert!(
                 home.store.read(id).is_ok_and(|it| it.notices.is_empty())
-                    || !home.store.is_begun(id)?
+                    || !home.store.has_log(id)?
             ),
         }
         forked

@@ -6,13 +6,13 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::domain::{Block, Role};
 
-use super::{Entry, MessageEntry, Record};
+use super::{LogEntry, LogRecord, MessageEntry};
 
 /// Columns that a title takes at most.
 const TITLE_WIDTH: usize = 60;
 
 /// The title after these records: the one given last, else one from the first message.
-pub(super) fn title_after(records: &[Record]) -> Option<String> {
+pub(super) fn title_after(records: &[LogRecord]) -> Option<String> {
     let mut title = None;
     for record in records {
         note_title(&mut title, &record.entry);
@@ -22,23 +22,23 @@ pub(super) fn title_after(records: &[Record]) -> Option<String> {
 
 /// Brings `title` up to date: one that is given holds, else the person's first message gives one,
 /// by its first line, cut at a word.
-pub(super) fn note_title(title: &mut Option<String>, entry: &Entry) {
+pub(super) fn note_title(title: &mut Option<String>, entry: &LogEntry) {
     match entry {
-        Entry::Title { title: given } => *title = Some(given.clone()),
-        Entry::Message(said) if title.is_none() => *title = title_of(said),
-        Entry::Session(_)
-        | Entry::Message(_)
-        | Entry::ToolStarted { .. }
-        | Entry::Permission(_)
-        | Entry::FileChange(_)
-        | Entry::NotCovered(_)
-        | Entry::Rewind(_)
-        | Entry::Compaction(_)
-        | Entry::Interrupted
-        | Entry::TurnEnd(_)
-        | Entry::Todo { .. }
-        | Entry::Model { .. }
-        | Entry::Mode { .. } => {}
+        LogEntry::Title { title: given } => *title = Some(given.clone()),
+        LogEntry::Message(said) if title.is_none() => *title = title_of(said),
+        LogEntry::Session(_)
+        | LogEntry::Message(_)
+        | LogEntry::ToolStarted { .. }
+        | LogEntry::Permission(_)
+        | LogEntry::FileChange(_)
+        | LogEntry::NotCovered(_)
+        | LogEntry::Rewind(_)
+        | LogEntry::Compaction(_)
+        | LogEntry::Interrupted
+        | LogEntry::TurnEnd(_)
+        | LogEntry::Todo { .. }
+        | LogEntry::Model { .. }
+        | LogEntry::Mode { .. } => {}
     }
 }
 
@@ -65,7 +65,7 @@ pub(super) fn beginning(content: &[Block], width: usize) -> Option<String> {
     })
 }
 
-/// `text` without `[Image 1 shot.png 800×600]` and the like, for the images of `content`.
+/// `text` without `[FileVersion 1 shot.png 800×600]` and the like, for the images of `content`.
 fn without_labels<'a>(text: &'a str, content: &[Block]) -> Cow<'a, str> {
     let mut rest = Cow::Borrowed(text);
     for block in content {

@@ -25,7 +25,7 @@ pub(super) trait LogFile: Send {
 
 /// Whether lines only have to be with the operating system, or on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Reach {
+pub(super) enum FlushTarget {
     /// They outlive the process.
     System,
     /// They outlive the machine.
@@ -34,7 +34,7 @@ pub(super) enum Reach {
 
 /// What lies behind the last good byte of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FileEnd {
+pub(super) enum LogFileEnd {
     /// Nothing.
     Clean,
     /// Perhaps a part of a line, to be cut off.
@@ -43,9 +43,9 @@ pub(super) enum FileEnd {
 
 /// Writes lines to a file.
 #[derive(Debug)]
-pub(super) struct Writer<F> {
+pub(super) struct SessionLogWriter<F> {
     file: F,
-    end: FileEnd,
+    end: LogFileEnd,
     /// Bytes of the file that are whole lines.
     len: u64,
     /// Bytes of the file that are known to be on the disk.
@@ -56,9 +56,9 @@ pub(super) struct Writer<F> {
     waiting: VecDeque<Vec<u8>>,
 }
 
-impl<F: LogFile> Writer<F> {
+impl<F: LogFile> SessionLogWriter<F> {
     /// Goes on after the first `len` bytes of `file`.
-    pub(super) fn new(file: F, len: u64, end: FileEnd) -> Self {
+    pub(super) fn new(file: F, len: u64, end: LogFileEnd) -> Self {
         Self { file, end, len, synced: len, unsynced: VecDeque::new(), waiting: VecDeque::new() }
     }
 
@@ -88,9 +88,9 @@ impl<F: LogFile> Writer<F> {
 
     /// Writes all waiting lines. What fails is tried once more at once, and then by the next call.
     /// With nothing to do the file is not touched.
-    pub(super) fn flush(&mut self, reach: Reach) -> io::Result<()> {
+    pub(super) fn flush(&mut self, reach: FlushTarget) -> io::Result<()> {
         let idle = self.waiting.is_empty() && self.unsynced.is_empty();
-        if idle && self.end == FileEnd::Clean {
+        if idle && self.end == LogFileEnd::Clean {
             return Ok(());
         }
         self.attempt(reach).or_else(|error| {
@@ -99,13 +99,13 @@ impl<F: LogFile> Writer<F> {
         })
     }
 
-    fn attempt(&mut self, reach: Reach) -> io::Result<()> {
+    fn attempt(&mut self, reach: FlushTarget) -> io::Result<()> {
         self.file.ready()?;
         self.cut()?;
         while let Some(line) = self.waiting.pop_front() {
             if let Err(error) = write_whole(&mut self.file, &line) {
                 self.waiting.push_front(line);
-                self.end = FileEnd::Dirty;
+                self.end = LogFileEnd::Dirty;
                 // At once, so that a crash from here on leaves no part of a line. When this fails
                 // too, the next attempt begins with it.
                 if let Err(error) = self.cut() {
@@ -117,8 +117,8 @@ impl<F: LogFile> Writer<F> {
             self.unsynced.push_back(line);
         }
         match reach {
-            Reach::System => Ok(()),
-            Reach::Disk => self.sync(),
+            FlushTarget::System => Ok(()),
+            FlushTarget::Disk => self.sync(),
         }
     }
 
@@ -130,7 +130,7 @@ impl<F: LogFile> Writer<F> {
             self.unsynced.append(&mut self.waiting);
             std::mem::swap(&mut self.unsynced, &mut self.waiting);
             self.len = self.synced;
-            self.end = FileEnd::Dirty;
+            self.end = LogFileEnd::Dirty;
             return Err(error);
         }
         self.unsynced.clear();
@@ -139,9 +139,9 @@ impl<F: LogFile> Writer<F> {
     }
 
     fn cut(&mut self) -> io::Result<()> {
-        if self.end == FileEnd::Dirty {
+        if self.end == LogFileEnd::Dirty {
             uninterrupted(|| self.file.truncate(self.len))?;
-            self.end = FileEnd::Clean;
+            self.end = LogFileEnd::Clean;
         }
         Ok(())
     }

@@ -6,7 +6,7 @@
 
 use crate::domain::Role as Speaker;
 use crate::domain::sanitize::sanitize;
-use crate::session::{Branch, Comparison, FileDelta, SaidThere};
+use crate::session::{BranchComparison, BranchMessage, FileDelta, SessionBranch};
 
 use super::branch_text::{counted, title};
 use super::layout::wrap::{Frame, Piece, display_width, escape, truncate, truncate_path, wrap};
@@ -41,7 +41,7 @@ const LOOKS: [(Role, &str); 14] = [
 ];
 
 /// The page.
-pub fn compared(comparison: &Comparison, width: u16) -> String {
+pub fn compared(comparison: &BranchComparison, width: u16) -> String {
     let mut lines = parting(comparison, width);
     let branches = &comparison.branches;
     if width < SIDE_BY_SIDE {
@@ -53,9 +53,9 @@ pub fn compared(comparison: &Comparison, width: u16) -> String {
 }
 
 /// What the branches share.
-fn parting(comparison: &Comparison, width: u16) -> Vec<Line> {
+fn parting(comparison: &BranchComparison, width: u16) -> Vec<Line> {
     let mut lines = Vec::new();
-    match &comparison.parted {
+    match &comparison.last_shared {
         Some(parted) => {
             let count = counted(comparison.shared, "message");
             let text = format!("They share {count} and part after this one:");
@@ -79,17 +79,18 @@ fn parting(comparison: &Comparison, width: u16) -> Vec<Line> {
     lines
 }
 
-fn side_by_side(branches: &[Branch; 2], width: u16, lines: &mut Vec<Line>) {
+fn side_by_side(branches: &[SessionBranch; 2], width: u16, lines: &mut Vec<Line>) {
     let column = beside::column(width);
     let mut cells = |[left, right]: [Vec<Line>; 2]| {
         lines.extend(beside::rows(left, right, (None, None), column, 0));
     };
     let names = names(branches);
     let longest = longest(&names);
-    let head = |letter, branch: &Branch, other: &Branch| {
+    let head = |letter, branch: &SessionBranch, other: &SessionBranch| {
         let mut head = heading(letter, branch, column);
         head.push(row([Span::new("─".repeat(column.into()), Role::Border)]));
-        let is_in = |branch: &Branch, name: &str| branch.files.iter().any(|it| it.name == name);
+        let is_in =
+            |branch: &SessionBranch, name: &str| branch.files.iter().any(|it| it.name == name);
         // Those that both changed are first, so that they stand at one height.
         let (both, own): (Vec<&str>, Vec<&str>) = (names.iter().copied())
             .filter(|name| is_in(branch, name))
@@ -107,7 +108,7 @@ fn side_by_side(branches: &[Branch; 2], width: u16, lines: &mut Vec<Line>) {
     cells([vec![Line::default()], Vec::new()]);
     let [one, two] = [exchanges(one), exchanges(two)];
     for at in 0..one.len().max(two.len()) {
-        let cell = |exchanges: &[&[SaidThere]]| {
+        let cell = |exchanges: &[&[BranchMessage]]| {
             let mut lines = Vec::new();
             for said in exchanges.get(at).into_iter().copied().flatten() {
                 say(said, column, &mut lines);
@@ -122,7 +123,7 @@ fn side_by_side(branches: &[Branch; 2], width: u16, lines: &mut Vec<Line>) {
     }
 }
 
-fn after_another(branches: &[Branch; 2], width: u16, lines: &mut Vec<Line>) {
+fn after_another(branches: &[SessionBranch; 2], width: u16, lines: &mut Vec<Line>) {
     for (letter, branch) in ["A", "B"].into_iter().zip(branches) {
         lines.extend(heading(letter, branch, width));
     }
@@ -148,7 +149,7 @@ fn after_another(branches: &[Branch; 2], width: u16, lines: &mut Vec<Line>) {
 const NOTHING_SAID: &str = "Nothing was said after that.";
 
 /// A branch's letter and title, and how much is in it.
-fn heading(letter: &str, branch: &Branch, width: u16) -> Vec<Line> {
+fn heading(letter: &str, branch: &SessionBranch, width: u16) -> Vec<Line> {
     let counts = format!(
         "{}, {}",
         counted(branch.said.len(), "message"),
@@ -161,7 +162,7 @@ fn heading(letter: &str, branch: &Branch, width: u16) -> Vec<Line> {
 }
 
 /// The files that either changed, by name.
-fn names(branches: &[Branch; 2]) -> Vec<&str> {
+fn names(branches: &[SessionBranch; 2]) -> Vec<&str> {
     let mut names: Vec<&str> =
         branches.iter().flat_map(|branch| &branch.files).map(|file| file.name.as_str()).collect();
     names.sort_unstable();
@@ -192,7 +193,7 @@ impl Mark {
 }
 
 /// A file in the column of its branch.
-fn file(branch: &Branch, name: &str, mark: Mark, room: usize) -> Line {
+fn file(branch: &SessionBranch, name: &str, mark: Mark, room: usize) -> Line {
     let mut spans = vec![padded(name, room)];
     spans.extend(delta(branch, name));
     spans.extend(mark.span());
@@ -200,7 +201,7 @@ fn file(branch: &Branch, name: &str, mark: Mark, room: usize) -> Line {
 }
 
 /// A row for each file, with what each branch did to it.
-fn table(branches: &[Branch; 2], width: u16, lines: &mut Vec<Line>) {
+fn table(branches: &[SessionBranch; 2], width: u16, lines: &mut Vec<Line>) {
     let names = names(branches);
     if names.is_empty() {
         return;
@@ -211,7 +212,7 @@ fn table(branches: &[Branch; 2], width: u16, lines: &mut Vec<Line>) {
     for name in names {
         let mut spans = vec![padded(name, room)];
         branches.iter().for_each(|branch| spans.extend(delta(branch, name)));
-        let of = |branch: &Branch| branch.files.iter().any(|file| file.name == name);
+        let of = |branch: &SessionBranch| branch.files.iter().any(|file| file.name == name);
         if branches.iter().all(of) {
             spans.extend(Mark::Both.span());
         }
@@ -233,7 +234,7 @@ fn padded(name: &str, room: usize) -> Span {
 }
 
 /// What a branch did to a file, on the right of its columns.
-fn delta(branch: &Branch, name: &str) -> Vec<Span> {
+fn delta(branch: &SessionBranch, name: &str) -> Vec<Span> {
     let known = branch.files.iter().find(|file| file.name == name);
     let told = match known.map(|FileDelta { lines, .. }| lines) {
         None => vec![Span::new(NOTHING, Role::Muted)],
@@ -250,8 +251,8 @@ fn delta(branch: &Branch, name: &str) -> Vec<Span> {
 
 /// What was said, cut before each of the person's messages: before the first of them stands what
 /// still answers the last one that is shared.
-fn exchanges(branch: &Branch) -> Vec<&[SaidThere]> {
-    let is_asked = |said: &SaidThere| said.role == Speaker::User;
+fn exchanges(branch: &SessionBranch) -> Vec<&[BranchMessage]> {
+    let is_asked = |said: &BranchMessage| said.role == Speaker::User;
     let first = branch.said.iter().position(is_asked).unwrap_or(branch.said.len());
     let (answers, rest) = branch.said.split_at(first);
     let mut all = vec![answers];
@@ -259,7 +260,7 @@ fn exchanges(branch: &Branch) -> Vec<&[SaidThere]> {
     all
 }
 
-fn say(said: &SaidThere, width: u16, lines: &mut Vec<Line>) {
+fn say(said: &BranchMessage, width: u16, lines: &mut Vec<Line>) {
     match said.role {
         Speaker::User => prose(said.text.trim(), Role::Strong, ["❯ ", "  "], width, lines),
         Speaker::Assistant => {

@@ -4,16 +4,20 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn said(role: Speaker, text: &str) -> SaidThere {
-    SaidThere { role, text: text.into() }
+fn said(role: Speaker, text: &str) -> BranchMessage {
+    BranchMessage { role, text: text.into() }
 }
 
-fn branch(title: &str, said: Vec<SaidThere>, files: &[(&str, Option<(usize, usize)>)]) -> Branch {
+fn branch(
+    title: &str,
+    said: Vec<BranchMessage>,
+    files: &[(&str, Option<(usize, usize)>)],
+) -> SessionBranch {
     let file = |(name, lines): &(&str, _)| FileDelta { name: (*name).into(), lines: *lines };
-    Branch { title: Some(title.into()), said, files: files.iter().map(file).collect() }
+    SessionBranch { title: Some(title.into()), said, files: files.iter().map(file).collect() }
 }
 
-fn cart() -> Comparison {
+fn cart() -> BranchComparison {
     let sum = vec![
         said(Speaker::User, "try sum()\n  instead"),
         said(Speaker::Assistant, "Let me look."),
@@ -28,9 +32,9 @@ fn cart() -> Comparison {
     let deep = "crates/shop/checkout/src/payment/providers/invoice/rendering/cart_total.rs";
     let sum_files = [("src/cart.rs", Some((1, 1))), ("logo.png", None), (deep, Some((3, 0)))];
     let flag_files = [("src/cart.rs", Some((12, 3))), ("src/flags.rs", Some((8, 0)))];
-    Comparison {
+    BranchComparison {
         shared: 3,
-        parted: Some(said(Speaker::User, "why does checkout fail?")),
+        last_shared: Some(said(Speaker::User, "why does checkout fail?")),
         branches: [
             branch("try sum() instead", sum, &sum_files),
             branch("with a feature flag \u{1b}[31m", flag, &flag_files),
@@ -39,7 +43,7 @@ fn cart() -> Comparison {
 }
 
 /// The page without its colours.
-fn plain(comparison: &Comparison, width: u16) -> String {
+fn plain(comparison: &BranchComparison, width: u16) -> String {
     let page = compared(comparison, width);
     let looks = LOOKS.iter().map(|(_, look)| *look).chain(["\u{1b}[0m"]);
     looks.fold(page, |page, look| page.replace(look, ""))
@@ -98,7 +102,7 @@ fn a_branch_without_a_word_says_so() {
 fn of_a_long_shared_message_the_beginning_is_shown() {
     let mut compared = cart();
     let lines: Vec<String> = (0..50).map(|n| format!("line {n}")).collect();
-    compared.parted = Some(said(Speaker::Assistant, &lines.join("\n\n")));
+    compared.last_shared = Some(said(Speaker::Assistant, &lines.join("\n\n")));
     let page = plain(&compared, 118);
     assert!(page.contains("line 3\n\n  … 91 more rows\n") && !page.contains("line 4"), "{page}");
 }
@@ -111,7 +115,7 @@ proptest! {
         name in "[a-z/日\t\n]{1,90}",
     ) {
         let mut comparison = cart();
-        comparison.parted = Some(said(Speaker::Assistant, &texts[0]));
+        comparison.last_shared = Some(said(Speaker::Assistant, &texts[0]));
         comparison.branches[0].title = Some(texts[1].clone());
         comparison.branches[0].said[1].text.clone_from(&texts[2]);
         comparison.branches[1].said[0].text.clone_from(&texts[3]);

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::domain::Role;
 use crate::domain::sanitize::sanitize;
-use crate::session::{Branch, FileDelta, SaidThere};
+use crate::session::{BranchMessage, FileDelta, SessionBranch};
 
 /// Questions of a summary, the last ones, and characters of each.
 const QUESTIONS: usize = 12;
@@ -14,9 +14,10 @@ const QUESTION: usize = 240;
 const ANSWER: usize = 4000;
 
 /// A branch in a few paragraphs, as a note of the person's.
-pub fn summed_up(branch: &Branch) -> String {
+pub fn summed_up(branch: &SessionBranch) -> String {
     let mut note = format!("From another session, \"{}\":\n", title(branch));
-    let asked: Vec<&SaidThere> = branch.said.iter().filter(|it| it.role == Role::User).collect();
+    let asked: Vec<&BranchMessage> =
+        branch.said.iter().filter(|it| it.role == Role::User).collect();
     let left_out = asked.len().saturating_sub(QUESTIONS);
     if !asked.is_empty() {
         note.push_str("\nI asked:\n");
@@ -46,7 +47,7 @@ pub fn summed_up(branch: &Branch) -> String {
 }
 
 /// What a branch is called, on one line.
-pub fn title(branch: &Branch) -> String {
+pub fn title(branch: &SessionBranch) -> String {
     let title = branch.title.as_deref().unwrap_or("Untitled");
     let words: Vec<&str> = title.split_whitespace().collect();
     sanitize(&words.join(" ")).into_owned()
@@ -68,21 +69,21 @@ fn cut(text: &str, most: usize) -> String {
 mod tests {
     use super::*;
 
-    fn said(role: Role, text: &str) -> SaidThere {
-        SaidThere { role, text: text.into() }
+    fn said(role: Role, text: &str) -> BranchMessage {
+        BranchMessage { role, text: text.into() }
     }
 
     fn branch(
         title: &str,
-        said: Vec<SaidThere>,
+        said: Vec<BranchMessage>,
         files: &[(&str, Option<(usize, usize)>)],
-    ) -> Branch {
+    ) -> SessionBranch {
         let file = |(name, lines): &(&str, _)| FileDelta { name: (*name).into(), lines: *lines };
         let files = files.iter().map(file).collect();
-        Branch { title: Some(title.into()), said, files }
+        SessionBranch { title: Some(title.into()), said, files }
     }
 
-    fn sum() -> Branch {
+    fn sum() -> SessionBranch {
         let said = vec![
             said(Role::User, "try sum()\n  instead"),
             said(Role::Assistant, "Let me look."),
@@ -100,7 +101,7 @@ mod tests {
     #[test]
     fn a_long_branch_is_summed_up_short() {
         let ask = |n: usize| said(Role::User, &format!("question {n} {}", "x".repeat(1000)));
-        let mut all: Vec<SaidThere> = (0..40).map(ask).collect();
+        let mut all: Vec<BranchMessage> = (0..40).map(ask).collect();
         all.push(said(Role::Assistant, &"y".repeat(100_000)));
         let note = summed_up(&branch("long", all, &[]));
         assert!(note.contains("- … (28 earlier)\n- question 28 ") && note.len() < 8_000);

@@ -17,7 +17,7 @@ use crate::agent::Command;
 use crate::config::ThemeChoice;
 use crate::domain::{Image, ModelName, NoticeLevel, SessionId, Typed};
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
-use crate::session::{Found, HistoryPage, KindFolds, SessionFolds};
+use crate::session::{HistoryPage, KindFolds, SessionFolds, SessionSearchResult};
 
 use super::app::effect::RequestId;
 use super::app::hooks::{HookAnswer, HookJob};
@@ -59,7 +59,7 @@ pub trait Services: Send + Sync + 'static {
         &self,
         text: String,
         sessions: Arc<[SessionId]>,
-        found: mpsc::Sender<Found>,
+        found: mpsc::Sender<SessionSearchResult>,
     );
     /// Reads for a page, as `page_jobs::run` does on a thread that may block.
     async fn pages(&self, job: PageJob) -> Result<PageAnswer, String>;
@@ -430,10 +430,10 @@ mod tests {
             &self,
             text: String,
             sessions: Arc<[SessionId]>,
-            found: mpsc::Sender<Found>,
+            found: mpsc::Sender<SessionSearchResult>,
         ) {
             for session in sessions.iter().copied() {
-                let one = Found { session, places: Vec::new(), more: false };
+                let one = SessionSearchResult { session, places: Vec::new(), more: false };
                 if found.send(one).await.is_err() {
                     return;
                 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::disk::{FileTextError, open_regular};
 use crate::domain::{Around, ContentHash, Diff, ModeChange};
-use crate::session::{Blobs, KindFolds, Store};
+use crate::session::{BlobStore, KindFolds, SessionStore};
 
 use super::app::changes::{ChangedFile, Content, Net, Since};
 use super::app::pager::document::Document;
@@ -20,7 +20,7 @@ const LARGEST: u64 = 16 * 1024 * 1024;
 const LONGEST: usize = 50_000;
 
 /// Does a job; what goes wrong is a sentence for the person. `folds` is the file of the kinds.
-pub fn run(store: &Store, folds: &Path, job: &PageJob) -> Result<PageAnswer, String> {
+pub fn run(store: &SessionStore, folds: &Path, job: &PageJob) -> Result<PageAnswer, String> {
     match job {
         PageJob::Folds { session, parent } => Ok(PageAnswer::Folds {
             session: store.folds(*session, *parent),
@@ -45,7 +45,7 @@ pub fn run(store: &Store, folds: &Path, job: &PageJob) -> Result<PageAnswer, Str
     }
 }
 
-fn kept(blobs: &Blobs, hash: &ContentHash) -> Result<Vec<u8>, String> {
+fn kept(blobs: &BlobStore, hash: &ContentHash) -> Result<Vec<u8>, String> {
     match blobs.get(hash) {
         Ok(Some(bytes)) => Ok(bytes),
         Ok(None) => Err("What it held is no longer kept.".to_owned()),
@@ -64,7 +64,7 @@ struct Now {
     mode: u32,
 }
 
-fn net(blobs: &Blobs, file: &ChangedFile, root: &Path) -> Net {
+fn net(blobs: &BlobStore, file: &ChangedFile, root: &Path) -> Net {
     let name = file.path.strip_prefix(root).unwrap_or(&file.path);
     let name = name.to_string_lossy().trim_start_matches('/').to_owned();
     let named = |content, since, mode| Net {
@@ -153,13 +153,13 @@ mod tests {
 
     struct Home {
         folder: tempfile::TempDir,
-        store: Store,
+        store: SessionStore,
     }
 
     fn home() -> Home {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        let store = Store::new(at("sessions"), at("trash"), at("blobs"));
+        let store = SessionStore::new(at("sessions"), at("trash"), at("blobs"));
         Home { store, folder }
     }
 

@@ -21,7 +21,7 @@ use crate::domain::{
     Part, Role as Speaker, RuleFile, RuleKind, RuleSource, SessionId, StopReason, ToolCall,
     ToolStatus, TurnId, Usage,
 };
-use crate::session::{Entry, MessageEntry, Record, ResultInfo, TurnEnd, TurnOutcome};
+use crate::session::{LogEntry, LogRecord, MessageEntry, ToolResultInfo, TurnEnd, TurnOutcome};
 
 use super::app::composer::Composer;
 use super::app::keymap::Keymap;
@@ -339,37 +339,37 @@ pub fn session() -> SessionId {
 }
 
 /// A line of the log.
-pub fn record(entry: Entry) -> Record {
+pub fn record(entry: LogEntry) -> LogRecord {
     let timestamp = DateTime::from_timestamp(1_790_000_000, 0).unwrap();
-    Record { id: EntryId::generate(), timestamp, turn: TURN, entry }
+    LogRecord { id: EntryId::generate(), timestamp, turn: TURN, entry }
 }
 
 /// A message of the person's.
-pub fn user(text: &str) -> Record {
-    record(Entry::Message(MessageEntry::new(Message::user(text))))
+pub fn user(text: &str) -> LogRecord {
+    record(LogEntry::Message(MessageEntry::new(Message::user(text))))
 }
 
 /// A finished response.
-pub fn assistant(content: Vec<Block>) -> Record {
+pub fn assistant(content: Vec<Block>) -> LogRecord {
     let message = Message { role: Speaker::Assistant, content };
     let stop_reason = Some(StopReason::EndTurn);
-    record(Entry::Message(MessageEntry { stop_reason, ..MessageEntry::new(message) }))
+    record(LogEntry::Message(MessageEntry { stop_reason, ..MessageEntry::new(message) }))
 }
 
 /// A result.
-pub fn result(call: &str, content: &str, info: ResultInfo) -> Record {
+pub fn result(call: &str, content: &str, info: ToolResultInfo) -> LogRecord {
     let block = Block::ToolResult {
         tool_use_id: CallId::new(call),
         content: content.to_owned(),
         is_error: info.status.is_error(),
     };
     let message = Message { role: Speaker::User, content: vec![block] };
-    record(Entry::Message(MessageEntry { result: Some(info), ..MessageEntry::new(message) }))
+    record(LogEntry::Message(MessageEntry { result: Some(info), ..MessageEntry::new(message) }))
 }
 
 /// The end of the turn.
-pub fn turn_end(outcome: TurnOutcome) -> Record {
-    record(Entry::TurnEnd(TurnEnd { outcome, usage: Usage::default(), cost: None }))
+pub fn turn_end(outcome: TurnOutcome) -> LogRecord {
+    record(LogEntry::TurnEnd(TurnEnd { outcome, usage: Usage::default(), cost: None }))
 }
 
 /// A call.
@@ -378,13 +378,20 @@ pub fn call(id: &str, name: &str, input: serde_json::Value) -> ToolCall {
 }
 
 /// How a call went well.
-pub fn done(name: &str, elapsed_ms: u64) -> ResultInfo {
+pub fn done(name: &str, elapsed_ms: u64) -> ToolResultInfo {
     let status = ToolStatus::Done;
-    ResultInfo { name: name.into(), status, summary: None, display: None, elapsed_ms, kept: None }
+    ToolResultInfo {
+        name: name.into(),
+        status,
+        summary: None,
+        display: None,
+        elapsed_ms,
+        kept: None,
+    }
 }
 
 /// The event of a line of the log.
-pub fn recorded(record: &Record) -> Event {
+pub fn recorded(record: &LogRecord) -> Event {
     Event::Recorded(Arc::new(record.clone()))
 }
 

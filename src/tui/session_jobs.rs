@@ -13,10 +13,10 @@ use tokio::sync::mpsc;
 
 use crate::domain::SessionId;
 use crate::domain::sanitize::sanitize;
-use crate::session::undo::Rewinds;
+use crate::session::undo::RewindHistory;
 use crate::session::{
-    Comparison, Entry, ExportForm, Found, Grouping, Listing, Meta, Record, SearchText, Store,
-    StoreError,
+    BranchComparison, ExportForm, LogEntry, LogRecord, SearchText, SessionGrouping, SessionListing,
+    SessionMeta, SessionSearchResult, SessionStore, StoreError,
 };
 
 use super::app::pager::document::Document;
@@ -42,7 +42,11 @@ pub struct Beside {
 }
 
 /// Does a job; what goes wrong is a sentence for the person.
-pub fn run(store: &Store, beside: &Beside, job: &SessionJob) -> Result<SessionAnswer, String> {
+pub fn run(
+    store: &SessionStore,
+    beside: &Beside,
+    job: &SessionJob,
+) -> Result<SessionAnswer, String> {
     let grouping = beside.grouping.as_path();
     let done = match job {
         SessionJob::Group(chosen) => {
@@ -76,7 +80,12 @@ pub fn run(store: &Store, beside: &Beside, job: &SessionJob) -> Result<SessionAn
 
 /// Looks for a text in what was said in these sessions, and hands over those that have it, until
 /// there are enough or nobody takes them any more.
-pub fn search(store: &Store, text: &str, sessions: &[SessionId], found: &mpsc::Sender<Found>) {
+pub fn search(
+    store: &SessionStore,
+    text: &str,
+    sessions: &[SessionId],
+    found: &mpsc::Sender<SessionSearchResult>,
+) {
     let Some(text) = SearchText::new(text) else { return };
     let count = AtomicUsize::new(0);
     let stopped = || found.is_closed() || count.load(Ordering::Relaxed) >= MOST_SESSIONS;
@@ -87,27 +96,27 @@ pub fn search(store: &Store, text: &str, sessions: &[SessionId], found: &mpsc::S
     });
 }
 
-fn laid(branches: Arc<Comparison>, page: PageOrder) -> SessionAnswer {
+fn laid(branches: Arc<BranchComparison>, page: PageOrder) -> SessionAnswer {
     let PageOrder { document, width } = page;
     let text = branch_page::compared(&branches, width);
     let document = Arc::new(Document::new(document, &text));
     SessionAnswer::Compared(BranchPage { branches, width, document })
 }
 
-fn list(store: &Store, grouping: &Path) -> Result<SessionList, StoreError> {
-    let Listing { sessions, locked } = store.listing()?;
+fn list(store: &SessionStore, grouping: &Path) -> Result<SessionList, StoreError> {
+    let SessionListing { sessions, locked } = store.listing()?;
     let held =
         |session| if locked.contains(&session) { held(store, session) } else { Held::Nowhere };
     let rows = rows(sessions, held);
-    Ok(SessionList { rows, now: local(Utc::now()), grouping: Grouping::load(grouping) })
+    Ok(SessionList { rows, now: local(Utc::now()), grouping: SessionGrouping::load(grouping) })
 }
 
-fn newest(store: &Store, grouping: &Path) -> SessionList {
+fn newest(store: &SessionStore, grouping: &Path) -> SessionList {
     let rows = rows(store.newest_sessions(AT_ONCE), |_| Held::Nowhere);
-    SessionList { rows, now: local(Utc::now()), grouping: Grouping::load(grouping) }
+    SessionList { rows, now: local(Utc::now()), grouping: SessionGrouping::load(grouping) }
 }
 
-fn held(store: &Store, session: SessionId) -> Held {
+fn held(store: &SessionStore, session: SessionId) -> Held {
     match store.in_use(session) {
         Ok(Some(holder)) if holder.pid != Some(std::process::id()) => Held::Elsewhere,
         Ok(_) => Held::Nowhere,
@@ -119,10 +128,10 @@ fn held(store: &Store, session: SessionId) -> Held {
 }
 
 /// A fork that is called as its parent is gets the first words that are its own for a name.
-fn rows(mut metas: Vec<Meta>, held: impl Fn(SessionId) -> Held) -> Vec<SessionRow> {
+fn rows(mut metas: Vec<SessionMeta>, held: impl Fn(SessionId) -> Held) -> Vec<SessionRow> {
     let titles: HashMap<SessionId, &Option<String>> =
         metas.iter().map(|meta| (meta.session_id, &meta.title)).collect();
-    let is_same = |meta: &Meta| {
+    let is_same = |meta: &SessionMeta| {
         let parent = meta.forked_from.and_then(|parent| titles.get(&parent));
         parent.is_some_and(|title| **title == meta.title)
     };
@@ -133,7 +142,7 @@ fn rows(mut metas: Vec<Meta>, held: impl Fn(SessionId) -> Held) -> Vec<SessionRo
     metas.into_iter().map(|meta| row(held(meta.session_id), meta)).collect()
 }
 
-fn row(held: Held, meta: Meta) -> SessionRow {
+fn row(held: Held, meta: SessionMeta) -> SessionRow {
     let message_count = meta.known_message_count();
     SessionRow {
         id: meta.session_id,
@@ -157,14 +166,14 @@ fn one_line(text: &str) -> String {
     sanitize(&words.join(" ")).into_owned()
 }
 
-fn preview(records: &[Record]) -> Preview {
-    let rewinds = Rewinds::of(records);
+fn preview(records: &[LogRecord]) -> Preview {
+    let rewinds = RewindHistory::of(records);
     let live = records.iter().enumerate().filter(|(at, _)| rewinds.is_live(*at));
     Preview { said: live.filter_map(|(_, record)| said(record)).collect() }
 }
 
-fn said(record: &Record) -> Option<Said> {
-    let Entry::Message(message) = &record.entry else { return None };
+fn said(record: &LogRecord) -> Option<Said> {
+    let LogEntry::Message(message) = &record.entry else { return None };
     let text = message.message().text();
     let text = text.trim();
     if message.is_result() || text.is_empty() {
@@ -185,13 +194,13 @@ mod tests {
 
     struct Home {
         folder: tempfile::TempDir,
-        store: Store,
+        store: SessionStore,
     }
 
     fn home() -> Home {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
-        let store = Store::new(path("sessions"), path("trash"), path("blobs"));
+        let store = SessionStore::new(path("sessions"), path("trash"), path("blobs"));
         Home { folder, store }
     }
 
@@ -206,13 +215,13 @@ mod tests {
         }
     }
 
-    fn message(role: Role, text: &str) -> Entry {
+    fn message(role: Role, text: &str) -> LogEntry {
         let content = vec![Block::Text { text: text.to_owned() }];
-        Entry::Message(MessageEntry::new(Message { role, content }))
+        LogEntry::Message(MessageEntry::new(Message { role, content }))
     }
 
     /// A session in which the person and the model each said so many things.
-    async fn session(store: &Store, exchanges: usize) -> SessionId {
+    async fn session(store: &SessionStore, exchanges: usize) -> SessionId {
         let header = header(None);
         let id = header.session_id;
         let log = store.create(header).unwrap();
@@ -231,7 +240,7 @@ mod tests {
         Beside { grouping: "/none".into(), exports: "/none".into() }
     }
 
-    fn listed(store: &Store) -> Vec<SessionRow> {
+    fn listed(store: &SessionStore) -> Vec<SessionRow> {
         match run(store, &beside(), &SessionJob::List) {
             Ok(SessionAnswer::Listed(list)) => list.rows,
             other => panic!("{other:?}"),
@@ -351,9 +360,9 @@ mod tests {
             Ok(SessionAnswer::Listed(list)) => list.grouping,
             other => panic!("{other:?}"),
         };
-        assert_eq!(listed(), Grouping::Project);
-        run(&home.store, &beside, &SessionJob::Group(Grouping::Forks)).unwrap();
-        assert_eq!(listed(), Grouping::Forks);
+        assert_eq!(listed(), SessionGrouping::Project);
+        run(&home.store, &beside, &SessionJob::Group(SessionGrouping::Forks)).unwrap();
+        assert_eq!(listed(), SessionGrouping::Forks);
     }
 
     #[tokio::test]

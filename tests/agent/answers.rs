@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use slug_code::agent::{Event, Start};
 use slug_code::domain::{Answer, CallId, CallInput, ContentHash, Mode, Outcome, ToolStatus};
 use slug_code::permissions::store::ProjectSettingsTrust;
-use slug_code::session::{Entry, PermissionEntry, TurnOutcome};
+use slug_code::session::{LogEntry, PermissionEntry, TurnOutcome};
 
 use super::fakes::{calls, words};
 use super::rig::{Rig, Scene, play};
@@ -22,7 +22,7 @@ fn answers(rig: &Rig) -> Vec<(Outcome, String)> {
     rig.records()
         .into_iter()
         .filter_map(|record| match record.entry {
-            Entry::Permission(entry) => Some(of(entry)),
+            LogEntry::Permission(entry) => Some(of(entry)),
             _ => None,
         })
         .collect()
@@ -345,7 +345,7 @@ async fn s109_what_runs_of_a_part_is_what_is_on_record() {
     });
     assert_eq!(started, Some(CallInput::Valid(ran.clone())));
     let on_record = rig.records().into_iter().find_map(|record| match record.entry {
-        Entry::ToolStarted { call, arguments, approved_by } if call == CallId::new("e1") => {
+        LogEntry::ToolStarted { call, arguments, approved_by } if call == CallId::new("e1") => {
             Some((arguments, approved_by))
         }
         _ => None,

@@ -6,7 +6,7 @@ use slug_code::domain::{Block, Mode, ModelName, SessionId};
 use slug_code::platform::debug_log::DebugLog;
 use slug_code::platform::redact::Redactor;
 use slug_code::providers::ErrorRecovery;
-use slug_code::session::{Entry, TurnOutcome};
+use slug_code::session::{LogEntry, TurnOutcome};
 
 use super::fakes::{Models, Say, calls, failure, words};
 use super::rig::{Scene, play};
@@ -221,7 +221,7 @@ async fn compact_says_what_it_has_done() {
     })
     .await;
     let compactions =
-        rig.records().iter().filter(|it| matches!(it.entry, Entry::Compaction(_))).count();
+        rig.records().iter().filter(|it| matches!(it.entry, LogEntry::Compaction(_))).count();
     assert_eq!(compactions, 1);
     rig.close().await;
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use slug_code::agent::{Command, Event, Service, Standing, Start};
 use slug_code::domain::{Effort, ModelName, NoticeLevel};
 use slug_code::providers::{ErrorRecovery, ProviderError};
-use slug_code::session::{Entry, LastModels, TurnOutcome};
+use slug_code::session::{LastModels, LogEntry, TurnOutcome};
 
 use super::fakes::{Models, Scripted, words};
 use super::rig::{Rig, Scene, play};
@@ -83,7 +83,7 @@ async fn how_hard_it_thinks_is_sent_and_kept() {
     rig.turn("two").await;
     assert_eq!(scene.model.last_request().effort, Some(Effort::High));
     let said = rig.records().into_iter().find_map(|record| match record.entry {
-        Entry::Model { effort, .. } => Some(effort),
+        LogEntry::Model { effort, .. } => Some(effort),
         _ => None,
     });
     assert_eq!(said, Some(Some(Effort::High)));

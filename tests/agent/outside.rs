@@ -8,7 +8,7 @@ use serde_json::json;
 use slug_code::agent::{Command, Event, Person, RuleOrder, Start};
 use slug_code::domain::{Answer, Extent, Matter, Mode, RuleKind, ToolStatus};
 use slug_code::permissions::store::RuleEdit;
-use slug_code::session::{Entry, TurnOutcome};
+use slug_code::session::{LogEntry, TurnOutcome};
 use slug_code::tools::{ExitCause, ProcessError, Processes, ScriptExit, ScriptSpec};
 use tokio_util::sync::CancellationToken;
 
@@ -54,7 +54,7 @@ async fn running(scene: &Scene) -> Rig {
 
 fn approvals(rig: &Rig) -> Vec<String> {
     let approved = rig.records().into_iter().filter_map(|record| match record.entry {
-        Entry::ToolStarted { approved_by, .. } => Some(approved_by),
+        LogEntry::ToolStarted { approved_by, .. } => Some(approved_by),
         _ => None,
     });
     approved.collect()

@@ -10,10 +10,10 @@ use slug_code::domain::{
     Answer, Block, Budgets, ContentHash, EntryId, Message, Mode, SessionId, TurnId, Typed, Usage,
 };
 use slug_code::providers::StreamEvent;
-use slug_code::session::undo::Act;
+use slug_code::session::undo::FileAction;
 use slug_code::session::{
-    ChangedBy, Entry, FileChanged, FileKind, Image, Importing, MessageEntry, NotCovered, Record,
-    Rewound, SessionHeader, TurnOutcome, Why,
+    FileChangeEntry, FileChangeSource, FileKind, FileVersion, ImportMode, LogEntry, LogRecord,
+    MessageEntry, RewindScope, SessionHeader, TurnOutcome, UntrackedChanges, UntrackedReason,
 };
 
 use super::fakes::{Say, calls, words};
@@ -43,7 +43,7 @@ impl Rig {
     }
 
     /// Goes there; what comes back into the input.
-    async fn go(&mut self, to: RewindTo, what: Rewound) -> Option<Typed> {
+    async fn go(&mut self, to: RewindTo, what: RewindScope) -> Option<Typed> {
         let plan = self.plan(to).await.unwrap();
         self.tell(Command::Rewind { plan, what }).await;
         match self.until("return", |event| matches!(event, Event::Rewound { .. })).await {
@@ -104,19 +104,19 @@ async fn files_and_conversation_go_back_and_forth() {
     let all = rig.heard_by_the_model();
     assert_eq!(files(&scene), are([Some("two\n"), Some("made"), None]));
 
-    let message = rig.go(RewindTo::Last, Rewound::Both).await;
+    let message = rig.go(RewindTo::Last, RewindScope::Both).await;
     assert_eq!(message, Some("change it".into()));
     assert_eq!(files(&scene), are([Some("one\n"), None, Some("old\n")]));
     assert_eq!(rig.heard_by_the_model()[..1], ["make it"]);
     assert!(!rig.heard_by_the_model().contains(&"change it".to_owned()));
 
-    rig.go(RewindTo::Last, Rewound::Both).await;
+    rig.go(RewindTo::Last, RewindScope::Both).await;
     assert_eq!(files(&scene), are([None, None, Some("old\n")]));
     assert!(rig.heard_by_the_model().is_empty());
     assert!(rig.plan(RewindTo::Last).await.is_err(), "there is nothing before");
 
-    rig.go(RewindTo::Again, Rewound::Both).await;
-    rig.go(RewindTo::Again, Rewound::Both).await;
+    rig.go(RewindTo::Again, RewindScope::Both).await;
+    rig.go(RewindTo::Again, RewindScope::Both).await;
     assert_eq!(files(&scene), are([Some("two\n"), Some("made"), None]));
     assert_eq!(rig.heard_by_the_model(), all);
     assert!(rig.plan(RewindTo::Again).await.is_err(), "there is nothing more");
@@ -127,7 +127,7 @@ async fn files_and_conversation_go_back_and_forth() {
 async fn what_went_back_is_the_same_after_a_restart() {
     let scene = Scene::in_mode(Mode::Yolo);
     let mut rig = worked(&scene).await;
-    rig.go(RewindTo::Last, Rewound::Both).await;
+    rig.go(RewindTo::Last, RewindScope::Both).await;
     let (session, heard) = (rig.id(), rig.heard_by_the_model());
     rig.close().await;
     let list = scene.store.list().unwrap();
@@ -136,7 +136,7 @@ async fn what_went_back_is_the_same_after_a_restart() {
 
     let mut rig = scene.open(Start::Resume(session)).await;
     assert_eq!(rig.heard_by_the_model(), heard);
-    rig.go(RewindTo::Again, Rewound::Both).await;
+    rig.go(RewindTo::Again, RewindScope::Both).await;
     assert_eq!(files(&scene), are([Some("two\n"), Some("made"), None]));
     rig.close().await;
 }
@@ -145,7 +145,7 @@ async fn what_went_back_is_the_same_after_a_restart() {
 async fn the_model_is_told_of_files_that_went_back_alone() {
     let scene = Scene::in_mode(Mode::Yolo);
     let mut rig = worked(&scene).await;
-    assert_eq!(rig.go(RewindTo::Last, Rewound::Files).await, None);
+    assert_eq!(rig.go(RewindTo::Last, RewindScope::Files).await, None);
     assert_eq!(files(&scene), are([Some("one\n"), None, Some("old\n")]));
     play(&scene, [words("I see.")]);
     rig.turn("and now?").await;
@@ -163,9 +163,9 @@ async fn what_the_person_wrote_meanwhile_stays() {
     scene.put("b", "mine");
     let plan = rig.plan(RewindTo::Last).await.unwrap();
     let left: Vec<&str> =
-        plan.files.left().map(|file| file.path.file_name().unwrap().to_str().unwrap()).collect();
+        plan.files.skipped().map(|file| file.path.file_name().unwrap().to_str().unwrap()).collect();
     assert_eq!(left, ["b"]);
-    rig.go(RewindTo::Last, Rewound::Both).await;
+    rig.go(RewindTo::Last, RewindScope::Both).await;
     assert_eq!(files(&scene), are([Some("one\n"), Some("mine"), Some("old\n")]));
     rig.close().await;
 }
@@ -176,11 +176,11 @@ async fn what_changed_after_the_preview_is_shown_anew_and_not_done() {
     let mut rig = worked(&scene).await;
     let plan = rig.plan(RewindTo::Last).await.unwrap();
     scene.put("a", "mine\n");
-    rig.tell(Command::Rewind { plan: plan.clone(), what: Rewound::Both }).await;
+    rig.tell(Command::Rewind { plan: plan.clone(), what: RewindScope::Both }).await;
     let anew = rig.planned().await.unwrap();
     assert_ne!(anew.files, plan.files);
     assert_eq!(files(&scene), are([Some("mine\n"), Some("made"), None]));
-    let is_rewind = |entry: &Entry| matches!(entry, Entry::Rewind(_));
+    let is_rewind = |entry: &LogEntry| matches!(entry, LogEntry::Rewind(_));
     assert!(!rig.records().iter().any(|record| is_rewind(&record.entry)));
     rig.close().await;
 }
@@ -189,7 +189,7 @@ async fn what_changed_after_the_preview_is_shown_anew_and_not_done() {
 async fn a_log_that_ends_before_the_files_were_written_is_gone_on_from() {
     let scene = Scene::in_mode(Mode::Yolo);
     let mut rig = worked(&scene).await;
-    rig.go(RewindTo::Last, Rewound::Both).await;
+    rig.go(RewindTo::Last, RewindScope::Both).await;
     let session = rig.id();
     rig.close().await;
     // As slug leaves it when it is killed right behind the announcement.
@@ -202,9 +202,9 @@ async fn a_log_that_ends_before_the_files_were_written_is_gone_on_from() {
 
     let mut rig = scene.open(Start::Resume(session)).await;
     let plan = rig.plan(RewindTo::Last).await.unwrap();
-    let left: Vec<_> = plan.files.left().collect();
+    let left: Vec<_> = plan.files.skipped().collect();
     assert!(left.is_empty(), "{left:?}");
-    rig.go(RewindTo::Last, Rewound::Files).await;
+    rig.go(RewindTo::Last, RewindScope::Files).await;
     assert_eq!(files(&scene), are([None, None, Some("old\n")]));
     rig.close().await;
 }
@@ -219,7 +219,7 @@ async fn a_command_of_the_persons_own_is_covered_too() {
     rig.until("end", |event| matches!(event, Event::ToolEnded { .. })).await;
     let plan = rig.plan(RewindTo::Last).await.unwrap();
     assert_eq!(plan.files.files.len(), 1);
-    assert_eq!(plan.files.files[0].act, Act::Remove);
+    assert_eq!(plan.files.files[0].action, FileAction::Remove);
     rig.close().await;
 }
 
@@ -229,7 +229,8 @@ async fn a_command_that_only_reads_is_not_looked_after() {
     play(&scene, [calls(&[("c1", "Bash", json!({"command": "cat a"}))]), words("Read.")]);
     let mut rig = scene.open(Start::New).await;
     rig.turn("read it").await;
-    let of_files = |entry: &Entry| matches!(entry, Entry::FileChange(_) | Entry::NotCovered(_));
+    let of_files =
+        |entry: &LogEntry| matches!(entry, LogEntry::FileChange(_) | LogEntry::NotCovered(_));
     assert!(!rig.records().iter().any(|record| of_files(&record.entry)));
     rig.close().await;
 }
@@ -243,8 +244,8 @@ async fn what_a_stopped_command_changed_goes_back_too() {
     rig.until("output", |event| matches!(event, Event::ToolProgress { .. })).await;
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
     let plan = rig.plan_once_settled(RewindTo::Last).await;
-    let acts: Vec<_> = plan.files.files.iter().map(|file| &file.act).collect();
-    assert_eq!(acts, [&Act::Remove]);
+    let acts: Vec<_> = plan.files.files.iter().map(|file| &file.action).collect();
+    assert_eq!(acts, [&FileAction::Remove]);
     rig.close().await;
 }
 
@@ -312,7 +313,7 @@ async fn a_folder_comes_back_where_a_file_has_taken_its_place() {
     let mut rig = scene.open(Start::New).await;
     rig.turn("go").await;
     assert_eq!(scene.read("d"), "flat");
-    rig.go(RewindTo::Last, Rewound::Files).await;
+    rig.go(RewindTo::Last, RewindScope::Files).await;
     assert_eq!(scene.read("d/x"), "old", "{:?}", rig.notices());
     rig.close().await;
 }
@@ -321,8 +322,8 @@ async fn a_folder_comes_back_where_a_file_has_taken_its_place() {
 async fn what_went_back_is_told_with_the_next_message_and_once() {
     let scene = Scene::in_mode(Mode::Yolo);
     let mut rig = worked(&scene).await;
-    rig.go(RewindTo::Last, Rewound::Files).await;
-    rig.go(RewindTo::Last, Rewound::Files).await;
+    rig.go(RewindTo::Last, RewindScope::Files).await;
+    rig.go(RewindTo::Last, RewindScope::Files).await;
     // The model is not asked anything with this.
     rig.tell(Command::Shell { command: "echo".into() }).await;
     rig.until("end", |event| matches!(event, Event::ToolEnded { .. })).await;
@@ -351,7 +352,7 @@ async fn going_back_asks_for_no_budget_again() {
     let question = rig.asked().await;
     rig.answer(&question, Answer::Session { rules: Vec::new() }).await;
     rig.ended().await;
-    rig.go(RewindTo::Last, Rewound::Conversation).await;
+    rig.go(RewindTo::Last, RewindScope::Conversation).await;
     let asked = rig.questions();
     rig.send("three").await;
     let ends = |event: &Event| matches!(event, Event::TurnEnded { .. } | Event::ApprovalAsked(_));
@@ -377,8 +378,11 @@ async fn a_place_that_the_log_cannot_name_is_not_covered() {
     assert_eq!(scene.read("link/a"), "one");
     let plan = rig.plan(RewindTo::Last).await.unwrap();
     assert_eq!(plan.files.files, []);
-    let why = |not_covered: &NotCovered| not_covered.files.first().map(|file| file.why);
-    assert_eq!(plan.files.not_covered.iter().map(why).collect::<Vec<_>>(), [Some(Why::Name)]);
+    let why = |not_covered: &UntrackedChanges| not_covered.files.first().map(|file| file.why);
+    assert_eq!(
+        plan.files.not_covered.iter().map(why).collect::<Vec<_>>(),
+        [Some(UntrackedReason::Name)]
+    );
     rig.close().await;
 }
 
@@ -389,12 +393,12 @@ async fn a_file_that_the_person_has_changed_goes_back_by_their_word_and_comes_ag
     scene.put("b", "mine");
     let mut plan = Arc::unwrap_or_clone(rig.plan(RewindTo::Last).await.unwrap());
     for file in &mut plan.files.files {
-        file.turn();
+        file.toggle_override();
     }
-    rig.tell(Command::Rewind { plan: Arc::new(plan), what: Rewound::Both }).await;
+    rig.tell(Command::Rewind { plan: Arc::new(plan), what: RewindScope::Both }).await;
     rig.until("return", |event| matches!(event, Event::Rewound { .. })).await;
     assert_eq!(files(&scene), are([Some("one\n"), None, Some("old\n")]));
-    rig.go(RewindTo::Again, Rewound::Both).await;
+    rig.go(RewindTo::Again, RewindScope::Both).await;
     assert_eq!(files(&scene), are([Some("two\n"), Some("mine"), None]));
     rig.close().await;
 }
@@ -405,11 +409,13 @@ async fn an_answer_is_for_the_version_that_was_shown() {
     let mut rig = worked(&scene).await;
     scene.put("a", "mine\n");
     let mut plan = Arc::unwrap_or_clone(rig.plan(RewindTo::Last).await.unwrap());
-    plan.files.files.iter_mut().for_each(|file| file.turn());
+    plan.files.files.iter_mut().for_each(|file| file.toggle_override());
     scene.put("a", "mine, and more\n");
-    rig.tell(Command::Rewind { plan: Arc::new(plan), what: Rewound::Both }).await;
+    rig.tell(Command::Rewind { plan: Arc::new(plan), what: RewindScope::Both }).await;
     let anew = rig.planned().await.unwrap();
-    assert!(anew.files.has_questions() && !anew.files.files.iter().any(|file| file.is_turned()));
+    assert!(
+        anew.files.has_questions() && !anew.files.files.iter().any(|file| file.is_overridden())
+    );
     assert_eq!(scene.read("a"), "mine, and more\n");
     rig.close().await;
 }
@@ -418,13 +424,13 @@ async fn an_answer_is_for_the_version_that_was_shown() {
 /// outside of it, and in places that others take orders from.
 async fn imported(scene: &Scene, changed: &[(PathBuf, &str, Option<&str>)]) -> Rig {
     let session = SessionId::generate();
-    let record = |turn: u32, entry| Record {
+    let record = |turn: u32, entry| LogRecord {
         id: EntryId::generate(),
         timestamp: DateTime::from_timestamp(1_790_000_000, 0).unwrap(),
         turn: TurnId(turn),
         entry,
     };
-    let image = |text: &str| Image {
+    let image = |text: &str| FileVersion {
         kind: FileKind::File,
         hash: ContentHash::of(text.as_bytes()),
         mode: None,
@@ -437,19 +443,19 @@ async fn imported(scene: &Scene, changed: &[(PathBuf, &str, Option<&str>)]) -> R
         provider: "openai".into(),
         forked_from: None,
     };
-    let said = Entry::Message(MessageEntry::new(Message::user("make it")));
-    let mut records = vec![record(0, Entry::Session(header)), record(1, said)];
+    let said = LogEntry::Message(MessageEntry::new(Message::user("make it")));
+    let mut records = vec![record(0, LogEntry::Session(header)), record(1, said)];
     for (path, after, before) in changed {
         // What they would put there has come along.
         before.map(|before| scene.store.blobs().put(before.as_bytes()).unwrap());
         let (before, after) = (before.map(image), Some(image(after)));
-        let change = FileChanged::new(path.clone(), before, after, ChangedBy::Tool);
-        records.push(record(1, Entry::FileChange(change)));
+        let change = FileChangeEntry::new(path.clone(), before, after, FileChangeSource::Tool);
+        records.push(record(1, LogEntry::FileChange(change)));
     }
     let lines: Vec<String> = records.iter().map(|it| serde_json::to_string(it).unwrap()).collect();
     let file = scene.work.with_file_name("theirs.jsonl");
     std::fs::write(&file, lines.join("\n") + "\n").unwrap();
-    let taken = scene.store.import(&file, &scene.work, &|_| None, Importing::Done);
+    let taken = scene.store.import(&file, &scene.work, &|_| None, ImportMode::Write);
     assert_eq!(taken[0].outcome.as_ref().unwrap().session, session);
     scene.open(Start::Resume(session)).await
 }
@@ -491,7 +497,7 @@ async fn an_imported_session_restores_nothing_outside_or_protected_without_an_an
     }
     assert!(marked(&outside).is_outside && marked(&link.join("linked")).is_outside);
     assert_eq!(marked(&paths[5]).protected, Some("what git runs"));
-    rig.go(RewindTo::Last, Rewound::Files).await;
+    rig.go(RewindTo::Last, RewindScope::Files).await;
     let now: Vec<String> = paths.iter().map(read).collect();
     assert_eq!(now[0], "evil", "what is plain goes back");
     assert_eq!(now[1..], ["{}"; 7].map(str::to_owned), "all else stays");
@@ -509,15 +515,15 @@ async fn what_an_answer_of_its_own_names_is_restored_and_nothing_else() {
     let mut rig = imported(&scene, &changed).await;
     let plan = rig.plan(RewindTo::Last).await.unwrap();
     let mut plan = (*plan).clone();
-    plan.files.files[0].turn();
-    let what = Rewound::Files;
+    plan.files.files[0].toggle_override();
+    let what = RewindScope::Files;
     rig.tell(Command::Rewind { plan: Arc::new(plan), what }).await;
     rig.until("return", |event| matches!(event, Event::Rewound { .. })).await;
     let read = |path: &PathBuf| std::fs::read_to_string(path).unwrap();
     assert_eq!((read(&one), read(&other)), ("then".to_owned(), "now".to_owned()));
 
     // Forth again is asked about in the same way.
-    rig.go(RewindTo::Again, Rewound::Files).await;
+    rig.go(RewindTo::Again, RewindScope::Files).await;
     assert_eq!(read(&one), "then");
     rig.close().await;
 }

@@ -21,7 +21,9 @@ use slug_code::permissions::store::ProjectSettingsTrust;
 use slug_code::platform::debug_log::DebugLog;
 use slug_code::platform::redact::Redactor;
 use slug_code::providers::Provider;
-use slug_code::session::{Conversation, Entry, MessageEntry, Record, Store, TurnOutcome};
+use slug_code::session::{
+    LogEntry, LogRecord, MessageEntry, ReplayedConversation, SessionStore, TurnOutcome,
+};
 use slug_code::tools::{Processes, ToolRegistry, WorkingDirectory};
 use tempfile::TempDir;
 use tokio::time::timeout;
@@ -41,7 +43,7 @@ pub struct Scene {
     pub _folders: TempDir,
     pub work: PathBuf,
     pub home: PathBuf,
-    pub store: Store,
+    pub store: SessionStore,
     pub model: Arc<Scripted>,
     pub provider: Option<Arc<dyn Provider>>,
     pub others: Vec<Service>,
@@ -81,7 +83,7 @@ impl Scene {
         let sessions = home.join("sessions");
         Self {
             _folders: folders,
-            store: Store::new(sessions.clone(), home.join("trash"), home.join("blobs")),
+            store: SessionStore::new(sessions.clone(), home.join("trash"), home.join("blobs")),
             model: Arc::new(Scripted::new(models)),
             provider: None,
             others: Vec::new(),
@@ -226,7 +228,7 @@ pub struct Rig {
     pub session: Option<SessionId>,
     /// How many questions the test has taken.
     asked: usize,
-    store: Store,
+    store: SessionStore,
 }
 
 impl Rig {
@@ -334,18 +336,18 @@ impl Rig {
             .collect()
     }
 
-    pub fn records(&self) -> Vec<Record> {
+    pub fn records(&self) -> Vec<LogRecord> {
         self.store.read(self.id()).unwrap().records
     }
 
-    pub fn conversation(&self) -> Conversation {
-        Conversation::of(&self.records())
+    pub fn conversation(&self) -> ReplayedConversation {
+        ReplayedConversation::of(&self.records())
     }
 
     /// All that was said, as it stands in the log.
     pub fn said(&self) -> Vec<MessageEntry> {
-        let said = |record: Record| match record.entry {
-            Entry::Message(said) => Some(said),
+        let said = |record: LogRecord| match record.entry {
+            LogEntry::Message(said) => Some(said),
             _ => None,
         };
         self.records().into_iter().filter_map(said).collect()

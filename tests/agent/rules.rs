@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use slug_code::agent::{Command, Event, RuleNews, RuleOrder, Start};
 use slug_code::domain::{Answer, Outcome, RuleKind, ToolStatus};
 use slug_code::permissions::store::RuleEdit;
-use slug_code::session::{Entry, TurnOutcome};
+use slug_code::session::{LogEntry, TurnOutcome};
 
 use super::fakes::{calls, words};
 use super::rig::{Rig, Scene, play};
@@ -161,7 +161,7 @@ async fn a_refusal_is_on_record_with_what_was_refused() {
     play(&scene, [calls(&[bash("c1", "rm -rf build")]), words("done")]);
     assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
     let refused = rig.records().into_iter().find_map(|record| match record.entry {
-        Entry::Permission(entry) => Some(entry),
+        LogEntry::Permission(entry) => Some(entry),
         _ => None,
     });
     let refused = refused.unwrap();

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use slug_code::agent::{Command, Event, ForkAt, Start};
 use slug_code::domain::{EntryId, Message, Mode, SessionId};
-use slug_code::session::{Entry, TurnOutcome};
+use slug_code::session::{LogEntry, TurnOutcome};
 
 use super::fakes::{calls, words};
 use super::prefix;
@@ -32,8 +32,8 @@ fn history(scene: &Scene) -> Vec<Message> {
 }
 
 fn entry_of(rig: &Rig, text: &str) -> EntryId {
-    let is_it = |entry: &Entry| match entry {
-        Entry::Message(said) => said.message().text() == text,
+    let is_it = |entry: &LogEntry| match entry {
+        LogEntry::Message(said) => said.message().text() == text,
         _ => false,
     };
     rig.records().iter().find(|record| is_it(&record.entry)).unwrap().id
@@ -177,7 +177,7 @@ async fn goes_on_after_kill(scene: &Scene, session: SessionId, cut: usize) {
 }
 
 /// The records of a session as it was told when it was opened: the end first, then the rest.
-async fn told(rig: &mut Rig) -> (usize, Vec<slug_code::session::Record>) {
+async fn told(rig: &mut Rig) -> (usize, Vec<slug_code::session::LogRecord>) {
     let opened = rig.heard.iter().find_map(|event| match event {
         Event::SessionOpened { records, .. } => Some(records.to_vec()),
         _ => None,

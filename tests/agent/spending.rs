@@ -6,7 +6,7 @@ use slug_code::domain::{
     Window,
 };
 use slug_code::providers::StreamEvent;
-use slug_code::session::{Entry, Spending, TurnOutcome};
+use slug_code::session::{LogEntry, SessionSpending, TurnOutcome};
 
 use super::fakes::{Reply, Say, calls, finished, words};
 use super::rig::{Rig, Scene, play};
@@ -27,7 +27,7 @@ fn counted(usage: Usage) -> Reply {
 }
 
 /// What the front end was told last.
-fn told(rig: &Rig) -> Spending {
+fn told(rig: &Rig) -> SessionSpending {
     let told = rig.heard.iter().rev().find_map(|event| match event {
         Event::Spent(spending) => Some((**spending).clone()),
         _ => None,
@@ -47,7 +47,7 @@ async fn a_response_is_on_record_with_its_model_and_cost() {
     assert_eq!(answer.model.as_deref(), Some("gpt-5"));
     assert_eq!(answer.cost, Some(Money::from_nanos(COST)));
     let ends = rig.records().into_iter().filter_map(|record| match record.entry {
-        Entry::TurnEnd(end) => Some(end.cost),
+        LogEntry::TurnEnd(end) => Some(end.cost),
         _ => None,
     });
     assert_eq!(ends.collect::<Vec<_>>(), [Some(Money::from_nanos(COST)); 2]);

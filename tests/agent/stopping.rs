@@ -7,7 +7,7 @@ use serde_json::json;
 use slug_code::agent::{Command, Event, Start};
 use slug_code::domain::{Block, CallId, Mode, StopReason, ToolStatus};
 use slug_code::providers::{ErrorRecovery, StreamEvent};
-use slug_code::session::{Entry, TurnOutcome};
+use slug_code::session::{LogEntry, TurnOutcome};
 
 use super::fakes::{Models, Say, Stalled, begun, calls, failure, words};
 use super::rig::{Rig, STOPPED_WITHIN, Scene, play};
@@ -194,7 +194,7 @@ async fn a_file_that_is_written_all_the_same_is_on_record() {
     scene.files.writing().await;
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
     scene.files.release();
-    let changed = |event: &Event| matches!(event, Event::Recorded(it) if matches!(it.entry, Entry::FileChange(_)));
+    let changed = |event: &Event| matches!(event, Event::Recorded(it) if matches!(it.entry, LogEntry::FileChange(_)));
     rig.until("change of the file", changed).await;
     assert_eq!(scene.read("slow.txt"), "written");
     assert_eq!(rig.result(CallId::new("c1").as_str()).1, ToolStatus::Cancelled);
@@ -211,5 +211,7 @@ async fn leaving_ends_the_turn_and_saves_it() {
     let (session, store) = (rig.id(), scene.store.clone());
     rig.close().await;
     let last = store.read(session).unwrap().records.pop().unwrap();
-    assert!(matches!(last.entry, Entry::TurnEnd(end) if end.outcome == TurnOutcome::Interrupted));
+    assert!(
+        matches!(last.entry, LogEntry::TurnEnd(end) if end.outcome == TurnOutcome::Interrupted)
+    );
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use slug_code::agent::{Command, Event, Start, SteerId};
 use slug_code::domain::{Mode, Role, StopReason, ToolStatus};
 use slug_code::providers::{ErrorRecovery, StreamEvent};
-use slug_code::session::{Entry, TurnOutcome};
+use slug_code::session::{LogEntry, TurnOutcome};
 use slug_code::tui::app::transcript::Transcript;
 
 use super::fakes::{Say, begun, calls, failure, finished, words};
@@ -44,7 +44,7 @@ async fn steering_goes_in_behind_the_result() {
         .position(|event| *event == Event::SteerSettled { id: SteerId(1), returned: None });
     let recorded = rig.heard.iter().position(|event| match event {
         Event::Recorded(record) => match &record.entry {
-            Entry::Message(said) => said.message().text() == "the other way",
+            LogEntry::Message(said) => said.message().text() == "the other way",
             _ => false,
         },
         _ => false,

@@ -3,7 +3,7 @@
 use slug_code::domain::{
     Block, CallId, CallInput, EntryId, Message, Role, StopReason, ToolCall, ToolStatus, TurnId,
 };
-use slug_code::session::{Entry, MessageEntry, Record, ResultInfo};
+use slug_code::session::{LogEntry, LogRecord, MessageEntry, ToolResultInfo};
 
 const WORDS: &[&str] = &[
     "the", "parser", "keeps", "a", "small", "buffer", "of", "tokens", "so", "that", "late",
@@ -53,12 +53,12 @@ pub(crate) fn messages(count: usize) -> Vec<Message> {
 }
 
 /// The same conversation as a log has it.
-pub(crate) fn records(count: usize) -> Vec<Record> {
+pub(crate) fn records(count: usize) -> Vec<LogRecord> {
     messages(count).into_iter().enumerate().map(|(n, message)| record(n, message)).collect()
 }
 
-fn record(n: usize, message: Message) -> Record {
-    let result = (n % 4 == 2).then(|| ResultInfo {
+fn record(n: usize, message: Message) -> LogRecord {
+    let result = (n % 4 == 2).then(|| ToolResultInfo {
         name: "Read".into(),
         status: ToolStatus::Done,
         summary: Some("20 lines".into()),
@@ -68,11 +68,11 @@ fn record(n: usize, message: Message) -> Record {
     });
     let stop_reason = (n % 4 == 3).then_some(StopReason::EndTurn);
     let entry = MessageEntry { result, stop_reason, ..MessageEntry::new(message) };
-    Record {
+    LogRecord {
         id: EntryId::generate(),
         timestamp: chrono::DateTime::UNIX_EPOCH,
         turn: TurnId(u32::try_from(n / 4).unwrap()),
-        entry: Entry::Message(entry),
+        entry: LogEntry::Message(entry),
     }
 }
 

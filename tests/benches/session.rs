@@ -2,7 +2,7 @@
 
 use divan::{Bencher, black_box, counter::BytesCount};
 use slug_code::domain::{Message, Role, SessionId, TurnId};
-use slug_code::session::{Entry, MessageEntry, Record, SessionHeader, Store, load};
+use slug_code::session::{LogEntry, LogRecord, MessageEntry, SessionHeader, SessionStore, load};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 
@@ -10,10 +10,10 @@ use crate::samples;
 
 const LOG: usize = 50_000_000;
 
-fn store() -> (TempDir, Store) {
+fn store() -> (TempDir, SessionStore) {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    let store = Store::new(path("sessions"), path("trash"), path("blobs"));
+    let store = SessionStore::new(path("sessions"), path("trash"), path("blobs"));
     (folder, store)
 }
 
@@ -43,7 +43,7 @@ fn append_1000_responses(bencher: Bencher) {
     bencher
         .with_inputs(|| {
             let log = store.create(header()).unwrap();
-            (log, vec![Entry::Message(MessageEntry::new(message.clone())); 1_000])
+            (log, vec![LogEntry::Message(MessageEntry::new(message.clone())); 1_000])
         })
         .bench_local_values(|(log, entries)| {
             runtime.block_on(async {
@@ -60,7 +60,7 @@ fn load_50_mb(bencher: Bencher) {
     let mut bytes = Vec::new();
     let records = samples::records(1_000);
     for record in records.iter().cycle() {
-        let record = Record { id: slug_code::domain::EntryId::generate(), ..record.clone() };
+        let record = LogRecord { id: slug_code::domain::EntryId::generate(), ..record.clone() };
         serde_json::to_writer(&mut bytes, &record).unwrap();
         bytes.push(b'\n');
         if bytes.len() >= LOG {
@@ -79,7 +79,7 @@ fn fork_1000_responses(bencher: Bencher) {
         let log = store.create(parent.clone()).unwrap();
         for message in samples::messages(2_000).into_iter().filter(|it| it.role == Role::Assistant)
         {
-            log.append(TurnId(1), Entry::Message(MessageEntry::new(message))).await.unwrap();
+            log.append(TurnId(1), LogEntry::Message(MessageEntry::new(message))).await.unwrap();
         }
         log.close().await.unwrap();
     });

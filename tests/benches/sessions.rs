@@ -18,7 +18,9 @@ use divan::counter::BytesCount;
 use ratatui::backend::TestBackend;
 use ratatui::{Terminal, TerminalOptions, Viewport, layout::Rect};
 use slug_code::domain::{EntryId, SessionId, TurnId};
-use slug_code::session::{Entry, MessageEntry, Record, SearchText, SessionHeader, Store};
+use slug_code::session::{
+    LogEntry, LogRecord, MessageEntry, SearchText, SessionHeader, SessionStore,
+};
 use slug_code::tui::app::composer::Composer;
 use slug_code::tui::app::model::Settings;
 use slug_code::tui::app::sessions::SessionJob;
@@ -35,11 +37,11 @@ use crate::samples;
 const MANY: usize = 10_000;
 const LONG: usize = 50_000_000;
 
-fn store() -> (TempDir, Store) {
+fn store() -> (TempDir, SessionStore) {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     fs::create_dir(path("sessions")).unwrap();
-    let store = Store::new(path("sessions"), path("trash"), path("blobs"));
+    let store = SessionStore::new(path("sessions"), path("trash"), path("blobs"));
     (folder, store)
 }
 
@@ -55,21 +57,21 @@ fn header(number: usize) -> SessionHeader {
 }
 
 /// Writes a log: its first line and these records, last used so many minutes ago.
-fn plant(folder: &Path, number: usize, records: &[Record], bytes: usize) -> SessionId {
+fn plant(folder: &Path, number: usize, records: &[LogRecord], bytes: usize) -> SessionId {
     let header = header(number);
     let session = header.session_id;
     let path = folder.join(format!("sessions/{session}.jsonl"));
     let mut file = std::io::BufWriter::new(fs::File::create(path).unwrap());
     let then = Utc::now() - TimeDelta::minutes(7 * i64::try_from(number).unwrap());
-    let first = Record {
+    let first = LogRecord {
         id: EntryId::generate(),
         timestamp: then,
         turn: TurnId(0),
-        entry: Entry::Session(header),
+        entry: LogEntry::Session(header),
     };
     let mut written = 0;
-    let mut write = |record: &Record| {
-        let record = Record { id: EntryId::generate(), timestamp: then, ..record.clone() };
+    let mut write = |record: &LogRecord| {
+        let record = LogRecord { id: EntryId::generate(), timestamp: then, ..record.clone() };
         let mut line = serde_json::to_vec(&record).unwrap();
         line.push(b'\n');
         file.write_all(&line).unwrap();
@@ -86,13 +88,13 @@ fn plant(folder: &Path, number: usize, records: &[Record], bytes: usize) -> Sess
 }
 
 /// Ten thousand small sessions, each with something of its own in its title.
-fn many() -> (TempDir, Store) {
+fn many() -> (TempDir, SessionStore) {
     let (folder, store) = store();
     for number in 0..MANY {
         let mut records = samples::records(4);
         let text = format!("Look into ticket {number}: the parser is slow on part {}", number % 97);
         let said = slug_code::domain::Message::user(text);
-        records[0].entry = Entry::Message(MessageEntry::new(said));
+        records[0].entry = LogEntry::Message(MessageEntry::new(said));
         plant(folder.path(), number, &records, 600);
     }
     // The first list makes the meta files and the index.
@@ -146,7 +148,7 @@ struct Screen {
 
 impl Screen {
     /// With the list of sessions open.
-    fn listed(store: &Store, folder: &Path, wanted: &SessionJob) -> Self {
+    fn listed(store: &SessionStore, folder: &Path, wanted: &SessionJob) -> Self {
         let size = (120, 40);
         let settings = Settings { cwd: "/home/me/src/project-3".into(), ..Settings::default() };
         let viewport = Viewport::Fixed(Rect::new(0, 0, size.0, size.1));
@@ -188,13 +190,14 @@ impl Screen {
 }
 
 /// A store of so many megabytes in sessions of one each; one word is in every fiftieth of them.
-fn searched() -> (TempDir, Store, Vec<SessionId>, usize) {
+fn searched() -> (TempDir, SessionStore, Vec<SessionId>, usize) {
     let bytes = std::env::var("SLUG_BENCH_MB").ok().and_then(|text| text.parse().ok());
     let bytes: usize = bytes.unwrap_or(64) * 1_000_000;
     let (folder, store) = store();
     let records = samples::records(1_000);
     let said = slug_code::domain::Message::user("there is a needle in the haystack");
-    let needle = Record { entry: Entry::Message(MessageEntry::new(said)), ..records[0].clone() };
+    let needle =
+        LogRecord { entry: LogEntry::Message(MessageEntry::new(said)), ..records[0].clone() };
     let sessions = (0..bytes / 1_000_000).map(|number| {
         let mut records = records.clone();
         if number % 50 == 3 {

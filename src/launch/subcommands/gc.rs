@@ -10,12 +10,12 @@ use crate::domain::bytes;
 use crate::launch::build;
 use crate::launch::ground::Ground;
 use crate::launch::print;
-use crate::session::{Freed, Keeping, Kept, Packed, Will};
+use crate::session::{GcMode, GcOptions, GcReport, PackReport, Reclaimed};
 
 pub(super) fn run(ground: &Ground, gc: &SessionsGc) -> anyhow::Result<Exit> {
     let home = &ground.home;
     let also = [home.drafts(), home.history(), home.clipboard()];
-    let kept = build::store(ground).keep_small(keeping(gc), &also)?;
+    let kept = build::store(ground).collect_garbage(keeping(gc), &also)?;
     for error in &kept.packed.failed {
         print::complain(error);
     }
@@ -28,16 +28,16 @@ pub(super) fn run(ground: &Ground, gc: &SessionsGc) -> anyhow::Result<Exit> {
     Ok(Exit::Answered)
 }
 
-fn keeping(gc: &SessionsGc) -> Keeping {
+fn keeping(gc: &SessionsGc) -> GcOptions {
     let days = |days: u32| Duration::from_secs(u64::from(days) * 24 * 60 * 60);
-    Keeping {
-        will: if gc.dry_run { Will::Say } else { Will::Do },
+    GcOptions {
+        mode: if gc.dry_run { GcMode::DryRun } else { GcMode::Apply },
         trash_after: days(gc.trash_days),
         pack_after: days(gc.pack_days),
     }
 }
 
-fn tell(out: &mut dyn Write, gc: &SessionsGc, kept: &Kept) -> std::io::Result<()> {
+fn tell(out: &mut dyn Write, gc: &SessionsGc, kept: &GcReport) -> std::io::Result<()> {
     let (removed, packed) =
         if gc.dry_run { ("would be removed", "would be packed") } else { ("removed", "packed") };
     let rows = [
@@ -45,14 +45,16 @@ fn tell(out: &mut dyn Write, gc: &SessionsGc, kept: &Kept) -> std::io::Result<()
         ("contents that nothing names", kept.contents),
         ("leftovers of killed runs", kept.leftovers),
     ];
-    for (what, Freed { count, bytes: size }) in
+    for (what, Reclaimed { count, bytes: size }) in
         rows.into_iter().filter(|(_, freed)| freed.count > 0)
     {
         writeln!(out, "{removed}: {count} {what}, {}", bytes(size))?;
     }
-    let Packed { count, before, after, .. } = kept.packed;
+    let PackReport { count, before, after, .. } = kept.packed;
     match (count, gc.dry_run) {
-        (0, _) if *kept == Kept::default() => writeln!(out, "There is nothing to remove or pack."),
+        (0, _) if *kept == GcReport::default() => {
+            writeln!(out, "There is nothing to remove or pack.")
+        }
         (0, _) => Ok(()),
         (_, true) => writeln!(out, "{packed}: {count} sessions and contents, {}", bytes(before)),
         (_, false) => {

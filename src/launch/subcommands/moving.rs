@@ -12,17 +12,19 @@ use crate::cli::{Exit, ExportAs, SessionsExport, SessionsImport};
 use crate::domain::sanitize::sanitize;
 use crate::launch::print;
 use crate::platform::image::{self, PreparedImage};
-use crate::session::{ExportForm, Imported, ImportedFile, Importing, Secrets, Store};
+use crate::session::{
+    ExportForm, ImportMode, ImportedFile, ImportedSession, SecretHandling, SessionStore,
+};
 
 /// Prints a session or writes it into a file, and says how many secrets were taken out.
 pub(super) fn export(
-    store: &Store,
+    store: &SessionStore,
     what: &SessionsExport,
     out: &mut dyn Write,
 ) -> anyhow::Result<()> {
     let session = store.resolve(&what.id)?;
     let form = what.form.unwrap_or_else(|| by_ending(what.output.as_deref()));
-    let secrets = if what.no_redact { Secrets::Kept } else { Secrets::Redacted };
+    let secrets = if what.no_redact { SecretHandling::Kept } else { SecretHandling::Redacted };
     let form = match form {
         ExportAs::Md => ExportForm::Markdown,
         ExportAs::Html => ExportForm::Html,
@@ -51,11 +53,11 @@ pub(super) fn export(
         None => out.write_all(exported.text.as_bytes())?,
     }
     match (secrets, redacted) {
-        (Secrets::Redacted, 1) => print::complain("1 secret was taken out."),
-        (Secrets::Redacted, 2..) => {
+        (SecretHandling::Redacted, 1) => print::complain("1 secret was taken out."),
+        (SecretHandling::Redacted, 2..) => {
             print::complain(&format!("{redacted} secrets were taken out."));
         }
-        (Secrets::Redacted, 0) | (Secrets::Kept, _) => {}
+        (SecretHandling::Redacted, 0) | (SecretHandling::Kept, _) => {}
     }
     Ok(())
 }
@@ -83,11 +85,11 @@ fn write_file(path: &Path, text: &str) -> std::io::Result<()> {
 
 /// Takes over what the paths hold, and says of each file what became of it.
 pub(super) fn import(
-    store: &Store,
+    store: &SessionStore,
     what: &SessionsImport,
     out: &mut dyn Write,
 ) -> anyhow::Result<Exit> {
-    let importing = if what.dry_run { Importing::Tried } else { Importing::Done };
+    let importing = if what.dry_run { ImportMode::DryRun } else { ImportMode::Write };
     let here = std::env::current_dir().context("cannot tell the current folder")?;
     let fit = |bytes: Vec<u8>| match image::fit("image", bytes) {
         Ok(PreparedImage { image, bytes }) => Some((image, bytes)),
@@ -102,7 +104,7 @@ pub(super) fn import(
             let name = path.display().to_string();
             let name = sanitize(&name);
             match outcome {
-                Ok(Imported { session, kind, messages, left_out, missing }) => {
+                Ok(ImportedSession { session, kind, messages, left_out, missing }) => {
                     if what.format.json {
                         told.push(json!({
                             "file": path.to_string_lossy(), "session_id": session, "kind": kind.name(),
@@ -115,7 +117,7 @@ pub(super) fn import(
                         write!(out, "  ({left_out} lines not understood)")?;
                     }
                     writeln!(out)?;
-                    if let Some(told) = missing.told() {
+                    if let Some(told) = missing.describe() {
                         print::complain(&format!("{session}: {told}"));
                     }
                 }

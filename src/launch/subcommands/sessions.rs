@@ -13,10 +13,11 @@ use crate::launch::build;
 use crate::launch::ground::Ground;
 use crate::launch::print;
 use crate::launch::subcommands::moving;
-use crate::session::undo::Rewinds;
+use crate::session::undo::RewindHistory;
 use crate::session::{
-    Conversation, Entry, Facts, Filter, Found, Meta, Place, Record, SearchText, Spending, Spent,
-    Store, Who, date, without_copies,
+    LogEntry, LogRecord, ReplayedConversation, SearchHitSource, SearchText, SessionAttributes,
+    SessionListFilter, SessionMeta, SessionSearchHit, SessionSearchResult, SessionSpending,
+    SessionStore, SpendingSum, date, without_copies,
 };
 
 use super::gc;
@@ -26,7 +27,9 @@ pub(super) fn run(ground: &Ground, command: &SessionsCommand) -> anyhow::Result<
     let mut out = print::out();
     match command {
         SessionsCommand::List { which, limit, format } => {
-            let Some(filter) = narrowed(Filter::default(), which) else { return Ok(Exit::Usage) };
+            let Some(filter) = narrowed(SessionListFilter::default(), which) else {
+                return Ok(Exit::Usage);
+            };
             let mut sessions = store.list()?;
             sessions.retain(|session| filter.takes(facts(session)));
             sessions.truncate(limit.unwrap_or(usize::MAX));
@@ -41,17 +44,17 @@ pub(super) fn run(ground: &Ground, command: &SessionsCommand) -> anyhow::Result<
             if format.json {
                 writeln!(out, "{}", json!(loaded.records))?;
             } else {
-                let rewinds = Rewinds::of(&loaded.records);
+                let rewinds = RewindHistory::of(&loaded.records);
                 for (at, record) in loaded.records.iter().enumerate() {
                     if rewinds.is_live(at) {
                         show(&mut out, record)?;
                     }
                 }
-                took(&mut out, &Conversation::of(&loaded.records).spending)?;
+                took(&mut out, &ReplayedConversation::of(&loaded.records).spending)?;
             }
         }
         SessionsCommand::Search { query, which, limit, format } => {
-            let typed = Filter::parse(query, today());
+            let typed = SessionListFilter::parse(query, today());
             let Some(filter) = narrowed(typed, which) else { return Ok(Exit::Usage) };
             let Some(text) = SearchText::new(&filter.text) else {
                 print::complain(
@@ -95,7 +98,7 @@ pub(super) fn run(ground: &Ground, command: &SessionsCommand) -> anyhow::Result<
 
 /// Moves all that can be moved; what cannot is said, and leads to a failure in the end.
 fn delete(
-    store: &Store,
+    store: &SessionStore,
     sessions: &[SessionId],
     as_json: bool,
     out: &mut dyn Write,
@@ -125,7 +128,7 @@ fn today() -> NaiveDate {
 }
 
 /// What the flags narrow further. A date that cannot be read is said, and is `None`.
-fn narrowed(mut filter: Filter, which: &SessionsFilter) -> Option<Filter> {
+fn narrowed(mut filter: SessionListFilter, which: &SessionsFilter) -> Option<SessionListFilter> {
     which.project.iter().for_each(|name| filter.project(name));
     which.model.iter().for_each(|name| filter.model(name));
     let since = which.since.as_ref().map(|since| (since, date(since, today())));
@@ -141,8 +144,8 @@ fn narrowed(mut filter: Filter, which: &SessionsFilter) -> Option<Filter> {
     Some(filter)
 }
 
-fn facts(session: &Meta) -> Facts<'_> {
-    Facts {
+fn facts(session: &SessionMeta) -> SessionAttributes<'_> {
+    SessionAttributes {
         project: &session.working_directory,
         model: &session.model,
         day: session.last_used_at.with_timezone(&Local).date_naive(),
@@ -151,26 +154,26 @@ fn facts(session: &Meta) -> Facts<'_> {
 
 /// The sessions that have a text, newest first, a line that several have in one of them alone.
 fn search(
-    store: &Store,
+    store: &SessionStore,
     text: &SearchText,
-    filter: &Filter,
+    filter: &SessionListFilter,
     limit: usize,
-) -> anyhow::Result<Vec<(Meta, Found)>> {
+) -> anyhow::Result<Vec<(SessionMeta, SessionSearchResult)>> {
     let mut sessions = store.list()?;
     sessions.retain(|session| filter.takes(facts(session)));
     let ids: Vec<SessionId> = sessions.iter().map(|session| session.session_id).collect();
     let mut found = HashMap::new();
     store.search(text, &ids, &|| false, |one| drop(found.insert(one.session, one)));
     let in_order = ids.iter().filter_map(|session| found.remove(session)).collect();
-    let mut metas: HashMap<SessionId, Meta> =
+    let mut metas: HashMap<SessionId, SessionMeta> =
         sessions.into_iter().map(|session| (session.session_id, session)).collect();
-    let parent = |session| metas.get(&session).and_then(|meta: &Meta| meta.forked_from);
+    let parent = |session| metas.get(&session).and_then(|meta: &SessionMeta| meta.forked_from);
     let kept = without_copies(in_order, parent);
     let found = kept.into_iter().take(limit);
     Ok(found.filter_map(|found| Some((metas.remove(&found.session)?, found))).collect())
 }
 
-fn as_json((session, found): &(Meta, Found)) -> Value {
+fn as_json((session, found): &(SessionMeta, SessionSearchResult)) -> Value {
     json!({
         "session_id": session.session_id,
         "title": session.title,
@@ -183,19 +186,21 @@ fn as_json((session, found): &(Meta, Found)) -> Value {
 }
 
 /// Each session as it is listed, and below it the places.
-fn tell(out: &mut dyn Write, found: &[(Meta, Found)]) -> std::io::Result<()> {
+fn tell(out: &mut dyn Write, found: &[(SessionMeta, SessionSearchResult)]) -> std::io::Result<()> {
     if found.is_empty() {
         return writeln!(out, "No session has this in it.");
     }
     for (session, found) in found {
         list(out, std::slice::from_ref(session))?;
-        for Place { timestamp, who, before, found, behind, .. } in &found.places {
+        for SessionSearchHit { timestamp, who, before, found, behind, .. } in &found.places {
             let who = match who {
-                Who::Person => "you".to_owned(),
-                Who::Model => "slug".to_owned(),
-                Who::Thinking => "thought".to_owned(),
-                Who::Call(tool) | Who::Result(Some(tool)) => sanitize(tool).into_owned(),
-                Who::Result(None) => "tool".to_owned(),
+                SearchHitSource::Person => "you".to_owned(),
+                SearchHitSource::Model => "slug".to_owned(),
+                SearchHitSource::Thinking => "thought".to_owned(),
+                SearchHitSource::Call(tool) | SearchHitSource::Result(Some(tool)) => {
+                    sanitize(tool).into_owned()
+                }
+                SearchHitSource::Result(None) => "tool".to_owned(),
             };
             writeln!(out, "    {}  {who:<8}  {before}{found}{behind}", time(*timestamp))?;
         }
@@ -207,7 +212,7 @@ fn time(time: DateTime<Utc>) -> String {
     time.with_timezone(&Local).format("%Y-%m-%d %H:%M").to_string()
 }
 
-fn list(out: &mut dyn Write, sessions: &[Meta]) -> std::io::Result<()> {
+fn list(out: &mut dyn Write, sessions: &[SessionMeta]) -> std::io::Result<()> {
     if sessions.is_empty() {
         return writeln!(out, "There are no sessions yet.");
     }
@@ -224,8 +229,8 @@ fn list(out: &mut dyn Write, sessions: &[Meta]) -> std::io::Result<()> {
 }
 
 /// What the session took, by model.
-fn took(out: &mut dyn Write, spending: &Spending) -> std::io::Result<()> {
-    let sums = |spent: &Spent| {
+fn took(out: &mut dyn Write, spending: &SessionSpending) -> std::io::Result<()> {
+    let sums = |spent: &SpendingSum| {
         let Usage { input, output, cache_read, .. } = spent.usage;
         let cost = spent.known_cost().map(|cost| format!(", {cost}")).unwrap_or_default();
         format!("{input} tokens read, {cache_read} of them from the cache, {output} written{cost}")
@@ -241,8 +246,8 @@ fn took(out: &mut dyn Write, spending: &Spending) -> std::io::Result<()> {
 }
 
 /// A message as Markdown; what is not one is left out.
-fn show(out: &mut dyn Write, record: &Record) -> std::io::Result<()> {
-    let Entry::Message(message) = &record.entry else { return Ok(()) };
+fn show(out: &mut dyn Write, record: &LogRecord) -> std::io::Result<()> {
+    let LogEntry::Message(message) = &record.entry else { return Ok(()) };
     for block in &message.content {
         match block {
             Block::Text { text } => {

@@ -11,7 +11,7 @@ use crate::launch::build::{self, Parts, Sides};
 use crate::launch::ground::Ground;
 use crate::launch::print;
 use crate::platform::redact::Redactor;
-use crate::session::Store;
+use crate::session::SessionStore;
 use crate::tools::ToolRegistry;
 
 pub(super) async fn run(
@@ -58,7 +58,7 @@ async fn call_one(cli: &Cli, ground: &Ground, call: ToolCall, json: bool) -> any
     // A call by itself is no session to come back to; it is on record while it runs.
     let scratch = tempfile::tempdir()?;
     let folder = |name: &str| scratch.path().join(name);
-    setup.store = Store::new(folder("sessions"), folder("trash"), folder("blobs"));
+    setup.store = SessionStore::new(folder("sessions"), folder("trash"), folder("blobs"));
     setup.blobs = setup.store.blobs().clone();
     let output = run_call(setup, call).await;
     processes.end_all().await;

@@ -6,10 +6,10 @@ use crate::domain::{ContentHash, SessionId};
 use crate::session::files::{self, Durability};
 use crate::session::store::failed;
 use crate::session::title::title_after;
-use crate::session::{Record, Store, StoreError};
+use crate::session::{LogRecord, SessionStore, StoreError};
 
-use super::secrets::Redaction;
-use super::{ExportError, ExportForm, Exported, Secrets, export};
+use super::secrets::ExportRedactor;
+use super::{ExportError, ExportForm, ExportedText, SecretHandling, export};
 
 /// Characters of a title in the name of a file.
 const LONGEST_NAME: usize = 32;
@@ -36,15 +36,15 @@ pub struct ExportedFile {
     pub redacted: usize,
 }
 
-impl Store {
+impl SessionStore {
     /// Writes a session as a text.
     pub fn export(
         &self,
         session: SessionId,
         form: ExportForm,
-        secrets: Secrets,
-    ) -> Result<Exported, StoreExportError> {
-        self.written(&self.read(session)?.records, form, secrets)
+        secrets: SecretHandling,
+    ) -> Result<ExportedText, StoreExportError> {
+        self.export_records(&self.read(session)?.records, form, secrets)
     }
 
     /// Writes a session without its secrets into a file of `folder`, in the place of what it was
@@ -56,20 +56,21 @@ impl Store {
         form: ExportForm,
     ) -> Result<ExportedFile, StoreExportError> {
         let records = self.read(session)?.records;
-        let Exported { text, redacted } = self.written(&records, form, Secrets::Redacted)?;
+        let ExportedText { text, redacted } =
+            self.export_records(&records, form, SecretHandling::Redacted)?;
         let title = title_after(&records).unwrap_or_default();
-        let path = folder.join(file_name(&Redaction::default().text(&title), session, form));
+        let path = folder.join(file_name(&ExportRedactor::default().text(&title), session, form));
         files::replace(&path, &[text.as_bytes()], Durability::Cache)
             .map_err(failed("write", &path))?;
         Ok(ExportedFile { path, redacted })
     }
 
-    fn written(
+    fn export_records(
         &self,
-        records: &[Record],
+        records: &[LogRecord],
         form: ExportForm,
-        secrets: Secrets,
-    ) -> Result<Exported, StoreExportError> {
+        secrets: SecretHandling,
+    ) -> Result<ExportedText, StoreExportError> {
         // A lost image is said in its place.
         let content_of = |hash: &ContentHash| self.blobs().get(hash).ok().flatten();
         Ok(export(records, form, secrets, &content_of)?)
@@ -107,7 +108,7 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
-    use crate::session::Entry;
+    use crate::session::LogEntry;
     use crate::session::samples::{header, home, lines, record, says, user};
 
     use super::*;
@@ -135,7 +136,7 @@ mod tests {
         let home = home();
         let key = format!("ghp_{}", "a1".repeat(18));
         let records = [
-            record(0, Entry::Session(header("/work"))),
+            record(0, LogEntry::Session(header("/work"))),
             record(1, user(&format!("is {key} mine?"))),
             record(1, says("It is.")),
         ];

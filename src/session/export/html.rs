@@ -14,34 +14,34 @@ use sha2::{Digest, Sha256};
 use crate::domain::sanitize::{sanitize, strip_ansi};
 use crate::domain::{Image, LineTag, Role};
 
-use super::ContentOf;
+use super::ContentLookup;
 use super::markdown::sign;
-use super::page::{Call, Page, Part, Said, Seen, time};
+use super::page::{ExportPage, ExportedCall, ExportedMessage, ExportedPart, ExportedResult, time};
 
 /// What stands around the messages. Its holes are `{style}` and `{script}`, for the hashes by which
 /// the policy knows its own, `{title}`, `{facts}` and `{messages}`, in order.
 const TEMPLATE: &str = include_str!("../../../assets/export.html");
 
 /// The whole file.
-pub(super) fn write(page: &Page<'_>, content_of: ContentOf<'_>) -> String {
+pub(super) fn write(page: &ExportPage<'_>, content_of: ContentLookup<'_>) -> String {
     let mut out = String::with_capacity(TEMPLATE.len() * 2);
     let mut rest = TEMPLATE;
     for (hole, fill) in [
-        ("{style}", Fill::HashOf("style")),
-        ("{script}", Fill::HashOf("script")),
-        ("{title}", Fill::Title),
-        ("{title}", Fill::Title),
-        ("{facts}", Fill::Facts),
-        ("{messages}", Fill::Messages),
+        ("{style}", TemplateField::HashOf("style")),
+        ("{script}", TemplateField::HashOf("script")),
+        ("{title}", TemplateField::Title),
+        ("{title}", TemplateField::Title),
+        ("{facts}", TemplateField::Facts),
+        ("{messages}", TemplateField::Messages),
     ] {
         let Some((before, behind)) = rest.split_once(hole) else { break };
         out.push_str(before);
         match fill {
-            Fill::HashOf(tag) => out.push_str(&hash_of(tag)),
-            Fill::Title => out.push_str(&escape(&page.title)),
-            Fill::Facts => facts(&mut out, page),
-            Fill::Messages => {
-                page.said.iter().for_each(|said| message(&mut out, said, content_of));
+            TemplateField::HashOf(tag) => out.push_str(&hash_of(tag)),
+            TemplateField::Title => out.push_str(&escape(&page.title)),
+            TemplateField::Facts => facts(&mut out, page),
+            TemplateField::Messages => {
+                page.messages.iter().for_each(|said| message(&mut out, said, content_of));
             }
         }
         rest = behind;
@@ -50,7 +50,7 @@ pub(super) fn write(page: &Page<'_>, content_of: ContentOf<'_>) -> String {
     out
 }
 
-enum Fill {
+enum TemplateField {
     /// Of what stands between the tags of this name.
     HashOf(&'static str),
     Title,
@@ -66,13 +66,13 @@ fn hash_of(tag: &str) -> String {
 }
 
 // Writing to a text never fails.
-fn facts(out: &mut String, page: &Page<'_>) {
+fn facts(out: &mut String, page: &ExportPage<'_>) {
     for (name, value) in &page.facts {
         let _ = write!(out, "<div><dt>{name}</dt><dd>{}</dd></div>", escape(value));
     }
 }
 
-fn message(out: &mut String, said: &Said<'_>, content_of: ContentOf<'_>) {
+fn message(out: &mut String, said: &ExportedMessage<'_>, content_of: ContentLookup<'_>) {
     let (class, who) = match said.role {
         Role::User => ("you", "You"),
         Role::Assistant => ("slug", "slug"),
@@ -89,21 +89,21 @@ fn message(out: &mut String, said: &Said<'_>, content_of: ContentOf<'_>) {
     out.push_str("</header>\n");
     for part in &said.parts {
         match part {
-            Part::Text(text) => markdown(out, text),
-            Part::Shell(text) => pre(out, &escape(&strip_ansi(text))),
-            Part::Image(image) => picture(out, image, content_of),
-            Part::Thinking(text) => {
+            ExportedPart::Text(text) => markdown(out, text),
+            ExportedPart::Shell(text) => pre(out, &escape(&strip_ansi(text))),
+            ExportedPart::Image(image) => picture(out, image, content_of),
+            ExportedPart::Thinking(text) => {
                 out.push_str("<details class=\"thinking\"><summary>Thinking</summary>");
                 markdown(out, text);
                 out.push_str("</details>\n");
             }
-            Part::Call(call) => pane(out, call),
+            ExportedPart::Call(call) => pane(out, call),
         }
     }
     out.push_str("</article>\n");
 }
 
-fn pane(out: &mut String, call: &Call<'_>) {
+fn pane(out: &mut String, call: &ExportedCall<'_>) {
     let class = if call.went_wrong() { "call failed" } else { "call" };
     let _ = write!(
         out,
@@ -115,9 +115,9 @@ fn pane(out: &mut String, call: &Call<'_>) {
     if let Some(input) = call.input() {
         pre(out, &escape(&input));
     }
-    match call.seen() {
-        Some(Seen::Text(text)) => pre(out, &escape(&strip_ansi(text))),
-        Some(Seen::Diff(lines)) => {
+    match call.shown_result() {
+        Some(ExportedResult::Text(text)) => pre(out, &escape(&strip_ansi(text))),
+        Some(ExportedResult::Diff(lines)) => {
             let lines: String = lines.iter().map(|(tag, text)| diff_line(*tag, text)).collect();
             pre(out, &lines);
         }
@@ -139,7 +139,7 @@ fn pre(out: &mut String, escaped: &str) {
     let _ = writeln!(out, "<pre>{escaped}</pre>");
 }
 
-fn picture(out: &mut String, image: &Image, content_of: ContentOf<'_>) {
+fn picture(out: &mut String, image: &Image, content_of: ContentLookup<'_>) {
     let name = escape(&image.to_string());
     let _ = match content_of(&image.hash) {
         Some(bytes) => {

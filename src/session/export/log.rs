@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 
 use crate::domain::{ContentHash, EntryId};
 
-use super::secrets::Redaction;
-use super::{ContentOf, Secrets};
+use super::secrets::ExportRedactor;
+use super::{ContentLookup, SecretHandling};
 
 /// The type of a line that holds a content.
 pub(in crate::session) const CONTENT: &str = "content";
@@ -22,9 +22,9 @@ pub(in crate::session) const CONTENT: &str = "content";
 /// The lines of records, from which secrets are out already.
 pub(super) fn write(
     mut records: Vec<Value>,
-    secrets: Secrets,
-    redaction: &mut Redaction,
-    content_of: ContentOf<'_>,
+    secrets: SecretHandling,
+    redaction: &mut ExportRedactor,
+    content_of: ContentLookup<'_>,
 ) -> String {
     let mut text = String::new();
     let mut told = HashSet::new();
@@ -41,19 +41,19 @@ pub(super) fn write(
 }
 
 /// A content, as it is written.
-enum Content {
+enum ExportedContent {
     Text(String),
     Bytes(Vec<u8>),
 }
 
-fn line(record: &Value, hash: &ContentHash, content: Content) -> Value {
+fn line(record: &Value, hash: &ContentHash, content: ExportedContent) -> Value {
     let (turn, timestamp) = (&record["turn"], &record["timestamp"]);
     let mut line = json!({
         "id": EntryId::generate(), "timestamp": timestamp, "turn": turn, "type": CONTENT, "hash": hash,
     });
     match content {
-        Content::Text(text) => line["text"] = text.into(),
-        Content::Bytes(bytes) => line["base64"] = STANDARD.encode(bytes).into(),
+        ExportedContent::Text(text) => line["text"] = text.into(),
+        ExportedContent::Bytes(bytes) => line["base64"] = STANDARD.encode(bytes).into(),
     }
     line
 }
@@ -61,10 +61,10 @@ fn line(record: &Value, hash: &ContentHash, content: Content) -> Value {
 /// What a record names and is passed on; the hash of an output is put in anew.
 fn contents(
     record: &mut Value,
-    secrets: Secrets,
-    redaction: &mut Redaction,
-    content_of: ContentOf<'_>,
-) -> Vec<(ContentHash, Content)> {
+    secrets: SecretHandling,
+    redaction: &mut ExportRedactor,
+    content_of: ContentLookup<'_>,
+) -> Vec<(ContentHash, ExportedContent)> {
     let get = |hash: &Value| {
         let hash: ContentHash = serde_json::from_value(hash.clone()).ok()?;
         content_of(&hash).map(|bytes| (hash, bytes))
@@ -72,23 +72,27 @@ fn contents(
     let mut found = Vec::new();
     for block in record["content"].as_array().into_iter().flatten() {
         if block["type"] == "image" {
-            found.extend(get(&block["hash"]).map(|(hash, bytes)| (hash, Content::Bytes(bytes))));
+            found.extend(
+                get(&block["hash"]).map(|(hash, bytes)| (hash, ExportedContent::Bytes(bytes))),
+            );
         }
     }
     if let Some(kept) = record.get_mut("result").and_then(|result| result.get_mut("kept"))
         && let Some((hash, bytes)) = get(kept)
     {
         match secrets {
-            Secrets::Kept => {
-                let content = String::from_utf8(bytes)
-                    .map_or_else(|error| Content::Bytes(error.into_bytes()), Content::Text);
+            SecretHandling::Kept => {
+                let content = String::from_utf8(bytes).map_or_else(
+                    |error| ExportedContent::Bytes(error.into_bytes()),
+                    ExportedContent::Text,
+                );
                 found.push((hash, content));
             }
-            Secrets::Redacted => {
+            SecretHandling::Redacted => {
                 let text = redaction.text(&String::from_utf8_lossy(&bytes));
                 let hash = ContentHash::of(text.as_bytes());
                 *kept = json!(hash);
-                found.push((hash, Content::Text(text)));
+                found.push((hash, ExportedContent::Text(text)));
             }
         }
     }

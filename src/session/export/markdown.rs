@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use crate::domain::sanitize::{sanitize, strip_ansi};
 use crate::domain::{LineTag, Role};
 
-use super::page::{Call, Page, Part, Said, Seen, time};
+use super::page::{ExportPage, ExportedCall, ExportedMessage, ExportedPart, ExportedResult, time};
 
 /// The whole file.
-pub(super) fn write(page: &Page<'_>) -> String {
+pub(super) fn write(page: &ExportPage<'_>) -> String {
     let mut out = format!("# {}\n\n", one_line(&page.title));
     for (name, value) in &page.facts {
         let _ = writeln!(out, "- {name}: {}", one_line(value));
@@ -17,14 +17,14 @@ pub(super) fn write(page: &Page<'_>) -> String {
     if let Some(header) = page.header {
         let _ = writeln!(out, "- session: {}", header.session_id);
     }
-    for said in &page.said {
+    for said in &page.messages {
         message(&mut out, said);
     }
     out
 }
 
 // Writing to a text never fails.
-fn message(out: &mut String, said: &Said<'_>) {
+fn message(out: &mut String, said: &ExportedMessage<'_>) {
     let who = match said.role {
         Role::User => "You",
         Role::Assistant => "slug",
@@ -35,21 +35,21 @@ fn message(out: &mut String, said: &Said<'_>) {
     for part in &said.parts {
         out.push('\n');
         match part {
-            Part::Text(text) => out.push_str(sanitize(text).trim_end()),
-            Part::Shell(text) => fence(out, "", &sanitize(&strip_ansi(text))),
-            Part::Image(image) => {
+            ExportedPart::Text(text) => out.push_str(sanitize(text).trim_end()),
+            ExportedPart::Shell(text) => fence(out, "", &sanitize(&strip_ansi(text))),
+            ExportedPart::Image(image) => {
                 let _ = write!(out, "*({})*", one_line(&image.to_string()));
             }
-            Part::Thinking(text) => folded(out, "Thinking", |out| {
+            ExportedPart::Thinking(text) => write_details(out, "Thinking", |out| {
                 fence(out, "", &sanitize(text));
             }),
-            Part::Call(call) => folded(out, &head(call), |out| body(out, call)),
+            ExportedPart::Call(call) => write_details(out, &head(call), |out| body(out, call)),
         }
         out.push('\n');
     }
 }
 
-fn head(call: &Call<'_>) -> String {
+fn head(call: &ExportedCall<'_>) -> String {
     let mut head = call.name.to_owned();
     for more in [call.gist(), call.outcome()] {
         if !more.is_empty() {
@@ -60,15 +60,15 @@ fn head(call: &Call<'_>) -> String {
     one_line(&head)
 }
 
-fn body(out: &mut String, call: &Call<'_>) {
+fn body(out: &mut String, call: &ExportedCall<'_>) {
     if let Some(input) = call.input() {
         fence(out, "json", &sanitize(&input));
     }
-    let Some(seen) = call.seen() else { return };
+    let Some(seen) = call.shown_result() else { return };
     out.push_str("\n\n");
     match seen {
-        Seen::Text(text) => fence(out, "", &sanitize(&strip_ansi(text))),
-        Seen::Diff(lines) => {
+        ExportedResult::Text(text) => fence(out, "", &sanitize(&strip_ansi(text))),
+        ExportedResult::Diff(lines) => {
             let lines: Vec<String> = lines
                 .iter()
                 .map(|(tag, text)| format!("{}{}", sign(*tag), sanitize(text)))
@@ -87,7 +87,7 @@ pub(super) fn sign(tag: LineTag) -> char {
     }
 }
 
-fn folded(out: &mut String, head: &str, body: impl FnOnce(&mut String)) {
+fn write_details(out: &mut String, head: &str, body: impl FnOnce(&mut String)) {
     let _ = write!(out, "<details>\n<summary>{}</summary>\n\n", escape(head));
     body(out);
     out.push_str("\n\n</details>");

@@ -16,11 +16,11 @@ use serde_json::Value;
 
 use crate::domain::ContentHash;
 
-use super::undo::Rewinds;
-use super::{Entry, Record};
+use super::undo::RewindHistory;
+use super::{LogEntry, LogRecord};
 
-use page::Page;
-use secrets::Redaction;
+use page::ExportPage;
+use secrets::ExportRedactor;
 
 pub use file::{ExportedFile, StoreExportError};
 
@@ -39,7 +39,7 @@ pub enum ExportForm {
 
 /// What becomes of secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Secrets {
+pub enum SecretHandling {
     /// A word stands in their place.
     Redacted,
     /// They are written as they are.
@@ -48,7 +48,7 @@ pub enum Secrets {
 
 /// A session, written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Exported {
+pub struct ExportedText {
     /// The text of the file.
     pub text: String,
     /// How many secrets were taken out.
@@ -61,52 +61,55 @@ pub struct Exported {
 pub struct ExportError(#[from] serde_json::Error);
 
 /// Gives contents that are kept.
-type ContentOf<'a> = &'a dyn Fn(&ContentHash) -> Option<Vec<u8>>;
+type ContentLookup<'a> = &'a dyn Fn(&ContentHash) -> Option<Vec<u8>>;
 
 /// Writes a session. `content_of` gives images, and outputs that are kept.
 pub fn export(
-    records: &[Record],
+    records: &[LogRecord],
     form: ExportForm,
-    secrets: Secrets,
-    content_of: ContentOf<'_>,
-) -> Result<Exported, ExportError> {
-    let mut redaction = Redaction::default();
-    let rewinds = Rewinds::of(records);
+    secrets: SecretHandling,
+    content_of: ContentLookup<'_>,
+) -> Result<ExportedText, ExportError> {
+    let mut redaction = ExportRedactor::default();
+    let rewinds = RewindHistory::of(records);
     let told = records.iter().enumerate().filter_map(|(at, record)| {
         (rewinds.is_live(at) && is_told(&record.entry, form)).then_some(record)
     });
     let mut values: Vec<Value> = told.map(serde_json::to_value).collect::<Result<_, _>>()?;
-    if secrets == Secrets::Redacted {
+    if secrets == SecretHandling::Redacted {
         values = values.into_iter().map(|value| redaction.json(value)).collect();
     }
     let text = match form {
         ExportForm::Json => json::write(values)?,
-        ExportForm::Markdown => markdown::write(&Page::of(&clean(values)?)),
-        ExportForm::Html => html::write(&Page::of(&clean(values)?), content_of),
+        ExportForm::Markdown => markdown::write(&ExportPage::of(&clean(values)?)),
+        ExportForm::Html => html::write(&ExportPage::of(&clean(values)?), content_of),
         ExportForm::Log => log::write(values, secrets, &mut redaction, content_of),
     };
-    Ok(Exported { text, redacted: redaction.count })
+    Ok(ExportedText { text, redacted: redaction.count })
 }
 
 /// Whether an entry says anything to those that the form is for. With what was taken back goes the
 /// word that it was.
-fn is_told(entry: &Entry, form: ExportForm) -> bool {
+fn is_told(entry: &LogEntry, form: ExportForm) -> bool {
     match entry {
-        Entry::Session(_) | Entry::Message(_) | Entry::Title { .. } | Entry::Model { .. } => true,
-        Entry::Rewind(_) => false,
-        Entry::ToolStarted { .. }
-        | Entry::Permission(_)
-        | Entry::FileChange(_)
-        | Entry::NotCovered(_)
-        | Entry::Compaction(_)
-        | Entry::Interrupted
-        | Entry::TurnEnd(_)
-        | Entry::Todo { .. }
-        | Entry::Mode { .. } => form == ExportForm::Log,
+        LogEntry::Session(_)
+        | LogEntry::Message(_)
+        | LogEntry::Title { .. }
+        | LogEntry::Model { .. } => true,
+        LogEntry::Rewind(_) => false,
+        LogEntry::ToolStarted { .. }
+        | LogEntry::Permission(_)
+        | LogEntry::FileChange(_)
+        | LogEntry::NotCovered(_)
+        | LogEntry::Compaction(_)
+        | LogEntry::Interrupted
+        | LogEntry::TurnEnd(_)
+        | LogEntry::Todo { .. }
+        | LogEntry::Mode { .. } => form == ExportForm::Log,
     }
 }
 
-fn clean(values: Vec<Value>) -> Result<Vec<Record>, serde_json::Error> {
+fn clean(values: Vec<Value>) -> Result<Vec<LogRecord>, serde_json::Error> {
     values.into_iter().map(serde_json::from_value).collect()
 }
 

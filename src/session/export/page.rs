@@ -8,46 +8,46 @@ use crate::domain::{
     Block, CallId, CallInput, Display, Image, LineTag, Money, Role, ToolCall, ToolStatus,
 };
 use crate::session::title::title_after;
-use crate::session::{Conversation, Entry, MessageEntry, Record, SessionHeader};
+use crate::session::{LogEntry, LogRecord, MessageEntry, ReplayedConversation, SessionHeader};
 
 /// All that is written.
-pub(super) struct Page<'a> {
+pub(super) struct ExportPage<'a> {
     pub(super) title: String,
     pub(super) header: Option<&'a SessionHeader>,
     /// What it all took, in words.
     pub(super) facts: Vec<(&'static str, String)>,
-    pub(super) said: Vec<Said<'a>>,
+    pub(super) messages: Vec<ExportedMessage<'a>>,
 }
 
 /// One message.
-pub(super) struct Said<'a> {
+pub(super) struct ExportedMessage<'a> {
     pub(super) role: Role,
     pub(super) at: DateTime<Utc>,
     pub(super) model: Option<&'a str>,
     pub(super) cost: Option<String>,
-    pub(super) parts: Vec<Part<'a>>,
+    pub(super) parts: Vec<ExportedPart<'a>>,
 }
 
 /// A piece of a message.
-pub(super) enum Part<'a> {
+pub(super) enum ExportedPart<'a> {
     /// Markdown.
     Text(&'a str),
     /// A command that the person ran, with its output.
     Shell(&'a str),
     Image(&'a Image),
     Thinking(&'a str),
-    Call(Call<'a>),
+    Call(ExportedCall<'a>),
 }
 
 /// A call and what came of it. A result whose call is not there has a name alone.
-pub(super) struct Call<'a> {
+pub(super) struct ExportedCall<'a> {
     pub(super) name: &'a str,
     pub(super) call: Option<&'a ToolCall>,
     pub(super) result: Option<&'a MessageEntry>,
 }
 
 /// What is to be seen of a result.
-pub(super) enum Seen<'a> {
+pub(super) enum ExportedResult<'a> {
     /// The text.
     Text(&'a str),
     /// Lines with the side each is on.
@@ -58,22 +58,22 @@ pub(super) enum Seen<'a> {
 const TELLING: [&str; 7] =
     ["command", "file_path", "path", "pattern", "query", "url", "description"];
 
-impl<'a> Page<'a> {
-    pub(super) fn of(records: &'a [Record]) -> Self {
+impl<'a> ExportPage<'a> {
+    pub(super) fn of(records: &'a [LogRecord]) -> Self {
         let header = records.iter().find_map(|record| {
-            if let Entry::Session(header) = &record.entry { Some(header) } else { None }
+            if let LogEntry::Session(header) = &record.entry { Some(header) } else { None }
         });
-        let said = said(records);
+        let said = exported_messages(records);
         Self {
             title: title_after(records).unwrap_or_else(|| "A session".into()),
             header,
             facts: facts(records, header, said.len()),
-            said,
+            messages: said,
         }
     }
 }
 
-impl<'a> Call<'a> {
+impl<'a> ExportedCall<'a> {
     /// What it was asked to do, in one line.
     pub(super) fn gist(&self) -> String {
         let input = match self.call.map(|call| &call.input) {
@@ -125,20 +125,20 @@ impl<'a> Call<'a> {
         }
     }
 
-    pub(super) fn seen(&self) -> Option<Seen<'a>> {
+    pub(super) fn shown_result(&self) -> Option<ExportedResult<'a>> {
         let result = self.result?;
         let display = result.result.as_ref().and_then(|info| info.display.as_ref());
         match display {
             Some(Display::Diff(diff)) => {
                 let lines = diff.lines().map(|(_, line)| (line.tag, line.text.as_str()));
-                return Some(Seen::Diff(lines.collect()));
+                return Some(ExportedResult::Diff(lines.collect()));
             }
-            Some(Display::Terminal { text }) => return Some(Seen::Text(text)),
+            Some(Display::Terminal { text }) => return Some(ExportedResult::Text(text)),
             None => {}
         }
         result.content.iter().find_map(|block| {
             if let Block::ToolResult { content, .. } = block {
-                Some(Seen::Text(content))
+                Some(ExportedResult::Text(content))
             } else {
                 None
             }
@@ -151,11 +151,11 @@ fn is_error(result: &MessageEntry) -> bool {
 }
 
 fn facts(
-    records: &[Record],
+    records: &[LogRecord],
     header: Option<&SessionHeader>,
     said: usize,
 ) -> Vec<(&'static str, String)> {
-    let conversation = Conversation::of(records);
+    let conversation = ReplayedConversation::of(records);
     let mut facts = Vec::new();
     if let Some(header) = header {
         facts.push(("folder", header.cwd.display().to_string()));
@@ -177,7 +177,7 @@ fn facts(
     }
     facts.push(("messages", said.to_string()));
     let cost = records.iter().filter_map(|record| {
-        if let Entry::Message(said) = &record.entry { said.cost } else { None }
+        if let LogEntry::Message(said) = &record.entry { said.cost } else { None }
     });
     let cost = cost.fold(0_u64, |sum, cost| sum.saturating_add(cost.nanos()));
     if cost > 0 {
@@ -192,12 +192,12 @@ pub(super) fn time(at: DateTime<Utc>) -> String {
 }
 
 /// All messages but results, which are with their calls.
-fn said(records: &[Record]) -> Vec<Said<'_>> {
-    let mut said: Vec<Said<'_>> = Vec::new();
+fn exported_messages(records: &[LogRecord]) -> Vec<ExportedMessage<'_>> {
+    let mut said: Vec<ExportedMessage<'_>> = Vec::new();
     let mut open: HashMap<&CallId, (usize, usize)> = HashMap::new();
     for record in records {
-        let Entry::Message(message) = &record.entry else { continue };
-        let mut now = Said {
+        let LogEntry::Message(message) = &record.entry else { continue };
+        let mut now = ExportedMessage {
             role: message.role,
             at: record.timestamp,
             model: message.model.as_deref(),
@@ -206,28 +206,32 @@ fn said(records: &[Record]) -> Vec<Said<'_>> {
         };
         for block in &message.content {
             let part = match block {
-                Block::Text { text } => Part::Text(text),
-                Block::Context { name, text } if name == "shell" => Part::Shell(text),
-                Block::Image(image) => Part::Image(image),
+                Block::Text { text } => ExportedPart::Text(text),
+                Block::Context { name, text } if name == "shell" => ExportedPart::Shell(text),
+                Block::Image(image) => ExportedPart::Image(image),
                 Block::Thinking { thinking, .. } if !thinking.trim().is_empty() => {
-                    Part::Thinking(thinking)
+                    ExportedPart::Thinking(thinking)
                 }
                 Block::Context { .. } | Block::Thinking { .. } | Block::Sealed { .. } => continue,
                 Block::ToolUse(call) => {
                     open.insert(&call.id, (said.len(), now.parts.len()));
-                    Part::Call(Call { name: &call.name, call: Some(call), result: None })
+                    ExportedPart::Call(ExportedCall {
+                        name: &call.name,
+                        call: Some(call),
+                        result: None,
+                    })
                 }
                 Block::ToolResult { tool_use_id, .. } => {
                     let place = open.remove(tool_use_id);
                     if let Some((at, part)) = place
                         && let Some(said) = said.get_mut(at)
-                        && let Some(Part::Call(call)) = said.parts.get_mut(part)
+                        && let Some(ExportedPart::Call(call)) = said.parts.get_mut(part)
                     {
                         call.result = Some(message);
                         continue;
                     }
                     let name = message.result.as_ref().map_or("tool", |info| info.name.as_str());
-                    Part::Call(Call { name, call: None, result: Some(message) })
+                    ExportedPart::Call(ExportedCall { name, call: None, result: Some(message) })
                 }
             };
             now.parts.push(part);

@@ -4,7 +4,7 @@
 //! time grows with the length alone. What slug itself holds is no matter here: it never gets into
 //! a log. Too much is taken out rather than too little, since what is exported is passed on.
 
-mod assigned;
+mod assignments;
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use crate::domain::sanitize::strip_ansi;
 use crate::domain::secrets::{SHAPES, password_in_address, private_keys};
 
-use assigned::{Assigned, Name, is_secret_field, is_secret_option};
+use assignments::{SecretAssignment, SecretNameKind, is_secret_field, is_secret_option};
 
 /// How far is looked for what decides whether something is a secret.
 const LOOK: usize = 512;
@@ -22,18 +22,18 @@ const SHORTEST_TOKEN: usize = 8;
 
 /// Counts what it takes out.
 #[derive(Debug, Default)]
-pub(super) struct Redaction {
+pub(super) struct ExportRedactor {
     pub(super) count: usize,
 }
 
 /// A secret in a text.
 #[derive(Debug)]
-struct Secret {
+struct ExportSecretSpan {
     place: Range<usize>,
     kind: &'static str,
 }
 
-impl Redaction {
+impl ExportRedactor {
     /// `text` without secrets. Colours go, too: a secret may be hidden between them.
     pub(super) fn text(&mut self, text: &str) -> String {
         let text = strip_ansi(text);
@@ -41,7 +41,7 @@ impl Redaction {
         self.count += secrets.len();
         let mut clean = String::with_capacity(text.len());
         let mut at = 0;
-        for Secret { place, kind } in secrets {
+        for ExportSecretSpan { place, kind } in secrets {
             clean.push_str(&text[at..place.start]);
             clean.push_str(&mark(kind));
             at = place.end;
@@ -92,7 +92,7 @@ impl Redaction {
         let mut is_behind_option = false;
         let item = |item: Value| {
             let is_option = is_secret_option(&item);
-            let is_value = is_behind_option && item.as_str().is_some_and(assigned::is_argument);
+            let is_value = is_behind_option && item.as_str().is_some_and(assignments::is_argument);
             is_behind_option = is_option;
             if is_value { self.secret() } else { self.json(item) }
         };
@@ -109,7 +109,7 @@ impl Redaction {
         for line in &lines {
             let end = start + line.len();
             let (mut text, mut at) = (String::new(), start);
-            while let Some(Secret { place, kind }) = secrets.peek() {
+            while let Some(ExportSecretSpan { place, kind }) = secrets.peek() {
                 if place.start > end {
                     break;
                 }
@@ -150,8 +150,8 @@ fn mark(kind: &str) -> String {
 }
 
 /// All secrets of a text, in order, none within another.
-fn find(text: &str) -> Vec<Secret> {
-    let mut look = Look { text, bytes: text.as_bytes(), run_end: 0 };
+fn find(text: &str) -> Vec<ExportSecretSpan> {
+    let mut look = ExportSecretScanner { text, bytes: text.as_bytes(), run_end: 0 };
     let mut keys = private_keys(text).into_iter().peekable();
     let mut found = Vec::new();
     let mut at = 0;
@@ -160,7 +160,7 @@ fn find(text: &str) -> Vec<Secret> {
         let key = keys.next_if(|key| key.start <= at).map(|key| key.start.max(at)..key.end);
         let secret = match key {
             Some(place) if place.is_empty() => continue,
-            Some(place) => Some(Secret { place, kind: "private key" }),
+            Some(place) => Some(ExportSecretSpan { place, kind: "private key" }),
             None => look.secret(at),
         };
         match secret {
@@ -174,16 +174,16 @@ fn find(text: &str) -> Vec<Secret> {
     found
 }
 
-struct Look<'a> {
+struct ExportSecretScanner<'a> {
     text: &'a str,
     bytes: &'a [u8],
     /// Where the run of token characters ends that was looked at last.
     run_end: usize,
 }
 
-impl Look<'_> {
+impl ExportSecretScanner<'_> {
     /// The secret that is found out by what stands at `at`; it may begin behind that.
-    fn secret(&mut self, at: usize) -> Option<Secret> {
+    fn secret(&mut self, at: usize) -> Option<ExportSecretSpan> {
         let first = self.bytes[at];
         if first == b':' && self.starts(at, "://") {
             return self.in_address(at + 3);
@@ -227,17 +227,17 @@ impl Look<'_> {
         self.run_end
     }
 
-    fn shaped(&mut self, at: usize) -> Option<Secret> {
+    fn shaped(&mut self, at: usize) -> Option<ExportSecretSpan> {
         let (prefix, least, kind) =
             SHAPES.into_iter().find(|(prefix, _, _)| self.starts(at, prefix))?;
         let end = self.token_end(at);
         let dots = self.bytes[at..end].iter().rev().take_while(|byte| **byte == b'.').count();
         let end = end - dots;
-        (end >= at + prefix.len() + least).then_some(Secret { place: at..end, kind })
+        (end >= at + prefix.len() + least).then_some(ExportSecretSpan { place: at..end, kind })
     }
 
     /// Two parts that are JSON objects in base64, with a dot between them.
-    fn web_token(&mut self, at: usize) -> Option<Secret> {
+    fn web_token(&mut self, at: usize) -> Option<ExportSecretSpan> {
         if !self.starts(at, "eyJ") {
             return None;
         }
@@ -247,10 +247,10 @@ impl Look<'_> {
         if header < 10 || !self.starts(at + header, ".") {
             return None;
         }
-        Some(Secret { place: at..self.token_end(at), kind: "JWT" })
+        Some(ExportSecretSpan { place: at..self.token_end(at), kind: "JWT" })
     }
 
-    fn bearer(&mut self, at: usize) -> Option<Secret> {
+    fn bearer(&mut self, at: usize) -> Option<ExportSecretSpan> {
         let window = self.bytes.get(at..at + 7)?;
         if !window.eq_ignore_ascii_case(b"bearer ") {
             return None;
@@ -259,18 +259,18 @@ impl Look<'_> {
         let end = self.token_end(start);
         let token = &self.bytes[start..end.min(start + LOOK)];
         let is_token = token.len() >= SHORTEST_TOKEN && !token.iter().all(u8::is_ascii_lowercase);
-        is_token.then_some(Secret { place: start..end, kind: "authorization" })
+        is_token.then_some(ExportSecretSpan { place: start..end, kind: "authorization" })
     }
 
     /// `://user:password@host`
-    fn in_address(&self, at: usize) -> Option<Secret> {
+    fn in_address(&self, at: usize) -> Option<ExportSecretSpan> {
         let window = &self.bytes[at..self.bytes.len().min(at + LOOK)];
         let password = password_in_address(window)?;
-        Some(Secret { place: at + password.start..at + password.end, kind: "password" })
+        Some(ExportSecretSpan { place: at + password.start..at + password.end, kind: "password" })
     }
 
     /// `NAME=value`, `name: value`, `"name": "value"`, `--name value`, by what the name says.
-    fn assigned(&self, at: usize) -> Option<Secret> {
+    fn assigned(&self, at: usize) -> Option<ExportSecretSpan> {
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
         let escaped = at >= 2 && self.bytes[at - 2] == b'\\';
         // Within a name: the whole of it was looked at.
@@ -283,8 +283,8 @@ impl Look<'_> {
         }
         let window = &self.bytes[at..self.bytes.len().min(at + LOOK)];
         let length = window.iter().take_while(|byte| is_name(**byte)).count();
-        let name = Name::of(&self.text[at..at + length])?;
-        let value = Assigned::at(self, at..at + length)?;
+        let name = SecretNameKind::of(&self.text[at..at + length])?;
+        let value = SecretAssignment::at(self, at..at + length)?;
         value.secret(self, name)
     }
 }

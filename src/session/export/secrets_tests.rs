@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 
 fn clean(text: &str) -> String {
-    Redaction::default().text(text)
+    ExportRedactor::default().text(text)
 }
 
 /// Secrets as they stand in texts, with the part that must go.
@@ -133,7 +133,7 @@ fn ordinary_text_and_code_stay() {
 
 #[test]
 fn a_field_that_says_it_is_secret_goes_whatever_it_holds() {
-    let mut redaction = Redaction::default();
+    let mut redaction = ExportRedactor::default();
     let value =
         json!({"env": {"DB_PASSWORD": "pw", "PATH": "/bin"}, "max_tokens": 5, "password": ""});
     let expected = json!({
@@ -150,7 +150,7 @@ fn a_number_under_such_a_name_goes_where_it_is_no_count() {
         "password": "[redacted: secret]", "api_key": "[redacted: secret]", "token": 15_024,
         "MAX_TOKENS": 4096,
     });
-    assert_eq!(Redaction::default().json(value), expected);
+    assert_eq!(ExportRedactor::default().json(value), expected);
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn what_follows_an_option_for_a_secret_goes() {
             Some(_) | None => item.clone(),
         };
         let given = arguments.as_array().unwrap().iter().map(secret).collect();
-        let mut redaction = Redaction::default();
+        let mut redaction = ExportRedactor::default();
         assert_eq!((redaction.json(given), redaction.count), (arguments, count));
     }
 }
@@ -179,7 +179,7 @@ fn a_private_key_over_the_lines_of_a_diff_goes_whole() {
     let line = |text: &str| json!({"tag": "added", "text": text});
     let lines =
         ["a", "-----BEGIN PRIVATE KEY-----", "MIIEvQIBADAN", "-----END PRIVATE KEY-----", "b"];
-    let mut redaction = Redaction::default();
+    let mut redaction = ExportRedactor::default();
     let clean = redaction.json(json!({"lines": lines.map(line)}));
     let expected = ["a", "[redacted: private key]", "", "", "b"].map(line);
     assert_eq!((clean, redaction.count), (json!({"lines": expected}), 1));

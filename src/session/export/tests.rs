@@ -9,29 +9,29 @@ use crate::domain::{
     Block, CallId, CallInput, Diff, Display, Image, MediaType, Message, Role, ToolCall, ToolStatus,
 };
 use crate::session::samples::{every_kind, header, record, result, rewind, says, user};
-use crate::session::{MessageEntry, ResultInfo, Rewound};
+use crate::session::{MessageEntry, RewindScope, ToolResultInfo};
 
 use super::*;
 
 const FORMS: [ExportForm; 4] =
     [ExportForm::Markdown, ExportForm::Html, ExportForm::Json, ExportForm::Log];
 
-fn written(entries: Vec<Entry>, form: ExportForm) -> Exported {
-    let records: Vec<Record> = entries.into_iter().map(|entry| record(1, entry)).collect();
-    export(&records, form, Secrets::Redacted, &|_| Some(b"bytes".to_vec())).unwrap()
+fn written(entries: Vec<LogEntry>, form: ExportForm) -> ExportedText {
+    let records: Vec<LogRecord> = entries.into_iter().map(|entry| record(1, entry)).collect();
+    export(&records, form, SecretHandling::Redacted, &|_| Some(b"bytes".to_vec())).unwrap()
 }
 
-fn bash(id: &str, command: &str) -> Entry {
+fn bash(id: &str, command: &str) -> LogEntry {
     let input = CallInput::Valid(serde_json::json!({"command": command}));
     let call = ToolCall { id: CallId::new(id), name: "Bash".into(), input };
     let content = vec![Block::ToolUse(call)];
-    Entry::Message(MessageEntry::new(Message { role: Role::Assistant, content }))
+    LogEntry::Message(MessageEntry::new(Message { role: Role::Assistant, content }))
 }
 
-fn answered(id: &str, content: &str, display: Option<Display>) -> Entry {
-    let Entry::Message(said) = result(id, content) else { panic!("a message") };
+fn answered(id: &str, content: &str, display: Option<Display>) -> LogEntry {
+    let LogEntry::Message(said) = result(id, content) else { panic!("a message") };
     let status = ToolStatus::Done;
-    let info = ResultInfo {
+    let info = ToolResultInfo {
         name: "Bash".into(),
         status,
         summary: Some("exit 0".into()),
@@ -39,7 +39,7 @@ fn answered(id: &str, content: &str, display: Option<Display>) -> Entry {
         elapsed_ms: 1,
         kept: None,
     };
-    Entry::Message(MessageEntry { result: Some(info), ..said })
+    LogEntry::Message(MessageEntry { result: Some(info), ..said })
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn every_kind_of_record_can_be_written() {
 #[test]
 fn markdown_folds_a_call_with_its_result() {
     let entries = vec![
-        Entry::Session(header("/work")),
+        LogEntry::Session(header("/work")),
         user("Look\u{1b}[31m here"),
         bash("c1", "ls"),
         answered("c1", "a ``` b", None),
@@ -80,9 +80,9 @@ fn html_obeys_nothing_that_was_said() {
     let bad = "<script>alert(1)</script> <img src=x onerror=y>\n\n<div onclick=z>\n\n\
         [a](javascript:alert(2)) [b](https://example.org/\"x) ![c](http://example.org/c.png) \u{202e}";
     let entries = vec![
-        Entry::Session(header("/wo<b>rk")),
+        LogEntry::Session(header("/wo<b>rk")),
         user(bad),
-        Entry::Title { title: "</title><script>{messages}".into() },
+        LogEntry::Title { title: "</title><script>{messages}".into() },
         bash("c1", "</pre><script>"),
         answered("c1", "</details><script>", None),
         says(bad),
@@ -104,7 +104,8 @@ fn html_obeys_nothing_that_was_said() {
 #[test]
 fn html_runs_its_own_script_and_style_and_no_other() {
     let table = "| a | b | c |\n|:--|:-:|--:|\n| 1 | 2 | 3 |\n\n`<td style=\"text-align: left\">`";
-    let text = written(vec![Entry::Session(header("/work")), says(table)], ExportForm::Html).text;
+    let text =
+        written(vec![LogEntry::Session(header("/work")), says(table)], ExportForm::Html).text;
     let (_, policy) = text.split_once("Content-Security-Policy\" content=\"").unwrap();
     let (policy, _) = policy.split_once('"').unwrap();
     for (tag, directive) in [("style", "style-src"), ("script", "script-src")] {
@@ -129,7 +130,7 @@ fn html_colours_a_diff_and_holds_its_images() {
     let image = Image::new("shot.png", MediaType::Png, (8, 6), b"bytes");
     let content = vec![Block::Image(image)];
     let entries = vec![
-        Entry::Message(MessageEntry::new(Message { role: Role::User, content })),
+        LogEntry::Message(MessageEntry::new(Message { role: Role::User, content })),
         bash("c1", "edit"),
         answered("c1", "ok", Some(Display::Diff(diff))),
     ];
@@ -147,17 +148,17 @@ fn a_log_has_every_record_and_what_it_names_before_it() {
     let image = Image::new("shot.png", MediaType::Png, (8, 6), b"bytes");
     let content = vec![Block::Image(image)];
     let shown = || {
-        Entry::Message(MessageEntry::new(Message { role: Role::User, content: content.clone() }))
+        LogEntry::Message(MessageEntry::new(Message { role: Role::User, content: content.clone() }))
     };
     let entries = || [every_kind(), vec![shown(), shown()]].concat();
-    let told = entries().into_iter().filter(|entry| !matches!(entry, Entry::Rewind(_))).count();
+    let told = entries().into_iter().filter(|entry| !matches!(entry, LogEntry::Rewind(_))).count();
     let text = written(entries(), ExportForm::Log).text;
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let is_content = |line: &&Value| line["type"] == log::CONTENT;
     assert_eq!(lines.iter().filter(is_content).count(), 1, "the image once: {text}");
     assert_eq!(lines[told - 2]["base64"], "Ynl0ZXM=", "before the first that shows it");
     let records = lines.iter().filter(|line| !is_content(line));
-    let records: Vec<Record> =
+    let records: Vec<LogRecord> =
         records.map(|it| serde_json::from_value(it.clone()).unwrap()).collect();
     assert_eq!(records.len(), told);
 }
@@ -165,15 +166,15 @@ fn a_log_has_every_record_and_what_it_names_before_it() {
 #[test]
 fn what_was_taken_back_is_in_no_form() {
     let records = vec![
-        record(0, Entry::Session(header("/work"))),
+        record(0, LogEntry::Session(header("/work"))),
         record(1, user("the first question")),
         record(1, says("an answer")),
         record(2, user("of no use")),
     ];
-    let back = record(2, Entry::Rewind(rewind(records[3].id, Rewound::Both)));
+    let back = record(2, LogEntry::Rewind(rewind(records[3].id, RewindScope::Both)));
     let records = [records, vec![back]].concat();
     for form in FORMS {
-        let text = export(&records, form, Secrets::Redacted, &|_| None).unwrap().text;
+        let text = export(&records, form, SecretHandling::Redacted, &|_| None).unwrap().text;
         assert!(text.contains("first question") && !text.contains("of no use"), "{text}");
         assert!(!text.contains("\"rewind\""), "{text}");
     }
@@ -182,11 +183,11 @@ fn what_was_taken_back_is_in_no_form() {
 #[test]
 fn json_has_the_session_and_the_blocks_of_its_messages() {
     let entries = vec![
-        Entry::Session(header("/work")),
+        LogEntry::Session(header("/work")),
         user("hello"),
         bash("c1", "ls"),
         answered("c1", "a", None),
-        Entry::Title { title: "Mine".into() },
+        LogEntry::Title { title: "Mine".into() },
     ];
     let value: Value = serde_json::from_str(&written(entries, ExportForm::Json).text).unwrap();
     assert_eq!(value["version"], 1);
@@ -214,23 +215,23 @@ fn secrets_go_in_every_form_and_every_place() {
     let terminal = Display::Terminal { text: format!("TOKEN=\u{1b}[31mabc-{key}\u{1b}[0m") };
     let entries = || {
         vec![
-            Entry::Session(header(&format!("/work/{key}"))),
+            LogEntry::Session(header(&format!("/work/{key}"))),
             user(&format!("use {key}")),
-            Entry::Message(MessageEntry::new(shown.clone())),
-            Entry::Message(MessageEntry::new(said.clone())),
+            LogEntry::Message(MessageEntry::new(shown.clone())),
+            LogEntry::Message(MessageEntry::new(said.clone())),
             bash("c1", &format!("curl -H 'Authorization: Bearer {key}'")),
             answered("c1", &key, Some(terminal.clone())),
             bash("c2", "cat key"),
             answered("c2", pem, Some(Display::Diff(Diff::between("/k", "", pem)))),
-            Entry::Title { title: format!("about {key}") },
+            LogEntry::Title { title: format!("about {key}") },
         ]
     };
     for form in FORMS {
-        let Exported { text, redacted } = written(entries(), form);
+        let ExportedText { text, redacted } = written(entries(), form);
         assert!(!text.contains(&key) && !text.contains("MIIEvQ"), "{text}");
         assert!(text.contains("[redacted: API key]") && redacted >= 8, "{redacted}: {text}");
     }
-    let records: Vec<Record> = entries().into_iter().map(|entry| record(1, entry)).collect();
-    let kept = export(&records, ExportForm::Json, Secrets::Kept, &|_| None).unwrap();
+    let records: Vec<LogRecord> = entries().into_iter().map(|entry| record(1, entry)).collect();
+    let kept = export(&records, ExportForm::Json, SecretHandling::Kept, &|_| None).unwrap();
     assert!(kept.text.contains(&key) && kept.redacted == 0);
 }

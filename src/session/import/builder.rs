@@ -13,15 +13,15 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::domain::{Block, CallId, EntryId, Message, Role, SessionId, ToolStatus, TurnId, Usage};
-use crate::session::{Entry, MessageEntry, Record, ResultInfo, SessionHeader};
+use crate::session::{LogEntry, LogRecord, MessageEntry, SessionHeader, ToolResultInfo};
 
-use super::images::Images;
-use super::recognise::Source;
-use super::{SourceKind, Tally};
+use super::images::ImageImporter;
+use super::recognise::ImportSource;
+use super::{ImportSourceKind, ImportTally};
 
 /// What is known of a session besides what was said.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Known {
+pub(super) struct ImportedMetadata {
     /// Its id here, once it is settled.
     pub(super) session: Option<SessionId>,
     /// Its id there.
@@ -34,29 +34,33 @@ pub(super) struct Known {
 }
 
 /// A response that may not be whole yet.
-struct Pending {
+struct PendingResponse {
     key: Option<String>,
     at: DateTime<Utc>,
     said: MessageEntry,
 }
 
 /// Takes what was said, in order, and hands on records.
-pub(super) struct Builder<'a> {
-    pub(super) known: Known,
-    pub(super) images: &'a Images<'a>,
-    sink: &'a mut dyn FnMut(&Record) -> io::Result<()>,
+pub(super) struct ImportBuilder<'a> {
+    pub(super) known: ImportedMetadata,
+    pub(super) images: &'a ImageImporter<'a>,
+    sink: &'a mut dyn FnMut(&LogRecord) -> io::Result<()>,
     at: Option<DateTime<Utc>>,
     turn: TurnId,
     records: u32,
     /// The tools of the calls that have no result yet.
     calls: HashMap<CallId, String>,
-    pending: Option<Pending>,
-    tally: Tally,
+    pending: Option<PendingResponse>,
+    tally: ImportTally,
 }
 
-impl Known {
+impl ImportedMetadata {
     /// The session's id here: the same for the same source.
-    pub(super) fn session_id(&self, kind: SourceKind, source: &Source) -> io::Result<SessionId> {
+    pub(super) fn session_id(
+        &self,
+        kind: ImportSourceKind,
+        source: &ImportSource,
+    ) -> io::Result<SessionId> {
         let mut hasher = Sha256::new().chain_update(kind.name()).chain_update(b"\n");
         match &self.source_id {
             Some(id) => hasher.update(id),
@@ -73,11 +77,11 @@ impl Known {
     }
 
     /// The first line of the log, which says where it is from.
-    pub(super) fn first_line(&self, kind: SourceKind) -> io::Result<Vec<u8>> {
+    pub(super) fn first_line(&self, kind: ImportSourceKind) -> io::Result<Vec<u8>> {
         let provider = match kind {
-            SourceKind::ClaudeCode => "anthropic",
-            SourceKind::Codex => "openai",
-            SourceKind::Chat | SourceKind::Slug => "imported",
+            ImportSourceKind::ClaudeCode => "anthropic",
+            ImportSourceKind::Codex => "openai",
+            ImportSourceKind::Chat | ImportSourceKind::Slug => "imported",
         };
         let header = SessionHeader {
             session_id: self.session(),
@@ -87,11 +91,11 @@ impl Known {
             provider: self.provider.clone().unwrap_or_else(|| provider.into()),
             forked_from: None,
         };
-        let record = Record {
+        let record = LogRecord {
             id: entry_id(self.session(), self.created, 0),
             timestamp: self.created.unwrap_or_default(),
             turn: TurnId(0),
-            entry: Entry::Session(header),
+            entry: LogEntry::Session(header),
         };
         let mut value = serde_json::to_value(record)?;
         if let Value::Object(fields) = &mut value {
@@ -103,11 +107,11 @@ impl Known {
     }
 }
 
-impl<'a> Builder<'a> {
+impl<'a> ImportBuilder<'a> {
     pub(super) fn new(
-        known: Known,
-        images: &'a Images<'a>,
-        sink: &'a mut dyn FnMut(&Record) -> io::Result<()>,
+        known: ImportedMetadata,
+        images: &'a ImageImporter<'a>,
+        sink: &'a mut dyn FnMut(&LogRecord) -> io::Result<()>,
     ) -> Self {
         Self {
             at: known.created,
@@ -118,7 +122,7 @@ impl<'a> Builder<'a> {
             records: 1,
             calls: HashMap::new(),
             pending: None,
-            tally: Tally::default(),
+            tally: ImportTally::default(),
         }
     }
 
@@ -129,7 +133,7 @@ impl<'a> Builder<'a> {
 
     /// When what follows was said: RFC 3339, or seconds or milliseconds since 1970.
     pub(super) fn time(&mut self, value: &Value) {
-        let Some(at) = moment(value) else { return };
+        let Some(at) = parse_time(value) else { return };
         self.known.created = Some(self.known.created.map_or(at, |created| created.min(at)));
         self.at = Some(at);
     }
@@ -185,7 +189,7 @@ impl<'a> Builder<'a> {
         self.flush()?;
         let message = MessageEntry::new(Message { role: Role::Assistant, content });
         let said = MessageEntry { model: model.map(str::to_owned), usage, ..message };
-        self.pending = Some(Pending { key: key.map(str::to_owned), at: self.now(), said });
+        self.pending = Some(PendingResponse { key: key.map(str::to_owned), at: self.now(), said });
         Ok(())
     }
 
@@ -200,20 +204,26 @@ impl<'a> Builder<'a> {
         let status = if is_error { ToolStatus::Failed } else { ToolStatus::Done };
         let block = Block::ToolResult { tool_use_id: call, content, is_error };
         let message = MessageEntry::new(Message { role: Role::User, content: vec![block] });
-        let result =
-            ResultInfo { name, status, summary: None, display: None, elapsed_ms: 0, kept: None };
+        let result = ToolResultInfo {
+            name,
+            status,
+            summary: None,
+            display: None,
+            elapsed_ms: 0,
+            kept: None,
+        };
         self.push_message(self.now(), MessageEntry { result: Some(result), ..message })
     }
 
     /// Hands on what waits, and tells what is known.
-    pub(super) fn finish(mut self) -> io::Result<(Known, Tally)> {
+    pub(super) fn finish(mut self) -> io::Result<(ImportedMetadata, ImportTally)> {
         self.flush()?;
         if let Some(title) = self.known.title.take() {
-            self.push(self.now(), Entry::Title { title: title.clone() })?;
+            self.push(self.now(), LogEntry::Title { title: title.clone() })?;
             self.known.title = Some(title);
         }
         let created = self.known.created.or(self.at);
-        Ok((Known { created, ..self.known }, self.tally))
+        Ok((ImportedMetadata { created, ..self.known }, self.tally))
     }
 
     fn now(&self) -> DateTime<Utc> {
@@ -221,20 +231,22 @@ impl<'a> Builder<'a> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let Some(Pending { at, said, .. }) = mem::take(&mut self.pending) else { return Ok(()) };
+        let Some(PendingResponse { at, said, .. }) = mem::take(&mut self.pending) else {
+            return Ok(());
+        };
         self.push_message(at, said)
     }
 
     fn push_message(&mut self, at: DateTime<Utc>, said: MessageEntry) -> io::Result<()> {
         self.tally.messages += 1;
-        self.push(at, Entry::Message(said))
+        self.push(at, LogEntry::Message(said))
     }
 
-    fn push(&mut self, timestamp: DateTime<Utc>, entry: Entry) -> io::Result<()> {
+    fn push(&mut self, timestamp: DateTime<Utc>, entry: LogEntry) -> io::Result<()> {
         let id = entry_id(self.known.session(), Some(timestamp), self.records);
         self.records = self.records.saturating_add(1);
         let turn = self.turn.max(TurnId(1));
-        (self.sink)(&Record { id, timestamp, turn, entry })
+        (self.sink)(&LogRecord { id, timestamp, turn, entry })
     }
 }
 
@@ -255,7 +267,7 @@ fn session_id(bytes: [u8; 16]) -> SessionId {
     SessionId::from(uuid::Builder::from_custom_bytes(bytes).into_uuid())
 }
 
-fn moment(value: &Value) -> Option<DateTime<Utc>> {
+fn parse_time(value: &Value) -> Option<DateTime<Utc>> {
     if let Some(text) = value.as_str() {
         return DateTime::parse_from_rfc3339(text).ok().map(DateTime::into);
     }

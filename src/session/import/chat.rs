@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use crate::domain::{Block, CallId, CallInput, ToolCall};
 
-use super::builder::Builder;
+use super::builder::ImportBuilder;
 
 /// What an object with messages in it, or one beside them, says of the session.
-pub(super) fn facts(builder: &mut Builder<'_>, value: &Value) {
+pub(super) fn facts(builder: &mut ImportBuilder<'_>, value: &Value) {
     let inner = &value["session"];
     let text = |names: &[&str]| {
         let places = [value, inner].into_iter();
@@ -31,7 +31,7 @@ pub(super) fn facts(builder: &mut Builder<'_>, value: &Value) {
 }
 
 /// One message.
-pub(super) fn message(builder: &mut Builder<'_>, value: &Value) -> io::Result<()> {
+pub(super) fn message(builder: &mut ImportBuilder<'_>, value: &Value) -> io::Result<()> {
     for name in ["timestamp", "created_at", "createdAt", "time"] {
         builder.time(&value[name]);
     }
@@ -54,7 +54,7 @@ pub(super) fn message(builder: &mut Builder<'_>, value: &Value) -> io::Result<()
 }
 
 /// Something of the person's: text, images, and results of calls.
-pub(super) fn user(builder: &mut Builder<'_>, content: &Value) -> io::Result<()> {
+pub(super) fn user(builder: &mut ImportBuilder<'_>, content: &Value) -> io::Result<()> {
     let (mut said, mut shown) = (Vec::new(), Vec::new());
     for part in parts(content) {
         match part["type"].as_str() {
@@ -84,7 +84,7 @@ pub(super) fn user(builder: &mut Builder<'_>, content: &Value) -> io::Result<()>
 }
 
 /// The results of calls are texts here.
-fn leave_out_images(builder: &mut Builder<'_>, content: &Value) {
+fn leave_out_images(builder: &mut ImportBuilder<'_>, content: &Value) {
     for part in content.as_array().into_iter().flatten() {
         if matches!(part["type"].as_str(), Some("image" | "image_url" | "input_image")) {
             builder.leave_out();
@@ -92,7 +92,7 @@ fn leave_out_images(builder: &mut Builder<'_>, content: &Value) {
     }
 }
 
-fn assistant(builder: &mut Builder<'_>, value: &Value) -> io::Result<()> {
+fn assistant(builder: &mut ImportBuilder<'_>, value: &Value) -> io::Result<()> {
     let mut said = Vec::new();
     let reasoning = ["reasoning_content", "reasoning"].map(|name| &value[name]);
     said.extend(reasoning.into_iter().find_map(thinking));
@@ -108,7 +108,7 @@ fn assistant(builder: &mut Builder<'_>, value: &Value) -> io::Result<()> {
 }
 
 /// The blocks of a response.
-pub(super) fn response(builder: &mut Builder<'_>, content: &Value) -> Vec<Block> {
+pub(super) fn response(builder: &mut ImportBuilder<'_>, content: &Value) -> Vec<Block> {
     let mut said = Vec::new();
     for part in parts(content) {
         match part["type"].as_str() {

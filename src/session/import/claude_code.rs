@@ -12,12 +12,12 @@ use serde_json::Value;
 
 use crate::domain::Usage;
 
-use super::builder::Builder;
+use super::builder::ImportBuilder;
 use super::chat;
-use super::lines::Lines;
+use super::lines::JsonLinesReader;
 
 /// Lines that say nothing of the conversation.
-const OTHERS: [&str; 9] = [
+const IGNORED_TYPES: [&str; 9] = [
     "system",
     "attachment",
     "progress",
@@ -31,15 +31,15 @@ const OTHERS: [&str; 9] = [
 
 /// The lines that are meant.
 #[derive(Debug, Default)]
-struct Chain {
+struct ClaudeCodeChain {
     lines: HashSet<String>,
     responses: HashSet<String>,
 }
 
 /// Reads a whole file.
-pub(super) fn read(file: &Path, builder: &mut Builder<'_>) -> io::Result<()> {
-    let chain = Chain::of(file)?;
-    let mut lines = Lines::open(file)?;
+pub(super) fn read(file: &Path, builder: &mut ImportBuilder<'_>) -> io::Result<()> {
+    let chain = ClaudeCodeChain::of(file)?;
+    let mut lines = JsonLinesReader::open(file)?;
     while let Some(line) = lines.next()? {
         match line {
             Some(value) => take(builder, &chain, &value)?,
@@ -49,11 +49,11 @@ pub(super) fn read(file: &Path, builder: &mut Builder<'_>) -> io::Result<()> {
     Ok(())
 }
 
-impl Chain {
+impl ClaudeCodeChain {
     fn of(file: &Path) -> io::Result<Self> {
         let mut before: HashMap<String, (Option<String>, Option<String>)> = HashMap::new();
         let mut last = None;
-        let mut lines = Lines::open(file)?;
+        let mut lines = JsonLinesReader::open(file)?;
         while let Some(line) = lines.next()? {
             let Some(value) = line else { continue };
             let Some(uuid) = text(&value["uuid"]) else { continue };
@@ -76,7 +76,7 @@ impl Chain {
         Ok(chain)
     }
 
-    fn has(&self, builder: &Builder<'_>, value: &Value) -> bool {
+    fn has(&self, builder: &ImportBuilder<'_>, value: &Value) -> bool {
         let Some(uuid) = value["uuid"].as_str() else { return true };
         let response = value["message"]["id"].as_str();
         let mut parts = value["message"]["content"].as_array().into_iter().flatten();
@@ -95,7 +95,7 @@ fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-fn take(builder: &mut Builder<'_>, chain: &Chain, value: &Value) -> io::Result<()> {
+fn take(builder: &mut ImportBuilder<'_>, chain: &ClaudeCodeChain, value: &Value) -> io::Result<()> {
     if builder.known.source_id.is_none() {
         builder.known.source_id = text(&value["sessionId"]);
     }
@@ -132,7 +132,7 @@ fn take(builder: &mut Builder<'_>, chain: &Chain, value: &Value) -> io::Result<(
             let title = text(&value["aiTitle"]);
             builder.known.title = builder.known.title.take().or(title);
         }
-        Some(name) if OTHERS.contains(&name) => {}
+        Some(name) if IGNORED_TYPES.contains(&name) => {}
         Some(_) | None => builder.leave_out(),
     }
     Ok(())

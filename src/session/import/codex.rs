@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use crate::domain::CallInput;
 
-use super::builder::Builder;
+use super::builder::ImportBuilder;
 use super::chat;
-use super::lines::Lines;
+use super::lines::JsonLinesReader;
 
 /// How texts begin that the program puts beside the person's words.
 const NOTES: [&str; 5] = [
@@ -24,8 +24,8 @@ const NOTES: [&str; 5] = [
 const RESPONSE: Option<&str> = Some("response");
 
 /// Reads a whole file.
-pub(super) fn read(file: &Path, builder: &mut Builder<'_>) -> io::Result<()> {
-    let mut lines = Lines::open(file)?;
+pub(super) fn read(file: &Path, builder: &mut ImportBuilder<'_>) -> io::Result<()> {
+    let mut lines = JsonLinesReader::open(file)?;
     while let Some(line) = lines.next()? {
         match line {
             Some(value) => take(builder, &value)?,
@@ -35,7 +35,7 @@ pub(super) fn read(file: &Path, builder: &mut Builder<'_>) -> io::Result<()> {
     Ok(())
 }
 
-fn take(builder: &mut Builder<'_>, value: &Value) -> io::Result<()> {
+fn take(builder: &mut ImportBuilder<'_>, value: &Value) -> io::Result<()> {
     let payload = &value["payload"];
     let text = |name: &str| payload[name].as_str().map(str::to_owned);
     match value["type"].as_str() {
@@ -64,7 +64,7 @@ fn take(builder: &mut Builder<'_>, value: &Value) -> io::Result<()> {
     Ok(())
 }
 
-fn item(builder: &mut Builder<'_>, item: &Value) -> io::Result<()> {
+fn item(builder: &mut ImportBuilder<'_>, item: &Value) -> io::Result<()> {
     let model = builder.known.model.clone();
     let model = model.as_deref();
     match item["type"].as_str() {

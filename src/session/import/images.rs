@@ -11,22 +11,22 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
 use crate::domain::{ContentHash, Image};
-use crate::session::Blobs;
+use crate::session::BlobStore;
 
 /// Makes bytes fit for models, and says what they are then; `None` where they are no image.
-pub type FitImage<'a> = &'a dyn Fn(Vec<u8>) -> Option<(Image, Vec<u8>)>;
+pub type ImageFitter<'a> = &'a dyn Fn(Vec<u8>) -> Option<(Image, Vec<u8>)>;
 
 /// Takes images over, each once.
-pub(super) struct Images<'a> {
-    fit: FitImage<'a>,
+pub(super) struct ImageImporter<'a> {
+    fit: ImageFitter<'a>,
     /// Nowhere while an import is only tried.
-    kept_in: Option<&'a Blobs>,
+    kept_in: Option<&'a BlobStore>,
     /// What became of those that were there before, by their hash there.
     known: RefCell<HashMap<ContentHash, Option<Image>>>,
 }
 
-impl<'a> Images<'a> {
-    pub(super) fn new(fit: FitImage<'a>, kept_in: Option<&'a Blobs>) -> Self {
+impl<'a> ImageImporter<'a> {
+    pub(super) fn new(fit: ImageFitter<'a>, kept_in: Option<&'a BlobStore>) -> Self {
         Self { fit, kept_in, known: RefCell::default() }
     }
 

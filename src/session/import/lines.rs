@@ -5,20 +5,20 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::session::cold;
+use crate::session::compression;
 
 /// A longer line is passed over.
 const LONGEST: usize = 64 << 20;
 
 /// The lines that have something on them.
-pub(super) struct Lines {
+pub(super) struct JsonLinesReader {
     reader: Box<dyn BufRead + Send>,
     line: Vec<u8>,
 }
 
-impl Lines {
+impl JsonLinesReader {
     pub(super) fn open(file: &Path) -> io::Result<Self> {
-        Ok(Self { reader: cold::read(file)?, line: Vec::new() })
+        Ok(Self { reader: compression::read(file)?, line: Vec::new() })
     }
 
     /// The line that was read last.

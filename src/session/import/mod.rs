@@ -26,28 +26,28 @@ use crate::domain::SessionId;
 
 use super::files::{self, Durability};
 use super::store::failed;
-use super::{Record, Store, StoreError};
+use super::{LogRecord, SessionStore, StoreError};
 
-use builder::{Builder, Known};
-use images::Images;
-use lines::Lines;
-use recognise::Source;
+use builder::{ImportBuilder, ImportedMetadata};
+use images::ImageImporter;
+use lines::JsonLinesReader;
+use recognise::ImportSource;
 
-pub use images::FitImage;
-pub use slug::Missing;
+pub use images::ImageFitter;
+pub use slug::MissingContents;
 
 /// Whether anything is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Importing {
+pub enum ImportMode {
     /// Nothing is.
-    Tried,
+    DryRun,
     /// The sessions are.
-    Done,
+    Write,
 }
 
 /// Who wrote a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum SourceKind {
+pub enum ImportSourceKind {
     /// slug.
     Slug,
     /// Any tool that keeps chat messages.
@@ -60,17 +60,17 @@ pub enum SourceKind {
 
 /// A session that was taken over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Imported {
+pub struct ImportedSession {
     /// Its id here.
     pub session: SessionId,
     /// What it was.
-    pub kind: SourceKind,
+    pub kind: ImportSourceKind,
     /// How many messages it has.
     pub messages: usize,
     /// How many lines or parts of messages were not understood.
     pub left_out: usize,
     /// Of a log of slug's: what it names and came without.
-    pub missing: Missing,
+    pub missing: MissingContents,
 }
 
 /// A file or a folder, and what became of it.
@@ -79,7 +79,7 @@ pub struct ImportedFile {
     /// Which.
     pub path: PathBuf,
     /// What.
-    pub outcome: Result<Imported, ImportError>,
+    pub outcome: Result<ImportedSession, ImportError>,
 }
 
 /// Why a file was not taken over.
@@ -96,7 +96,7 @@ pub enum ImportError {
     Store(#[from] StoreError),
 }
 
-impl SourceKind {
+impl ImportSourceKind {
     /// As it is told.
     pub fn name(self) -> &'static str {
         match self {
@@ -108,15 +108,15 @@ impl SourceKind {
     }
 }
 
-impl Store {
+impl SessionStore {
     /// Takes over a file, a folder that is one session, or all sessions below a folder. A session
     /// that says nothing of its folder is given `here`.
     pub fn import(
         &self,
         path: &Path,
         here: &Path,
-        fit: FitImage<'_>,
-        importing: Importing,
+        fit: ImageFitter<'_>,
+        importing: ImportMode,
     ) -> Vec<ImportedFile> {
         let one = |path: PathBuf| {
             let outcome = self.import_one(&path, here, fit, importing);
@@ -129,8 +129,11 @@ impl Store {
         let is_worth_telling = |file: &ImportedFile| {
             !matches!(file.outcome, Err(ImportError::NotASession | ImportError::Empty))
         };
-        let mut found: Vec<ImportedFile> =
-            recognise::below(path).into_iter().map(one).filter(is_worth_telling).collect();
+        let mut found: Vec<ImportedFile> = recognise::session_files_in(path)
+            .into_iter()
+            .map(one)
+            .filter(is_worth_telling)
+            .collect();
         if found.is_empty() {
             let outcome = Err(ImportError::NotASession);
             found.push(ImportedFile { path: path.to_owned(), outcome });
@@ -142,36 +145,36 @@ impl Store {
         &self,
         path: &Path,
         here: &Path,
-        fit: FitImage<'_>,
-        importing: Importing,
-    ) -> Result<Imported, ImportError> {
+        fit: ImageFitter<'_>,
+        importing: ImportMode,
+    ) -> Result<ImportedSession, ImportError> {
         let source = recognise::source(path).map_err(failed("read", path))?;
         let source = source.ok_or(ImportError::NotASession)?;
-        if let Source::Slug { file, session } = &source {
+        if let ImportSource::Slug { file, session } = &source {
             return self.import_log(file, *session, importing);
         }
         // They are kept before the log names them.
         let kept_in = match importing {
-            Importing::Tried => None,
-            Importing::Done => Some(self.blobs()),
+            ImportMode::DryRun => None,
+            ImportMode::Write => Some(self.blobs()),
         };
-        let images = Images::new(fit, kept_in);
-        let (known, tally) = read(&source, Known::default(), &images, &mut |_| Ok(()))
+        let images = ImageImporter::new(fit, kept_in);
+        let (known, tally) = read(&source, ImportedMetadata::default(), &images, &mut |_| Ok(()))
             .map_err(failed("read", path))?;
         if tally.messages == 0 {
             return Err(ImportError::Empty);
         }
         let kind = source.kind();
-        let known = Known {
+        let known = ImportedMetadata {
             session: Some(known.session_id(kind, &source).map_err(failed("read", path))?),
             cwd: known.cwd.filter(|cwd| cwd.is_absolute()).or_else(|| Some(here.to_owned())),
             ..known
         };
         let session = known.session();
-        if self.is_begun(session)? {
+        if self.has_log(session)? {
             return Err(StoreError::Exists(session).into());
         }
-        if importing == Importing::Done {
+        if importing == ImportMode::Write {
             let log = self.paths(session).log();
             let write = |file: &mut File| {
                 let mut out = BufWriter::new(&mut *file);
@@ -183,18 +186,24 @@ impl Store {
                 })?;
                 out.flush()?;
                 drop(out);
-                used_last(file, last);
+                set_last_used(file, last);
                 Ok(())
             };
             files::replace_with(&log, Durability::Synced, write).map_err(failed("write", &log))?;
         }
-        let Tally { messages, left_out } = tally;
-        Ok(Imported { session, kind, messages, left_out, missing: Missing::default() })
+        let ImportTally { messages, left_out } = tally;
+        Ok(ImportedSession {
+            session,
+            kind,
+            messages,
+            left_out,
+            missing: MissingContents::default(),
+        })
     }
 }
 
 /// A session that comes from elsewhere was not used just now.
-fn used_last(file: &File, time: Option<DateTime<Utc>>) {
+fn set_last_used(file: &File, time: Option<DateTime<Utc>>) {
     if let Some(time) = time
         && let Err(error) = files::set_modified(file, time.into())
     {
@@ -202,39 +211,39 @@ fn used_last(file: &File, time: Option<DateTime<Utc>>) {
     }
 }
 
-fn write_line(out: &mut dyn Write, record: &Record) -> io::Result<()> {
+fn write_line(out: &mut dyn Write, record: &LogRecord) -> io::Result<()> {
     serde_json::to_writer(&mut *out, record)?;
     out.write_all(b"\n")
 }
 
 /// How much there was.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Tally {
+struct ImportTally {
     messages: usize,
     left_out: usize,
 }
 
 /// Hands on all records of a source but the first, and what is known in the end.
 fn read(
-    source: &Source,
-    known: Known,
-    images: &Images<'_>,
-    sink: &mut dyn FnMut(&Record) -> io::Result<()>,
-) -> io::Result<(Known, Tally)> {
-    let mut builder = Builder::new(known, images, sink);
+    source: &ImportSource,
+    known: ImportedMetadata,
+    images: &ImageImporter<'_>,
+    sink: &mut dyn FnMut(&LogRecord) -> io::Result<()>,
+) -> io::Result<(ImportedMetadata, ImportTally)> {
+    let mut builder = ImportBuilder::new(known, images, sink);
     match source {
         // Copied as it is.
-        Source::Slug { .. } => {}
-        Source::Lines { file, metadata, kind } => {
+        ImportSource::Slug { .. } => {}
+        ImportSource::Lines { file, metadata, kind } => {
             builder.time_if_none(modified(file)?);
             if let Some(metadata) = metadata {
                 chat::facts(&mut builder, &whole(metadata)?);
             }
             match kind {
-                SourceKind::ClaudeCode => claude_code::read(file, &mut builder)?,
-                SourceKind::Codex => codex::read(file, &mut builder)?,
-                SourceKind::Chat | SourceKind::Slug => {
-                    let mut lines = Lines::open(file)?;
+                ImportSourceKind::ClaudeCode => claude_code::read(file, &mut builder)?,
+                ImportSourceKind::Codex => codex::read(file, &mut builder)?,
+                ImportSourceKind::Chat | ImportSourceKind::Slug => {
+                    let mut lines = JsonLinesReader::open(file)?;
                     while let Some(line) = lines.next()? {
                         match line {
                             Some(value) => chat::message(&mut builder, &value)?,
@@ -244,7 +253,7 @@ fn read(
                 }
             }
         }
-        Source::Whole { file } => {
+        ImportSource::Whole { file } => {
             builder.time_if_none(modified(file)?);
             let value = whole(file)?;
             chat::facts(&mut builder, &value);

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::domain::SessionId;
-use crate::session::cold;
+use crate::session::compression;
 
-use super::SourceKind;
-use super::lines::Lines;
+use super::ImportSourceKind;
+use super::lines::JsonLinesReader;
 
 /// As many lines are looked at.
 const LOOK: usize = 50;
@@ -24,21 +24,21 @@ const METADATA: &str = "metadata.json";
 
 /// What is to be read, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum ImportSource {
     /// A log of slug's own.
     Slug { file: PathBuf, session: SessionId },
     /// A message, or the like, on each line.
-    Lines { file: PathBuf, metadata: Option<PathBuf>, kind: SourceKind },
+    Lines { file: PathBuf, metadata: Option<PathBuf>, kind: ImportSourceKind },
     /// One JSON value with all messages.
     Whole { file: PathBuf },
 }
 
-impl Source {
-    pub(super) fn kind(&self) -> SourceKind {
+impl ImportSource {
+    pub(super) fn kind(&self) -> ImportSourceKind {
         match self {
-            Self::Slug { .. } => SourceKind::Slug,
+            Self::Slug { .. } => ImportSourceKind::Slug,
             Self::Lines { kind, .. } => *kind,
-            Self::Whole { .. } => SourceKind::Chat,
+            Self::Whole { .. } => ImportSourceKind::Chat,
         }
     }
 
@@ -57,7 +57,7 @@ pub(super) fn is_session_folder(path: &Path) -> bool {
 
 /// The files and folders below `path` that may be sessions, in the order of their names. Links
 /// are not followed.
-pub(super) fn below(path: &Path) -> Vec<PathBuf> {
+pub(super) fn session_files_in(path: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     look_through(path, DEEPEST, &mut found);
     found
@@ -75,33 +75,33 @@ fn look_through(path: &Path, deeper: usize, found: &mut Vec<PathBuf>) {
         let path = entry.path();
         if kind.is_dir() && deeper > 0 {
             look_through(&path, deeper - 1, found);
-        } else if kind.is_file() && may_be_one(&path) {
+        } else if kind.is_file() && is_candidate(&path) {
             found.push(path);
         }
     }
 }
 
 /// By its name. For a moment a log is there in both forms, and then the plain one counts.
-fn may_be_one(path: &Path) -> bool {
+fn is_candidate(path: &Path) -> bool {
     let has = |path: &Path, ending: &str| path.extension().is_some_and(|it| it == ending);
     let plain = path.with_extension("");
     has(path, "jsonl")
         || has(path, "json")
-        || has(path, cold::ENDING) && has(&plain, "jsonl") && !plain.is_file()
+        || has(path, compression::ENDING) && has(&plain, "jsonl") && !plain.is_file()
 }
 
 /// What `path` is; `None` where it is nothing that is known.
-pub(super) fn source(path: &Path) -> io::Result<Option<Source>> {
+pub(super) fn source(path: &Path) -> io::Result<Option<ImportSource>> {
     if is_session_folder(path) {
         let file = path.join(HISTORY);
-        let kind = SourceKind::Chat;
-        return Ok(Some(Source::Lines { file, metadata: Some(path.join(METADATA)), kind }));
+        let kind = ImportSourceKind::Chat;
+        return Ok(Some(ImportSource::Lines { file, metadata: Some(path.join(METADATA)), kind }));
     }
     if !fs::metadata(path)?.is_file() {
         return Ok(None);
     }
     let file = path.to_owned();
-    let mut lines = Lines::open(path)?;
+    let mut lines = JsonLinesReader::open(path)?;
     for number in 0..LOOK {
         match lines.next()? {
             None => break,
@@ -110,10 +110,10 @@ pub(super) fn source(path: &Path) -> io::Result<Option<Source>> {
             Some(Some(value)) if number == 0 && messages(&value).is_some() => return whole(path),
             Some(Some(value)) => {
                 if let Some(session) = slug(&value).filter(|_| number == 0) {
-                    return Ok(Some(Source::Slug { file, session }));
+                    return Ok(Some(ImportSource::Slug { file, session }));
                 }
                 if let Some(kind) = by_line(&value) {
-                    return Ok(Some(Source::Lines { file, metadata: None, kind }));
+                    return Ok(Some(ImportSource::Lines { file, metadata: None, kind }));
                 }
             }
         }
@@ -121,7 +121,7 @@ pub(super) fn source(path: &Path) -> io::Result<Option<Source>> {
     Ok(None)
 }
 
-fn whole(path: &Path) -> io::Result<Option<Source>> {
+fn whole(path: &Path) -> io::Result<Option<ImportSource>> {
     let mut file = File::open(path)?;
     let mut first = [0; 64];
     let length = file.read(&mut first)?;
@@ -133,7 +133,7 @@ fn whole(path: &Path) -> io::Result<Option<Source>> {
     let looks_like_one = messages(&value).is_some_and(|messages| {
         messages.iter().take(LOOK).any(|message| message["role"].is_string())
     });
-    Ok(looks_like_one.then(|| Source::Whole { file: path.to_owned() }))
+    Ok(looks_like_one.then(|| ImportSource::Whole { file: path.to_owned() }))
 }
 
 /// The messages of a session that is one value.
@@ -146,18 +146,18 @@ fn slug(value: &Value) -> Option<SessionId> {
     value["session_id"].as_str().filter(|_| is_one)?.parse().ok()
 }
 
-fn by_line(value: &Value) -> Option<SourceKind> {
+fn by_line(value: &Value) -> Option<ImportSourceKind> {
     let name = value["type"].as_str();
     let is_codex = matches!(
         name,
         Some("session_meta" | "response_item" | "event_msg" | "turn_context" | "compacted")
     );
     if is_codex && value["payload"].is_object() {
-        return Some(SourceKind::Codex);
+        return Some(ImportSourceKind::Codex);
     }
     let is_claude = matches!(name, Some("user" | "assistant")) && value["message"].is_object();
     if is_claude && (value["uuid"].is_string() || value["sessionId"].is_string()) {
-        return Some(SourceKind::ClaudeCode);
+        return Some(ImportSourceKind::ClaudeCode);
     }
-    value["role"].is_string().then_some(SourceKind::Chat)
+    value["role"].is_string().then_some(ImportSourceKind::Chat)
 }

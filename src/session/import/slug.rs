@@ -16,10 +16,10 @@ use serde_json::Value;
 use crate::domain::{ContentHash, SessionId};
 use crate::session::export::log;
 use crate::session::store::failed;
-use crate::session::{Blobs, Store, StoreError, cold, files};
+use crate::session::{BlobStore, SessionStore, StoreError, compression, files};
 
-use super::lines::Lines;
-use super::{ImportError, Imported, Importing, SourceKind, used_last};
+use super::lines::JsonLinesReader;
+use super::{ImportError, ImportMode, ImportSourceKind, ImportedSession, set_last_used};
 
 /// The folders of a store that logs are in, and that of the contents beside them.
 const LOGS: [&str; 2] = ["sessions", "trash"];
@@ -27,7 +27,7 @@ const BLOBS: &str = "blobs";
 
 /// What a session names and came without.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Missing {
+pub struct MissingContents {
     /// Images.
     pub images: usize,
     /// Long outputs, of which the log has a part.
@@ -36,9 +36,9 @@ pub struct Missing {
     pub files: usize,
 }
 
-impl Missing {
+impl MissingContents {
     /// The same in a sentence, where there is any.
-    pub fn told(&self) -> Option<String> {
+    pub fn describe(&self) -> Option<String> {
         let counted = |count: usize, one: &str, many: &str| match count {
             0 => None,
             1 => Some(format!("1 {one}")),
@@ -67,15 +67,15 @@ impl Missing {
 
 /// What a log names, and what came with it.
 #[derive(Debug, Default)]
-struct Named {
+struct ReferencedContents {
     images: BTreeSet<ContentHash>,
     outputs: BTreeSet<ContentHash>,
     /// By the file's path.
     files: BTreeMap<String, BTreeSet<ContentHash>>,
-    with_it: BTreeSet<ContentHash>,
+    included: BTreeSet<ContentHash>,
 }
 
-impl Named {
+impl ReferencedContents {
     fn note(&mut self, line: &Value) {
         for block in line["content"].as_array().into_iter().flatten() {
             if block["type"] == "image" {
@@ -96,9 +96,9 @@ impl Named {
         self.images.iter().chain(&self.outputs).chain(self.files.values().flatten()).collect()
     }
 
-    fn missing(&self, is_here: impl Fn(&ContentHash) -> bool) -> Missing {
+    fn missing(&self, is_here: impl Fn(&ContentHash) -> bool) -> MissingContents {
         let is_missing = |hash: &&ContentHash| !is_here(hash);
-        Missing {
+        MissingContents {
             images: self.images.iter().filter(is_missing).count(),
             outputs: self.outputs.iter().filter(is_missing).count(),
             files: self.files.values().filter(|it| it.iter().any(|hash| !is_here(hash))).count(),
@@ -110,25 +110,25 @@ fn hash(value: &Value) -> Option<ContentHash> {
     serde_json::from_value(value.clone()).ok()
 }
 
-impl Store {
+impl SessionStore {
     /// Takes over a log of slug's.
     pub(super) fn import_log(
         &self,
         file: &Path,
         session: SessionId,
-        importing: Importing,
-    ) -> Result<Imported, ImportError> {
-        if self.is_begun(session)? {
+        importing: ImportMode,
+    ) -> Result<ImportedSession, ImportError> {
+        if self.has_log(session)? {
             return Err(StoreError::Exists(session).into());
         }
         let (mut messages, mut left_out, mut last) = (0, 0, None);
-        let mut named = Named::default();
-        let mut lines = Lines::open(file).map_err(failed("read", file))?;
+        let mut named = ReferencedContents::default();
+        let mut lines = JsonLinesReader::open(file).map_err(failed("read", file))?;
         while let Some(line) = lines.next().map_err(failed("read", file))? {
             match line {
                 None => left_out += 1,
                 Some(line) if line["type"] == log::CONTENT => match log::content(&line) {
-                    Some(_) => named.with_it.extend(hash(&line["hash"])),
+                    Some(_) => named.included.extend(hash(&line["hash"])),
                     None => left_out += 1,
                 },
                 Some(line) => {
@@ -138,8 +138,8 @@ impl Store {
                 }
             }
         }
-        let beside = beside(file).filter(|_| named.with_it.is_empty());
-        if importing == Importing::Done {
+        let beside = adjacent_blobs(file).filter(|_| named.included.is_empty());
+        if importing == ImportMode::Write {
             if let Some(beside) = &beside {
                 self.take_contents(beside, &named, file)?;
             }
@@ -147,14 +147,19 @@ impl Store {
         }
         let missing = named.missing(|hash| {
             self.blobs().has(hash)
-                || named.with_it.contains(hash)
+                || named.included.contains(hash)
                 || beside.as_ref().is_some_and(|beside| beside.has(hash))
         });
-        Ok(Imported { session, kind: SourceKind::Slug, messages, left_out, missing })
+        Ok(ImportedSession { session, kind: ImportSourceKind::Slug, messages, left_out, missing })
     }
 
     /// Keeps what another store has of what a log names. What cannot be read there is missing.
-    fn take_contents(&self, beside: &Blobs, named: &Named, file: &Path) -> Result<(), ImportError> {
+    fn take_contents(
+        &self,
+        beside: &BlobStore,
+        named: &ReferencedContents,
+        file: &Path,
+    ) -> Result<(), ImportError> {
         for hash in named.all() {
             match beside.get(hash) {
                 Ok(Some(bytes)) => {
@@ -173,17 +178,17 @@ impl Store {
         &self,
         file: &Path,
         session: SessionId,
-        named: &Named,
+        named: &ReferencedContents,
         last: Option<DateTime<Utc>>,
     ) -> Result<(), ImportError> {
         let log = self.paths(session).log();
         let copy = |to: &mut File| {
-            if named.with_it.is_empty() {
-                io::copy(&mut cold::read(file)?, to)?;
+            if named.included.is_empty() {
+                io::copy(&mut compression::read(file)?, to)?;
             } else {
                 self.divide(file, to)?;
             }
-            used_last(to, last);
+            set_last_used(to, last);
             Ok(())
         };
         let written = files::replace_with(&log, files::Durability::Synced, copy);
@@ -193,7 +198,7 @@ impl Store {
     /// The lines that are not contents.
     fn divide(&self, file: &Path, to: &mut File) -> io::Result<()> {
         let mut out = BufWriter::new(to);
-        let mut lines = Lines::open(file)?;
+        let mut lines = JsonLinesReader::open(file)?;
         while let Some(line) = lines.next()? {
             match line {
                 Some(line) if line["type"] == log::CONTENT => {
@@ -212,10 +217,10 @@ impl Store {
 }
 
 /// The contents of the store that a log lies in, if it does.
-fn beside(file: &Path) -> Option<Blobs> {
+fn adjacent_blobs(file: &Path) -> Option<BlobStore> {
     let folder = file.canonicalize().ok()?;
     let folder = folder.parent()?;
     let is_of_store = LOGS.iter().any(|name| folder.ends_with(name));
     let blobs = folder.parent()?.join(BLOBS);
-    (is_of_store && blobs.is_dir()).then(|| Blobs::new(blobs))
+    (is_of_store && blobs.is_dir()).then(|| BlobStore::new(blobs))
 }

@@ -8,15 +8,15 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::domain::{Block, ContentHash, Image, MediaType, Message, Role, ToolStatus, Typed};
-use crate::session::samples::{Home, header, home, lines, record, result, says, user};
+use crate::session::samples::{TestSessionStore, header, home, lines, record, result, says, user};
 use crate::session::{
-    ChangedBy, Entry, ExportForm, FileChanged, FileKind, Image as FileImage, Loaded, MessageEntry,
-    ResultInfo, Secrets, cold,
+    ExportForm, FileChangeEntry, FileChangeSource, FileKind, FileVersion as FileImage, LoadedLog,
+    LogEntry, MessageEntry, SecretHandling, ToolResultInfo, compression,
 };
 
 use super::*;
 
-impl Home {
+impl TestSessionStore {
     fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
         let path = self.dir.path().join("there").join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -24,14 +24,14 @@ impl Home {
         path
     }
 
-    fn import(&self, path: &Path) -> Result<Imported, ImportError> {
-        let mut found = self.store.import(path, Path::new("/here"), &fit, Importing::Done);
+    fn import(&self, path: &Path) -> Result<ImportedSession, ImportError> {
+        let mut found = self.store.import(path, Path::new("/here"), &fit, ImportMode::Write);
         assert_eq!(found.len(), 1);
         found.remove(0).outcome
     }
 
     /// What the values, a line each, are in the store.
-    fn imported(&self, values: &[Value]) -> (Imported, Loaded) {
+    fn imported(&self, values: &[Value]) -> (ImportedSession, LoadedLog) {
         let text: String = values.iter().map(|value| format!("{value}\n")).collect();
         let imported = self.import(&self.file("session.jsonl", text)).unwrap();
         (imported, self.store.read(imported.session).unwrap())
@@ -45,19 +45,19 @@ fn fit(mut bytes: Vec<u8>) -> Option<(Image, Vec<u8>)> {
     Some((Image::new("image", kind, (3, 2), &bytes), bytes))
 }
 
-fn said(loaded: &Loaded) -> Vec<&MessageEntry> {
+fn said(loaded: &LoadedLog) -> Vec<&MessageEntry> {
     assert!(loaded.notices.is_empty(), "{:?}", loaded.notices);
-    let message = |record: &'_ Record| matches!(record.entry, Entry::Message(_));
+    let message = |record: &'_ LogRecord| matches!(record.entry, LogEntry::Message(_));
     let messages = loaded.records.iter().filter(|record| message(record));
     messages
         .filter_map(
-            |record| if let Entry::Message(said) = &record.entry { Some(said) } else { None },
+            |record| if let LogEntry::Message(said) = &record.entry { Some(said) } else { None },
         )
         .collect()
 }
 
 /// Each message in a line: who, and the blocks.
-fn told(loaded: &Loaded) -> Vec<String> {
+fn told(loaded: &LoadedLog) -> Vec<String> {
     let block = |block: &Block| match block {
         Block::Text { text } => text.clone(),
         Block::Thinking { thinking, .. } => format!("({thinking})"),
@@ -82,7 +82,7 @@ fn told(loaded: &Loaded) -> Vec<String> {
     said(loaded).iter().map(line).collect()
 }
 
-fn header_of(loaded: &Loaded) -> (&Path, &str) {
+fn header_of(loaded: &LoadedLog) -> (&Path, &str) {
     let header = loaded.header.as_ref().unwrap();
     (&header.cwd, &header.model)
 }
@@ -105,7 +105,10 @@ fn openai_messages_become_a_session_with_calls_and_results() {
         told(&loaded),
         ["> list", "< (hm) | c1:ls{\"path\":\".\"}", "> c1=a.txt", "< one file", "> thanks"]
     );
-    assert_eq!((imported.kind, imported.messages, imported.left_out), (SourceKind::Chat, 5, 2));
+    assert_eq!(
+        (imported.kind, imported.messages, imported.left_out),
+        (ImportSourceKind::Chat, 5, 2)
+    );
     assert_eq!(header_of(&loaded).0, Path::new("/here"));
     let turns: Vec<u32> = loaded.records.iter().map(|record| record.turn.0).collect();
     assert_eq!(turns, [0, 1, 1, 1, 1, 2]);
@@ -175,12 +178,12 @@ fn of_a_claude_code_file_the_main_chain_is_taken() {
         told(&loaded),
         ["> begin", &format!("< two calls | {calls}"), "> t1=out", "> t2=out", "< end"]
     );
-    assert_eq!((imported.kind, imported.left_out), (SourceKind::ClaudeCode, 1));
+    assert_eq!((imported.kind, imported.left_out), (ImportSourceKind::ClaudeCode, 1));
     assert_eq!(header_of(&loaded), (Path::new("/work/web"), "claude-sonnet-4"));
     assert_eq!(loaded.records[0].timestamp.to_rfc3339(), "2025-06-01T10:00:00+00:00");
     let usage = said(&loaded)[1].usage.unwrap();
     assert_eq!((usage.input, usage.cache_read, usage.output), (7, 4, 5));
-    let titles = loaded.records.iter().filter(|it| matches!(it.entry, Entry::Title { .. }));
+    let titles = loaded.records.iter().filter(|it| matches!(it.entry, LogEntry::Title { .. }));
     assert_eq!(titles.count(), 1);
 }
 
@@ -219,7 +222,7 @@ fn a_codex_rollout_becomes_a_session() {
             "< done",
         ]
     );
-    assert_eq!((imported.kind, imported.left_out), (SourceKind::Codex, 0));
+    assert_eq!((imported.kind, imported.left_out), (ImportSourceKind::Codex, 0));
     assert_eq!(header_of(&loaded), (Path::new("/work/api"), "gpt-5-codex"));
 }
 
@@ -234,7 +237,7 @@ fn a_folder_with_history_and_metadata_is_one_session() {
     assert_eq!(told(&loaded), ["> hi"]);
     assert_eq!(header_of(&loaded).1, "m");
     assert_eq!(loaded.records[0].timestamp.timestamp(), 1_700_000_000);
-    assert!(matches!(&loaded.records[2].entry, Entry::Title { title } if title == "Greeting"));
+    assert!(matches!(&loaded.records[2].entry, LogEntry::Title { title } if title == "Greeting"));
 }
 
 #[test]
@@ -255,7 +258,7 @@ fn a_session_in_one_json_file_is_taken_over() {
 #[test]
 fn a_log_of_slugs_is_copied_byte_by_byte_and_once() {
     let home = home();
-    let records = [record(0, Entry::Session(header("/w"))), record(1, user("hi"))];
+    let records = [record(0, LogEntry::Session(header("/w"))), record(1, user("hi"))];
     let bytes = lines(&records);
     let file = home.file("log.jsonl", &bytes);
     let imported = home.import(&file).unwrap();
@@ -267,7 +270,7 @@ fn a_log_of_slugs_is_copied_byte_by_byte_and_once() {
 fn what_is_there_already_is_not_taken_over_twice_and_a_trial_writes_nothing() {
     let home = home();
     let file = home.file("a.jsonl", "{\"role\":\"user\",\"content\":\"hi\"}\nnot json\n");
-    let tried = home.store.import(&file, Path::new("/here"), &fit, Importing::Tried);
+    let tried = home.store.import(&file, Path::new("/here"), &fit, ImportMode::DryRun);
     let tried = *tried[0].outcome.as_ref().unwrap();
     assert!(home.store.list().unwrap().is_empty());
     assert_eq!(home.import(&file).unwrap(), tried);
@@ -284,7 +287,7 @@ fn a_folder_is_looked_through_and_what_is_no_session_is_passed_over() {
     home.file("x/package.json", "{}");
     home.file("x/notes.jsonl", "[1]\n");
     let there = home.dir.path().join("there");
-    let found = home.store.import(&there, Path::new("/here"), &fit, Importing::Done);
+    let found = home.store.import(&there, Path::new("/here"), &fit, ImportMode::Write);
     assert_eq!(found.iter().filter(|file| file.outcome.is_ok()).count(), 2);
     assert_eq!(found.len(), 2);
 }
@@ -292,8 +295,9 @@ fn a_folder_is_looked_through_and_what_is_no_session_is_passed_over() {
 #[test]
 fn what_was_exported_as_json_can_be_taken_over() {
     let home = home();
-    let records = [record(0, Entry::Session(header("/w"))), record(1, user("hi"))];
-    let exported = crate::session::export(&records, ExportForm::Json, Secrets::Redacted, &|_| None);
+    let records = [record(0, LogEntry::Session(header("/w"))), record(1, user("hi"))];
+    let exported =
+        crate::session::export(&records, ExportForm::Json, SecretHandling::Redacted, &|_| None);
     let imported = home.import(&home.file("e.json", exported.unwrap().text)).unwrap();
     let loaded = home.store.read(imported.session).unwrap();
     assert_eq!((told(&loaded), header_of(&loaded).0), (vec!["> hi".to_owned()], Path::new("/w")));
@@ -362,12 +366,12 @@ fn packed_logs_of_another_slug_are_taken_over() {
     let log = |text: &str| {
         let first = header("/there");
         let session = first.session_id;
-        let records = [record(0, Entry::Session(first)), record(1, user(text))];
+        let records = [record(0, LogEntry::Session(first)), record(1, user(text))];
         (home.file(&format!("{session}.jsonl"), lines(&records)), session, records)
     };
     let packed = |path: &Path| {
         let plain = fs::read(path).unwrap();
-        cold::pack(path).unwrap();
+        compression::pack(path).unwrap();
         plain
     };
     let (one, two, three) = (log("one"), log("two"), log("three"));
@@ -376,7 +380,7 @@ fn packed_logs_of_another_slug_are_taken_over() {
     let plain = packed(&two.0);
     fs::write(&two.0, plain).unwrap();
     let found =
-        home.store.import(one.0.parent().unwrap(), Path::new("/here"), &fit, Importing::Done);
+        home.store.import(one.0.parent().unwrap(), Path::new("/here"), &fit, ImportMode::Write);
     let outcomes: Vec<_> = found.iter().map(|it| it.outcome.as_ref().unwrap().session).collect();
     assert_eq!(outcomes.len(), 3, "{found:?}");
     for (_, session, records) in [one, two, three] {
@@ -433,7 +437,7 @@ fn what_is_no_image_here_is_counted_and_a_trial_keeps_nothing() {
     ];
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let file = home.file("a.jsonl", text);
-    let tried = home.store.import(&file, Path::new("/here"), &fit, Importing::Tried);
+    let tried = home.store.import(&file, Path::new("/here"), &fit, ImportMode::DryRun);
     assert!(!home.dir.path().join("blobs").exists());
     let imported = home.import(&file).unwrap();
     assert_eq!(*tried[0].outcome.as_ref().unwrap(), imported);
@@ -444,7 +448,7 @@ fn what_is_no_image_here_is_counted_and_a_trial_keeps_nothing() {
 #[test]
 fn what_comes_from_elsewhere_was_not_used_just_now() {
     let home = home();
-    let records = [record(0, Entry::Session(header("/there"))), record(1, user("hello"))];
+    let records = [record(0, LogEntry::Session(header("/there"))), record(1, user("hello"))];
     let slugs = home.import(&home.file("a.jsonl", lines(&records))).unwrap().session;
     let (chat, loaded) = home.imported(&[
         json!({"role": "user", "content": "hello", "timestamp": "2025-03-04T05:06:07Z"}),
@@ -458,20 +462,20 @@ fn what_comes_from_elsewhere_was_not_used_just_now() {
 }
 
 /// A session with an image, a long output, and a changed file, whose contents are kept.
-fn whole(home: &Home, secret: &str) -> (SessionId, [ContentHash; 4]) {
+fn whole(home: &TestSessionStore, secret: &str) -> (SessionId, [ContentHash; 4]) {
     let keep = |text: &str| home.store.blobs().put(text.as_bytes()).unwrap();
     let hashes = [keep("PNG"), keep(&format!("line\n{secret}\n")), keep("old"), keep("new")];
     let image = |hash: &ContentHash| {
         Some(FileImage { kind: FileKind::File, hash: hash.clone(), mode: Some(0o644) })
     };
     let (before, after) = (image(&hashes[2]), image(&hashes[3]));
-    let change = FileChanged::new("/work/a.rs".into(), before, after, ChangedBy::Tool);
+    let change = FileChangeEntry::new("/work/a.rs".into(), before, after, FileChangeSource::Tool);
     let shown = Image::new("shot.png", MediaType::Png, (3, 2), b"PNG");
     let said = vec![Block::Text { text: "look".into() }, Block::Image(shown)];
     let head = header("/work");
     let session = head.session_id;
-    let Entry::Message(output) = result("c1", "line") else { panic!("a message") };
-    let info = ResultInfo {
+    let LogEntry::Message(output) = result("c1", "line") else { panic!("a message") };
+    let info = ToolResultInfo {
         name: "Bash".into(),
         status: ToolStatus::Done,
         summary: None,
@@ -480,10 +484,13 @@ fn whole(home: &Home, secret: &str) -> (SessionId, [ContentHash; 4]) {
         kept: Some(hashes[1].clone()),
     };
     let records = [
-        record(0, Entry::Session(head)),
-        record(1, Entry::Message(MessageEntry::new(Message { role: Role::User, content: said }))),
-        record(1, Entry::Message(MessageEntry { result: Some(info), ..output })),
-        record(1, Entry::FileChange(change)),
+        record(0, LogEntry::Session(head)),
+        record(
+            1,
+            LogEntry::Message(MessageEntry::new(Message { role: Role::User, content: said })),
+        ),
+        record(1, LogEntry::Message(MessageEntry { result: Some(info), ..output })),
+        record(1, LogEntry::FileChange(change)),
         record(1, says("done")),
     ];
     fs::create_dir_all(home.dir.path().join("sessions")).unwrap();
@@ -496,19 +503,19 @@ fn an_exported_log_brings_its_images_and_outputs_and_no_files() {
     let (there, here) = (home(), home());
     let secret = format!("ghp_{}", "a1".repeat(18));
     let (session, [image, output, before, after]) = whole(&there, &secret);
-    let exported = there.store.export(session, ExportForm::Log, Secrets::Redacted).unwrap();
+    let exported = there.store.export(session, ExportForm::Log, SecretHandling::Redacted).unwrap();
     assert_eq!(exported.redacted, 1);
     assert!(!exported.text.contains(&secret), "{}", exported.text);
     let file = here.file("cart.jsonl", exported.text);
-    let tried = here.store.import(&file, Path::new("/here"), &fit, Importing::Tried);
+    let tried = here.store.import(&file, Path::new("/here"), &fit, ImportMode::DryRun);
     assert!(here.store.blobs().all().unwrap().is_empty(), "a trial keeps nothing");
     let imported = here.import(&file).unwrap();
     assert_eq!(*tried[0].outcome.as_ref().unwrap(), imported);
     assert_eq!((imported.session, imported.messages, imported.left_out), (session, 3, 0));
-    assert_eq!(imported.missing, Missing { files: 1, ..Missing::default() });
+    assert_eq!(imported.missing, MissingContents { files: 1, ..MissingContents::default() });
     let told =
         "it came without the former contents of 1 changed file, so /undo leaves it as it is.";
-    assert_eq!(imported.missing.told().as_deref(), Some(told));
+    assert_eq!(imported.missing.describe().as_deref(), Some(told));
     let get = |hash: &ContentHash| here.store.blobs().get(hash).unwrap();
     assert_eq!(get(&image).unwrap(), b"PNG");
     assert_eq!([get(&output), get(&before), get(&after)], [None, None, None]);
@@ -522,9 +529,9 @@ fn an_exported_log_brings_its_images_and_outputs_and_no_files() {
 fn with_its_secrets_an_exported_log_comes_back_as_it_was() {
     let (there, here) = (home(), home());
     let (session, [image, output, ..]) = whole(&there, "ghp_secret");
-    let exported = there.store.export(session, ExportForm::Log, Secrets::Kept).unwrap();
+    let exported = there.store.export(session, ExportForm::Log, SecretHandling::Kept).unwrap();
     here.import(&here.file("cart.jsonl", exported.text)).unwrap();
-    let read = |home: &Home| home.store.read(session).unwrap().records;
+    let read = |home: &TestSessionStore| home.store.read(session).unwrap().records;
     assert_eq!(read(&here), read(&there));
     assert!(here.store.blobs().has(&image) && here.store.blobs().has(&output));
 }
@@ -533,7 +540,7 @@ fn with_its_secrets_an_exported_log_comes_back_as_it_was() {
 fn a_content_that_is_not_what_its_hash_says_is_counted_and_not_kept() {
     let (there, here) = (home(), home());
     let (session, _) = whole(&there, "nothing");
-    let exported = there.store.export(session, ExportForm::Log, Secrets::Redacted).unwrap();
+    let exported = there.store.export(session, ExportForm::Log, SecretHandling::Redacted).unwrap();
     let changed = exported.text.replace(&STANDARD.encode("PNG"), &STANDARD.encode("JPG"));
     let imported = here.import(&here.file("cart.jsonl", changed)).unwrap();
     assert_eq!((imported.left_out, imported.missing.images), (1, 1));
@@ -546,12 +553,12 @@ fn a_log_out_of_another_store_brings_all_that_is_kept_there() {
     let (session, hashes) = whole(&there, "nothing");
     let path = there.store.log_path(session);
     let imported = here.import(&path).unwrap();
-    assert_eq!((imported.missing, imported.missing.told()), (Missing::default(), None));
+    assert_eq!((imported.missing, imported.missing.describe()), (MissingContents::default(), None));
     assert!(hashes.iter().all(|hash| here.store.blobs().has(hash)));
     let elsewhere = home();
     let alone = elsewhere.file("alone.jsonl", fs::read(&path).unwrap());
     let missing = elsewhere.import(&alone).unwrap().missing;
-    assert_eq!(missing, Missing { images: 1, outputs: 1, files: 1 });
+    assert_eq!(missing, MissingContents { images: 1, outputs: 1, files: 1 });
 }
 
 #[test]
@@ -567,7 +574,10 @@ fn what_is_missing_is_a_sentence() {
              so /undo leaves them as they are.",
         ),
     ] {
-        assert_eq!(Missing { images, outputs, files }.told().as_deref(), Some(expected));
+        assert_eq!(
+            MissingContents { images, outputs, files }.describe().as_deref(),
+            Some(expected)
+        );
     }
 }
 
@@ -591,7 +601,7 @@ proptest! {
         let path = home.file(&format!("{}.jsonl", hash.as_str()), text);
         if let Ok(imported) = home.import(&path) {
             let loaded = home.store.read(imported.session).unwrap();
-            if imported.kind != SourceKind::Slug {
+            if imported.kind != ImportSourceKind::Slug {
                 prop_assert!(loaded.notices.is_empty(), "{:?}", loaded.notices);
                 prop_assert_eq!(said(&loaded).len(), imported.messages);
             }

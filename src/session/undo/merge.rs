@@ -13,7 +13,7 @@ use crate::domain::align;
 /// Longer files are not merged.
 const LARGEST: usize = 4 << 20;
 /// How long each comparison may take. What it has found by then serves, too.
-const SEARCH: Duration = Duration::from_millis(500);
+const DIFF_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// `base` with what `ours` and `theirs` each make of it; `None` where both change the same place,
 /// or where there are no lines.
@@ -23,8 +23,8 @@ pub(super) fn merge(base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<Vec<u8>> 
         return None;
     }
     let [base, ours, theirs] = all.map(lines);
-    let mut ours = Side::new(&base, &ours);
-    let mut theirs = Side::new(&base, &theirs);
+    let mut ours = MergeSide::new(&base, &ours);
+    let mut theirs = MergeSide::new(&base, &theirs);
     let mut merged = Vec::new();
     let mut at = 0;
     while let Some(start) = [ours.next(), theirs.next()].into_iter().flatten().min() {
@@ -63,7 +63,7 @@ fn lines(bytes: &[u8]) -> Vec<&[u8]> {
 }
 
 /// One version, as changes of the base.
-struct Side<'a> {
+struct MergeSide<'a> {
     lines: &'a [&'a [u8]],
     /// Lines of the base, and what stands in their place.
     changes: Vec<(Range<usize>, Range<usize>)>,
@@ -73,9 +73,9 @@ struct Side<'a> {
     taken: usize,
 }
 
-impl<'a> Side<'a> {
+impl<'a> MergeSide<'a> {
     fn new(base: &[&'a [u8]], lines: &'a [&'a [u8]]) -> Self {
-        let changes = align(base, lines, Some(SEARCH))
+        let changes = align(base, lines, Some(DIFF_TIMEOUT))
             .into_iter()
             .filter(|step| !matches!(step, DiffOp::Equal { .. }))
             .map(|step| (step.old_range(), step.new_range()))

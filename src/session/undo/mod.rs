@@ -11,9 +11,10 @@ mod plan;
 mod rewinds;
 
 pub use plan::{
-    Act, FilePlace, FilesPlan, Instead, Left, PlannedFile, Put, Seen, World, again, back,
+    Alternative, CurrentFileState, FileAction, FilePlace, FileSystemView, FilesPlan, PlannedFile,
+    PlannedRestore, SkipReason, plan_redo, plan_undo,
 };
-pub use rewinds::{Mark, Rewinds, marks, points};
+pub use rewinds::{RewindHistory, RewindMark, marks, points};
 
 #[cfg(test)]
 mod tests;

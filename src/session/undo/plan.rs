@@ -1,5 +1,5 @@
 //! What becomes of each file, before anything is done to it. What lies outside the workspace or is
-//! protected stays as it is in every plan; only [`PlannedFile::turn`] changes that, file by file.
+//! protected stays as it is in every plan; only [`PlannedFile::toggle_override`] changes that, file by file.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -10,14 +10,17 @@ use std::time::Duration;
 use similar::DiffOp;
 
 use crate::domain::{ContentHash, align};
-use crate::session::{ChangedBy, Entry, FileChanged, FileKind, Image, NotCovered, Record, Rewind};
+use crate::session::{
+    FileChangeEntry, FileChangeSource, FileKind, FileVersion, LogEntry, LogRecord, RewindEntry,
+    UntrackedChanges,
+};
 
 use super::merge::merge;
 
 /// What planning has to know of the machine.
-pub trait World {
+pub trait FileSystemView {
     /// What is at a path now.
-    fn seen(&self, path: &Path) -> Seen;
+    fn current_state(&self, path: &Path) -> CurrentFileState;
     /// A content that was kept.
     fn content(&self, hash: &ContentHash) -> Option<Vec<u8>>;
     /// Where a path leads.
@@ -52,11 +55,11 @@ impl FilePlace {
 
 /// What is at a path now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Seen {
+pub enum CurrentFileState {
     /// Nothing.
     Nothing,
     /// A file or a link, with its content.
-    There(Image, Vec<u8>),
+    Present(FileVersion, Vec<u8>),
     /// Something that is not touched, in a few words.
     Other(String),
 }
@@ -67,7 +70,7 @@ pub struct FilesPlan {
     /// Each file that was changed, in the order of the first change.
     pub files: Vec<PlannedFile>,
     /// What commands changed and nothing is known of.
-    pub not_covered: Vec<NotCovered>,
+    pub not_covered: Vec<UntrackedChanges>,
 }
 
 /// What becomes of one file.
@@ -76,48 +79,48 @@ pub struct PlannedFile {
     /// The file, absolute.
     pub path: PathBuf,
     /// What is there now, where that is known.
-    pub now: Option<Image>,
+    pub now: Option<FileVersion>,
     /// Where it lies.
     pub place: FilePlace,
     /// Who changed it: a command, if any did. What somebody else saved while one ran counts as its
     /// own, for nothing tells them apart.
-    pub by: ChangedBy,
+    pub by: FileChangeSource,
     /// What is to be done.
-    pub act: Act,
+    pub action: FileAction,
     /// Lines that come and lines that go, where there are lines.
     pub lines: Option<(usize, usize)>,
     /// Of a file that is left as it is, where the person can say otherwise: what is done then.
-    pub instead: Option<Instead>,
+    pub alternative: Option<Alternative>,
 }
 
 /// What is done where the person says so: the file becomes what it was. What it is now is kept like
 /// everything that is overwritten, so that going forth brings it back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Instead {
+pub struct Alternative {
     /// What it comes to.
-    pub act: Act,
+    pub action: FileAction,
     /// Lines that come and lines that go, where there are lines.
     pub lines: Option<(usize, usize)>,
 }
 
 /// What is to be done to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Act {
+pub enum FileAction {
     /// Nothing: it is as it is wanted.
     Nothing,
     /// This is put there.
-    Put(Put),
+    Put(PlannedRestore),
     /// It is removed.
     Remove,
     /// It is left as it is, because of this.
-    Leave(Left),
+    Skip(SkipReason),
 }
 
 /// What is put at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Put {
+pub struct PlannedRestore {
     /// What it will be.
-    pub image: Image,
+    pub version: FileVersion,
     /// Its content.
     pub bytes: Vec<u8>,
     /// Whether it is a merge with what the person has changed since.
@@ -126,7 +129,7 @@ pub struct Put {
 
 /// Why a file is left as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Left {
+pub enum SkipReason {
     /// The person has changed the same lines since.
     SameLines,
     /// It was made by slug, and the person has changed it since.
@@ -145,23 +148,29 @@ pub enum Left {
 
 impl PlannedFile {
     /// Takes the other of the two things that can be done, where there are two.
-    pub fn turn(&mut self) {
-        if let Some(instead) = &mut self.instead {
-            std::mem::swap(&mut self.act, &mut instead.act);
+    pub fn toggle_override(&mut self) {
+        if let Some(instead) = &mut self.alternative {
+            std::mem::swap(&mut self.action, &mut instead.action);
             std::mem::swap(&mut self.lines, &mut instead.lines);
         }
     }
 
     /// Whether it becomes what it was by the person's word.
-    pub fn is_turned(&self) -> bool {
-        matches!(&self.instead, Some(Instead { act: Act::Leave(_), .. }))
+    pub fn is_overridden(&self) -> bool {
+        matches!(&self.alternative, Some(Alternative { action: FileAction::Skip(_), .. }))
     }
 
     /// Whether it becomes so in the place of something that the person made of it since.
-    pub fn replaces_own(&self) -> bool {
-        match &self.instead {
-            Some(Instead { act: Act::Leave(left), .. }) => *left != Left::NeedsAnswer,
-            Some(Instead { act: Act::Nothing | Act::Put(_) | Act::Remove, .. }) | None => false,
+    pub fn replaces_user_changes(&self) -> bool {
+        match &self.alternative {
+            Some(Alternative { action: FileAction::Skip(left), .. }) => {
+                *left != SkipReason::NeedsAnswer
+            }
+            Some(Alternative {
+                action: FileAction::Nothing | FileAction::Put(_) | FileAction::Remove,
+                ..
+            })
+            | None => false,
         }
     }
 }
@@ -169,34 +178,37 @@ impl PlannedFile {
 impl FilesPlan {
     /// The files that would be written or removed.
     pub fn touched(&self) -> impl Iterator<Item = &PlannedFile> {
-        self.files.iter().filter(|file| matches!(file.act, Act::Put(_) | Act::Remove))
+        self.files
+            .iter()
+            .filter(|file| matches!(file.action, FileAction::Put(_) | FileAction::Remove))
     }
 
     /// The files that are left as they are, though they should not.
-    pub fn left(&self) -> impl Iterator<Item = &PlannedFile> {
-        self.files.iter().filter(|file| matches!(file.act, Act::Leave(_)))
+    pub fn skipped(&self) -> impl Iterator<Item = &PlannedFile> {
+        self.files.iter().filter(|file| matches!(file.action, FileAction::Skip(_)))
     }
 
     /// Whether the person can say what becomes of a file.
     pub fn has_questions(&self) -> bool {
-        self.files.iter().any(|file| file.instead.is_some())
+        self.files.iter().any(|file| file.alternative.is_some())
     }
 
     /// Turns the files that the person has turned in another plan.
-    pub fn turn_as(&mut self, other: &Self) {
-        let turned = |path: &Path| other.files.iter().any(|it| it.path == path && it.is_turned());
+    pub fn copy_overrides(&mut self, other: &Self) {
+        let turned =
+            |path: &Path| other.files.iter().any(|it| it.path == path && it.is_overridden());
         for file in &mut self.files {
-            if file.is_turned() != turned(&file.path) {
-                file.turn();
+            if file.is_overridden() != turned(&file.path) {
+                file.toggle_override();
             }
         }
     }
 
     /// Whether the same is done to the same files. How many lines that are is looked for so long and
     /// no longer, so that it may come out otherwise.
-    pub fn does_as(&self, other: &Self) -> bool {
-        fn done(file: &PlannedFile) -> (&Path, Option<&Image>, &Act) {
-            (&file.path, file.now.as_ref(), &file.act)
+    pub fn has_same_effect(&self, other: &Self) -> bool {
+        fn done(file: &PlannedFile) -> (&Path, Option<&FileVersion>, &FileAction) {
+            (&file.path, file.now.as_ref(), &file.action)
         }
         self.not_covered == other.not_covered
             && self.files.iter().map(done).eq(other.files.iter().map(done))
@@ -204,15 +216,15 @@ impl FilesPlan {
 }
 
 /// What becomes of the files when the person goes back before the record at `start`.
-pub fn back(records: &[Record], start: usize, world: &dyn World) -> FilesPlan {
-    let mut histories = Histories::default();
+pub fn plan_undo(records: &[LogRecord], start: usize, world: &dyn FileSystemView) -> FilesPlan {
+    let mut histories = FileHistories::default();
     let mut not_covered = Vec::new();
     for record in records.get(start..).unwrap_or_default() {
-        if let Entry::FileChange(change) = &record.entry {
+        if let LogEntry::FileChange(change) = &record.entry {
             histories.take(change);
-        } else if let Entry::Rewind(rewind) = &record.entry {
+        } else if let LogEntry::Rewind(rewind) = &record.entry {
             histories.intend(&rewind.files);
-        } else if let Entry::NotCovered(what) = &record.entry {
+        } else if let LogEntry::NotCovered(what) = &record.entry {
             not_covered.push(what.clone());
         }
     }
@@ -220,8 +232,8 @@ pub fn back(records: &[Record], start: usize, world: &dyn World) -> FilesPlan {
 }
 
 /// What becomes of the files when a rewind is taken back.
-pub fn again(rewind: &Rewind, world: &dyn World) -> FilesPlan {
-    let mut histories = Histories::default();
+pub fn plan_redo(rewind: &RewindEntry, world: &dyn FileSystemView) -> FilesPlan {
+    let mut histories = FileHistories::default();
     for change in &rewind.files {
         histories.take(change);
     }
@@ -230,60 +242,68 @@ pub fn again(rewind: &Rewind, world: &dyn World) -> FilesPlan {
 
 /// The changes of each file.
 #[derive(Default)]
-struct Histories<'a> {
-    order: Vec<History<'a>>,
+struct FileHistories<'a> {
+    order: Vec<FileHistory<'a>>,
     places: HashMap<&'a Path, usize>,
 }
 
-struct History<'a> {
+struct FileHistory<'a> {
     path: &'a Path,
-    changes: Vec<&'a FileChanged>,
+    changes: Vec<&'a FileChangeEntry>,
     /// A write that the log announced, and nothing says yet that it came about: slug may have died
     /// before it, or just after.
-    intended: Option<&'a FileChanged>,
+    intended: Option<&'a FileChangeEntry>,
 }
 
-impl<'a> Histories<'a> {
-    fn of(&mut self, change: &'a FileChanged) -> &mut History<'a> {
+impl<'a> FileHistories<'a> {
+    fn of(&mut self, change: &'a FileChangeEntry) -> &mut FileHistory<'a> {
         let path = change.place();
         let at = *self.places.entry(path).or_insert(self.order.len());
         if at == self.order.len() {
-            self.order.push(History { path, changes: Vec::new(), intended: None });
+            self.order.push(FileHistory { path, changes: Vec::new(), intended: None });
         }
         &mut self.order[at]
     }
 
-    fn take(&mut self, change: &'a FileChanged) {
+    fn take(&mut self, change: &'a FileChangeEntry) {
         let history = self.of(change);
         if let Some(intended) = history.intended.take()
-            && is_done(intended, change.image_before().as_ref())
+            && is_done(intended, change.version_before().as_ref())
         {
             history.changes.push(intended);
         }
         history.changes.push(change);
     }
 
-    fn intend(&mut self, changes: &'a [FileChanged]) {
+    fn intend(&mut self, changes: &'a [FileChangeEntry]) {
         for change in changes {
             self.of(change).intended = Some(change);
         }
     }
 
-    fn planned(self, world: &dyn World) -> Vec<PlannedFile> {
+    fn planned(self, world: &dyn FileSystemView) -> Vec<PlannedFile> {
         self.order.into_iter().map(|history| history.planned(world)).collect()
     }
 }
 
-impl History<'_> {
-    fn planned(mut self, world: &dyn World) -> PlannedFile {
+impl FileHistory<'_> {
+    fn planned(mut self, world: &dyn FileSystemView) -> PlannedFile {
         let (path, place) = (self.path.to_owned(), world.place(self.path));
         let by = self.by();
-        let (now, bytes) = match world.seen(self.path) {
-            Seen::Nothing => (None, Vec::new()),
-            Seen::There(image, bytes) => (Some(image), bytes),
-            Seen::Other(what) => {
-                let act = Act::Leave(Left::Other(what));
-                return PlannedFile { path, now: None, place, by, act, lines: None, instead: None };
+        let (now, bytes) = match world.current_state(self.path) {
+            CurrentFileState::Nothing => (None, Vec::new()),
+            CurrentFileState::Present(image, bytes) => (Some(image), bytes),
+            CurrentFileState::Other(what) => {
+                let act = FileAction::Skip(SkipReason::Other(what));
+                return PlannedFile {
+                    path,
+                    now: None,
+                    place,
+                    by,
+                    action: act,
+                    lines: None,
+                    alternative: None,
+                };
             }
         };
         if let Some(intended) = self.intended.take()
@@ -291,81 +311,99 @@ impl History<'_> {
         {
             self.changes.push(intended);
         }
-        let state = State { image: now.clone(), merged: None };
-        let act = match self.taken_back(state, &bytes, world) {
-            Ok(wanted) if wanted.image == now => Act::Nothing,
-            Ok(State { image: None, .. }) => Act::Remove,
-            Ok(State { image: Some(image), merged: Some(bytes) }) => {
-                Act::Put(Put { image, bytes, is_merged: true })
+        let state = PlannedVersion { version: now.clone(), merged: None };
+        let act = match self.revert(state, &bytes, world) {
+            Ok(wanted) if wanted.version == now => FileAction::Nothing,
+            Ok(PlannedVersion { version: None, .. }) => FileAction::Remove,
+            Ok(PlannedVersion { version: Some(image), merged: Some(bytes) }) => {
+                FileAction::Put(PlannedRestore { version: image, bytes, is_merged: true })
             }
-            Ok(State { image: Some(image), merged: None }) => {
+            Ok(PlannedVersion { version: Some(image), merged: None }) => {
                 let unchanged = now.as_ref().is_some_and(|now| now.hash == image.hash);
                 match if unchanged { Some(bytes.clone()) } else { world.content(&image.hash) } {
-                    Some(bytes) => Act::Put(Put { image, bytes, is_merged: false }),
-                    None => Act::Leave(Left::Lost),
+                    Some(bytes) => {
+                        FileAction::Put(PlannedRestore { version: image, bytes, is_merged: false })
+                    }
+                    None => FileAction::Skip(SkipReason::Lost),
                 }
             }
             // However it came to be so.
-            Err(_) if self.was() == Some(now.clone()) => Act::Nothing,
-            Err(left) => Act::Leave(left),
+            Err(_) if self.original() == Some(now.clone()) => FileAction::Nothing,
+            Err(left) => FileAction::Skip(left),
         };
         let lines = lines_of(&act, &bytes);
         let instead = match &act {
-            Act::Leave(_) => self.instead(&bytes, world),
-            Act::Nothing | Act::Put(_) | Act::Remove => None,
+            FileAction::Skip(_) => self.alternative(&bytes, world),
+            FileAction::Nothing | FileAction::Put(_) | FileAction::Remove => None,
         };
         let place = match &act {
-            Act::Put(put) if put.image.kind == FileKind::Link => {
+            FileAction::Put(put) if put.version.kind == FileKind::Link => {
                 // Who opens the link opens what it leads to.
                 let target = Path::new(OsStr::from_bytes(&put.bytes));
                 let folder = self.path.parent().unwrap_or(Path::new("/"));
                 place.and(world.place(&folder.join(target)))
             }
-            Act::Put(_) | Act::Nothing | Act::Remove | Act::Leave(_) => place,
+            FileAction::Put(_) | FileAction::Nothing | FileAction::Remove | FileAction::Skip(_) => {
+                place
+            }
         };
-        let mut planned = PlannedFile { path, now, place, by, act, lines, instead };
-        if place.needs_answer() && matches!(planned.act, Act::Put(_) | Act::Remove) {
-            let act = Act::Leave(Left::NeedsAnswer);
-            planned.instead = Some(Instead { act, lines: None });
-            planned.turn();
+        let mut planned =
+            PlannedFile { path, now, place, by, action: act, lines, alternative: instead };
+        if place.needs_answer() && matches!(planned.action, FileAction::Put(_) | FileAction::Remove)
+        {
+            let act = FileAction::Skip(SkipReason::NeedsAnswer);
+            planned.alternative = Some(Alternative { action: act, lines: None });
+            planned.toggle_override();
         }
         planned
     }
 
     /// What it was before the first change.
-    fn was(&self) -> Option<Option<Image>> {
-        self.changes.first().map(|change| change.image_before())
+    fn original(&self) -> Option<Option<FileVersion>> {
+        self.changes.first().map(|change| change.version_before())
     }
 
     /// To make it what it was, where that is kept.
-    fn instead(&self, now: &[u8], world: &dyn World) -> Option<Instead> {
-        let act = match self.was()? {
-            None => Act::Remove,
+    fn alternative(&self, now: &[u8], world: &dyn FileSystemView) -> Option<Alternative> {
+        let act = match self.original()? {
+            None => FileAction::Remove,
             Some(image) => {
                 let bytes = world.content(&image.hash)?;
-                Act::Put(Put { image, bytes, is_merged: false })
+                FileAction::Put(PlannedRestore { version: image, bytes, is_merged: false })
             }
         };
         let lines = lines_of(&act, now);
-        Some(Instead { act, lines })
+        Some(Alternative { action: act, lines })
     }
 
-    fn by(&self) -> ChangedBy {
+    fn by(&self) -> FileChangeSource {
         let all = || self.changes.iter().map(|change| change.by);
-        all().find(|by| *by == ChangedBy::Command).or_else(|| all().next_back()).unwrap_or_default()
+        all()
+            .find(|by| *by == FileChangeSource::Command)
+            .or_else(|| all().next_back())
+            .unwrap_or_default()
     }
 
     /// Takes the changes back, from the last one on. Changes between which nobody else wrote count
     /// as one.
-    fn taken_back(&self, mut state: State, now: &[u8], world: &dyn World) -> Result<State, Left> {
+    fn revert(
+        &self,
+        mut state: PlannedVersion,
+        now: &[u8],
+        world: &dyn FileSystemView,
+    ) -> Result<PlannedVersion, SkipReason> {
         let mut rest = &self.changes[..];
         while let Some(last) = rest.last() {
-            let joins = |pair: &[&FileChanged]| {
-                Image::holds(pair[0].image_after().as_ref(), pair[1].image_before().as_ref())
+            let joins = |pair: &[&FileChangeEntry]| {
+                FileVersion::holds(
+                    pair[0].version_after().as_ref(),
+                    pair[1].version_before().as_ref(),
+                )
             };
             let run = rest.windows(2).rev().take_while(|pair| joins(pair)).count() + 1;
             let first = rest[rest.len() - run];
-            state = state.without(first.image_before(), last.image_after(), now, world)?;
+            state =
+                state.without_change(first.version_before(), last.version_after(), now, world)?;
             rest = &rest[..rest.len() - run];
         }
         Ok(state)
@@ -373,70 +411,71 @@ impl History<'_> {
 }
 
 /// Whether a write that was announced has come about, by what was there next.
-fn is_done(intended: &FileChanged, next: Option<&Image>) -> bool {
-    let after = intended.image_after();
-    let mode = |image: Option<&Image>| image.and_then(|image| image.mode);
+fn is_done(intended: &FileChangeEntry, next: Option<&FileVersion>) -> bool {
+    let after = intended.version_after();
+    let mode = |image: Option<&FileVersion>| image.and_then(|image| image.mode);
     let same_mode = mode(after.as_ref()).is_none() || mode(after.as_ref()) == mode(next);
-    Image::holds(after.as_ref(), next) && same_mode
+    FileVersion::holds(after.as_ref(), next) && same_mode
 }
 
 /// What would be at a path.
-struct State {
-    image: Option<Image>,
+struct PlannedVersion {
+    version: Option<FileVersion>,
     /// Its content, where it is in no record.
     merged: Option<Vec<u8>>,
 }
 
-impl State {
+impl PlannedVersion {
     /// This without a change from `before` to `after`.
-    fn without(
+    fn without_change(
         self,
-        before: Option<Image>,
-        after: Option<Image>,
+        before: Option<FileVersion>,
+        after: Option<FileVersion>,
         now: &[u8],
-        world: &dyn World,
-    ) -> Result<Self, Left> {
-        let is = |image: &Option<Image>| Image::holds(self.image.as_ref(), image.as_ref());
+        world: &dyn FileSystemView,
+    ) -> Result<Self, SkipReason> {
+        let is =
+            |image: &Option<FileVersion>| FileVersion::holds(self.version.as_ref(), image.as_ref());
         if is(&after) || is(&before) {
             // Permissions that the person has changed since stay theirs.
-            let mode = |image: &Option<Image>| image.as_ref().and_then(|image| image.mode);
-            let (own, left, wanted) = (mode(&self.image), mode(&after), mode(&before));
+            let mode = |image: &Option<FileVersion>| image.as_ref().and_then(|image| image.mode);
+            let (own, left, wanted) = (mode(&self.version), mode(&after), mode(&before));
             let mode = if own.is_some() && own != left { own } else { wanted.or(own) };
             let merged = if is(&before) { self.merged } else { None };
-            return Ok(Self { image: before.map(|image| Image { mode, ..image }), merged });
+            return Ok(Self { version: before.map(|image| FileVersion { mode, ..image }), merged });
         }
-        let (before, after, own) = match (before, after, self.image) {
+        let (before, after, own) = match (before, after, self.version) {
             (Some(before), Some(after), Some(own)) => (before, after, own),
-            (_, Some(_), None) => return Err(Left::Removed),
-            (None, Some(_), Some(_)) => return Err(Left::Changed),
-            (_, None, _) => return Err(Left::MadeAnew),
+            (_, Some(_), None) => return Err(SkipReason::Removed),
+            (None, Some(_), Some(_)) => return Err(SkipReason::Changed),
+            (_, None, _) => return Err(SkipReason::MadeAnew),
         };
         if [&before, &after, &own].iter().any(|image| image.kind == FileKind::Link) {
-            return Err(Left::Changed);
+            return Err(SkipReason::Changed);
         }
-        let kept = |image: &Image| world.content(&image.hash).ok_or(Left::Lost);
+        let kept = |image: &FileVersion| world.content(&image.hash).ok_or(SkipReason::Lost);
         let (theirs, base) = (kept(&before)?, kept(&after)?);
         let ours = match self.merged {
             Some(merged) => merged,
             None if ContentHash::of(now) == own.hash => now.to_owned(),
             None => kept(&own)?,
         };
-        let merged = merge(&base, &ours, &theirs).ok_or(Left::SameLines)?;
-        let image = Image { hash: ContentHash::of(&merged), ..own };
-        Ok(Self { image: Some(image), merged: Some(merged) })
+        let merged = merge(&base, &ours, &theirs).ok_or(SkipReason::SameLines)?;
+        let image = FileVersion { hash: ContentHash::of(&merged), ..own };
+        Ok(Self { version: Some(image), merged: Some(merged) })
     }
 }
 
 /// Longer files are not counted.
 const LARGEST: usize = 1 << 20;
 /// How long counting may take.
-const SEARCH: Duration = Duration::from_millis(50);
+const DIFF_TIMEOUT: Duration = Duration::from_millis(50);
 
-fn lines_of(act: &Act, now: &[u8]) -> Option<(usize, usize)> {
+fn lines_of(act: &FileAction, now: &[u8]) -> Option<(usize, usize)> {
     match act {
-        Act::Put(put) if put.image.kind == FileKind::File => counted(now, &put.bytes),
-        Act::Remove => counted(now, b""),
-        Act::Nothing | Act::Put(_) | Act::Leave(_) => None,
+        FileAction::Put(put) if put.version.kind == FileKind::File => counted(now, &put.bytes),
+        FileAction::Remove => counted(now, b""),
+        FileAction::Nothing | FileAction::Put(_) | FileAction::Skip(_) => None,
     }
 }
 
@@ -445,7 +484,7 @@ fn counted(now: &[u8], then: &[u8]) -> Option<(usize, usize)> {
     if [now, then].iter().any(|bytes| bytes.len() > LARGEST || bytes.contains(&0)) {
         return None;
     }
-    let steps = align(&lines(now), &lines(then), Some(SEARCH));
+    let steps = align(&lines(now), &lines(then), Some(DIFF_TIMEOUT));
     let changed = steps.iter().filter(|step| !matches!(step, DiffOp::Equal { .. }));
     Some(changed.fold((0, 0), |(added, removed), step| {
         (added + step.new_range().len(), removed + step.old_range().len())

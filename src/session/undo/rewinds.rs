@@ -3,19 +3,19 @@
 use std::collections::HashMap;
 
 use crate::domain::{Block, EntryId, Role};
-use crate::session::{Entry, MessageEntry, Record, Rewind};
+use crate::session::{LogEntry, LogRecord, MessageEntry, RewindEntry};
 
 /// What of a log is in force.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Rewinds {
+pub struct RewindHistory {
     /// For each record; empty where nobody ever went back.
     live: Vec<bool>,
-    standing: Vec<Standing>,
+    standing: Vec<ActiveRewind>,
 }
 
 /// A rewind that can be taken back: nothing was said since.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Standing {
+struct ActiveRewind {
     /// The record of the rewind.
     id: EntryId,
     at: usize,
@@ -28,30 +28,30 @@ struct Standing {
 
 /// What matters of a record to what comes before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Mark {
+pub enum RewindMark {
     /// Something was said.
-    Said(EntryId),
+    Message(EntryId),
     /// The person went back or forth.
-    Rewind(EntryId, Box<Rewind>),
+    Rewind(EntryId, Box<RewindEntry>),
 }
 
-impl Rewinds {
+impl RewindHistory {
     /// Of these records.
-    pub fn of(records: &[Record]) -> Self {
+    pub fn of(records: &[LogRecord]) -> Self {
         Self::of_parts(records, &[])
     }
 
     /// Of these records, where others follow that have these marks.
-    pub fn of_parts(records: &[Record], later: &[Mark]) -> Self {
-        let is_rewind = |record: &Record| matches!(record.entry, Entry::Rewind(_));
+    pub fn of_parts(records: &[LogRecord], later: &[RewindMark]) -> Self {
+        let is_rewind = |record: &LogRecord| matches!(record.entry, LogEntry::Rewind(_));
         if later.is_empty() && !records.iter().any(is_rewind) {
             return Self::default();
         }
-        let mut fold = Fold::default();
+        let mut fold = RewindReplay::default();
         for record in records {
-            if let Entry::Rewind(rewind) = &record.entry {
+            if let LogEntry::Rewind(rewind) = &record.entry {
                 fold.rewind(record.id, rewind);
-            } else if let Entry::Message(_) = &record.entry {
+            } else if let LogEntry::Message(_) = &record.entry {
                 fold.say(record.id);
             } else {
                 fold.push(record.id);
@@ -59,8 +59,8 @@ impl Rewinds {
         }
         for mark in later {
             match mark {
-                Mark::Said(id) => fold.say(*id),
-                Mark::Rewind(id, rewind) => fold.rewind(*id, rewind),
+                RewindMark::Message(id) => fold.say(*id),
+                RewindMark::Rewind(id, rewind) => fold.rewind(*id, rewind),
             }
         }
         Self { live: fold.live, standing: fold.standing }
@@ -83,15 +83,15 @@ impl Rewinds {
 }
 
 /// What of these records matters to those before them.
-pub fn marks(records: &[Record]) -> Vec<Mark> {
+pub fn marks(records: &[LogRecord]) -> Vec<RewindMark> {
     let mut marks = Vec::new();
     for record in records {
-        if let Entry::Rewind(rewind) = &record.entry {
-            marks.push(Mark::Rewind(record.id, Box::new(rewind.clone())));
-        } else if let Entry::Message(_) = &record.entry
-            && !matches!(marks.last(), Some(Mark::Said(_)))
+        if let LogEntry::Rewind(rewind) = &record.entry {
+            marks.push(RewindMark::Rewind(record.id, Box::new(rewind.clone())));
+        } else if let LogEntry::Message(_) = &record.entry
+            && !matches!(marks.last(), Some(RewindMark::Message(_)))
         {
-            marks.push(Mark::Said(record.id));
+            marks.push(RewindMark::Message(record.id));
         }
     }
     marks
@@ -99,16 +99,16 @@ pub fn marks(records: &[Record]) -> Vec<Mark> {
 
 /// The messages of the person's that are in force: what can be gone back before.
 pub fn points<'a>(
-    records: &'a [Record],
-    rewinds: &Rewinds,
+    records: &'a [LogRecord],
+    rewinds: &RewindHistory,
 ) -> impl DoubleEndedIterator<Item = (usize, &'a MessageEntry)> {
     records.iter().enumerate().filter_map(|(at, record)| {
-        let Entry::Message(said) = &record.entry else { return None };
-        (is_of_person(said) && rewinds.is_live(at)).then_some((at, said))
+        let LogEntry::Message(said) = &record.entry else { return None };
+        (is_user_message(said) && rewinds.is_live(at)).then_some((at, said))
     })
 }
 
-fn is_of_person(said: &MessageEntry) -> bool {
+fn is_user_message(said: &MessageEntry) -> bool {
     let speaks = |block: &Block| match block {
         Block::Text { text } => !text.trim().is_empty(),
         Block::Image(_) => true,
@@ -122,13 +122,13 @@ fn is_of_person(said: &MessageEntry) -> bool {
 }
 
 #[derive(Default)]
-struct Fold {
+struct RewindReplay {
     places: HashMap<EntryId, usize>,
     live: Vec<bool>,
-    standing: Vec<Standing>,
+    standing: Vec<ActiveRewind>,
 }
 
-impl Fold {
+impl RewindReplay {
     fn push(&mut self, id: EntryId) {
         self.places.insert(id, self.live.len());
         self.live.push(true);
@@ -139,7 +139,7 @@ impl Fold {
         self.standing.clear();
     }
 
-    fn rewind(&mut self, id: EntryId, rewind: &Rewind) {
+    fn rewind(&mut self, id: EntryId, rewind: &RewindEntry) {
         let at = self.live.len();
         self.push(id);
         match rewind.redoes {
@@ -154,7 +154,7 @@ impl Fold {
                     self.live[*hidden] = false;
                 }
                 let has_files = rewind.what.has_files();
-                self.standing.push(Standing { id, at, start, has_files, hidden });
+                self.standing.push(ActiveRewind { id, at, start, has_files, hidden });
             }
             Some(redone) => {
                 self.live[at] = false;

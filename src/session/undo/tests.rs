@@ -9,28 +9,31 @@ use proptest::prelude::*;
 use super::super::samples::{record, rewind, says, user};
 use super::*;
 use crate::domain::ContentHash;
-use crate::session::{ChangedBy, Entry, FileChanged, FileKind, Image, Record, Rewind, Rewound};
+use crate::session::{
+    FileChangeEntry, FileChangeSource, FileKind, FileVersion, LogEntry, LogRecord, RewindEntry,
+    RewindScope,
+};
 
-type Files = BTreeMap<PathBuf, (Vec<u8>, u32)>;
+type FolderFiles = BTreeMap<PathBuf, (Vec<u8>, u32)>;
 
 /// A folder, what is kept, and the log.
 #[derive(Default)]
-struct Machine {
-    files: Files,
+struct FolderModel {
+    files: FolderFiles,
     kept: HashMap<ContentHash, Vec<u8>>,
-    log: Vec<Record>,
+    log: Vec<LogRecord>,
     lines: usize,
 }
 
 #[derive(Debug, Clone)]
-enum Op {
+enum FolderOperation {
     /// The person says something.
     Say,
     /// A tool or a command writes a line, in the place of one or before it.
     Write {
         file: usize,
         at: usize,
-        by: ChangedBy,
+        by: FileChangeSource,
         place: bool,
     },
     /// A command removes a file, or makes it executable.
@@ -49,7 +52,7 @@ enum Op {
     /// Back before one of the last messages; slug is killed after so many writes.
     Back {
         point: usize,
-        what: Rewound,
+        what: RewindScope,
         killed: Option<usize>,
     },
     Again,
@@ -58,11 +61,11 @@ enum Op {
 /// What the person wrote begins like this.
 const OWN: &str = "own";
 
-impl World for Machine {
-    fn seen(&self, path: &Path) -> Seen {
+impl FileSystemView for FolderModel {
+    fn current_state(&self, path: &Path) -> CurrentFileState {
         match self.files.get(path) {
-            Some((bytes, mode)) => Seen::There(image(bytes, *mode), bytes.clone()),
-            None => Seen::Nothing,
+            Some((bytes, mode)) => CurrentFileState::Present(image(bytes, *mode), bytes.clone()),
+            None => CurrentFileState::Nothing,
         }
     }
 
@@ -77,27 +80,27 @@ impl World for Machine {
     }
 }
 
-fn image(bytes: &[u8], mode: u32) -> Image {
-    Image { kind: FileKind::File, hash: ContentHash::of(bytes), mode: Some(mode) }
+fn image(bytes: &[u8], mode: u32) -> FileVersion {
+    FileVersion { kind: FileKind::File, hash: ContentHash::of(bytes), mode: Some(mode) }
 }
 
 fn path(file: usize) -> PathBuf {
     format!("/w/{file}").into()
 }
 
-impl Machine {
-    fn note(&mut self, entry: Entry) {
+impl FolderModel {
+    fn note(&mut self, entry: LogEntry) {
         self.log.push(record(1, entry));
     }
 
-    fn here(&self, path: &Path) -> Option<Image> {
+    fn here(&self, path: &Path) -> Option<FileVersion> {
         self.files.get(path).map(|(bytes, mode)| image(bytes, *mode))
     }
 
     /// What was there before slug's first change.
-    fn first_image(&self, path: &Path) -> Option<Image> {
+    fn first_image(&self, path: &Path) -> Option<FileVersion> {
         self.log.iter().find_map(|record| match &record.entry {
-            Entry::FileChange(change) if change.place() == path => Some(change.image_before()),
+            LogEntry::FileChange(change) if change.place() == path => Some(change.version_before()),
             _ => None,
         })?
     }
@@ -108,7 +111,7 @@ impl Machine {
         }
     }
 
-    fn change(&mut self, path: &Path, by: ChangedBy, to: Option<(Vec<u8>, u32)>) {
+    fn change(&mut self, path: &Path, by: FileChangeSource, to: Option<(Vec<u8>, u32)>) {
         let before = self.here(path);
         self.keep(path);
         match to {
@@ -118,7 +121,12 @@ impl Machine {
         self.keep(path);
         let after = self.here(path);
         if before != after {
-            self.note(Entry::FileChange(FileChanged::new(path.to_owned(), before, after, by)));
+            self.note(LogEntry::FileChange(FileChangeEntry::new(
+                path.to_owned(),
+                before,
+                after,
+                by,
+            )));
         }
     }
 
@@ -141,29 +149,29 @@ impl Machine {
         self.files.keys().flat_map(own).collect()
     }
 
-    fn do_as(&mut self, plan: &FilesPlan, mut entry: Rewind, killed: Option<usize>) {
-        let after = |file: &PlannedFile| match &file.act {
-            Act::Put(put) => Some(put.image.clone()),
-            Act::Nothing | Act::Remove | Act::Leave(_) => None,
+    fn do_as(&mut self, plan: &FilesPlan, mut entry: RewindEntry, killed: Option<usize>) {
+        let after = |file: &PlannedFile| match &file.action {
+            FileAction::Put(put) => Some(put.version.clone()),
+            FileAction::Nothing | FileAction::Remove | FileAction::Skip(_) => None,
         };
         let touched: Vec<PlannedFile> = plan.touched().cloned().collect();
         for file in &touched {
             self.keep(&file.path);
-            entry.files.push(FileChanged::new(
+            entry.files.push(FileChangeEntry::new(
                 file.path.clone(),
                 file.now.clone(),
                 after(file),
-                ChangedBy::Rewind,
+                FileChangeSource::Rewind,
             ));
         }
-        self.note(Entry::Rewind(entry));
+        self.note(LogEntry::Rewind(entry));
         for (at, file) in touched.into_iter().enumerate() {
-            let to = match &file.act {
-                Act::Put(put) => {
-                    assert_eq!(ContentHash::of(&put.bytes), put.image.hash);
-                    Some((put.bytes.clone(), put.image.mode.unwrap()))
+            let to = match &file.action {
+                FileAction::Put(put) => {
+                    assert_eq!(ContentHash::of(&put.bytes), put.version.hash);
+                    Some((put.bytes.clone(), put.version.mode.unwrap()))
                 }
-                Act::Nothing | Act::Remove | Act::Leave(_) => None,
+                FileAction::Nothing | FileAction::Remove | FileAction::Skip(_) => None,
             };
             match killed {
                 Some(killed) if at > killed => return,
@@ -175,19 +183,19 @@ impl Machine {
                     }
                     return;
                 }
-                Some(_) | None => self.change(&file.path, ChangedBy::Rewind, to),
+                Some(_) | None => self.change(&file.path, FileChangeSource::Rewind, to),
             }
         }
     }
 
     /// Goes back before the point so many before the last one.
-    fn back(&mut self, point: usize, what: Rewound, killed: Option<usize>) -> bool {
-        let rewinds = Rewinds::of(&self.log);
+    fn back(&mut self, point: usize, what: RewindScope, killed: Option<usize>) -> bool {
+        let rewinds = RewindHistory::of(&self.log);
         let Some(start) = points(&self.log, &rewinds).map(|(at, _)| at).rev().nth(point) else {
             return false;
         };
         let plan = match what.has_files() {
-            true => back(&self.log, start, self),
+            true => plan_undo(&self.log, start, self),
             false => FilesPlan::default(),
         };
         self.do_as(&plan, rewind(self.log[start].id, what), killed);
@@ -195,26 +203,26 @@ impl Machine {
     }
 
     fn again(&mut self) -> bool {
-        let Some(at) = Rewinds::of(&self.log).redoable() else { return false };
-        let Entry::Rewind(undone) = self.log[at].entry.clone() else { panic!("no rewind") };
+        let Some(at) = RewindHistory::of(&self.log).redoable() else { return false };
+        let LogEntry::Rewind(undone) = self.log[at].entry.clone() else { panic!("no rewind") };
         let plan = match undone.what.has_files() {
-            true => again(&undone, self),
+            true => plan_redo(&undone, self),
             false => FilesPlan::default(),
         };
         let redoes = Some(self.log[at].id);
-        let entry = Rewind { redoes, ..rewind(undone.before, undone.what) };
+        let entry = RewindEntry { redoes, ..rewind(undone.before, undone.what) };
         self.do_as(&plan, entry, None);
         true
     }
 
-    fn play(&mut self, op: &Op) {
+    fn play(&mut self, op: &FolderOperation) {
         self.lines += 1;
         match op {
-            Op::Say => {
+            FolderOperation::Say => {
                 self.note(user(&format!("message {}", self.lines)));
                 self.note(says("an answer"));
             }
-            Op::Write { file, at, by, place } => {
+            FolderOperation::Write { file, at, by, place } => {
                 let path = path(*file);
                 let mut lines = self.lines_of(&path);
                 let at = (*at).min(lines.len());
@@ -227,23 +235,27 @@ impl Machine {
                 self.change(&path, *by, Some((lines.concat().into_bytes(), mode)));
             }
             // What slug removes of the person's, it removes again with a redo.
-            Op::Remove(file) => {
+            FolderOperation::Remove(file) => {
                 if !self.own_lines().iter().any(|(own, _)| *own == path(*file)) {
-                    self.change(&path(*file), ChangedBy::Command, None);
+                    self.change(&path(*file), FileChangeSource::Command, None);
                 }
             }
-            Op::Chmod(file) => {
+            FolderOperation::Chmod(file) => {
                 if let Some((bytes, mode)) = self.files.get(&path(*file)).cloned() {
-                    self.change(&path(*file), ChangedBy::Command, Some((bytes, mode ^ 0o111)));
+                    self.change(
+                        &path(*file),
+                        FileChangeSource::Command,
+                        Some((bytes, mode ^ 0o111)),
+                    );
                 }
             }
-            Op::Own { file, at } => {
+            FolderOperation::Own { file, at } => {
                 let path = path(*file);
                 let (mut lines, mode) = (self.lines_of(&path), self.mode(&path));
                 lines.insert((*at).min(lines.len()), format!("{OWN} {}\n", self.lines));
                 self.files.insert(path, (lines.concat().into_bytes(), mode));
             }
-            Op::Drop { file, at } => {
+            FolderOperation::Drop { file, at } => {
                 let path = path(*file);
                 let (mut lines, mode) = (self.lines_of(&path), self.mode(&path));
                 if lines.get(*at).is_some_and(|line| !line.starts_with(OWN)) {
@@ -251,13 +263,13 @@ impl Machine {
                     self.files.insert(path, (lines.concat().into_bytes(), mode));
                 }
             }
-            Op::Clear(file) => drop(self.files.remove(&path(*file))),
-            Op::Back { point, what, killed } => {
+            FolderOperation::Clear(file) => drop(self.files.remove(&path(*file))),
+            FolderOperation::Back { point, what, killed } => {
                 let own = self.own_lines();
                 self.back(*point, *what, *killed);
                 self.has_all(&own);
             }
-            Op::Again => {
+            FolderOperation::Again => {
                 let own = self.own_lines();
                 self.again();
                 self.has_all(&own);
@@ -273,38 +285,42 @@ impl Machine {
     }
 }
 
-fn changes() -> impl Strategy<Value = Op> {
-    let by = prop_oneof![Just(ChangedBy::Tool), Just(ChangedBy::Command)];
+fn changes() -> impl Strategy<Value = FolderOperation> {
+    let by = prop_oneof![Just(FileChangeSource::Tool), Just(FileChangeSource::Command)];
     prop_oneof![
-        2 => Just(Op::Say),
+        2 => Just(FolderOperation::Say),
         6 => (0..3_usize, 0..6_usize, by, any::<bool>())
-            .prop_map(|(file, at, by, place)| Op::Write { file, at, by, place }),
-        1 => (0..3_usize).prop_map(Op::Remove),
-        1 => (0..3_usize).prop_map(Op::Chmod),
+            .prop_map(|(file, at, by, place)| FolderOperation::Write { file, at, by, place }),
+        1 => (0..3_usize).prop_map(FolderOperation::Remove),
+        1 => (0..3_usize).prop_map(FolderOperation::Chmod),
     ]
 }
 
-fn rewinding(kills: bool) -> impl Strategy<Value = Op> {
-    let what = prop_oneof![Just(Rewound::Both), Just(Rewound::Files), Just(Rewound::Conversation)];
+fn rewinding(kills: bool) -> impl Strategy<Value = FolderOperation> {
+    let what = prop_oneof![
+        Just(RewindScope::Both),
+        Just(RewindScope::Files),
+        Just(RewindScope::Conversation)
+    ];
     let killed = prop_oneof![3 => Just(None), 1 => (0..3_usize).prop_map(Some)];
     prop_oneof![
         3 => (0..4_usize, what, killed).prop_map(move |(point, what, killed)| {
-            Op::Back { point, what, killed: killed.filter(|_| kills) }
+            FolderOperation::Back { point, what, killed: killed.filter(|_| kills) }
         }),
-        2 => Just(Op::Again),
+        2 => Just(FolderOperation::Again),
     ]
 }
 
-fn person() -> impl Strategy<Value = Op> {
+fn user_operations() -> impl Strategy<Value = FolderOperation> {
     prop_oneof![
-        4 => (0..3_usize, 0..6_usize).prop_map(|(file, at)| Op::Own { file, at }),
-        2 => (0..3_usize, 0..6_usize).prop_map(|(file, at)| Op::Drop { file, at }),
-        1 => (0..3_usize).prop_map(Op::Clear),
+        4 => (0..3_usize, 0..6_usize).prop_map(|(file, at)| FolderOperation::Own { file, at }),
+        2 => (0..3_usize, 0..6_usize).prop_map(|(file, at)| FolderOperation::Drop { file, at }),
+        1 => (0..3_usize).prop_map(FolderOperation::Clear),
     ]
 }
 
-fn begun() -> Machine {
-    let mut machine = Machine::default();
+fn begun() -> FolderModel {
+    let mut machine = FolderModel::default();
     for file in 0..2 {
         let text = (0..5).map(|line| format!("{file}.{line}\n")).collect::<String>();
         machine.files.insert(path(file), (text.into_bytes(), 0o644));
@@ -319,7 +335,7 @@ proptest! {
     #[test]
     fn no_line_of_the_persons_is_ever_lost(
         ops in prop::collection::vec(
-            prop_oneof![5 => changes(), 3 => rewinding(true), 3 => person()], 0..40,
+            prop_oneof![5 => changes(), 3 => rewinding(true), 3 => user_operations()], 0..40,
         ),
     ) {
         let mut machine = begun();
@@ -331,7 +347,7 @@ proptest! {
     #[test]
     fn undo_and_then_redo_changes_nothing(
         ops in prop::collection::vec(
-            prop_oneof![6 => changes(), 2 => rewinding(false), 2 => person()], 0..30,
+            prop_oneof![6 => changes(), 2 => rewinding(false), 2 => user_operations()], 0..30,
         ),
         point in 0..4_usize,
     ) {
@@ -340,10 +356,10 @@ proptest! {
             machine.play(op);
         }
         let (files, log) = (machine.files.clone(), machine.log.clone());
-        if machine.back(point, Rewound::Both, None) {
+        if machine.back(point, RewindScope::Both, None) {
             prop_assert!(machine.again());
             prop_assert_eq!(&machine.files, &files);
-            let (then, now) = (Rewinds::of(&log), Rewinds::of(&machine.log));
+            let (then, now) = (RewindHistory::of(&log), RewindHistory::of(&machine.log));
             for at in 0..log.len() {
                 prop_assert_eq!(then.is_live(at), now.is_live(at), "record {}", at);
             }
@@ -352,22 +368,22 @@ proptest! {
 
     #[test]
     fn what_goes_back_by_the_persons_word_is_what_it_was_and_comes_again(
-        ops in prop::collection::vec(prop_oneof![6 => changes(), 3 => person()], 0..30),
+        ops in prop::collection::vec(prop_oneof![6 => changes(), 3 => user_operations()], 0..30),
     ) {
         let mut machine = begun();
         for op in &ops {
             machine.play(op);
         }
         let files = machine.files.clone();
-        let mut plan = back(&machine.log, 0, &machine);
-        plan.files.iter_mut().for_each(PlannedFile::turn);
+        let mut plan = plan_undo(&machine.log, 0, &machine);
+        plan.files.iter_mut().for_each(PlannedFile::toggle_override);
         let first = machine.log[0].id;
-        machine.do_as(&plan, rewind(first, Rewound::Both), None);
+        machine.do_as(&plan, rewind(first, RewindScope::Both), None);
         for file in &plan.files {
-            if file.is_turned() {
+            if file.is_overridden() {
                 prop_assert_eq!(machine.here(&file.path), machine.first_image(&file.path));
             }
-            prop_assert!(!matches!(file.act, Act::Leave(_)), "{:?}", file);
+            prop_assert!(!matches!(file.action, FileAction::Skip(_)), "{:?}", file);
         }
         prop_assert!(machine.again());
         prop_assert_eq!(&machine.files, &files);
@@ -383,9 +399,9 @@ proptest! {
             machine.play(op);
         }
         // From the first record on, whatever is in force.
-        let plan = back(&machine.log, 0, &machine);
+        let plan = plan_undo(&machine.log, 0, &machine);
         let first = machine.log[0].id;
-        machine.do_as(&plan, rewind(first, Rewound::Both), None);
+        machine.do_as(&plan, rewind(first, RewindScope::Both), None);
         prop_assert_eq!(&machine.files, &start);
     }
 
@@ -401,8 +417,8 @@ proptest! {
         }
         let first = machine.log[0].id;
         for killed in [Some(killed), None] {
-            let plan = back(&machine.log, 0, &machine);
-            machine.do_as(&plan, rewind(first, Rewound::Files), killed);
+            let plan = plan_undo(&machine.log, 0, &machine);
+            machine.do_as(&plan, rewind(first, RewindScope::Files), killed);
         }
         prop_assert_eq!(&machine.files, &start);
     }
@@ -414,23 +430,23 @@ fn what_the_person_has_changed_since_is_merged_or_left() {
     let made = was.replace("line 1", "LINE 1");
     for (own, expected) in [
         (made.replace("line 7", "mine"), Ok(was.replace("line 7", "mine"))),
-        (made.replace("LINE 1", "mine"), Err(Left::SameLines)),
+        (made.replace("LINE 1", "mine"), Err(SkipReason::SameLines)),
         (was.clone(), Ok(was.clone())),
     ] {
-        let mut machine = Machine::default();
+        let mut machine = FolderModel::default();
         machine.files.insert(path(0), (was.clone().into_bytes(), 0o644));
         machine.note(user("go"));
-        machine.change(&path(0), ChangedBy::Tool, Some((made.clone().into_bytes(), 0o644)));
+        machine.change(&path(0), FileChangeSource::Tool, Some((made.clone().into_bytes(), 0o644)));
         machine.files.insert(path(0), (own.clone().into_bytes(), 0o644));
-        let plan = back(&machine.log, 0, &machine);
-        let got = match &plan.files[0].act {
-            Act::Put(put) => {
+        let plan = plan_undo(&machine.log, 0, &machine);
+        let got = match &plan.files[0].action {
+            FileAction::Put(put) => {
                 assert!(put.is_merged);
                 Ok(String::from_utf8(put.bytes.clone()).unwrap())
             }
-            Act::Nothing => Ok(own),
-            Act::Leave(left) => Err(left.clone()),
-            Act::Remove => panic!("removed"),
+            FileAction::Nothing => Ok(own),
+            FileAction::Skip(left) => Err(left.clone()),
+            FileAction::Remove => panic!("removed"),
         };
         assert_eq!(got, expected);
     }
@@ -438,25 +454,25 @@ fn what_the_person_has_changed_since_is_merged_or_left() {
 
 #[test]
 fn a_file_that_is_made_or_gone_on_either_side_is_left_with_its_reason() {
-    type Sides = (Option<&'static str>, Option<&'static str>, Option<&'static str>);
-    let cases: [(Sides, Act); 6] = [
-        ((None, Some("a"), Some("a")), Act::Remove),
-        ((None, Some("a"), Some("b")), Act::Leave(Left::Changed)),
-        ((None, Some("a"), None), Act::Nothing),
-        ((Some("a"), Some("b"), None), Act::Leave(Left::Removed)),
-        ((Some("a"), None, Some("b")), Act::Leave(Left::MadeAnew)),
-        ((Some("a"), None, Some("a")), Act::Nothing),
+    type FileSides = (Option<&'static str>, Option<&'static str>, Option<&'static str>);
+    let cases: [(FileSides, FileAction); 6] = [
+        ((None, Some("a"), Some("a")), FileAction::Remove),
+        ((None, Some("a"), Some("b")), FileAction::Skip(SkipReason::Changed)),
+        ((None, Some("a"), None), FileAction::Nothing),
+        ((Some("a"), Some("b"), None), FileAction::Skip(SkipReason::Removed)),
+        ((Some("a"), None, Some("b")), FileAction::Skip(SkipReason::MadeAnew)),
+        ((Some("a"), None, Some("a")), FileAction::Nothing),
     ];
     for ((before, after, now), act) in cases {
         let file = |text: &str| (text.as_bytes().to_vec(), 0o644);
-        let mut machine = Machine::default();
+        let mut machine = FolderModel::default();
         machine.files.extend(before.map(|text| (path(0), file(text))));
         machine.note(user("go"));
-        machine.change(&path(0), ChangedBy::Command, after.map(file));
+        machine.change(&path(0), FileChangeSource::Command, after.map(file));
         machine.files.remove(&path(0));
         machine.files.extend(now.map(|text| (path(0), file(text))));
         assert_eq!(
-            back(&machine.log, 0, &machine).files[0].act,
+            plan_undo(&machine.log, 0, &machine).files[0].action,
             act,
             "{before:?} {after:?} {now:?}"
         );
@@ -471,23 +487,23 @@ fn what_lies_outside_or_is_protected_stays_until_it_is_turned() {
             [(None, file("new")), (file("old"), file("new")), (file("old"), None)]
         {
             let place = Path::new(place);
-            let mut machine = Machine::default();
+            let mut machine = FolderModel::default();
             machine.files.extend(before.clone().map(|before| (place.to_owned(), before)));
             machine.note(user("go"));
-            machine.change(place, ChangedBy::Tool, after.clone());
-            let plan = back(&machine.log, 0, &machine);
+            machine.change(place, FileChangeSource::Tool, after.clone());
+            let plan = plan_undo(&machine.log, 0, &machine);
             let case = format!("{place:?} {before:?} {after:?}");
-            assert_eq!(plan.files[0].act, Act::Leave(Left::NeedsAnswer), "{case}");
+            assert_eq!(plan.files[0].action, FileAction::Skip(SkipReason::NeedsAnswer), "{case}");
             assert_eq!(plan.touched().count(), 0, "{case}");
             let mut turned = plan.clone();
-            turned.files[0].turn();
+            turned.files[0].toggle_override();
             assert_eq!(turned.touched().count(), 1, "{case}");
             // What a front end says of a file that nobody was asked about counts for nothing.
-            let mut again = back(&machine.log, 0, &machine);
-            again.turn_as(&plan);
+            let mut again = plan_undo(&machine.log, 0, &machine);
+            again.copy_overrides(&plan);
             assert_eq!(again.touched().count(), 0, "{case}");
-            again.turn_as(&turned);
-            assert!(again.does_as(&turned), "{case}");
+            again.copy_overrides(&turned);
+            assert!(again.has_same_effect(&turned), "{case}");
         }
     }
 }
@@ -498,12 +514,15 @@ fn a_link_that_leads_out_or_to_a_protected_place_needs_an_answer_too() {
         [("b", false), ("/w/b", false), ("/elsewhere/b", true), (".git/config", true)]
     {
         let mut machine = begun();
-        let link =
-            Image { kind: FileKind::Link, hash: ContentHash::of(target.as_bytes()), mode: None };
+        let link = FileVersion {
+            kind: FileKind::Link,
+            hash: ContentHash::of(target.as_bytes()),
+            mode: None,
+        };
         machine.kept.insert(link.hash.clone(), target.as_bytes().to_vec());
-        let removed = FileChanged::new(path(7), Some(link), None, ChangedBy::Command);
-        machine.note(Entry::FileChange(removed));
-        let plan = back(&machine.log, 0, &machine);
+        let removed = FileChangeEntry::new(path(7), Some(link), None, FileChangeSource::Command);
+        machine.note(LogEntry::FileChange(removed));
+        let plan = plan_undo(&machine.log, 0, &machine);
         assert_eq!(plan.files[0].place.needs_answer(), needs, "{target}");
         assert_eq!(plan.touched().count(), usize::from(!needs), "{target}");
     }
@@ -512,30 +531,33 @@ fn a_link_that_leads_out_or_to_a_protected_place_needs_an_answer_too() {
 #[test]
 fn a_file_of_the_workspace_goes_back_with_the_rest() {
     let mut machine = begun();
-    machine.change(&path(0), ChangedBy::Tool, Some((b"new\n".to_vec(), 0o644)));
-    let plan = back(&machine.log, 0, &machine);
+    machine.change(&path(0), FileChangeSource::Tool, Some((b"new\n".to_vec(), 0o644)));
+    let plan = plan_undo(&machine.log, 0, &machine);
     assert_eq!((plan.touched().count(), plan.has_questions()), (1, false));
 }
 
 #[test]
 fn what_is_no_longer_kept_is_said_and_not_guessed() {
     let mut machine = begun();
-    machine.change(&path(0), ChangedBy::Tool, Some((b"new\n".to_vec(), 0o644)));
+    machine.change(&path(0), FileChangeSource::Tool, Some((b"new\n".to_vec(), 0o644)));
     machine.kept.clear();
-    assert_eq!(back(&machine.log, 0, &machine).files[0].act, Act::Leave(Left::Lost));
+    assert_eq!(
+        plan_undo(&machine.log, 0, &machine).files[0].action,
+        FileAction::Skip(SkipReason::Lost)
+    );
 }
 
 #[test]
 fn something_new_that_is_said_ends_going_forth() {
     let mut machine = begun();
-    machine.play(&Op::Say);
-    assert!(machine.back(0, Rewound::Both, None));
-    assert!(machine.back(0, Rewound::Both, None), "one further back");
+    machine.play(&FolderOperation::Say);
+    assert!(machine.back(0, RewindScope::Both, None));
+    assert!(machine.back(0, RewindScope::Both, None), "one further back");
     assert!(machine.again());
     assert!(machine.again());
     assert!(!machine.again(), "there is nothing more");
-    assert!(machine.back(0, Rewound::Both, None));
-    machine.play(&Op::Say);
+    assert!(machine.back(0, RewindScope::Both, None));
+    machine.play(&FolderOperation::Say);
     assert!(!machine.again());
 }
 
@@ -543,24 +565,24 @@ fn something_new_that_is_said_ends_going_forth() {
 fn marks_of_the_end_serve_as_well_as_the_end_itself() {
     let mut machine = begun();
     for op in [
-        Op::Say,
-        Op::Say,
-        Op::Back { point: 1, what: Rewound::Both, killed: None },
-        Op::Say,
-        Op::Back { point: 0, what: Rewound::Both, killed: None },
-        Op::Back { point: 0, what: Rewound::Conversation, killed: None },
-        Op::Again,
+        FolderOperation::Say,
+        FolderOperation::Say,
+        FolderOperation::Back { point: 1, what: RewindScope::Both, killed: None },
+        FolderOperation::Say,
+        FolderOperation::Back { point: 0, what: RewindScope::Both, killed: None },
+        FolderOperation::Back { point: 0, what: RewindScope::Conversation, killed: None },
+        FolderOperation::Again,
     ] {
         machine.play(&op);
     }
-    let whole = Rewinds::of(&machine.log);
+    let whole = RewindHistory::of(&machine.log);
     for cut in 0..machine.log.len() {
         let (earlier, later) = machine.log.split_at(cut);
-        let parts = Rewinds::of_parts(earlier, &marks(later));
+        let parts = RewindHistory::of_parts(earlier, &marks(later));
         for at in 0..cut {
             assert_eq!(parts.is_live(at), whole.is_live(at), "{at} of {cut}");
         }
-        let end = Rewinds::of(later);
+        let end = RewindHistory::of(later);
         for at in cut..machine.log.len() {
             assert_eq!(end.is_live(at - cut), whole.is_live(at), "{at} from {cut}");
         }
@@ -570,54 +592,57 @@ fn marks_of_the_end_serve_as_well_as_the_end_itself() {
 #[test]
 fn two_plans_that_only_count_lines_differently_do_the_same() {
     let mut machine = begun();
-    machine.change(&path(0), ChangedBy::Tool, Some((b"new\n".to_vec(), 0o644)));
-    machine.change(&path(1), ChangedBy::Command, None);
-    let plan = back(&machine.log, 0, &machine);
+    machine.change(&path(0), FileChangeSource::Tool, Some((b"new\n".to_vec(), 0o644)));
+    machine.change(&path(1), FileChangeSource::Command, None);
+    let plan = plan_undo(&machine.log, 0, &machine);
     let mut other = plan.clone();
     other.files[0].lines = Some((7, 7));
-    assert!(plan.does_as(&other) && plan != other);
-    other.files[0].act = Act::Remove;
-    assert!(!plan.does_as(&other));
+    assert!(plan.has_same_effect(&other) && plan != other);
+    other.files[0].action = FileAction::Remove;
+    assert!(!plan.has_same_effect(&other));
     other.files.truncate(1);
-    assert!(!plan.does_as(&other));
-    assert_eq!([plan.files[0].by, plan.files[1].by], [ChangedBy::Tool, ChangedBy::Command]);
+    assert!(!plan.has_same_effect(&other));
+    assert_eq!(
+        [plan.files[0].by, plan.files[1].by],
+        [FileChangeSource::Tool, FileChangeSource::Command]
+    );
 }
 
 #[test]
 fn a_file_that_is_turned_in_one_plan_is_turned_in_the_other() {
     let mut machine = begun();
-    machine.change(&path(0), ChangedBy::Tool, Some((b"new\n".to_vec(), 0o644)));
+    machine.change(&path(0), FileChangeSource::Tool, Some((b"new\n".to_vec(), 0o644)));
     machine.files.insert(path(0), (b"mine\n".to_vec(), 0o644));
-    let fresh = back(&machine.log, 0, &machine);
-    assert_eq!((fresh.touched().count(), fresh.left().count()), (0, 1));
+    let fresh = plan_undo(&machine.log, 0, &machine);
+    assert_eq!((fresh.touched().count(), fresh.skipped().count()), (0, 1));
     let mut shown = fresh.clone();
-    shown.files[0].turn();
-    assert_eq!((shown.touched().count(), shown.left().count()), (1, 0));
-    assert!(!fresh.does_as(&shown));
+    shown.files[0].toggle_override();
+    assert_eq!((shown.touched().count(), shown.skipped().count()), (1, 0));
+    assert!(!fresh.has_same_effect(&shown));
     let mut again = fresh.clone();
-    again.turn_as(&shown);
-    assert!(again.does_as(&shown));
-    again.turn_as(&fresh);
+    again.copy_overrides(&shown);
+    assert!(again.has_same_effect(&shown));
+    again.copy_overrides(&fresh);
     assert_eq!(again, fresh);
 }
 
 #[test]
 fn what_nobody_can_bring_back_is_no_question() {
     let mut machine = begun();
-    machine.change(&path(0), ChangedBy::Tool, Some((b"new\n".to_vec(), 0o644)));
+    machine.change(&path(0), FileChangeSource::Tool, Some((b"new\n".to_vec(), 0o644)));
     machine.files.insert(path(0), (b"mine\n".to_vec(), 0o644));
     machine.kept.clear();
-    let plan = back(&machine.log, 0, &machine);
-    assert!(matches!(plan.files[0].act, Act::Leave(_)) && !plan.has_questions());
+    let plan = plan_undo(&machine.log, 0, &machine);
+    assert!(matches!(plan.files[0].action, FileAction::Skip(_)) && !plan.has_questions());
 }
 
 #[test]
 fn what_is_as_it_was_is_no_question_however_it_came_to_be_so() {
     let mut machine = begun();
     let file = |text: &str| Some((text.as_bytes().to_vec(), 0o644));
-    machine.change(&path(2), ChangedBy::Tool, file("one\n"));
+    machine.change(&path(2), FileChangeSource::Tool, file("one\n"));
     machine.files.insert(path(2), (b"mine\n".to_vec(), 0o644));
-    machine.change(&path(2), ChangedBy::Tool, file("two\n"));
+    machine.change(&path(2), FileChangeSource::Tool, file("two\n"));
     machine.files.remove(&path(2));
-    assert_eq!(back(&machine.log, 0, &machine).files[0].act, Act::Nothing);
+    assert_eq!(plan_undo(&machine.log, 0, &machine).files[0].action, FileAction::Nothing);
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::domain::{ContentHash, Diff, NoticeLevel};
-use crate::session::FileChanged;
+use crate::session::FileChangeEntry;
 use crate::tui::layout::diff::natural_sides;
 use crate::tui::layout::diff::rows::{self, Context, Row, Rows, Sides};
 
@@ -115,7 +115,7 @@ pub struct ChangesPage {
 
 impl Changes {
     /// Takes a record of the log in.
-    pub fn note(&mut self, change: &FileChanged) {
+    pub fn note(&mut self, change: &FileChangeEntry) {
         match self.files.iter_mut().find(|file| file.path == change.path) {
             Some(file) => file.after.clone_from(&change.after),
             None => self.files.push(ChangedFile {
@@ -417,15 +417,15 @@ fn page_of(model: &mut Model) -> Option<&mut ChangesPage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::session::{ChangedBy, FileKind, Image};
+    use crate::session::{FileChangeSource, FileKind, FileVersion};
 
-    fn change(path: &str, before: Option<&str>, after: &str) -> FileChanged {
+    fn change(path: &str, before: Option<&str>, after: &str) -> FileChangeEntry {
         let image = |text: &str| {
             let hash = ContentHash::of(text.as_bytes());
-            Image { kind: FileKind::File, hash, mode: None }
+            FileVersion { kind: FileKind::File, hash, mode: None }
         };
         let before = before.map(image);
-        FileChanged::new(path.into(), before, Some(image(after)), ChangedBy::Tool)
+        FileChangeEntry::new(path.into(), before, Some(image(after)), FileChangeSource::Tool)
     }
 
     #[test]

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::agent::Event;
 use crate::domain::{ApprovalId, ModelName, NoticeLevel, SessionId, TurnId, Usage};
 use crate::providers::ModelInfo;
-use crate::session::undo::Rewinds;
-use crate::session::{Entry, Record, Spending, TurnOutcome};
+use crate::session::undo::RewindHistory;
+use crate::session::{LogEntry, LogRecord, SessionSpending, TurnOutcome};
 
 use super::approval::Stray;
 use super::attention::{self, Done};
@@ -72,7 +72,7 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
         Event::Recorded(record) => {
             note(model, &record);
             model.transcript.record(&record, now);
-            if let Entry::FileChange(_) = record.entry {
+            if let LogEntry::FileChange(_) = record.entry {
                 return changes::read(model).into_iter().collect();
             }
         }
@@ -169,7 +169,7 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
     Vec::new()
 }
 
-fn open(model: &mut Model, session: SessionId, records: &Arc<Vec<Record>>) -> Vec<Effect> {
+fn open(model: &mut Model, session: SessionId, records: &Arc<Vec<LogRecord>>) -> Vec<Effect> {
     let older = model.transcript.open(records);
     model.requests.older = None;
     model.scroll.to_tail();
@@ -196,19 +196,19 @@ fn open(model: &mut Model, session: SessionId, records: &Arc<Vec<Record>>) -> Ve
     model.status.session = Some(session);
     model.status.title = None;
     model.status.usage = None;
-    model.status.spending = Spending::default();
+    model.status.spending = SessionSpending::default();
     model.status.cache_miss = None;
     model.status.rate = None;
-    let rewinds = Rewinds::of(records);
+    let rewinds = RewindHistory::of(records);
     for (at, record) in records.iter().enumerate() {
         // What was changed is a fact, whatever was gone back before.
-        if rewinds.is_live(at) || matches!(record.entry, Entry::FileChange(_)) {
+        if rewinds.is_live(at) || matches!(record.entry, LogEntry::FileChange(_)) {
             note(model, record);
         }
     }
     let mut effects =
         vec![read_git(model), pages::ask_for_folds(model, session, pages::parent(records))];
-    let begins = matches!(records.first().map(|it| &it.entry), Some(Entry::Session(_)) | None);
+    let begins = matches!(records.first().map(|it| &it.entry), Some(LogEntry::Session(_)) | None);
     let part = if older.is_none() && begins { Part::Whole } else { Part::Newest };
     effects.extend(older.map(|older| fold_older(model, older)));
     effects.extend(sidebar::session_opened(model));
@@ -217,28 +217,28 @@ fn open(model: &mut Model, session: SessionId, records: &Arc<Vec<Record>>) -> Ve
 }
 
 /// What a line of the log says beside the transcript.
-fn note(model: &mut Model, record: &Record) {
+fn note(model: &mut Model, record: &LogRecord) {
     rules::note(model, record);
     match &record.entry {
-        Entry::Message(message) => {
+        LogEntry::Message(message) => {
             if let Some(usage) = message.usage {
                 model.status.usage = Some(usage);
             }
         }
-        Entry::FileChange(change) => model.changes.note(change),
-        Entry::Title { title } => model.status.title = Some(title.clone()),
-        Entry::Todo { todos } => model.todos.clone_from(todos),
+        LogEntry::FileChange(change) => model.changes.note(change),
+        LogEntry::Title { title } => model.status.title = Some(title.clone()),
+        LogEntry::Todo { todos } => model.todos.clone_from(todos),
         // How much of the window is used is known again with the next response.
-        Entry::Compaction(_) => model.status.usage = None,
-        Entry::Session(_)
-        | Entry::ToolStarted { .. }
-        | Entry::Permission(_)
-        | Entry::NotCovered(_)
-        | Entry::Rewind(_)
-        | Entry::Interrupted
-        | Entry::TurnEnd(_)
-        | Entry::Model { .. }
-        | Entry::Mode { .. } => {}
+        LogEntry::Compaction(_) => model.status.usage = None,
+        LogEntry::Session(_)
+        | LogEntry::ToolStarted { .. }
+        | LogEntry::Permission(_)
+        | LogEntry::NotCovered(_)
+        | LogEntry::Rewind(_)
+        | LogEntry::Interrupted
+        | LogEntry::TurnEnd(_)
+        | LogEntry::Model { .. }
+        | LogEntry::Mode { .. } => {}
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use crate::domain::Typed;
-use crate::session::{HistoryPage, Prompt};
+use crate::session::{HistoryPage, SentPrompt};
 
 /// The sent texts and where among them the input stands.
 ///
@@ -53,7 +53,7 @@ struct Visit {
 }
 
 impl Sent {
-    fn of(prompt: Prompt, folder: &Path) -> Self {
+    fn of(prompt: SentPrompt, folder: &Path) -> Self {
         let elsewhere = prompt.folder.filter(|from| Path::new(from) != folder);
         Self { typed: prompt.typed, elsewhere }
     }
@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(history.newer(), None);
     }
 
-    fn prompt(text: &str, folder: &str) -> Prompt {
+    fn prompt(text: &str, folder: &str) -> SentPrompt {
         let line = serde_json::json!({
             "timestamp": "2026-01-01T00:00:00Z", "folder": folder, "text": text,
         });

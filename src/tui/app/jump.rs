@@ -6,7 +6,7 @@
 
 use crate::agent::Command;
 use crate::domain::{CallId, EntryId, NoticeLevel, SessionId};
-use crate::session::Place;
+use crate::session::SessionSearchHit;
 
 use super::block::{Block, Body};
 use super::commands;
@@ -36,7 +36,7 @@ pub enum Part {
 
 impl Goal {
     /// A place in a session, and the text that was found there.
-    pub fn new(session: SessionId, place: &Place, text: String) -> Self {
+    pub fn new(session: SessionId, place: &SessionSearchHit, text: String) -> Self {
         Self { session, entry: place.entry, call: place.call.clone(), text }
     }
 

@@ -8,7 +8,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 use crate::agent;
 use crate::domain::{ModelName, NoticeLevel};
 use crate::platform::terminal_background::TerminalBackground;
-use crate::session::{Found, HistoryPage};
+use crate::session::{HistoryPage, SessionSearchResult};
 use crate::tui::gallery::Picture;
 use crate::tui::theme::Library;
 
@@ -199,7 +199,7 @@ pub enum Msg {
         /// Which request.
         id: RequestId,
         /// The next sessions that have the text; none where no more come.
-        found: Vec<Found>,
+        found: Vec<SessionSearchResult>,
     },
     /// Answer to `ReadThemes`.
     ThemesRead {

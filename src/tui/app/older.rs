@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::SessionId;
-use crate::session::undo::{Mark, Rewinds};
-use crate::session::{NEWEST, Record};
+use crate::session::undo::{RewindHistory, RewindMark};
+use crate::session::{LogRecord, NEWEST_RECORDS};
 
 use super::block::Block;
 use super::effect::{Effect, RequestId};
@@ -21,16 +21,16 @@ use super::transcript::Transcript;
 pub(super) const IDS: u64 = 1 << 40;
 
 /// Room for blocks that come later, so that the first of them does not move all others.
-const ROOM: usize = 4 * NEWEST;
+const ROOM: usize = 4 * NEWEST_RECORDS;
 
 /// Records to be folded.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Older {
-    records: Arc<Vec<Record>>,
+    records: Arc<Vec<LogRecord>>,
     /// As many of them.
     upto: usize,
     /// What in those behind them matters to them.
-    later: Vec<Mark>,
+    later: Vec<RewindMark>,
     /// The id of their first block.
     from: u64,
     cwd: PathBuf,
@@ -47,9 +47,9 @@ pub struct Folded {
 
 impl Older {
     pub(super) fn new(
-        records: Arc<Vec<Record>>,
+        records: Arc<Vec<LogRecord>>,
         upto: usize,
-        later: Vec<Mark>,
+        later: Vec<RewindMark>,
         from: u64,
         cwd: PathBuf,
     ) -> Self {
@@ -59,7 +59,7 @@ impl Older {
     /// Folds them. Takes a while: not for the thread that draws.
     pub fn fold(self) -> Folded {
         let records = &self.records[..self.upto];
-        let rewinds = Rewinds::of_parts(records, &self.later);
+        let rewinds = RewindHistory::of_parts(records, &self.later);
         let part = Transcript::part(self.from, self.cwd, records, &rewinds);
         let mut blocks = part.into_blocks();
         blocks.reserve(ROOM);
@@ -80,12 +80,12 @@ pub fn folded(model: &mut Model, id: RequestId, folded: Folded) -> Vec<Effect> {
 }
 
 /// How many of a session's records are older than what is folded at once.
-pub(super) fn upto(records: &[Record]) -> usize {
-    let earliest = records.len().saturating_sub(NEWEST);
+pub(super) fn upto(records: &[LogRecord]) -> usize {
+    let earliest = records.len().saturating_sub(NEWEST_RECORDS);
     if earliest == 0 {
         return 0;
     }
-    let begin = records[earliest..].iter().position(Record::begins_anew);
+    let begin = records[earliest..].iter().position(LogRecord::can_start_conversation);
     // One turn of a thousand records without an answer: all of it then.
     begin.map_or(0, |begin| earliest + begin)
 }
@@ -96,11 +96,11 @@ mod tests {
 
     use super::*;
     use crate::domain::{Block as Said, TurnId};
-    use crate::session::{Entry, Rewind, Rewound, TurnOutcome};
+    use crate::session::{LogEntry, RewindEntry, RewindScope, TurnOutcome};
     use crate::tui::app::block::Body;
     use crate::tui::scene::{assistant, call, done, result, turn_end, user};
 
-    fn turns(count: usize) -> Vec<Record> {
+    fn turns(count: usize) -> Vec<LogRecord> {
         let turn = |n: usize| {
             let (one, two) = (format!("a{n}"), format!("b{n}"));
             vec![
@@ -118,7 +118,7 @@ mod tests {
         };
         let numbered = |n: usize| {
             let number = TurnId(u32::try_from(n).unwrap());
-            turn(n).into_iter().map(move |record| Record { turn: number, ..record })
+            turn(n).into_iter().map(move |record| LogRecord { turn: number, ..record })
         };
         (0..count).flat_map(numbered).collect()
     }
@@ -129,14 +129,14 @@ mod tests {
 
     #[test]
     fn both_parts_are_the_whole_wherever_it_is_cut() {
-        let mut records = turns(NEWEST / 6 + 20);
-        while records.len() > NEWEST {
+        let mut records = turns(NEWEST_RECORDS / 6 + 20);
+        while records.len() > NEWEST_RECORDS {
             let whole = Transcript::from_records("/".into(), &records);
             let mut parts = Transcript::new("/".into());
             let shared = Arc::new(records.clone());
             if let Some(older) = parts.open(&shared) {
                 let newest = parts.blocks().len();
-                assert!(newest <= NEWEST + 10 && newest > NEWEST / 2, "{newest}");
+                assert!(newest <= NEWEST_RECORDS + 10 && newest > NEWEST_RECORDS / 2, "{newest}");
                 parts.prepend(older.fold().blocks);
             }
             assert!(bodies(parts.blocks()) == bodies(whole.blocks()), "of {}", records.len());
@@ -147,12 +147,12 @@ mod tests {
 
     #[test]
     fn what_the_end_takes_back_is_gone_from_the_older_part() {
-        let mut records = turns(NEWEST / 6 + 40);
-        let rewind = |before: usize, redoes: Option<&Record>| {
-            crate::tui::scene::record(Entry::Rewind(Rewind {
+        let mut records = turns(NEWEST_RECORDS / 6 + 40);
+        let rewind = |before: usize, redoes: Option<&LogRecord>| {
+            crate::tui::scene::record(LogEntry::Rewind(RewindEntry {
                 before: records[before].id,
                 redoes: redoes.map(|record| record.id),
-                what: Rewound::Both,
+                what: RewindScope::Both,
                 files: Vec::new(),
                 left: Vec::new(),
                 messages: 0,
@@ -172,7 +172,7 @@ mod tests {
             }
             assert!(bodies(parts.blocks()) == bodies(whole.blocks()), "of {}", records.len());
             // As an agent tells it that has read the end alone.
-            let (earlier, newest) = records.split_at(records.len() - NEWEST);
+            let (earlier, newest) = records.split_at(records.len() - NEWEST_RECORDS);
             let mut parts = Transcript::new("/".into());
             parts.open(&Arc::new(newest.to_vec()));
             let earlier = Arc::new(earlier.to_vec());

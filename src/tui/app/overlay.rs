@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::agent::RewindPlan;
 use crate::domain::{Answer, ApprovalId, ModelName};
-use crate::session::Rewound;
+use crate::session::RewindScope;
 
 use super::approval::Approval;
 use super::changes::ChangesPage;
@@ -51,7 +51,7 @@ pub enum Step {
     /// A row was chosen.
     Choose(Choice),
     /// What was shown of going back is to be done.
-    Rewind(Arc<RewindPlan>, Rewound),
+    Rewind(Arc<RewindPlan>, RewindScope),
     /// The mark of a model is set, or taken off.
     Mark(ModelName),
 }

@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::domain::{CallId, NoticeLevel};
-use crate::session::Comparison;
+use crate::session::BranchComparison;
 use crate::tui::layout::paged;
 
 use super::block::{Block, Body, Shows, Tool};
@@ -89,7 +89,7 @@ pub enum Source {
     /// Two branches, laid out for a width; anew where there is another one now.
     Branches {
         /// What is in them.
-        branches: Arc<Comparison>,
+        branches: Arc<BranchComparison>,
         /// The width.
         width: u16,
         /// The page of the other width, which is being made.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::{ContentHash, NoticeLevel, SessionId};
-use crate::session::{Entry, KindFolds, Record, SessionFolds, Size};
+use crate::session::{KindFolds, LogEntry, LogRecord, SessionFolds, StoreSize};
 
 use super::changes::{self, ChangedFile, Net};
 use super::effect::{Effect, RequestId};
@@ -57,7 +57,7 @@ pub enum PageAnswer {
     /// What became of files.
     Changes(Arc<Vec<Net>>),
     /// How large the store is.
-    StoreSize(Size),
+    StoreSize(StoreSize),
 }
 
 /// Takes an answer in.
@@ -100,7 +100,7 @@ pub fn ask_for_folds(model: &mut Model, session: SessionId, parent: Option<Sessi
 }
 
 /// The session that the one with these records was forked from.
-pub fn parent(records: &[Record]) -> Option<SessionId> {
-    let Entry::Session(header) = &records.first()?.entry else { return None };
+pub fn parent(records: &[LogRecord]) -> Option<SessionId> {
+    let LogEntry::Session(header) = &records.first()?.entry else { return None };
     header.forked_from
 }

@@ -12,7 +12,7 @@ use crate::agent::{self, RuleNews, RuleOrder};
 use crate::domain::{Mode, Outcome, RuleKind, RuleSource};
 use crate::permissions::store::{RuleEdit, RuleEntry};
 use crate::permissions::{PermissionTestReport, RuleListReport, RuleWarning};
-use crate::session::{Entry, PermissionEntry, Record};
+use crate::session::{LogEntry, LogRecord, PermissionEntry};
 
 use super::editor::{Editor, Lines};
 use super::effect::Effect;
@@ -352,34 +352,34 @@ pub fn told(model: &mut Model, news: RuleNews) {
 }
 
 /// Takes note of a refusal.
-pub fn note(model: &mut Model, record: &Record) {
+pub fn note(model: &mut Model, record: &LogRecord) {
     model.refused.extend(refusal(record));
 }
 
 /// Takes note of the refusals in the part of the log before what was shown at first.
-pub fn note_earlier(model: &mut Model, earlier: &[Record]) {
+pub fn note_earlier(model: &mut Model, earlier: &[LogRecord]) {
     model.refused.splice(0..0, earlier.iter().filter_map(refusal));
 }
 
-fn refusal(record: &Record) -> Option<Refused> {
+fn refusal(record: &LogRecord) -> Option<Refused> {
     match &record.entry {
-        Entry::Permission(entry) if entry.decision == Outcome::Deny => {
+        LogEntry::Permission(entry) if entry.decision == Outcome::Deny => {
             Some(Refused { at: record.timestamp, entry: entry.clone() })
         }
-        Entry::Session(_)
-        | Entry::Message(_)
-        | Entry::ToolStarted { .. }
-        | Entry::Permission(_)
-        | Entry::FileChange(_)
-        | Entry::NotCovered(_)
-        | Entry::Rewind(_)
-        | Entry::Compaction(_)
-        | Entry::Interrupted
-        | Entry::TurnEnd(_)
-        | Entry::Title { .. }
-        | Entry::Todo { .. }
-        | Entry::Model { .. }
-        | Entry::Mode { .. } => None,
+        LogEntry::Session(_)
+        | LogEntry::Message(_)
+        | LogEntry::ToolStarted { .. }
+        | LogEntry::Permission(_)
+        | LogEntry::FileChange(_)
+        | LogEntry::NotCovered(_)
+        | LogEntry::Rewind(_)
+        | LogEntry::Compaction(_)
+        | LogEntry::Interrupted
+        | LogEntry::TurnEnd(_)
+        | LogEntry::Title { .. }
+        | LogEntry::Todo { .. }
+        | LogEntry::Model { .. }
+        | LogEntry::Mode { .. } => None,
     }
 }
 

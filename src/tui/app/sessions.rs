@@ -7,7 +7,7 @@ use std::sync::Arc;
 use chrono::{DateTime, FixedOffset};
 
 use crate::domain::{EntryId, Role, SessionId};
-use crate::session::{Comparison, ExportedFile, Grouping};
+use crate::session::{BranchComparison, ExportedFile, SessionGrouping};
 
 use super::pager::document::Document;
 
@@ -41,7 +41,7 @@ pub enum SessionJob {
         session: SessionId,
     },
     /// Remembers how they are grouped.
-    Group(Grouping),
+    Group(SessionGrouping),
     /// Compares two of them.
     Compare {
         /// Which.
@@ -52,7 +52,7 @@ pub enum SessionJob {
     /// Lays two that were compared out anew.
     Lay {
         /// What is in them.
-        branches: Arc<Comparison>,
+        branches: Arc<BranchComparison>,
         /// How the page is to be.
         page: PageOrder,
     },
@@ -100,7 +100,7 @@ pub struct PageOrder {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BranchPage {
     /// What is in them.
-    pub branches: Arc<Comparison>,
+    pub branches: Arc<BranchComparison>,
     /// The columns that it may take.
     pub width: u16,
     /// The page.
@@ -115,7 +115,7 @@ pub struct SessionList {
     /// The moment, in the person's time.
     pub now: DateTime<FixedOffset>,
     /// How the person grouped them last.
-    pub grouping: Grouping,
+    pub grouping: SessionGrouping,
 }
 
 /// A session in a list. Its texts have been made harmless.

@@ -19,7 +19,7 @@ use std::time::Duration;
 use chrono::{DateTime, FixedOffset, TimeDelta};
 
 use crate::domain::{EntryId, SessionId};
-use crate::session::Grouping;
+use crate::session::SessionGrouping;
 
 use super::editor::{Editor, Lines};
 use super::effect::{Effect, RequestId};
@@ -71,7 +71,7 @@ pub struct Sidebar {
     changes: VecDeque<Change>,
     under_way: Option<RequestId>,
     /// A grouping that is not remembered yet.
-    grouped: Option<Grouping>,
+    grouped: Option<SessionGrouping>,
     /// The session that another one is to be compared with.
     marked: Option<SessionId>,
     /// What a page or the input waits for.
@@ -511,9 +511,11 @@ impl Sidebar {
         self.grouped = Some(next);
         self.stand(before);
         let text = match next {
-            Grouping::Project => "By project, the newest first.",
-            Grouping::Date => "By date, those of all projects together.",
-            Grouping::Forks => "Forks, each with the message after which it goes its own way.",
+            SessionGrouping::Project => "By project, the newest first.",
+            SessionGrouping::Date => "By date, those of all projects together.",
+            SessionGrouping::Forks => {
+                "Forks, each with the message after which it goes its own way."
+            }
         };
         self.say(NoticeLevel::Info, text);
     }

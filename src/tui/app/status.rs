@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::domain::{Effort, Mode, SessionId, Usage, Window};
-use crate::session::{Size, Spending};
+use crate::session::{SessionSpending, StoreSize};
 
 /// What is known of the session's surroundings. What is not known is not shown.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -27,7 +27,7 @@ pub struct Status {
     /// What the last response took: together what stands in the window.
     pub usage: Option<Usage>,
     /// What the session has taken so far.
-    pub spending: Spending,
+    pub spending: SessionSpending,
     /// Why the server last read anew what its cache should have had.
     pub cache_miss: Option<String>,
     /// Tokens a second of the last response, measured.
@@ -37,7 +37,7 @@ pub struct Status {
     /// Its title.
     pub title: Option<String>,
     /// How large the store is, once it was asked for.
-    pub store: Option<Size>,
+    pub store: Option<StoreSize>,
 }
 
 /// Where the model runs.

@@ -2,7 +2,7 @@
 //! the screen and the one in lines are made from the same rows.
 
 use crate::domain::{Boundary, Money, SessionId, Window, bytes};
-use crate::session::{Size, Spent};
+use crate::session::{SpendingSum, StoreSize};
 
 use super::model::Model;
 use super::status::tokens;
@@ -43,7 +43,7 @@ pub struct Sums {
 pub const HEADS: [&str; 6] = ["", "read", "cached", "stored", "written", "cost"];
 
 impl Sums {
-    fn of(name: &str, spent: &Spent) -> Self {
+    fn of(name: &str, spent: &SpendingSum) -> Self {
         let usage = spent.usage;
         let some = |count| if count == 0 { String::new() } else { tokens(count) };
         Self {
@@ -63,7 +63,7 @@ impl Sums {
 }
 
 /// What was spent, where any of it is known; with a `+` where some is not.
-pub fn cost(spent: &Spent) -> Option<String> {
+pub fn cost(spent: &SpendingSum) -> Option<String> {
     let known: Money = spent.known_cost()?;
     Some(format!("{known}{}", if spent.unpriced > 0 { "+" } else { "" }))
 }
@@ -94,7 +94,7 @@ fn about(model: &Model) -> Vec<Row> {
     rows
 }
 
-fn store(size: Size) -> String {
+fn store(size: StoreSize) -> String {
     let sessions = if size.sessions == 1 { "session" } else { "sessions" };
     let (logs, contents) = (bytes(size.logs), bytes(size.contents));
     let trash = match size.trash {
@@ -114,12 +114,12 @@ fn window(window: Window) -> String {
 
 /// What was asked for beside the conversation, and the conversation's own part; nothing where that
 /// is all there is.
-fn parts<'a>(parts: impl Iterator<Item = (&'static str, &'a Spent)>) -> Vec<Row> {
+fn parts<'a>(parts: impl Iterator<Item = (&'static str, &'a SpendingSum)>) -> Vec<Row> {
     let rows: Vec<Row> = parts.map(|(of, spent)| sums(&format!("of it {of}"), spent)).collect();
     if rows.len() > 1 { rows } else { Vec::new() }
 }
 
-fn sums(name: &str, spent: &Spent) -> Row {
+fn sums(name: &str, spent: &SpendingSum) -> Row {
     Row::Sums(Box::new(Sums::of(name, spent)))
 }
 
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn what_is_not_the_conversation_is_told_apart_where_there_is_any() {
-        let spent = Spent { responses: 1, ..Spent::default() };
+        let spent = SpendingSum { responses: 1, ..SpendingSum::default() };
         assert_eq!(parts([("main", &spent)].into_iter()), []);
         let rows = parts([("main", &spent), ("title", &spent)].into_iter());
         assert_eq!(rows, [sums("of it main", &spent), sums("of it title", &spent)]);

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::{CallId, CallInput, Diff, Display, ToolStatus, TurnId};
-use crate::session::undo::{self, Mark, Rewinds};
-use crate::session::{Record, ResultInfo};
+use crate::session::undo::{self, RewindHistory, RewindMark};
+use crate::session::{LogRecord, ToolResultInfo};
 
 pub use super::block::{
     Block, BlockId, Body, Fold, Live, Notice, Origin, Prose, Shows, TextState, Thinking, Tool,
@@ -47,7 +47,7 @@ pub struct Transcript {
     ended: Option<TurnId>,
     lines: u64,
     /// What in the records that are shown matters to those before them.
-    marks: Vec<Mark>,
+    marks: Vec<RewindMark>,
 }
 
 /// An answer that was cut off.
@@ -78,17 +78,22 @@ impl Transcript {
     }
 
     /// The transcript of a past session.
-    pub fn from_records(cwd: PathBuf, records: &[Record]) -> Self {
+    pub fn from_records(cwd: PathBuf, records: &[LogRecord]) -> Self {
         Self::counted_from(0, cwd, records)
     }
 
     /// The same, with the first id.
-    pub(super) fn counted_from(first: u64, cwd: PathBuf, records: &[Record]) -> Self {
-        Self::part(first, cwd, records, &Rewinds::of(records))
+    pub(super) fn counted_from(first: u64, cwd: PathBuf, records: &[LogRecord]) -> Self {
+        Self::part(first, cwd, records, &RewindHistory::of(records))
     }
 
     /// Of these records, what is in force.
-    pub(super) fn part(first: u64, cwd: PathBuf, records: &[Record], rewinds: &Rewinds) -> Self {
+    pub(super) fn part(
+        first: u64,
+        cwd: PathBuf,
+        records: &[LogRecord],
+        rewinds: &RewindHistory,
+    ) -> Self {
         let mut transcript = Self { next: first, ..Self::new(cwd) };
         transcript.take(records, 0, rewinds);
         transcript
@@ -97,21 +102,21 @@ impl Transcript {
     /// Shows another session: its newest part at once, and what comes back is the rest, to be
     /// folded elsewhere and brought to [`Self::prepend`]. No id is used twice, so that nothing
     /// laid out for the session before is taken for this one.
-    pub fn open(&mut self, records: &Arc<Vec<Record>>) -> Option<Older> {
+    pub fn open(&mut self, records: &Arc<Vec<LogRecord>>) -> Option<Older> {
         let older_from = self.next;
         let next = older_from + older::IDS;
         let kinds = std::mem::take(&mut self.folds.kinds);
         *self = Self { next, older_from, ..Self::new(std::mem::take(&mut self.cwd)) };
         self.folds.kinds = kinds;
         let upto = older::upto(records);
-        let rewinds = Rewinds::of(records);
+        let rewinds = RewindHistory::of(records);
         self.marks = undo::marks(&records[upto..]);
         self.take(records, upto, &rewinds);
         self.older(records, upto)
     }
 
     /// What is to be folded of the records before those that are shown.
-    pub fn older(&self, records: &Arc<Vec<Record>>, upto: usize) -> Option<Older> {
+    pub fn older(&self, records: &Arc<Vec<LogRecord>>, upto: usize) -> Option<Older> {
         let later = self.marks.clone();
         (upto > 0).then(|| {
             Older::new(Arc::clone(records), upto, later, self.older_from, self.cwd.clone())
@@ -130,7 +135,7 @@ impl Transcript {
     }
 
     /// The records from one on, as far as they are in force.
-    fn take(&mut self, records: &[Record], from: usize, rewinds: &Rewinds) {
+    fn take(&mut self, records: &[LogRecord], from: usize, rewinds: &RewindHistory) {
         for (at, record) in records.iter().enumerate().skip(from) {
             if rewinds.is_live(at) {
                 self.record(record, Duration::ZERO);
@@ -269,7 +274,7 @@ impl Transcript {
         }
     }
 
-    fn set_entry(&mut self, id: BlockId, record: &Record) {
+    fn set_entry(&mut self, id: BlockId, record: &LogRecord) {
         let at = self.index(id);
         if let Some(block) = self.blocks.get_mut(at) {
             block.entry = Some(record.id);
@@ -319,8 +324,8 @@ impl Tool {
     }
 }
 
-impl From<&ResultInfo> for Ended {
-    fn from(info: &ResultInfo) -> Self {
+impl From<&ToolResultInfo> for Ended {
+    fn from(info: &ToolResultInfo) -> Self {
         Self {
             status: info.status,
             display: info.display.clone(),

@@ -142,7 +142,7 @@ fn going_back(model: &Model, dialog: &RewindDialog) -> Option<Open> {
     let all = offers.chain(answers).zip(1..);
     said.extend(all.map(|(word, number)| Said::new(Who::Same, line(&format!("{number} {word}")))));
     said.push(Said::new(Who::Same, "Type a number. An empty line leaves everything as it is."));
-    let turned: Vec<bool> = plan.files.files.iter().map(PlannedFile::is_turned).collect();
+    let turned: Vec<bool> = plan.files.files.iter().map(PlannedFile::is_overridden).collect();
     Some(Open { key: format!("rewind {:?} {turned:?}", plan.to), lines: said })
 }
 

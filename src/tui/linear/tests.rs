@@ -18,9 +18,10 @@ use crate::domain::{
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::providers::RateLimited;
 use crate::providers::retry::RetryAttempt;
-use crate::session::undo::{self, Act, FilesPlan, Instead, PlannedFile, Put};
+use crate::session::undo::{self, Alternative, FileAction, FilesPlan, PlannedFile, PlannedRestore};
 use crate::session::{
-    ChangedBy, FileKind, Found, KindFolds, ResultInfo, Rewound, SessionFolds, TurnOutcome,
+    FileChangeSource, FileKind, KindFolds, RewindScope, SessionFolds, SessionSearchResult,
+    ToolResultInfo, TurnOutcome,
 };
 use crate::tui::app::hooks::{HookAnswer, HookJob};
 use crate::tui::app::images::{ImageSource, Taken};
@@ -45,7 +46,13 @@ impl Services for Desk {
     async fn sessions(&self, _: SessionJob) -> Result<SessionAnswer, String> {
         Err("The sessions cannot be read.".into())
     }
-    async fn search_sessions(&self, _: String, _: Arc<[SessionId]>, _: mpsc::Sender<Found>) {}
+    async fn search_sessions(
+        &self,
+        _: String,
+        _: Arc<[SessionId]>,
+        _: mpsc::Sender<SessionSearchResult>,
+    ) {
+    }
     async fn pages(&self, _: PageJob) -> Result<PageAnswer, String> {
         // The answer is no part of what is tested here.
         std::future::pending().await
@@ -308,7 +315,7 @@ async fn a_call_is_one_line_when_it_is_over() {
         recorded(&result(
             "c2",
             "boom\u{1b}[31m",
-            ResultInfo {
+            ToolResultInfo {
                 status: ToolStatus::Failed,
                 summary: Some("exit 1".into()),
                 ..done("Bash", 3_100)
@@ -539,27 +546,31 @@ async fn what_going_back_would_do_is_answered_by_numbers() {
     let mut rig = rig(Hand::Piped).opened().await;
     rig.line("/undo").await;
     assert_eq!(rig.command().await, Command::PlanRewind(RewindTo::Last));
-    let image = |bytes| crate::session::Image {
+    let image = |bytes| crate::session::FileVersion {
         kind: FileKind::File,
         hash: ContentHash::of(bytes),
         mode: None,
     };
-    let back = Act::Put(Put { image: image(b"x"), bytes: b"x".to_vec(), is_merged: false });
+    let back = FileAction::Put(PlannedRestore {
+        version: image(b"x"),
+        bytes: b"x".to_vec(),
+        is_merged: false,
+    });
     let file = PlannedFile {
         path: "/home/me/src/webshop/notes.md".into(),
         now: Some(image(b"y")),
         place: undo::FilePlace::default(),
-        by: ChangedBy::Tool,
-        act: Act::Leave(undo::Left::SameLines),
+        by: FileChangeSource::Tool,
+        action: FileAction::Skip(undo::SkipReason::SameLines),
         lines: None,
-        instead: Some(Instead { act: back, lines: None }),
+        alternative: Some(Alternative { action: back, lines: None }),
     };
     let before = EntryId::generate();
     let mut plan = RewindPlan {
         to: RewindTo::Before(before),
         before,
         message: "go".into(),
-        offers: vec![Rewound::Both, Rewound::Files, Rewound::Conversation],
+        offers: vec![RewindScope::Both, RewindScope::Files, RewindScope::Conversation],
         messages: 2,
         files: FilesPlan { files: vec![file], not_covered: Vec::new() },
     };
@@ -570,8 +581,8 @@ async fn what_going_back_would_do_is_answered_by_numbers() {
     rig.until("1 files and conversation\n").await;
     rig.until("4 notes.md: leave it as it is\n").await;
     rig.line("1").await;
-    plan.files.files[0].turn();
-    let wanted = Command::Rewind { plan: Arc::new(plan), what: Rewound::Both };
+    plan.files.files[0].toggle_override();
+    let wanted = Command::Rewind { plan: Arc::new(plan), what: RewindScope::Both };
     assert_eq!(rig.command().await, wanted);
     rig.event(Event::RewindPlanned(Err("The disk is gone.".into()))).await;
     rig.until("The disk is gone.").await;

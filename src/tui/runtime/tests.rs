@@ -14,7 +14,7 @@ use crate::agent::Command;
 use crate::config::ThemeChoice;
 use crate::domain::{Image, ModelName, TurnId};
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
-use crate::session::{Found, KindFolds, SessionFolds};
+use crate::session::{KindFolds, SessionFolds, SessionSearchResult};
 use crate::tui::app::hooks::{HookAnswer, HookJob};
 use crate::tui::app::images::{ImageSource, Taken};
 use crate::tui::app::msg::ModelRow;
@@ -36,7 +36,13 @@ impl Services for Desk {
     async fn sessions(&self, _: SessionJob) -> Result<SessionAnswer, String> {
         Ok(SessionAnswer::Changed)
     }
-    async fn search_sessions(&self, _: String, _: Arc<[SessionId]>, _: mpsc::Sender<Found>) {}
+    async fn search_sessions(
+        &self,
+        _: String,
+        _: Arc<[SessionId]>,
+        _: mpsc::Sender<SessionSearchResult>,
+    ) {
+    }
     async fn pages(&self, _: PageJob) -> Result<PageAnswer, String> {
         Err("not in this test".into())
     }

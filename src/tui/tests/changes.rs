@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use crate::domain::{Around, ContentHash, Diff, ModeChange};
-use crate::session::{ChangedBy, Entry, FileChanged, FileKind, Image, Record};
+use crate::session::{
+    FileChangeEntry, FileChangeSource, FileKind, FileVersion, LogEntry, LogRecord,
+};
 use crate::tui::app::changes::{Content, Net, Since};
 use crate::tui::app::pages::{PageAnswer, PageJob};
 use crate::tui::app::{Effect, Msg};
@@ -11,13 +13,13 @@ use crate::tui::scene::{Scene, record, recorded, screen};
 
 const ROOT: &str = "/home/me/src/webshop";
 
-fn change(path: &str) -> Record {
+fn change(path: &str) -> LogRecord {
     let image = |text: &str| {
         let hash = ContentHash::of(text.as_bytes());
-        Some(Image { kind: FileKind::File, hash, mode: Some(0o644) })
+        Some(FileVersion { kind: FileKind::File, hash, mode: Some(0o644) })
     };
-    let (path, by) = (format!("{ROOT}/{path}").into(), ChangedBy::Tool);
-    record(Entry::FileChange(FileChanged::new(path, image("before"), image("after"), by)))
+    let (path, by) = (format!("{ROOT}/{path}").into(), FileChangeSource::Tool);
+    record(LogEntry::FileChange(FileChangeEntry::new(path, image("before"), image("after"), by)))
 }
 
 fn net(name: &str, content: Content, since: Since) -> Net {

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::agent::Event;
 use crate::domain::{Block, CallId, Diff, Display, StopReason, ToolStatus, Usage};
 use crate::providers::PrefillProgress;
-use crate::session::ResultInfo;
+use crate::session::ToolResultInfo;
 use crate::tui::app::wake_at;
 use crate::tui::scene::{Scene, TURN, assistant, call, done, recorded, result, screen, user};
 
@@ -20,9 +20,9 @@ fn chat(width: u16, height: u16) -> Scene {
     let grep = call("c2", "Grep", json!({"pattern": "fn total", "path": "src/"}));
     let edit = call("c3", "Edit", json!({"file_path": path}));
     let bash = call("c4", "Bash", json!({"command": "cargo test -p shop cart"}));
-    let found = ResultInfo { summary: Some("4 matches".into()), ..done("Grep", 9) };
+    let found = ToolResultInfo { summary: Some("4 matches".into()), ..done("Grep", 9) };
     let display = Some(Display::Diff(Diff::between(path, old, new)));
-    let edited = ResultInfo { display, ..done("Edit", 5) };
+    let edited = ToolResultInfo { display, ..done("Edit", 5) };
     let thinking = Event::Thinking { turn: TURN, text: "An empty cart has no lines.".into() };
     let usage = Usage { input: 12_000, output: 400, cache_read: 9_000, ..Usage::default() };
     let first = assistant(vec![
@@ -109,7 +109,7 @@ fn a_slow_prompt_shows_how_far_it_is() {
 fn a_failed_call_says_so_in_words() {
     let log = [
         assistant(vec![Block::ToolUse(call("c1", "Bash", json!({"command": "false"})))]),
-        result("c1", "exit 1", ResultInfo { status: ToolStatus::Failed, ..done("Bash", 3) }),
+        result("c1", "exit 1", ToolResultInfo { status: ToolStatus::Failed, ..done("Bash", 3) }),
     ];
     screen(80, 24).events(log.iter().map(recorded)).shows("✗ Bash").shows("failed");
 }

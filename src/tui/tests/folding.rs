@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::agent::Event;
 use crate::domain::{Block, CallId, Diff, Display, StopReason, ToolStatus, Usage};
 use crate::providers::retry::RetryAttempt;
-use crate::session::{Entry, Record, ResultInfo, Rewind, Rewound, TurnOutcome};
+use crate::session::{LogEntry, LogRecord, RewindEntry, RewindScope, ToolResultInfo, TurnOutcome};
 use crate::tui::app::block::{Body, Thinking, Tool};
 use crate::tui::app::transcript::Transcript;
 use crate::tui::scene::{
@@ -16,11 +16,11 @@ use crate::tui::scene::{
 };
 
 /// A turn: thinking, text, a read and an edit, the answer. As a log, and as it happens.
-fn turn() -> (Vec<Record>, Vec<Event>) {
+fn turn() -> (Vec<LogRecord>, Vec<Event>) {
     let read = call("c1", "Read", json!({"file_path": "/home/me/src/webshop/src/cart.rs"}));
     let edit = call("c2", "Edit", json!({"file_path": "/home/me/src/webshop/src/cart.rs"}));
     let diff = Diff::between("/home/me/src/webshop/src/cart.rs", "a\nb\n", "a\nc\n");
-    let edited = ResultInfo {
+    let edited = ToolResultInfo {
         summary: Some("+1 -1".into()),
         display: Some(Display::Diff(diff.clone())),
         ..done("Edit", 5)
@@ -96,7 +96,7 @@ fn bodies(transcript: &Transcript) -> Vec<Body> {
     transcript.blocks().iter().map(|block| timeless(&block.body)).collect()
 }
 
-fn from_log(log: &[Record]) -> Vec<Body> {
+fn from_log(log: &[LogRecord]) -> Vec<Body> {
     bodies(&Transcript::from_records("/home/me/src/webshop".into(), log))
 }
 
@@ -115,7 +115,7 @@ fn events_and_log_lead_to_the_same_blocks() {
 #[test]
 fn an_interrupted_turn_is_the_same_from_both() {
     let (log, events) = turn();
-    let interrupted = crate::tui::scene::record(Entry::Interrupted);
+    let interrupted = crate::tui::scene::record(LogEntry::Interrupted);
     let partial = assistant(vec![Block::Text { text: "I look.".into() }]);
     let mut live: Vec<Event> = events.into_iter().take(10).collect();
     live.push(recorded(&partial));
@@ -151,9 +151,9 @@ fn what_is_stale_changes_nothing() {
 }
 
 /// A response of this text that ran into the output limit.
-fn cut(text: &str) -> Record {
+fn cut(text: &str) -> LogRecord {
     let mut record = assistant(vec![Block::Text { text: text.into() }]);
-    if let Entry::Message(message) = &mut record.entry {
+    if let LogEntry::Message(message) = &mut record.entry {
         message.stop_reason = Some(StopReason::MaxTokens);
     }
     record
@@ -162,7 +162,7 @@ fn cut(text: &str) -> Record {
 #[test]
 fn an_answer_that_was_cut_off_goes_on_where_it_stood() {
     let mut note = user("");
-    if let Entry::Message(message) = &mut note.entry {
+    if let LogEntry::Message(message) = &mut note.entry {
         message.content =
             vec![Block::Context { name: "continuation".into(), text: "Go on.".into() }];
     }
@@ -213,10 +213,10 @@ fn events_and_log_agree_on_what_went_back() {
     let (second, later) = turn();
     let before = second[0].id;
     log.extend(second);
-    let rewind = Rewind {
+    let rewind = RewindEntry {
         before,
         redoes: None,
-        what: Rewound::Both,
+        what: RewindScope::Both,
         files: Vec::new(),
         left: Vec::new(),
         messages: 4,
@@ -224,8 +224,8 @@ fn events_and_log_agree_on_what_went_back() {
     };
     let scene = played(events.into_iter().chain(later).collect());
     let whole = bodies(&scene.model.transcript);
-    log.push(crate::tui::scene::record(Entry::Rewind(rewind.clone())));
-    let opened = |log: &[Record]| Event::SessionOpened {
+    log.push(crate::tui::scene::record(LogEntry::Rewind(rewind.clone())));
+    let opened = |log: &[LogRecord]| Event::SessionOpened {
         session: crate::tui::scene::session(),
         records: Arc::new(log.to_vec()),
     };
@@ -233,8 +233,8 @@ fn events_and_log_agree_on_what_went_back() {
     let gone = bodies(&scene.model.transcript);
     assert_eq!(gone, from_log(&log));
     assert_eq!((gone.len(), whole.len()), (7, 12), "one turn, and that it went back");
-    let redo = Rewind { redoes: Some(log[log.len() - 1].id), ..rewind };
-    log.push(crate::tui::scene::record(Entry::Rewind(redo)));
+    let redo = RewindEntry { redoes: Some(log[log.len() - 1].id), ..rewind };
+    log.push(crate::tui::scene::record(LogEntry::Rewind(redo)));
     let scene = scene.event(opened(&log));
     assert_eq!(from_log(&log), whole);
     assert_eq!(bodies(&scene.model.transcript), whole);

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::agent::Event;
 use crate::domain::{Block, Fold, ToolStatus};
-use crate::session::{KindFolds, Record, ResultInfo, SessionFolds};
+use crate::session::{KindFolds, LogRecord, SessionFolds, ToolResultInfo};
 use crate::tui::app::pages::{PageAnswer, PageJob};
 use crate::tui::app::{Effect, Msg};
 use crate::tui::scene::{Scene, assistant, call, done, result, screen, session, user};
@@ -20,13 +20,13 @@ fn bash(id: &str) -> Block {
     Block::ToolUse(call(id, "Bash", json!({"command": format!("make {id}")})))
 }
 
-fn output(id: &str) -> Record {
+fn output(id: &str) -> LogRecord {
     let text: String = (0..40).map(|n| format!("{id} line {n}\n")).collect();
     result(id, &text, done("Bash", 9))
 }
 
 /// Two rounds of thinking and a command.
-fn log() -> Vec<Record> {
+fn log() -> Vec<LogRecord> {
     vec![
         user("build it"),
         assistant(vec![thinking("first thought"), bash("one")]),
@@ -36,7 +36,7 @@ fn log() -> Vec<Record> {
     ]
 }
 
-fn opened(log: &[Record]) -> Scene {
+fn opened(log: &[LogRecord]) -> Scene {
     let records = Arc::new(log.to_vec());
     screen(80, 60).event(Event::SessionOpened { session: session(), records })
 }
@@ -199,7 +199,7 @@ fn a_long_message_folds_with_its_count_of_lines() {
 
 #[test]
 fn states_differ_in_glyph_and_word() {
-    let info = |status| ResultInfo { status, ..done("Bash", 1_500) };
+    let info = |status| ToolResultInfo { status, ..done("Bash", 1_500) };
     let log = [
         assistant(vec![bash("a"), bash("b"), bash("c"), bash("d")]),
         result("a", "", info(ToolStatus::Done)),
@@ -219,7 +219,7 @@ fn output_that_is_kept_says_so() {
     let kept = Some(crate::domain::ContentHash::of(b"all of it"));
     let log = [
         assistant(vec![bash("a")]),
-        result("a", "some of it", ResultInfo { kept, ..done("Bash", 9) }),
+        result("a", "some of it", ToolResultInfo { kept, ..done("Bash", 9) }),
     ];
     opened(&log).shows("the whole output is kept");
 }

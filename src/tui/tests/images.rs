@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::agent::{Command, Event, SteerId};
 use crate::domain::{Attached, Block, Image, MediaType, Message, Role, Typed};
 use crate::platform::graphics::{GraphicsCanvas, GraphicsProtocol};
-use crate::session::{Entry, MessageEntry};
+use crate::session::{LogEntry, MessageEntry};
 use crate::tui::app::effect::RequestId;
 use crate::tui::app::images::{ImageSource, Taken};
 use crate::tui::app::pictures::picture;
@@ -143,7 +143,7 @@ fn an_editor_that_keeps_the_label_keeps_the_image() {
 fn shown(width: u16, height: u16) -> Scene {
     let content = vec![Block::Text { text: format!("why {LABEL}?") }, Block::Image(image())];
     let message = Message { role: Role::User, content };
-    screen(width, height).event(recorded(&record(Entry::Message(MessageEntry::new(message)))))
+    screen(width, height).event(recorded(&record(LogEntry::Message(MessageEntry::new(message)))))
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crossterm::event::{MouseButton, MouseEventKind};
 use serde_json::json;
 
 use crate::domain::{Block, ToolStatus};
-use crate::session::ResultInfo;
+use crate::session::ToolResultInfo;
 use crate::tui::app::scroll::Anchor;
 use crate::tui::app::wheel::Wheel;
 use crate::tui::scene::{Scene, assistant, call, done, recorded, result, screen, user};
@@ -17,7 +17,7 @@ fn talk() -> Scene {
         let text = (0..12).map(|line| format!("answer {number}.{line}\n\n")).collect();
         let id = format!("c{number}");
         let status = if matches!(number, 2 | 5) { ToolStatus::Failed } else { ToolStatus::Done };
-        let info = ResultInfo { status, ..done("Bash", 3) };
+        let info = ToolResultInfo { status, ..done("Bash", 3) };
         [
             user(&format!("question {number}")),
             assistant(vec![

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::agent::Event;
 use crate::domain::{Block, CallId, ContentHash, ToolStatus};
-use crate::session::ResultInfo;
+use crate::session::ToolResultInfo;
 use crate::tui::app::pager::document::Document;
 use crate::tui::app::pages::{PageAnswer, PageJob};
 use crate::tui::app::{Effect, Msg};
@@ -16,7 +16,7 @@ pub(super) fn ran(width: u16, height: u16, output: &str, kept: Option<ContentHas
     let bash = call("c1", "Bash", json!({"command": "make all"}));
     screen(width, height)
         .event(recorded(&assistant(vec![Block::ToolUse(bash)])))
-        .event(recorded(&result("c1", output, ResultInfo { kept, ..done("Bash", 1_500) })))
+        .event(recorded(&result("c1", output, ToolResultInfo { kept, ..done("Bash", 1_500) })))
         .key("tab")
         .quietly()
         .key("p")
@@ -101,7 +101,7 @@ fn output_is_followed_until_the_person_scrolls_up() {
     let scene = scene.shows("more").key("k").shows("running").event(prints(numbered(50)));
     let scene = scene.hides("line 50 ").key("F").shows("following").shows("line 50 ");
     let kept = Some(ContentHash::of(b"whole"));
-    let info = ResultInfo { kept, ..done("Bash", 9) };
+    let info = ToolResultInfo { kept, ..done("Bash", 9) };
     let scene = scene.event(recorded(&result("c1", "cut", info))).event(Event::ToolEnded {
         turn: TURN,
         call: CallId::new("c1"),

@@ -10,7 +10,7 @@ use crate::config::KeyPreset;
 use crate::domain::{ApprovalRequest, Diff, Matter, RuleKind, RuleSource};
 use crate::hooks::{HookAction, HookEvent, HookId, HookOrigin, HookRow};
 use crate::permissions::RuleListReport;
-use crate::session::Rewound;
+use crate::session::RewindScope;
 use crate::tui::app::attention::Presence;
 use crate::tui::app::hooks::{HookAnswer, HookJob};
 use crate::tui::app::msg::Job;
@@ -245,7 +245,7 @@ fn a_question_below_another_overlay_takes_nothing() {
     let scene = scene.after(300).quick("y");
     assert!(matches!(
         scene.effects.back(),
-        Some(Effect::Agent(Command::Rewind { what: Rewound::Both, .. }))
+        Some(Effect::Agent(Command::Rewind { what: RewindScope::Both, .. }))
     ));
 }
 

@@ -4,25 +4,36 @@ use std::sync::Arc;
 
 use crate::agent::{Command, Event, ForkAt, RewindPlan, RewindTo};
 use crate::domain::{Block, ContentHash, EntryId, SessionId};
-use crate::session::undo::{Act, FilePlace, FilesPlan, Instead, Left, PlannedFile, Put};
+use crate::session::undo::{
+    Alternative, FileAction, FilePlace, FilesPlan, PlannedFile, PlannedRestore, SkipReason,
+};
 use crate::session::{
-    ChangedBy, Entry, FileKind, Image, NotCovered, Record, Rewind, Rewound, TurnOutcome, Uncovered,
-    Why,
+    FileChangeSource, FileKind, FileVersion, LogEntry, LogRecord, RewindEntry, RewindScope,
+    TurnOutcome, UntrackedChanges, UntrackedFile, UntrackedReason,
 };
 use crate::tui::app::{Effect, Msg};
 use crate::tui::scene::{Scene, assistant, record, screen, session, turn_end, user};
 
 const ROOT: &str = "/home/me/src/webshop";
 
-fn file(name: &str, now: bool, act: Act, lines: Option<(usize, usize)>) -> PlannedFile {
+fn file(name: &str, now: bool, act: FileAction, lines: Option<(usize, usize)>) -> PlannedFile {
     let now = now.then(|| image("now"));
-    let by = if name.starts_with("tests/") { ChangedBy::Command } else { ChangedBy::Tool };
+    let by =
+        if name.starts_with("tests/") { FileChangeSource::Command } else { FileChangeSource::Tool };
     let instead = match act {
-        Act::Leave(_) => Some(Instead { act: put(false), lines: Some((5, 2)) }),
-        Act::Nothing | Act::Put(_) | Act::Remove => None,
+        FileAction::Skip(_) => Some(Alternative { action: put(false), lines: Some((5, 2)) }),
+        FileAction::Nothing | FileAction::Put(_) | FileAction::Remove => None,
     };
     let path = format!("{ROOT}/{name}").into();
-    PlannedFile { path, now, place: FilePlace::default(), by, act, lines, instead }
+    PlannedFile {
+        path,
+        now,
+        place: FilePlace::default(),
+        by,
+        action: act,
+        lines,
+        alternative: instead,
+    }
 }
 
 /// A file that goes back only by an answer of its own.
@@ -30,8 +41,8 @@ fn elsewhere(path: &str, place: FilePlace) -> PlannedFile {
     PlannedFile {
         path: path.into(),
         place,
-        instead: Some(Instead { act: put(false), lines: Some((1, 1)) }),
-        ..file("x", true, Act::Leave(Left::NeedsAnswer), None)
+        alternative: Some(Alternative { action: put(false), lines: Some((1, 1)) }),
+        ..file("x", true, FileAction::Skip(SkipReason::NeedsAnswer), None)
     }
 }
 
@@ -70,7 +81,7 @@ fn what_lies_outside_or_is_protected_is_marked_at_120x40() {
 fn a_file_outside_or_protected_goes_back_only_by_its_own_answer_and_never_by_enter() {
     let back = |plan: &RewindPlan| {
         let plan = Arc::new(plan.clone());
-        [Effect::Agent(Command::Rewind { plan, what: Rewound::Both })]
+        [Effect::Agent(Command::Rewind { plan, what: RewindScope::Both })]
     };
     let (scene, plan) = far(80, 24);
     scene.key("enter").asks(&back(&plan));
@@ -80,17 +91,17 @@ fn a_file_outside_or_protected_goes_back_only_by_its_own_answer_and_never_by_ent
             scene = scene.key("tab");
         }
         scene = scene.key("space").key("enter").asks(&[]);
-        plan.files.files[at].turn();
+        plan.files.files[at].toggle_override();
         scene.key("y").asks(&back(&plan));
     }
 }
 
-fn image(text: &str) -> Image {
-    Image { kind: FileKind::File, hash: ContentHash::of(text.as_bytes()), mode: Some(0o644) }
+fn image(text: &str) -> FileVersion {
+    FileVersion { kind: FileKind::File, hash: ContentHash::of(text.as_bytes()), mode: Some(0o644) }
 }
 
-fn put(is_merged: bool) -> Act {
-    Act::Put(Put { image: image("then"), bytes: b"then".to_vec(), is_merged })
+fn put(is_merged: bool) -> FileAction {
+    FileAction::Put(PlannedRestore { version: image("then"), bytes: b"then".to_vec(), is_merged })
 }
 
 fn plan(before: EntryId) -> RewindPlan {
@@ -99,27 +110,27 @@ fn plan(before: EntryId) -> RewindPlan {
         to: RewindTo::Before(before),
         before,
         message: "also add a test for a cart with one free item".into(),
-        offers: vec![Rewound::Both, Rewound::Files, Rewound::Conversation],
+        offers: vec![RewindScope::Both, RewindScope::Files, RewindScope::Conversation],
         messages: 4,
         files: FilesPlan {
             files: vec![
                 file("src/cart.rs", true, put(false), Some((1, 3))),
-                file("tests/cart_is_free.rs", true, Act::Remove, Some((0, 24))),
+                file("tests/cart_is_free.rs", true, FileAction::Remove, Some((0, 24))),
                 file("src/money.rs", false, put(false), Some((120, 0))),
                 file("src/lib.rs", true, put(true), Some((2, 2))),
-                file("README.md", true, Act::Leave(Left::SameLines), None),
-                file("Cargo.lock", true, Act::Nothing, None),
+                file("README.md", true, FileAction::Skip(SkipReason::SameLines), None),
+                file("Cargo.lock", true, FileAction::Nothing, None),
             ],
-            not_covered: vec![NotCovered {
-                files: vec![Uncovered { path, why: Why::TooLarge }],
-                ..NotCovered::default()
+            not_covered: vec![UntrackedChanges {
+                files: vec![UntrackedFile { path, why: UntrackedReason::TooLarge }],
+                ..UntrackedChanges::default()
             }],
         },
     }
 }
 
 /// A session of two turns.
-fn log() -> Vec<Record> {
+fn log() -> Vec<LogRecord> {
     let answer = |text: &str| assistant(vec![Block::Text { text: text.into() }]);
     vec![
         user("why does checkout fail?"),
@@ -131,7 +142,7 @@ fn log() -> Vec<Record> {
     ]
 }
 
-fn opened(width: u16, height: u16, log: &[Record]) -> Scene {
+fn opened(width: u16, height: u16, log: &[LogRecord]) -> Scene {
     let records = Arc::new(log.to_vec());
     screen(width, height).event(Event::SessionOpened { session: session(), records }).quietly()
 }
@@ -228,10 +239,10 @@ fn nothing_is_done_but_what_the_dialog_shows() {
     let plan = Arc::new(plan(log[3].id));
     let shown = Event::RewindPlanned(Ok(plan.clone()));
     for (key, what) in [
-        ("y", Some(Rewound::Both)),
-        ("enter", Some(Rewound::Both)),
-        ("f", Some(Rewound::Files)),
-        ("c", Some(Rewound::Conversation)),
+        ("y", Some(RewindScope::Both)),
+        ("enter", Some(RewindScope::Both)),
+        ("f", Some(RewindScope::Files)),
+        ("c", Some(RewindScope::Conversation)),
         ("esc", None),
     ] {
         let scene = opened(80, 24, &log).types("/undo").key("enter");
@@ -284,11 +295,11 @@ fn why_it_cannot_be_is_said() {
     scene.event(refused).shows("There is nothing to bring back.").hides("One moment");
 }
 
-fn rewound(before: &Record, redoes: Option<&Record>) -> Record {
-    record(Entry::Rewind(Rewind {
+fn rewound(before: &LogRecord, redoes: Option<&LogRecord>) -> LogRecord {
+    record(LogEntry::Rewind(RewindEntry {
         before: before.id,
         redoes: redoes.map(|record| record.id),
-        what: Rewound::Both,
+        what: RewindScope::Both,
         files: Vec::new(),
         left: vec![format!("{ROOT}/README.md").into()],
         messages: 2,
@@ -347,8 +358,8 @@ fn asking(width: u16, height: u16) -> (Scene, RewindPlan) {
     let log = log();
     let mut plan = plan(log[3].id);
     plan.files.files.extend([
-        file("src/cart/price.rs", true, Act::Leave(Left::Changed), None),
-        file("notes.md", false, Act::Leave(Left::Removed), None),
+        file("src/cart/price.rs", true, FileAction::Skip(SkipReason::Changed), None),
+        file("notes.md", false, FileAction::Skip(SkipReason::Removed), None),
     ]);
     let shown = Event::RewindPlanned(Ok(Arc::new(plan.clone())));
     (opened(width, height, &log).types("/undo").key("enter").event(shown), plan)
@@ -374,9 +385,9 @@ fn a_file_that_the_person_has_changed_goes_back_by_their_word_alone() {
             _ => None,
         });
         let sent = sent.unwrap();
-        let turned = sent.files.iter().enumerate().filter(|(_, file)| file.is_turned());
+        let turned = sent.files.iter().enumerate().filter(|(_, file)| file.is_overridden());
         let turned: Vec<usize> = turned.map(|(at, _)| at).collect();
-        plan.files.turn_as(&sent);
+        plan.files.copy_overrides(&sent);
         assert_eq!(sent, plan.files, "nothing else is another than was planned");
         turned
     };
@@ -392,7 +403,7 @@ fn a_file_that_the_person_has_changed_goes_back_by_their_word_alone() {
 fn where_all_files_are_left_no_files_are_offered_before_one_is_turned() {
     let log = log();
     let mut plan = plan(log[3].id);
-    plan.files.files.retain(|file| file.instead.is_some());
+    plan.files.files.retain(|file| file.alternative.is_some());
     let shown = Event::RewindPlanned(Ok(Arc::new(plan)));
     let scene = opened(80, 24, &log).types("/undo").key("enter").event(shown);
     let scene = scene.shows("conversation only").hides("files only");

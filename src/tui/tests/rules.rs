@@ -6,7 +6,7 @@ use crate::agent::{Command, Event, RuleNews, RuleOrder};
 use crate::domain::{CallId, Mode, Outcome, Part, RuleKind, RuleSource};
 use crate::permissions::store::RuleEdit;
 use crate::permissions::{PermissionTestReport, RuleListReport, RuleWarning};
-use crate::session::{Entry, PermissionEntry};
+use crate::session::{LogEntry, PermissionEntry};
 use crate::tui::app::Effect;
 use crate::tui::scene::{Scene, record, recorded, screen};
 
@@ -40,7 +40,7 @@ fn listed(failed: Option<&str>) -> Event {
 }
 
 fn refused(about: &str, answer: &str, rule: Option<RuleSource>) -> Event {
-    recorded(&record(Entry::Permission(PermissionEntry {
+    recorded(&record(LogEntry::Permission(PermissionEntry {
         call: CallId::new("c1"),
         tool: "Bash".into(),
         about: Some(about.into()),

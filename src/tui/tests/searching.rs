@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::agent::Event;
 use crate::domain::{Block, Display};
-use crate::session::ResultInfo;
+use crate::session::ToolResultInfo;
 use crate::tui::app::Effect;
 use crate::tui::app::model::Focus;
 use crate::tui::app::scroll::Anchor;
@@ -191,7 +191,7 @@ fn the_caret_leaves_in_two_steps() {
 #[test]
 fn coloured_output_is_copied_without_its_colours() {
     let display = Display::Terminal { text: "\x1b[32mall\x1b[0m good\n".into() };
-    let info = ResultInfo { display: Some(display), ..done("Bash", 3) };
+    let info = ToolResultInfo { display: Some(display), ..done("Bash", 3) };
     let log = [
         assistant(vec![Block::ToolUse(call("c1", "Bash", json!({"command": "true"})))]),
         result("c1", "ok", info),

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::agent::Event;
 use crate::domain::{Block, Diff, Display};
-use crate::session::ResultInfo;
+use crate::session::ToolResultInfo;
 use crate::tui::app::geometry::RowKind;
 use crate::tui::app::{Effect, Msg};
 use crate::tui::layout::markdown::code_blocks;
@@ -145,7 +145,7 @@ fn shift_and_a_click_go_on_with_it() {
 fn a_diff_says_what_was_removed_and_is_code_where_nothing_was() {
     let display =
         Display::Diff(Diff::between("/home/me/src/webshop/a.rs", "a\nb\nc\n", "a\nB\nc\n"));
-    let info = ResultInfo { display: Some(display), ..done("Edit", 3) };
+    let info = ToolResultInfo { display: Some(display), ..done("Edit", 3) };
     let log = [
         assistant(vec![Block::ToolUse(call("c1", "Edit", json!({"file_path": "a.rs"})))]),
         result("c1", "ok", info),

@@ -6,7 +6,9 @@ use serde_json::json;
 
 use crate::agent::{Command, Event};
 use crate::domain::{Block, CallId, EntryId};
-use crate::session::{Entry, Found, Place, Record, SessionHeader, Who};
+use crate::session::{
+    LogEntry, LogRecord, SearchHitSource, SessionHeader, SessionSearchHit, SessionSearchResult,
+};
 use crate::tui::app::Effect;
 use crate::tui::app::Msg;
 use crate::tui::app::model::Focus;
@@ -56,23 +58,23 @@ fn gone_to(width: u16, entry: EntryId, call: Option<CallId>) -> Scene {
     let Some(Effect::SearchSessions { id: asked, .. }) = scene.effects.back().cloned() else {
         panic!("{:?}", scene.effects)
     };
-    let place = Place {
+    let place = SessionSearchHit {
         entry,
         call,
         timestamp: now().into(),
-        who: Who::Model,
+        who: SearchHitSource::Model,
         before: "a ".into(),
         found: "needle".into(),
         behind: " here".into(),
     };
-    let found = vec![Found { session: id(1), places: vec![place], more: false }];
+    let found = vec![SessionSearchResult { session: id(1), places: vec![place], more: false }];
     scene.msg(Msg::SessionsFound { id: asked, found }).shows("a needle here").key("enter")
 }
 
 /// The session in which it was found: long, and the place is in its middle.
-fn with_a_needle() -> (Arc<Vec<Record>>, EntryId) {
+fn with_a_needle() -> (Arc<Vec<LogRecord>>, EntryId) {
     let said = |text: &str| assistant(vec![Block::Text { text: text.to_owned() }]);
-    let mut records: Vec<Record> =
+    let mut records: Vec<LogRecord> =
         (0..2_000).flat_map(|n| [user(&format!("ask {n}")), said("hay")]).collect();
     records[1001] = said("a needle here");
     let entry = records[1001].id;
@@ -117,7 +119,7 @@ fn a_place_in_a_result_is_gone_to_by_its_call() {
         provider: String::new(),
         forked_from: None,
     };
-    let first = Record { entry: Entry::Session(header), ..user("") };
+    let first = LogRecord { entry: LogEntry::Session(header), ..user("") };
     let records = Arc::new([vec![first], records].concat());
     let scene = scene.event(Event::SessionOpened { session: id(1), records }).after(20);
     scene.shows("1 of 1").shows("needle");

@@ -4,15 +4,15 @@ use serde_json::json;
 
 use crate::agent::{Command, Event};
 use crate::domain::{Answer, ApprovalId, Matter, Money, Usage, Window};
-use crate::session::{Conversation, Entry, MessageEntry, Record};
+use crate::session::{LogEntry, LogRecord, MessageEntry, ReplayedConversation};
 use crate::tui::app::Effect;
 use crate::tui::scene::{Scene, assistant, question, screen};
 
 /// A response of `model` that took this many tokens, a tenth of them written, and cost this many
 /// thousandths of a dollar.
-fn took(model: &str, tokens: u64, cost: Option<u64>) -> Record {
+fn took(model: &str, tokens: u64, cost: Option<u64>) -> LogRecord {
     let mut record = assistant(Vec::new());
-    if let Entry::Message(said) = &mut record.entry {
+    if let LogEntry::Message(said) = &mut record.entry {
         *said = MessageEntry {
             model: Some(model.to_owned()),
             usage: Some(Usage {
@@ -28,8 +28,8 @@ fn took(model: &str, tokens: u64, cost: Option<u64>) -> Record {
     record
 }
 
-fn spent(records: &[Record]) -> Event {
-    Event::Spent(Box::new(Conversation::of(records).spending))
+fn spent(records: &[LogRecord]) -> Event {
+    Event::Spent(Box::new(ReplayedConversation::of(records).spending))
 }
 
 fn two_models(width: u16, height: u16) -> Scene {

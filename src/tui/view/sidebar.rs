@@ -9,7 +9,7 @@ use ratatui::style::Modifier;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::domain::{Role as Speaker, SessionId};
-use crate::session::{Grouping, Place, Who};
+use crate::session::{SearchHitSource, SessionGrouping, SessionSearchHit};
 use crate::tui::app::editor::Editor;
 use crate::tui::app::geometry::Area;
 use crate::tui::app::keymap::{Context, FieldKey, Keymap, ListKey, SidebarKey};
@@ -124,12 +124,12 @@ fn draw_title(
     };
     let grouping = sidebar.tree.as_ref().map(Tree::grouping).unwrap_or_default();
     let scope = match (grouping, sidebar.scope) {
-        (Grouping::Project, Scope::AllProjects) => " Sessions ",
-        (Grouping::Project, Scope::ThisProject) => " Sessions here ",
-        (Grouping::Date, Scope::AllProjects) => " Sessions by date ",
-        (Grouping::Date, Scope::ThisProject) => " Sessions here by date ",
-        (Grouping::Forks, Scope::AllProjects) => " Forks ",
-        (Grouping::Forks, Scope::ThisProject) => " Forks here ",
+        (SessionGrouping::Project, Scope::AllProjects) => " Sessions ",
+        (SessionGrouping::Project, Scope::ThisProject) => " Sessions here ",
+        (SessionGrouping::Date, Scope::AllProjects) => " Sessions by date ",
+        (SessionGrouping::Date, Scope::ThisProject) => " Sessions here by date ",
+        (SessionGrouping::Forks, Scope::AllProjects) => " Forks ",
+        (SessionGrouping::Forks, Scope::ThisProject) => " Forks here ",
     };
     match &sidebar.mode {
         Mode::Filtering(editor) => {
@@ -242,18 +242,20 @@ fn draw_list(
 /// A place that has what is looked for: whose words, the match in view among what stands around
 /// it, and how long ago.
 fn draw_place(
-    place: &Place,
+    place: &SessionSearchHit,
     now: DateTime<FixedOffset>,
     styles: &dyn Styles,
     row: Rect,
     buffer: &mut Buffer,
 ) {
     let who = match &place.who {
-        Who::Person => span("❯ ", Role::User),
-        Who::Model => span("", Role::Text),
-        Who::Thinking => span("thought ", Role::Muted),
-        Who::Call(tool) => span(format!("{tool} "), Role::Tool),
-        Who::Result(tool) => span(format!("{} ▸ ", tool.as_deref().unwrap_or("tool")), Role::Tool),
+        SearchHitSource::Person => span("❯ ", Role::User),
+        SearchHitSource::Model => span("", Role::Text),
+        SearchHitSource::Thinking => span("thought ", Role::Muted),
+        SearchHitSource::Call(tool) => span(format!("{tool} "), Role::Tool),
+        SearchHitSource::Result(tool) => {
+            span(format!("{} ▸ ", tool.as_deref().unwrap_or("tool")), Role::Tool)
+        }
     };
     let then = place.timestamp.with_timezone(now.offset());
     let aside = [span(age(then, now), Role::Muted), span(" ", Role::Text)];
@@ -310,7 +312,7 @@ fn draw_nothing(
             };
             (text.to_owned(), Role::Muted)
         }
-        (Some(tree), _, _) if !tree.is_empty() && tree.grouping() == Grouping::Forks => {
+        (Some(tree), _, _) if !tree.is_empty() && tree.grouping() == SessionGrouping::Forks => {
             let fork = scene.map.key(SidebarKey::Fork);
             let view = scene.map.key(SidebarKey::Group);
             let text = format!(
@@ -519,7 +521,8 @@ fn foot(sidebar: &Sidebar, keys: &Keymap, width: u16) -> Vec<Vec<Span>> {
         Mode::Browsing => {
             let named = keys.hints(Context::Sessions).map(|(key, word)| hint(key, word));
             let undo = sidebar.can_undo().then(|| hint(keys.key(SidebarKey::Undo), "undo"));
-            let forks = sidebar.tree.as_ref().is_some_and(|it| it.grouping() == Grouping::Forks);
+            let forks =
+                sidebar.tree.as_ref().is_some_and(|it| it.grouping() == SessionGrouping::Forks);
             let branches = [(SidebarKey::Compare, "compare"), (SidebarKey::SumUp, "sum up")];
             let branches = branches.into_iter().filter(|_| forks);
             let branches = branches.map(|(key, word)| hint(keys.key(key), word));

@@ -8,7 +8,7 @@ use ratatui::style::Style;
 
 use super::*;
 use crate::domain::EntryId;
-use crate::session::Found;
+use crate::session::SessionSearchResult;
 use crate::tui::app::effect::{Effect, RequestId};
 use crate::tui::app::keymap::Press;
 use crate::tui::app::model::Requests;
@@ -89,7 +89,7 @@ fn found() -> Sidebar {
     let mut sidebar = after("/empty cart");
     let mut requests = Requests::default();
     sidebar.edited();
-    let place = |who, minutes, before: &str, found: &str, behind: &str| Place {
+    let place = |who, minutes, before: &str, found: &str, behind: &str| SessionSearchHit {
         entry: EntryId::generate(),
         call: None,
         timestamp: (now() - TimeDelta::minutes(minutes)).into(),
@@ -99,13 +99,20 @@ fn found() -> Sidebar {
         behind: behind.into(),
     };
     let places = vec![
-        place(Who::Person, 12, "…why does checkout fail with an ", "empty cart", "?"),
-        place(Who::Call("Bash".into()), 11, "cargo test ", "empty cart", ""),
-        place(Who::Result(Some("Bash".into())), 11, "test ", "empty cart", " … ok, and more of it"),
+        place(SearchHitSource::Person, 12, "…why does checkout fail with an ", "empty cart", "?"),
+        place(SearchHitSource::Call("Bash".into()), 11, "cargo test ", "empty cart", ""),
+        place(
+            SearchHitSource::Result(Some("Bash".into())),
+            11,
+            "test ",
+            "empty cart",
+            " … ok, and more of it",
+        ),
     ];
-    let one = Found { session: id(1), places, more: true };
-    let places = vec![place(Who::Model, 3 * 1440, "The ", "Empty cart", " has no currency.")];
-    let two = Found { session: id(7), places, more: false };
+    let one = SessionSearchResult { session: id(1), places, more: true };
+    let places =
+        vec![place(SearchHitSource::Model, 3 * 1440, "The ", "Empty cart", " has no currency.")];
+    let two = SessionSearchResult { session: id(7), places, more: false };
     sidebar.deliver(&mut requests, vec![one, two]);
     sidebar
 }

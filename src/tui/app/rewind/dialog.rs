@@ -12,8 +12,8 @@ use std::sync::Arc;
 use crossterm::event::KeyCode;
 
 use crate::agent::{RewindPlan, RewindTo};
-use crate::session::undo::{Act, FilePlace, Left, PlannedFile};
-use crate::session::{ChangedBy, NotCovered, Rewound, Unwatched};
+use crate::session::undo::{FileAction, FilePlace, PlannedFile, SkipReason};
+use crate::session::{FileChangeSource, RewindScope, UntrackedChanges, UnwatchedFolderReason};
 use crate::tui::app::geometry::Extent;
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::keymap::{self, Press, RewindKey};
@@ -131,20 +131,20 @@ impl RewindDialog {
     pub fn offers(&self) -> Vec<(RewindKey, &'static str)> {
         let key = |at, what| match what {
             _ if at == 0 => RewindKey::Accept,
-            Rewound::Files => RewindKey::Files,
-            Rewound::Both | Rewound::Conversation => RewindKey::Conversation,
+            RewindScope::Files => RewindKey::Files,
+            RewindScope::Both | RewindScope::Conversation => RewindKey::Conversation,
         };
         let word = |what| match what {
-            Rewound::Both => "files and conversation",
-            Rewound::Files => "files only",
-            Rewound::Conversation => "conversation only",
+            RewindScope::Both => "files and conversation",
+            RewindScope::Files => "files only",
+            RewindScope::Conversation => "conversation only",
         };
         let offers = self.offered().into_iter().enumerate();
         offers.map(|(at, what)| (key(at, what), word(what))).collect()
     }
 
     /// What can be chosen as the answers are now: no files, where all of them are left.
-    fn offered(&self) -> Vec<Rewound> {
+    fn offered(&self) -> Vec<RewindScope> {
         let Stage::Planned(plan) = &self.stage else { return Vec::new() };
         let has_files = plan.files.touched().next().is_some();
         let offers = plan.offers.iter().copied();
@@ -155,9 +155,9 @@ impl RewindDialog {
     /// What another answer would be for each file that the person is asked about.
     pub fn answers(&self, cwd: &Path) -> Vec<String> {
         let Stage::Planned(plan) = &self.stage else { return Vec::new() };
-        let asked = plan.files.files.iter().filter(|file| file.instead.is_some());
+        let asked = plan.files.files.iter().filter(|file| file.alternative.is_some());
         let answers = asked.map(|file| {
-            let how = match (file.is_turned(), plan.to) {
+            let how = match (file.is_overridden(), plan.to) {
                 (true, _) => "leave it as it is",
                 (false, RewindTo::Again) if file.place.needs_answer() => "bring it back",
                 (false, RewindTo::Again) => "bring it back all the same",
@@ -166,7 +166,7 @@ impl RewindDialog {
                 }
                 (false, RewindTo::Last | RewindTo::Before(_)) => "take it back all the same",
             };
-            let after = if file.is_turned() {
+            let after = if file.is_overridden() {
                 String::new()
             } else if file.place.needs_answer() {
                 format!(", though it is {}", marks(file.place))
@@ -196,7 +196,7 @@ impl RewindDialog {
         let again = plan.to == RewindTo::Again;
         let mut rows = vec![Row::Message(first_line(&plan.message.text))];
         let count = counted(plan.messages, "message");
-        let what = plan.offers.first().copied().unwrap_or(Rewound::Conversation);
+        let what = plan.offers.first().copied().unwrap_or(RewindScope::Conversation);
         rows.push(Row::Note(match (again, what.has_conversation()) {
             (false, _) => format!("takes {count} back; your words return to the input"),
             (true, true) => format!("brings {count} back"),
@@ -210,7 +210,7 @@ impl RewindDialog {
         }
         let mut questions = 0..;
         rows.extend(shown.iter().map(|file| {
-            let asked = match file.instead {
+            let asked = match file.alternative {
                 None => Asked::No,
                 Some(_) if questions.next() == Some(self.selected) => Asked::Next,
                 Some(_) => Asked::Yes,
@@ -266,8 +266,8 @@ impl RewindDialog {
                 return Step::Stay;
             }
             RewindKey::Accept => None,
-            RewindKey::Files => Some(Rewound::Files),
-            RewindKey::Conversation => Some(Rewound::Conversation),
+            RewindKey::Files => Some(RewindScope::Files),
+            RewindKey::Conversation => Some(RewindScope::Conversation),
         };
         self.go(wanted)
     }
@@ -297,18 +297,18 @@ impl RewindDialog {
     fn turn(&mut self, question: usize) -> bool {
         let Stage::Planned(plan) = &mut self.stage else { return false };
         let files = &mut Arc::make_mut(plan).files.files;
-        let Some(file) = files.iter_mut().filter(|file| file.instead.is_some()).nth(question)
+        let Some(file) = files.iter_mut().filter(|file| file.alternative.is_some()).nth(question)
         else {
             return false;
         };
-        file.turn();
+        file.toggle_override();
         true
     }
 
     /// Goes on to the next question, which is then to be seen.
     fn next_question(&mut self, extent: Extent) {
         let Stage::Planned(plan) = &self.stage else { return };
-        let asked = shown(plan).enumerate().filter(|(_, file)| file.instead.is_some());
+        let asked = shown(plan).enumerate().filter(|(_, file)| file.alternative.is_some());
         let rows: Vec<usize> = asked.map(|(at, _)| at + HEAD).collect();
         let next = self.selected + 1;
         self.selected = if next < rows.len() { next } else { 0 };
@@ -318,7 +318,7 @@ impl RewindDialog {
     }
 
     /// Chooses one of the offers, the first where none is named.
-    pub fn go(&mut self, wanted: Option<Rewound>) -> Step {
+    pub fn go(&mut self, wanted: Option<RewindScope>) -> Step {
         let Stage::Planned(plan) = &self.stage else { return Step::Stay };
         let mut offers = self.offered().into_iter();
         let what = match wanted {
@@ -334,7 +334,7 @@ impl RewindDialog {
 
 /// The files that have a row.
 fn shown(plan: &RewindPlan) -> impl Iterator<Item = &PlannedFile> {
-    plan.files.files.iter().filter(|file| file.act != Act::Nothing)
+    plan.files.files.iter().filter(|file| file.action != FileAction::Nothing)
 }
 
 fn name(file: &PlannedFile, cwd: &Path) -> String {
@@ -342,42 +342,48 @@ fn name(file: &PlannedFile, cwd: &Path) -> String {
 }
 
 fn row(file: &PlannedFile, asked: Asked, cwd: &Path) -> Row {
-    let (what, fate) = match &file.act {
-        Act::Nothing => ("as it is".to_owned(), Fate::Stays),
-        Act::Remove if file.replaces_own() => ("removed; yours is kept".to_owned(), Fate::Back),
-        Act::Remove => ("removed".to_owned(), Fate::Back),
-        Act::Put(put) if put.is_merged => ("merged with your changes".to_owned(), Fate::Back),
-        Act::Put(put) => {
+    let (what, fate) = match &file.action {
+        FileAction::Nothing => ("as it is".to_owned(), Fate::Stays),
+        FileAction::Remove if file.replaces_user_changes() => {
+            ("removed; yours is kept".to_owned(), Fate::Back)
+        }
+        FileAction::Remove => ("removed".to_owned(), Fate::Back),
+        FileAction::Put(put) if put.is_merged => {
+            ("merged with your changes".to_owned(), Fate::Back)
+        }
+        FileAction::Put(put) => {
             let word = match &file.now {
                 None => "brought back",
-                Some(now) if now.hash == put.image.hash => "permissions restored",
-                Some(_) if file.replaces_own() => "restored; yours is kept",
+                Some(now) if now.hash == put.version.hash => "permissions restored",
+                Some(_) if file.replaces_user_changes() => "restored; yours is kept",
                 Some(_) => "restored",
             };
             (word.to_owned(), Fate::Back)
         }
-        Act::Leave(left) => {
+        FileAction::Skip(left) => {
             let why = match left {
-                Left::SameLines => "you changed the same lines",
-                Left::Changed => "you changed it since",
-                Left::Removed => "you removed it since",
-                Left::MadeAnew => "you made it anew",
-                Left::Lost => "its content is not kept",
-                Left::NeedsAnswer => "it needs your answer",
-                Left::Other(what) => what,
+                SkipReason::SameLines => "you changed the same lines",
+                SkipReason::Changed => "you changed it since",
+                SkipReason::Removed => "you removed it since",
+                SkipReason::MadeAnew => "you made it anew",
+                SkipReason::Lost => "its content is not kept",
+                SkipReason::NeedsAnswer => "it needs your answer",
+                SkipReason::Other(what) => what,
             };
             (format!("left: {why}"), Fate::Stays)
         }
     };
-    let marked = match (&file.act, file.place.needs_answer()) {
+    let marked = match (&file.action, file.place.needs_answer()) {
         (_, false) => what,
-        (Act::Leave(Left::NeedsAnswer), true) => format!("left: {}", marks(file.place)),
+        (FileAction::Skip(SkipReason::NeedsAnswer), true) => format!("left: {}", marks(file.place)),
         (_, true) => format!("{what}, {}", marks(file.place)),
     };
     let name = name(file, cwd);
     let fate = match (fate, file.by) {
-        (Fate::Back, ChangedBy::Command) => Fate::BackFromCommand,
-        (fate, ChangedBy::Command | ChangedBy::Tool | ChangedBy::Rewind) => fate,
+        (Fate::Back, FileChangeSource::Command) => Fate::BackFromCommand,
+        (fate, FileChangeSource::Command | FileChangeSource::Tool | FileChangeSource::Rewind) => {
+            fate
+        }
     };
     Row::File { name, lines: file.lines, what: marked, fate, asked }
 }
@@ -406,7 +412,7 @@ fn place_told(file: &PlannedFile, cwd: &Path) -> Option<String> {
 }
 
 /// What commands changed and cannot be taken back, in sentences.
-fn not_covered(all: &[NotCovered], cwd: &Path) -> Vec<String> {
+fn not_covered(all: &[UntrackedChanges], cwd: &Path) -> Vec<String> {
     let named: BTreeSet<&Path> =
         all.iter().flat_map(|it| &it.files).map(|file| file.path.as_path()).collect();
     let more: u64 = all.iter().map(|it| it.more).sum();
@@ -429,9 +435,9 @@ fn not_covered(all: &[NotCovered], cwd: &Path) -> Vec<String> {
     let folder = all.iter().find_map(|it| it.folder);
     said.extend(folder.map(|why| {
         let why = match why {
-            Unwatched::TooManyFiles => "this folder has too many files to watch",
-            Unwatched::TooSlow => "this folder takes too long to look at",
-            Unwatched::Unreadable => "this folder could not be looked at",
+            UnwatchedFolderReason::TooManyFiles => "this folder has too many files to watch",
+            UnwatchedFolderReason::TooSlow => "this folder takes too long to look at",
+            UnwatchedFolderReason::Unreadable => "this folder could not be looked at",
         };
         format!("What commands changed is not covered: {why}.")
     }));

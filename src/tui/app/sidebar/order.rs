@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Datelike, Days, FixedOffset};
 
 use crate::domain::SessionId;
-use crate::session::Grouping;
+use crate::session::SessionGrouping;
 use crate::tui::app::sessions::SessionRow;
 
 /// All sessions that are shown where nothing narrows them, in order.
@@ -54,10 +54,10 @@ pub(super) struct Here<'a> {
 }
 
 /// Puts sessions in order.
-pub(super) fn order(rows: &[SessionRow], here: Here<'_>, grouping: Grouping) -> Order {
+pub(super) fn order(rows: &[SessionRow], here: Here<'_>, grouping: SessionGrouping) -> Order {
     let (steps, trees) = match grouping {
-        Grouping::Project | Grouping::Forks => walk(rows, grouping),
-        Grouping::Date => alone(rows),
+        SessionGrouping::Project | SessionGrouping::Forks => walk(rows, grouping),
+        SessionGrouping::Date => alone(rows),
     };
     let mut order = Order::default();
     let mut places = vec![None; rows.len()];
@@ -84,7 +84,7 @@ pub(super) fn order(rows: &[SessionRow], here: Here<'_>, grouping: Grouping) -> 
 fn headed(
     rows: &[SessionRow],
     here: Here<'_>,
-    grouping: Grouping,
+    grouping: SessionGrouping,
     steps: &[Step],
     trees: &[Range<usize>],
 ) -> Vec<(usize, String)> {
@@ -96,7 +96,7 @@ fn headed(
             used.max().unwrap_or(here.now)
         })
         .collect();
-    let by_project = grouping == Grouping::Project;
+    let by_project = grouping == SessionGrouping::Project;
     let ranks = if by_project { ranks(rows, here.folder) } else { HashMap::new() };
     let rank = |tree: usize| ranks.get(root(tree).working_directory.as_path()).copied();
     let mut order: Vec<usize> = (0..trees.len()).collect();
@@ -130,13 +130,13 @@ fn alone(rows: &[SessionRow]) -> (Vec<Step>, Vec<Range<usize>>) {
 }
 
 /// Every session once, each tree in the order in which it is shown, and where each tree is.
-fn walk(rows: &[SessionRow], grouping: Grouping) -> (Vec<Step>, Vec<Range<usize>>) {
+fn walk(rows: &[SessionRow], grouping: SessionGrouping) -> (Vec<Step>, Vec<Range<usize>>) {
     let places: HashMap<SessionId, usize> =
         rows.iter().enumerate().map(|(at, row)| (row.id, at)).collect();
     let parent = |row: &SessionRow| {
         let at = *places.get(&row.forked_from?)?;
         let is_near = rows[at].working_directory == row.working_directory;
-        (is_near || grouping == Grouping::Forks).then_some(at)
+        (is_near || grouping == SessionGrouping::Forks).then_some(at)
     };
     let mut forks = vec![Vec::new(); rows.len()];
     let mut roots = Vec::new();

@@ -5,7 +5,7 @@ use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use crate::agent::{self, ForkAt};
 use crate::domain::NoticeLevel;
 use crate::domain::sanitize::sanitize;
-use crate::session::{ExportedFile, Found};
+use crate::session::{ExportedFile, SessionSearchResult};
 use crate::tui::app::commands;
 use crate::tui::app::effect::{Effect, RequestId};
 use crate::tui::app::jump;
@@ -224,7 +224,7 @@ fn ask_for_branches(model: &mut Model, job: impl FnOnce(RequestId) -> SessionJob
 }
 
 /// What a search of what was said has found.
-pub fn found(model: &mut Model, id: RequestId, found: Vec<Found>) {
+pub fn found(model: &mut Model, id: RequestId, found: Vec<SessionSearchResult>) {
     model.sidebar.found(id, found);
 }
 

@@ -3,7 +3,7 @@
 use chrono::{DateTime, FixedOffset, TimeDelta};
 
 use crate::domain::SessionId;
-use crate::session::Grouping;
+use crate::session::SessionGrouping;
 use crate::tui::app::sessions::{Held, SessionList, SessionRow};
 
 /// The folder that the tests are in.
@@ -47,7 +47,7 @@ pub fn at(folder: &str, row: SessionRow) -> SessionRow {
 
 /// A list read at [`now`].
 pub fn list(rows: Vec<SessionRow>) -> SessionList {
-    SessionList { rows, now: now(), grouping: Grouping::Project }
+    SessionList { rows, now: now(), grouping: SessionGrouping::Project }
 }
 
 /// What a week of work leaves.

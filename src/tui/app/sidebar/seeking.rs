@@ -1,7 +1,7 @@
 //! Looking for what is typed in all that was said: begun with each letter, ended by the next one,
 //! and by whatever makes the text too short or takes the list off the screen.
 
-use crate::session::Found;
+use crate::session::SessionSearchResult;
 use crate::tui::app::effect::{Effect, RequestId};
 use crate::tui::app::model::Requests;
 
@@ -59,7 +59,7 @@ impl Sidebar {
     }
 
     /// Takes in what was found; nothing where all was looked at.
-    pub(super) fn found(&mut self, id: RequestId, found: Vec<Found>) {
+    pub(super) fn found(&mut self, id: RequestId, found: Vec<SessionSearchResult>) {
         if self.seeking != Seeking::Running(id) {
             return;
         }
@@ -77,7 +77,7 @@ impl Sidebar {
 
     /// Begins what is wanted and takes this for all that it finds.
     #[cfg(test)]
-    pub fn deliver(&mut self, requests: &mut Requests, found: Vec<Found>) {
+    pub fn deliver(&mut self, requests: &mut Requests, found: Vec<SessionSearchResult>) {
         self.seek();
         let Some(Effect::SearchSessions { id, .. }) = self.seeking_effect(requests) else {
             panic!("nothing is looked for")

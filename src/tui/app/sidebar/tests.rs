@@ -8,7 +8,10 @@ use super::samples::{HERE, at, fork, id, list, now, row, week};
 use super::*;
 use crate::agent::{Command, ForkAt};
 use crate::domain::Role;
-use crate::session::{Branch, Comparison, ExportedFile, Found, Place, Who};
+use crate::session::{
+    BranchComparison, ExportedFile, SearchHitSource, SessionBranch, SessionSearchHit,
+    SessionSearchResult,
+};
 use crate::tui::app::composer::Composer;
 use crate::tui::app::geometry::{Area, Geometry, PageGeometry};
 use crate::tui::app::model::{Focus, Model, Settings};
@@ -455,17 +458,17 @@ fn ten_thousand_sessions_are_no_burden() {
 }
 
 /// Where a text was found in a session.
-fn found(session: u128) -> Found {
-    let place = Place {
+fn found(session: u128) -> SessionSearchResult {
+    let place = SessionSearchHit {
         entry: EntryId::generate(),
         call: None,
         timestamp: now().into(),
-        who: Who::Person,
+        who: SearchHitSource::Person,
         before: String::new(),
         found: "cart".into(),
         behind: String::new(),
     };
-    Found { session: id(session), places: vec![place], more: false }
+    SessionSearchResult { session: id(session), places: vec![place], more: false }
 }
 
 /// The text of each search that the last message began; "" where one was stopped.
@@ -571,7 +574,7 @@ fn x_exports_a_session_and_says_where_the_file_is() {
 #[test]
 fn the_grouping_goes_round_and_is_remembered() {
     let mut scene = Scene::of(week());
-    for grouping in [Grouping::Date, Grouping::Forks, Grouping::Project] {
+    for grouping in [SessionGrouping::Date, SessionGrouping::Forks, SessionGrouping::Project] {
         scene.press("v");
         assert_eq!(scene.jobs(), [SessionJob::Group(grouping)]);
         assert_eq!(scene.selected(), "Fix empty cart checkout", "what was selected stays so");
@@ -648,8 +651,9 @@ fn c_on_one_and_on_another_compares_them() {
 
 /// Two branches without a word.
 fn page_of(page: PageOrder) -> BranchPage {
-    let branch = || Branch { title: None, said: Vec::new(), files: Vec::new() };
-    let branches = Comparison { shared: 0, parted: None, branches: [branch(), branch()] };
+    let branch = || SessionBranch { title: None, said: Vec::new(), files: Vec::new() };
+    let branches =
+        BranchComparison { shared: 0, last_shared: None, branches: [branch(), branch()] };
     let document = Arc::new(Document::new(page.document, "A and B"));
     BranchPage { branches: Arc::new(branches), width: page.width, document }
 }

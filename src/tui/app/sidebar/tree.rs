@@ -15,7 +15,10 @@ use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::domain::SessionId;
-use crate::session::{Facts, Filter, Found, Grouping, Place, without_copies};
+use crate::session::{
+    SessionAttributes, SessionGrouping, SessionListFilter, SessionSearchHit, SessionSearchResult,
+    without_copies,
+};
 use crate::tui::app::sessions::{SessionList, SessionRow};
 
 use super::order::{Here, Order, Sibling, order, tail};
@@ -40,13 +43,13 @@ pub struct Tree {
     now: DateTime<FixedOffset>,
     rows: Vec<SessionRow>,
     order: Order,
-    grouping: Grouping,
+    grouping: SessionGrouping,
     lines: Vec<Line>,
     scope: Scope,
     query: String,
-    filter: Filter,
+    filter: SessionListFilter,
     /// What was found of the query's text so far.
-    found: HashMap<SessionId, Found>,
+    found: HashMap<SessionId, SessionSearchResult>,
 }
 
 /// A line of the list.
@@ -74,7 +77,7 @@ impl Tree {
             lines: Vec::new(),
             scope: Scope::default(),
             query: String::new(),
-            filter: Filter::default(),
+            filter: SessionListFilter::default(),
             found: HashMap::new(),
         };
         tree.order();
@@ -110,7 +113,7 @@ impl Tree {
     }
 
     /// The place that a line leads to: its own, or that of the session's first.
-    pub fn place_at(&self, line: usize) -> Option<&Place> {
+    pub fn place_at(&self, line: usize) -> Option<&SessionSearchHit> {
         match self.lines.get(line)? {
             Line::Heading(_) | Line::Parted(_) => None,
             Line::Session(node) => match self.lines.get(line + 1)? {
@@ -122,7 +125,7 @@ impl Tree {
     }
 
     /// A place that was found in a session of the order.
-    pub fn place(&self, node: usize, place: usize) -> Option<&Place> {
+    pub fn place(&self, node: usize, place: usize) -> Option<&SessionSearchHit> {
         self.found.get(&self.session(node)?.id)?.places.get(place)
     }
 
@@ -136,23 +139,24 @@ impl Tree {
 
     /// The name of the project that a session works in, where the order does not say it.
     pub fn project(&self, row: &SessionRow) -> Option<String> {
-        let is_said = self.grouping == Grouping::Project || row.working_directory == self.folder;
+        let is_said =
+            self.grouping == SessionGrouping::Project || row.working_directory == self.folder;
         (!is_said).then(|| tail(&row.working_directory, 1))
     }
 
     /// How the sessions are grouped.
-    pub fn grouping(&self) -> Grouping {
+    pub fn grouping(&self) -> SessionGrouping {
         self.grouping
     }
 
     /// Groups the sessions otherwise.
-    pub fn group(&mut self, grouping: Grouping) {
+    pub fn group(&mut self, grouping: SessionGrouping) {
         self.grouping = grouping;
         self.order();
     }
 
     /// What narrows the list.
-    pub fn filter(&self) -> &Filter {
+    pub fn filter(&self) -> &SessionListFilter {
         &self.filter
     }
 
@@ -168,13 +172,13 @@ impl Tree {
     }
 
     /// Takes in where the query's text was found.
-    pub fn add_found(&mut self, found: Vec<Found>) {
+    pub fn add_found(&mut self, found: Vec<SessionSearchResult>) {
         self.found.extend(found.into_iter().map(|found| (found.session, found)));
         self.lay();
     }
 
     /// What was found so far, for a list that takes this one's place.
-    pub fn take_found(&mut self) -> HashMap<SessionId, Found> {
+    pub fn take_found(&mut self) -> HashMap<SessionId, SessionSearchResult> {
         std::mem::take(&mut self.found)
     }
 
@@ -209,7 +213,7 @@ impl Tree {
         if (self.scope, self.query.as_str()) != (scope, query) {
             self.scope = scope;
             query.clone_into(&mut self.query);
-            let filter = Filter::parse(query, self.now.date_naive());
+            let filter = SessionListFilter::parse(query, self.now.date_naive());
             if filter.text != self.filter.text {
                 self.found.clear();
             }
@@ -298,7 +302,7 @@ impl Tree {
             // By what was forked, a session without forks has nothing to show, unless it is sought.
             let is_single = node.parent.is_none() && !node.has_forks;
             let is_left_out =
-                is_single && self.grouping == Grouping::Forks && self.query.is_empty();
+                is_single && self.grouping == SessionGrouping::Forks && self.query.is_empty();
             if !is_here || is_left_out || !takes_all && !self.filter.takes(facts(row)) {
                 continue;
             }
@@ -314,7 +318,7 @@ impl Tree {
                 self.lines.push(Line::Heading(node.heading));
             }
             self.lines.push(Line::Session(at));
-            if self.grouping == Grouping::Forks && text.is_empty() && row.parted.is_some() {
+            if self.grouping == SessionGrouping::Forks && text.is_empty() && row.parted.is_some() {
                 self.lines.push(Line::Parted(at));
             }
             self.lines.extend((0..places).map(|place| Line::Place(at, place)));
@@ -363,8 +367,12 @@ fn pattern(text: &str) -> Pattern {
     Pattern::new(text, CaseMatching::Smart, Normalization::Smart, AtomKind::Substring)
 }
 
-fn facts(row: &SessionRow) -> Facts<'_> {
-    Facts { project: &row.working_directory, model: &row.model, day: row.last_used_at.date_naive() }
+fn facts(row: &SessionRow) -> SessionAttributes<'_> {
+    SessionAttributes {
+        project: &row.working_directory,
+        model: &row.model,
+        day: row.last_used_at.date_naive(),
+    }
 }
 
 /// How long ago it was, in as few characters as it takes.

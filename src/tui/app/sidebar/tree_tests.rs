@@ -6,7 +6,7 @@ use super::super::order::date_heading;
 use super::super::samples::{HERE, at, fork, id, list, now, row, week};
 use super::*;
 use crate::domain::EntryId;
-use crate::session::Who;
+use crate::session::SearchHitSource;
 
 fn tree(list: SessionList) -> Tree {
     Tree::new(list, Path::new(HERE))
@@ -192,7 +192,7 @@ fn taking_out_and_putting_in_is_no_change() {
 #[test]
 fn by_date_each_session_stands_by_itself() {
     let mut tree = tree(week());
-    tree.group(Grouping::Date);
+    tree.group(SessionGrouping::Date);
     let expected = [
         "[Today]",
         "  with a feature flag",
@@ -219,7 +219,7 @@ fn by_date_each_session_stands_by_itself() {
 #[test]
 fn by_forks_each_says_where_it_parts() {
     let mut tree = tree(week());
-    tree.group(Grouping::Forks);
+    tree.group(SessionGrouping::Forks);
     let after = "after why does checkout fail when the cart is empty?";
     let expected = [
         "[Today]",
@@ -259,12 +259,12 @@ fn conditions_narrow_beside_words() {
     assert_eq!(tree.to_search().len(), 6, "text does not narrow where it is looked for");
 }
 
-fn place(entry: EntryId, found: &str) -> Place {
-    Place {
+fn place(entry: EntryId, found: &str) -> SessionSearchHit {
+    SessionSearchHit {
         entry,
         call: None,
         timestamp: now().into(),
-        who: Who::Person,
+        who: SearchHitSource::Person,
         before: "an ".into(),
         found: found.into(),
         behind: " here".into(),
@@ -276,7 +276,7 @@ fn what_was_found_stands_below_its_session_and_a_copy_below_one() {
     let mut tree = tree(week());
     tree.show(Scope::AllProjects, "axum");
     let (own, both) = (EntryId::generate(), EntryId::generate());
-    let found = |session, places| Found { session, places, more: false };
+    let found = |session, places| SessionSearchResult { session, places, more: false };
     tree.add_found(vec![found(id(1), vec![place(both, "axum")])]);
     tree.add_found(vec![
         found(id(3), vec![place(both, "axum"), place(own, "Axum")]),

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::domain::{self, CallId, NoticeLevel, Role, StopReason};
-use crate::session::{Entry, MessageEntry, Record, ResultInfo, Rewind, TurnOutcome};
+use crate::session::{LogEntry, LogRecord, MessageEntry, RewindEntry, ToolResultInfo, TurnOutcome};
 use crate::tui::app::title::{first_line, title};
 
 use super::{
@@ -16,32 +16,32 @@ use super::{
 
 impl Transcript {
     /// A line of the log.
-    pub fn record(&mut self, record: &Record, now: Duration) {
+    pub fn record(&mut self, record: &LogRecord, now: Duration) {
         match &record.entry {
-            Entry::Message(message) => self.message(record, message, now),
-            Entry::Compaction(_) => {
+            LogEntry::Message(message) => self.message(record, message, now),
+            LogEntry::Compaction(_) => {
                 self.push(Body::Compacted);
             }
-            Entry::Rewind(rewind) if rewind.redoes.is_none() => self.rewound(rewind),
-            Entry::Interrupted => {
+            LogEntry::Rewind(rewind) if rewind.redoes.is_none() => self.rewound(rewind),
+            LogEntry::Interrupted => {
                 self.end_turn(record.turn, &TurnOutcome::Interrupted, now);
             }
-            Entry::TurnEnd(end) => self.end_turn(record.turn, &end.outcome, now),
-            Entry::Session(_)
-            | Entry::ToolStarted { .. }
-            | Entry::Permission(_)
-            | Entry::FileChange(_)
-            | Entry::NotCovered(_)
-            | Entry::Rewind(_)
-            | Entry::Title { .. }
-            | Entry::Todo { .. }
-            | Entry::Model { .. }
-            | Entry::Mode { .. } => {}
+            LogEntry::TurnEnd(end) => self.end_turn(record.turn, &end.outcome, now),
+            LogEntry::Session(_)
+            | LogEntry::ToolStarted { .. }
+            | LogEntry::Permission(_)
+            | LogEntry::FileChange(_)
+            | LogEntry::NotCovered(_)
+            | LogEntry::Rewind(_)
+            | LogEntry::Title { .. }
+            | LogEntry::Todo { .. }
+            | LogEntry::Model { .. }
+            | LogEntry::Mode { .. } => {}
         }
     }
 
     /// The person went back to here.
-    fn rewound(&mut self, rewind: &Rewind) {
+    fn rewound(&mut self, rewind: &RewindEntry) {
         let files = match rewind.files.len() {
             0 => None,
             1 => Some("one file".to_owned()),
@@ -69,7 +69,7 @@ impl Transcript {
         }
     }
 
-    fn message(&mut self, record: &Record, message: &MessageEntry, now: Duration) {
+    fn message(&mut self, record: &LogRecord, message: &MessageEntry, now: Duration) {
         match message.role {
             Role::Assistant => {
                 self.end_thinking(now);
@@ -105,7 +105,7 @@ impl Transcript {
     }
 
     /// Puts the finished response in the place of what streamed.
-    fn response(&mut self, record: &Record, message: &MessageEntry) {
+    fn response(&mut self, record: &LogRecord, message: &MessageEntry) {
         let mut open: VecDeque<BlockId> = std::mem::take(&mut self.open).into();
         let mut bodies: VecDeque<Body> =
             message.content.iter().filter_map(|block| body_of(block, &self.cwd)).collect();
@@ -154,7 +154,7 @@ impl Transcript {
         cut: Cut,
         bodies: &mut VecDeque<Body>,
         open: &mut VecDeque<BlockId>,
-        record: &Record,
+        record: &LogRecord,
     ) {
         let streamed = open.front() == Some(&cut.block);
         let is_last = self.blocks.last().is_some_and(|last| last.id == cut.block);
@@ -180,7 +180,7 @@ impl Transcript {
         }
     }
 
-    fn result(&mut self, call: &CallId, content: &str, info: Option<&ResultInfo>) {
+    fn result(&mut self, call: &CallId, content: &str, info: Option<&ToolResultInfo>) {
         self.with_tool(call, |tool| {
             tool.shows = Shows::Text(content.to_owned());
             if let Some(info) = info {
@@ -191,7 +191,7 @@ impl Transcript {
     }
 
     /// A command of the person's own. While it ran it had a block already.
-    fn shell(&mut self, record: &Record, text: &str, info: &ResultInfo) {
+    fn shell(&mut self, record: &LogRecord, text: &str, info: &ToolResultInfo) {
         let running = self.blocks.iter().rposition(|block| match &block.body {
             Body::Tool(tool) => tool.origin == Origin::Person && !tool.is_over(),
             Body::User(_)

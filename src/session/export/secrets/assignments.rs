@@ -10,32 +10,32 @@ use serde_json::Value;
 
 use crate::domain::secrets::is_secret_name;
 
-use super::{LOOK, Look, SHORTEST_TOKEN, Secret};
+use super::{ExportSecretScanner, ExportSecretSpan, LOOK, SHORTEST_TOKEN};
 
 /// Shorter values are none, whatever their name says.
 const SHORTEST_VALUE: usize = 4;
 
 /// What the name of a variable says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Name {
+pub(super) enum SecretNameKind {
     /// As variables of the environment are written: its value is secret.
-    Loud,
+    UpperCase,
     /// As in programs, where the value may be an expression.
-    Quiet,
+    MixedCase,
     /// The header of that name: a word may stand before the secret.
     Authorization,
 }
 
-impl Name {
+impl SecretNameKind {
     pub(super) fn of(name: &str) -> Option<Self> {
         if !name.bytes().any(|byte| byte.is_ascii_lowercase()) {
-            return is_secret_name(name).then_some(Self::Loud);
+            return is_secret_name(name).then_some(Self::UpperCase);
         }
         let lower = name.to_ascii_lowercase();
         if lower.ends_with("authorization") {
             return Some(Self::Authorization);
         }
-        says_secret(&lower).then_some(Self::Quiet)
+        says_secret(&lower).then_some(Self::MixedCase)
     }
 }
 
@@ -75,7 +75,7 @@ fn fewest_digits(name: &str) -> usize {
 
 /// Of a field in JSON, where a string is always a value.
 pub(super) fn is_secret_field(name: &str, value: &Value) -> bool {
-    let is_named = || name.len() < LOOK && Name::of(name).is_some();
+    let is_named = || name.len() < LOOK && SecretNameKind::of(name).is_some();
     match value {
         Value::String(text) => !text.is_empty() && is_named(),
         Value::Number(number) => number.to_string().len() >= fewest_digits(name) && is_named(),
@@ -86,7 +86,7 @@ pub(super) fn is_secret_field(name: &str, value: &Value) -> bool {
 /// `--token` among the arguments of a command: its value is the next one.
 pub(super) fn is_secret_option(item: &Value) -> bool {
     let name = item.as_str().and_then(|text| text.strip_prefix("--"));
-    name.is_some_and(|name| name.len() < LOOK && Name::of(name).is_some())
+    name.is_some_and(|name| name.len() < LOOK && SecretNameKind::of(name).is_some())
 }
 
 /// Whether it may be the value of the option before it, and is there still.
@@ -95,16 +95,16 @@ pub(super) fn is_argument(text: &str) -> bool {
 }
 
 /// Where a value stands, and how it is written.
-pub(super) struct Assigned<'a> {
+pub(super) struct SecretAssignment<'a> {
     name: &'a str,
     start: usize,
     quote: Option<u8>,
-    joint: Joint,
+    joint: AssignmentOperator,
 }
 
 /// What is between a name and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Joint {
+enum AssignmentOperator {
     /// `=` alone, as in shells and in files of settings.
     Tight,
     /// `=` with spaces, as in programs.
@@ -117,7 +117,7 @@ enum Joint {
 
 /// Where a value ends that is in no quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum SecretValueEnd {
     /// With its line.
     Line,
     /// With its word, whatever else is in it.
@@ -126,7 +126,7 @@ enum End {
     Code,
 }
 
-impl End {
+impl SecretValueEnd {
     fn is_at(self, byte: u8) -> bool {
         let is_end_of_text = b"\"'`\\".contains(&byte);
         match self {
@@ -143,9 +143,9 @@ impl End {
     }
 }
 
-impl<'a> Assigned<'a> {
+impl<'a> SecretAssignment<'a> {
     /// What is assigned to the name at this place.
-    pub(super) fn at(look: &Look<'a>, name: Range<usize>) -> Option<Self> {
+    pub(super) fn at(look: &ExportSecretScanner<'a>, name: Range<usize>) -> Option<Self> {
         let bytes = look.bytes;
         let byte = |at: usize| bytes.get(at).copied();
         let skip = |mut at: usize, wanted: &[u8], most: usize| {
@@ -160,20 +160,30 @@ impl<'a> Assigned<'a> {
         let separator = skip(close, b" \t", 8);
         let (behind, joint) = match byte(separator) {
             Some(b'=') if byte(separator + 1) == Some(b'=') => return None,
-            Some(b'=') if byte(separator + 1) == Some(b'>') => (separator + 2, Joint::Colon),
-            Some(b'=') if separator == close => (separator + 1, Joint::Tight),
-            Some(b'=') => (separator + 1, Joint::Loose),
-            Some(b':') if byte(separator + 1) == Some(b'=') => (separator + 2, Joint::Colon),
+            Some(b'=') if byte(separator + 1) == Some(b'>') => {
+                (separator + 2, AssignmentOperator::Colon)
+            }
+            Some(b'=') if separator == close => (separator + 1, AssignmentOperator::Tight),
+            Some(b'=') => (separator + 1, AssignmentOperator::Loose),
+            Some(b':') if byte(separator + 1) == Some(b'=') => {
+                (separator + 2, AssignmentOperator::Colon)
+            }
             // A path in a program, as in `token::Kind`.
             Some(b':') if byte(separator + 1) == Some(b':') => return None,
-            Some(b':') => (separator + 1, Joint::Colon),
+            Some(b':') => (separator + 1, AssignmentOperator::Colon),
             // The next one in a list of arguments.
-            Some(b',') if is_option && close > name.end => (separator + 1, Joint::Option),
-            Some(_) if is_option && separator > name.end => (separator, Joint::Option),
+            Some(b',') if is_option && close > name.end => {
+                (separator + 1, AssignmentOperator::Option)
+            }
+            Some(_) if is_option && separator > name.end => (separator, AssignmentOperator::Option),
             Some(_) | None => return None,
         };
         let value = skip(behind, b" \t", 8);
-        let joint = if joint == Joint::Tight && value > behind { Joint::Loose } else { joint };
+        let joint = if joint == AssignmentOperator::Tight && value > behind {
+            AssignmentOperator::Loose
+        } else {
+            joint
+        };
         let start = skip(value, b"\\", 1);
         let (quote, start) = match byte(start)? {
             quote @ (b'"' | b'\'' | b'`') => (Some(quote), start + 1),
@@ -183,7 +193,11 @@ impl<'a> Assigned<'a> {
     }
 
     /// The value, if it is a secret under such a name.
-    pub(super) fn secret(&self, look: &Look<'_>, name: Name) -> Option<Secret> {
+    pub(super) fn secret(
+        &self,
+        look: &ExportSecretScanner<'_>,
+        name: SecretNameKind,
+    ) -> Option<ExportSecretSpan> {
         let rest = &look.bytes[self.start..];
         let window = &rest[..rest.len().min(LOOK)];
         let (is_secret, length) = match self.quote {
@@ -200,70 +214,88 @@ impl<'a> Assigned<'a> {
             }
         };
         let kind = match name {
-            Name::Loud | Name::Quiet => "secret",
-            Name::Authorization => "authorization",
+            SecretNameKind::UpperCase | SecretNameKind::MixedCase => "secret",
+            SecretNameKind::Authorization => "authorization",
         };
-        is_secret.then(|| Secret { place: self.start..self.start + length, kind })
+        is_secret.then(|| ExportSecretSpan { place: self.start..self.start + length, kind })
     }
 
     /// `seen` is the beginning of the value, all of it where it is short.
-    fn is_quoted_secret(&self, seen: &[u8], name: Name) -> bool {
-        let is_next_option = self.joint == Joint::Option && seen.starts_with(b"-");
+    fn is_quoted_secret(&self, seen: &[u8], name: SecretNameKind) -> bool {
+        let is_next_option = self.joint == AssignmentOperator::Option && seen.starts_with(b"-");
         !is_none(seen)
             && !is_next_option
             && match name {
-                Name::Loud => self.is_more_than_a_count(seen),
-                Name::Quiet => seen.len() >= SHORTEST_VALUE,
-                Name::Authorization => seen.len() >= SHORTEST_TOKEN,
+                SecretNameKind::UpperCase => self.is_more_than_a_count(seen),
+                SecretNameKind::MixedCase => seen.len() >= SHORTEST_VALUE,
+                SecretNameKind::Authorization => seen.len() >= SHORTEST_TOKEN,
             }
     }
 
     /// How far a value goes that is in no quotes. As a part of a program it ends with what may
     /// stand behind it there; as one of a shell's or of a file of settings it may have anything in it.
-    fn end(&self, window: &[u8], name: Name) -> End {
-        let word = &window[..End::Word.of(window)];
+    fn end(&self, window: &[u8], name: SecretNameKind) -> SecretValueEnd {
+        let word = &window[..SecretValueEnd::Word.of(window)];
         let is_setting = match self.joint {
-            Joint::Tight => name == Name::Loud,
-            Joint::Loose | Joint::Colon | Joint::Option => false,
+            AssignmentOperator::Tight => name == SecretNameKind::UpperCase,
+            AssignmentOperator::Loose | AssignmentOperator::Colon | AssignmentOperator::Option => {
+                false
+            }
         };
-        if name == Name::Authorization {
-            End::Line
+        if name == SecretNameKind::Authorization {
+            SecretValueEnd::Line
         } else if is_setting && word.iter().any(u8::is_ascii_alphanumeric)
             || is_last_on_line(window, word.len()) && !is_code(word)
         {
-            End::Word
+            SecretValueEnd::Word
         } else {
-            End::Code
+            SecretValueEnd::Code
         }
     }
 
-    fn is_bare_secret(&self, window: &[u8], end: End, name: Name) -> bool {
+    fn is_bare_secret(&self, window: &[u8], end: SecretValueEnd, name: SecretNameKind) -> bool {
         let seen = &window[..end.of(window)];
         if is_none(seen) {
             return false;
         }
         let has_digit = seen.iter().any(u8::is_ascii_digit);
         match name {
-            Name::Authorization => seen.len() >= SHORTEST_TOKEN,
-            Name::Loud => match self.joint {
-                Joint::Colon | Joint::Option if seen.len() < SHORTEST_TOKEN => has_digit,
-                Joint::Tight | Joint::Loose | Joint::Colon | Joint::Option => {
-                    self.is_more_than_a_count(seen)
+            SecretNameKind::Authorization => seen.len() >= SHORTEST_TOKEN,
+            SecretNameKind::UpperCase => match self.joint {
+                AssignmentOperator::Colon | AssignmentOperator::Option
+                    if seen.len() < SHORTEST_TOKEN =>
+                {
+                    has_digit
                 }
+                AssignmentOperator::Tight
+                | AssignmentOperator::Loose
+                | AssignmentOperator::Colon
+                | AssignmentOperator::Option => self.is_more_than_a_count(seen),
             },
-            Name::Quiet if seen.len() >= SHORTEST_TOKEN && has_digit => true,
-            Name::Quiet if seen.len() < SHORTEST_VALUE || !self.is_more_than_a_count(seen) => false,
-            Name::Quiet => match (self.joint, end) {
-                (Joint::Tight, End::Word | End::Line) => !self.is_word_of_code(seen),
-                (Joint::Loose | Joint::Colon, End::Word | End::Line) => {
-                    has_digit && !is_number_type(seen)
+            SecretNameKind::MixedCase if seen.len() >= SHORTEST_TOKEN && has_digit => true,
+            SecretNameKind::MixedCase
+                if seen.len() < SHORTEST_VALUE || !self.is_more_than_a_count(seen) =>
+            {
+                false
+            }
+            SecretNameKind::MixedCase => match (self.joint, end) {
+                (AssignmentOperator::Tight, SecretValueEnd::Word | SecretValueEnd::Line) => {
+                    !self.is_word_of_code(seen)
                 }
+                (
+                    AssignmentOperator::Loose | AssignmentOperator::Colon,
+                    SecretValueEnd::Word | SecretValueEnd::Line,
+                ) => has_digit && !is_number_type(seen),
                 // Neither a call nor an element.
-                (Joint::Tight | Joint::Option, End::Code) => {
+                (AssignmentOperator::Tight | AssignmentOperator::Option, SecretValueEnd::Code) => {
                     has_digit && !matches!(window.get(seen.len()), Some(b'(' | b'['))
                 }
-                (Joint::Option, End::Word | End::Line) => has_digit,
-                (Joint::Loose | Joint::Colon, End::Code) => false,
+                (AssignmentOperator::Option, SecretValueEnd::Word | SecretValueEnd::Line) => {
+                    has_digit
+                }
+                (AssignmentOperator::Loose | AssignmentOperator::Colon, SecretValueEnd::Code) => {
+                    false
+                }
             },
         }
     }

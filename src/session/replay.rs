@@ -11,14 +11,14 @@ use crate::domain::{
     TurnId,
 };
 
-use super::spending::Spending;
+use super::spending::SessionSpending;
 use super::title::note_title;
-use super::undo::Rewinds;
-use super::{Compaction, Entry, MessageEntry, Record};
+use super::undo::RewindHistory;
+use super::{CompactionEntry, LogEntry, LogRecord, MessageEntry};
 
 /// What is known at the end of a log.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Conversation {
+pub struct ReplayedConversation {
     /// What the provider gets, compactions applied, with the record that each message is from.
     pub messages: Vec<(EntryId, Message)>,
     /// The plan.
@@ -34,7 +34,7 @@ pub struct Conversation {
     /// The number of the next turn.
     pub next_turn: TurnId,
     /// What all responses took.
-    pub spending: Spending,
+    pub spending: SessionSpending,
     /// The last text of each context that the sent messages hold, by the context's name.
     pub contexts: BTreeMap<String, String>,
     /// What the responses with sealed thinking answered, by their seals.
@@ -56,27 +56,29 @@ const RESULTS_KEPT: usize = 5;
 const TURNS_KEPT: usize = 10;
 
 /// The compaction that `stage` would make now; `None` when it would change nothing.
-pub fn compaction_for(records: &[Record], stage: CompactionStage) -> Option<Compaction> {
+pub fn compaction_for(records: &[LogRecord], stage: CompactionStage) -> Option<CompactionEntry> {
     let compaction = match stage {
-        CompactionStage::Results => {
-            Compaction { results_kept_from: Some(first_kept_result(records)?), first_kept: None }
-        }
-        CompactionStage::Turns => {
-            Compaction { results_kept_from: None, first_kept: Some(first_of_kept_turns(records)?) }
-        }
+        CompactionStage::Results => CompactionEntry {
+            results_kept_from: Some(first_kept_result(records)?),
+            first_kept: None,
+        },
+        CompactionStage::Turns => CompactionEntry {
+            results_kept_from: None,
+            first_kept: Some(first_of_kept_turns(records)?),
+        },
     };
-    let now = Conversation::of(records);
+    let now = ReplayedConversation::of(records);
     let mut then = now.clone();
     then.compact(&compaction);
     (then.messages != now.messages).then_some(compaction)
 }
 
-fn first_kept_result(records: &[Record]) -> Option<EntryId> {
+fn first_kept_result(records: &[LogRecord]) -> Option<EntryId> {
     let results = messages(records).rev().filter(|(_, said)| said.is_result());
     results.take(RESULTS_KEPT).last().map(|(record, _)| record.id)
 }
 
-fn first_of_kept_turns(records: &[Record]) -> Option<EntryId> {
+fn first_of_kept_turns(records: &[LogRecord]) -> Option<EntryId> {
     let mut kept = HashSet::new();
     let late = messages(records).rev().take_while(|(record, _)| {
         kept.insert(record.turn);
@@ -85,27 +87,27 @@ fn first_of_kept_turns(records: &[Record]) -> Option<EntryId> {
     late.last().map(|(record, _)| record.id)
 }
 
-fn messages(records: &[Record]) -> impl DoubleEndedIterator<Item = (&Record, &MessageEntry)> {
-    let rewinds = Rewinds::of(records);
+fn messages(records: &[LogRecord]) -> impl DoubleEndedIterator<Item = (&LogRecord, &MessageEntry)> {
+    let rewinds = RewindHistory::of(records);
     records.iter().enumerate().filter_map(move |(at, record)| match &record.entry {
-        Entry::Message(said) => rewinds.is_live(at).then_some((record, said)),
-        Entry::Session(_)
-        | Entry::ToolStarted { .. }
-        | Entry::Permission(_)
-        | Entry::FileChange(_)
-        | Entry::NotCovered(_)
-        | Entry::Rewind(_)
-        | Entry::Compaction(_)
-        | Entry::Interrupted
-        | Entry::TurnEnd(_)
-        | Entry::Title { .. }
-        | Entry::Todo { .. }
-        | Entry::Model { .. }
-        | Entry::Mode { .. } => None,
+        LogEntry::Message(said) => rewinds.is_live(at).then_some((record, said)),
+        LogEntry::Session(_)
+        | LogEntry::ToolStarted { .. }
+        | LogEntry::Permission(_)
+        | LogEntry::FileChange(_)
+        | LogEntry::NotCovered(_)
+        | LogEntry::Rewind(_)
+        | LogEntry::Compaction(_)
+        | LogEntry::Interrupted
+        | LogEntry::TurnEnd(_)
+        | LogEntry::Title { .. }
+        | LogEntry::Todo { .. }
+        | LogEntry::Model { .. }
+        | LogEntry::Mode { .. } => None,
     })
 }
 
-impl Default for Conversation {
+impl Default for ReplayedConversation {
     fn default() -> Self {
         Self {
             messages: Vec::new(),
@@ -115,7 +117,7 @@ impl Default for Conversation {
             provider: None,
             effort: None,
             next_turn: TurnId(1),
-            spending: Spending::default(),
+            spending: SessionSpending::default(),
             contexts: BTreeMap::new(),
             seals: HashMap::new(),
             open_calls: Vec::new(),
@@ -123,10 +125,10 @@ impl Default for Conversation {
     }
 }
 
-impl Conversation {
+impl ReplayedConversation {
     /// The conversation after all of `records`.
-    pub fn of(records: &[Record]) -> Self {
-        let rewinds = Rewinds::of(records);
+    pub fn of(records: &[LogRecord]) -> Self {
+        let rewinds = RewindHistory::of(records);
         let mut conversation = Self::default();
         for (at, record) in records.iter().enumerate() {
             if rewinds.is_live(at) {
@@ -140,50 +142,50 @@ impl Conversation {
 
     /// The conversation after one more record. After a rewind it has to be made anew from all of
     /// them.
-    pub fn apply(&mut self, record: &Record) {
+    pub fn apply(&mut self, record: &LogRecord) {
         self.next_turn = self.next_turn.max(record.turn.next());
         note_title(&mut self.title, &record.entry);
         match &record.entry {
-            Entry::Session(header) => {
+            LogEntry::Session(header) => {
                 self.spending.begin(record.id);
                 self.model = Some(header.model.clone());
                 self.provider = Some(header.provider.clone());
             }
-            Entry::Message(said) => {
+            LogEntry::Message(said) => {
                 self.spend(record, said);
                 self.say(record.id, said);
             }
-            Entry::Compaction(compaction) => self.compact(compaction),
-            Entry::Todo { todos } => self.todos.clone_from(todos),
-            Entry::Model { model, provider, effort } => {
+            LogEntry::Compaction(compaction) => self.compact(compaction),
+            LogEntry::Todo { todos } => self.todos.clone_from(todos),
+            LogEntry::Model { model, provider, effort } => {
                 self.model = Some(model.clone());
                 self.provider.clone_from(provider);
                 self.effort = *effort;
             }
-            Entry::ToolStarted { .. }
-            | Entry::Permission(_)
-            | Entry::FileChange(_)
-            | Entry::NotCovered(_)
-            | Entry::Rewind(_)
-            | Entry::Interrupted
-            | Entry::TurnEnd(_)
-            | Entry::Title { .. }
-            | Entry::Mode { .. } => {}
+            LogEntry::ToolStarted { .. }
+            | LogEntry::Permission(_)
+            | LogEntry::FileChange(_)
+            | LogEntry::NotCovered(_)
+            | LogEntry::Rewind(_)
+            | LogEntry::Interrupted
+            | LogEntry::TurnEnd(_)
+            | LogEntry::Title { .. }
+            | LogEntry::Mode { .. } => {}
         }
     }
 
     /// What holds of a record that the person went back before: it was paid for.
-    fn pass_over(&mut self, record: &Record) {
-        if let Entry::Message(said) = &record.entry {
+    fn pass_over(&mut self, record: &LogRecord) {
+        if let LogEntry::Message(said) = &record.entry {
             self.next_turn = self.next_turn.max(record.turn.next());
             note_title(&mut self.title, &record.entry);
             self.spend(record, said);
-        } else if !matches!(record.entry, Entry::Compaction(_) | Entry::Todo { .. }) {
+        } else if !matches!(record.entry, LogEntry::Compaction(_) | LogEntry::Todo { .. }) {
             self.apply(record);
         }
     }
 
-    fn spend(&mut self, record: &Record, said: &MessageEntry) {
+    fn spend(&mut self, record: &LogRecord, said: &MessageEntry) {
         let model = ModelName {
             provider: self.provider.clone().unwrap_or_default(),
             model: said.model.clone().or_else(|| self.model.clone()).unwrap_or_default(),
@@ -192,7 +194,7 @@ impl Conversation {
     }
 
     fn say(&mut self, id: EntryId, said: &MessageEntry) {
-        let message = as_sent(said);
+        let message = message_to_send(said);
         if let Some(answered) = &said.answered {
             let seals = message.content.iter().filter_map(Block::seal);
             self.seals.extend(seals.map(|seal| (seal, answered.clone())));
@@ -203,7 +205,7 @@ impl Conversation {
         self.messages.push((id, message));
     }
 
-    fn compact(&mut self, compaction: &Compaction) {
+    fn compact(&mut self, compaction: &CompactionEntry) {
         if let Some(kept_from) = compaction.results_kept_from {
             self.shorten_results(kept_from);
         }
@@ -269,7 +271,7 @@ impl Conversation {
 /// A response that was cut short goes on without its unsigned thinking: it is half a thought and no
 /// provider takes it back. One that the output limit cut before it said anything is not sent at
 /// all, for no message may end with a thought.
-fn as_sent(said: &MessageEntry) -> Message {
+fn message_to_send(said: &MessageEntry) -> Message {
     let mut message = said.message();
     match said.stop_reason {
         Some(StopReason::Interrupted) => message.content.retain(|block| match block {

@@ -12,20 +12,20 @@ use serde_json::Value;
 
 use crate::domain::{Block, CallId, CallInput, SessionId, ToolCall};
 
-use super::line::{self, Before, Line};
-use super::lock::Holder;
+use super::line::{self, LogLine, LogLineContext};
+use super::lock::LockHolder;
 use super::recover::END;
 use super::store::{failed, read_from};
-use super::{ChangedBy, Entry, Store, StoreError};
+use super::{FileChangeSource, LogEntry, SessionStore, StoreError};
 
 /// A log's first line is no longer than this, in bytes.
 const LONGEST_FIRST: u64 = 1 << 20;
 
-impl Store {
+impl SessionStore {
     /// The files that calls or a rewind were about to change when their slug was killed.
     pub fn unfinished_writes(&self) -> Result<Vec<PathBuf>, StoreError> {
         let mut files = Vec::new();
-        for session in self.cut_off()? {
+        for session in self.interrupted_sessions()? {
             match self.unfinished_in(session) {
                 Ok(found) => files.extend(found),
                 Err(error) => tracing::debug!(%session, %error, "its end cannot be read"),
@@ -34,10 +34,10 @@ impl Store {
         Ok(files)
     }
 
-    fn cut_off(&self) -> Result<Vec<SessionId>, StoreError> {
-        let us = Holder { pid: Some(std::process::id()) };
+    fn interrupted_sessions(&self) -> Result<Vec<SessionId>, StoreError> {
+        let us = LockHolder { pid: Some(std::process::id()) };
         let mut sessions = Vec::new();
-        for session in self.names()?.locked {
+        for session in self.session_folder_files()?.locked {
             if self.in_use(session)?.is_none_or(|holder| holder == us) {
                 sessions.push(session);
             }
@@ -50,7 +50,7 @@ impl Store {
         let Some(folder) = begin(&path) else { return Ok(Vec::new()) };
         let length = std::fs::metadata(&path).map_err(failed("look at", &path))?.len();
         let end = read_from(&path, length.saturating_sub(END)).map_err(failed("read", &path))?;
-        Ok(begun(&end).into_iter().map(|file| folder.join(file)).collect())
+        Ok(unfinished_files(&end).into_iter().map(|file| folder.join(file)).collect())
     }
 }
 
@@ -59,33 +59,36 @@ fn begin(log: &Path) -> Option<PathBuf> {
     let mut first = Vec::new();
     let log = File::open(log).ok()?.take(LONGEST_FIRST);
     BufReader::new(log).read_until(b'\n', &mut first).ok()?;
-    match line::parse(first.trim_ascii_end(), &mut Before::default()) {
-        Line::Record { record, .. } => match record.entry {
-            Entry::Session(header) => Some(header.cwd),
+    match line::parse(first.trim_ascii_end(), &mut LogLineContext::default()) {
+        LogLine::Record { record, .. } => match record.entry {
+            LogEntry::Session(header) => Some(header.cwd),
             _ => None,
         },
-        Line::Blank | Line::NotUnderstood { .. } | Line::Newer { .. } | Line::Damaged => None,
+        LogLine::Blank
+        | LogLine::NotUnderstood { .. }
+        | LogLine::Newer { .. }
+        | LogLine::Damaged => None,
     }
 }
 
 /// The files of calls that were begun and not answered, as the model named them, and those that
 /// going back in the session announced and did not come to.
-fn begun(end: &[u8]) -> Vec<PathBuf> {
-    let mut before = Before::default();
+fn unfinished_files(end: &[u8]) -> Vec<PathBuf> {
+    let mut before = LogLineContext::default();
     let mut files: HashMap<CallId, PathBuf> = HashMap::new();
     let mut open: Vec<CallId> = Vec::new();
     let mut announced: Vec<PathBuf> = Vec::new();
     for line in end.split(|byte| *byte == b'\n') {
-        let Line::Record { record, .. } = line::parse(line, &mut before) else { continue };
+        let LogLine::Record { record, .. } = line::parse(line, &mut before) else { continue };
         match record.entry {
-            Entry::ToolStarted { call, .. } => open.push(call),
-            Entry::Rewind(rewind) => {
+            LogEntry::ToolStarted { call, .. } => open.push(call),
+            LogEntry::Rewind(rewind) => {
                 announced = rewind.files.iter().map(|file| file.place().to_owned()).collect();
             }
-            Entry::FileChange(change) if change.by == ChangedBy::Rewind => {
+            LogEntry::FileChange(change) if change.by == FileChangeSource::Rewind => {
                 announced.retain(|file| file != change.place());
             }
-            Entry::Message(said) => {
+            LogEntry::Message(said) => {
                 for block in said.content {
                     match block {
                         Block::ToolUse(call) => {
@@ -123,21 +126,21 @@ mod tests {
     use serde_json::json;
 
     use super::super::files;
-    use super::super::lock::Lock;
+    use super::super::lock::SessionLock;
     use super::super::samples::{assistant, header, home, lines, record, result, rewind, user};
-    use super::super::{FileChanged, Rewind, Rewound};
+    use super::super::{FileChangeEntry, RewindEntry, RewindScope};
     use super::*;
     use crate::domain::{ContentHash, EntryId};
 
-    fn writes(id: &str, file: &str) -> Entry {
+    fn writes(id: &str, file: &str) -> LogEntry {
         let input = CallInput::Valid(json!({"file_path": file, "content": "x"}));
         let call = ToolCall { id: CallId::new(id), name: "Write".into(), input };
         assistant(vec![Block::ToolUse(call)])
     }
 
-    fn started(id: &str) -> Entry {
+    fn started(id: &str) -> LogEntry {
         let (call, arguments) = (CallId::new(id), ContentHash::of(b"{}"));
-        Entry::ToolStarted { call, arguments, approved_by: "rule".into() }
+        LogEntry::ToolStarted { call, arguments, approved_by: "rule".into() }
     }
 
     #[test]
@@ -148,7 +151,7 @@ mod tests {
         let head = header("/work");
         let session = head.session_id;
         let entries = [
-            Entry::Session(head),
+            LogEntry::Session(head),
             user("write"),
             writes("c1", "done.rs"),
             started("c1"),
@@ -164,7 +167,7 @@ mod tests {
 
         std::fs::write(store.paths(session).lock(), "4194305").unwrap();
         assert_eq!(store.unfinished_writes().unwrap(), [Path::new("/work/src/cut.rs")]);
-        let _taken_over = Lock::take(&store.paths(session).lock()).unwrap();
+        let _taken_over = SessionLock::take(&store.paths(session).lock()).unwrap();
         assert_eq!(store.unfinished_writes().unwrap(), [Path::new("/work/src/cut.rs")]);
     }
 
@@ -172,26 +175,29 @@ mod tests {
     fn a_rewind_that_was_cut_off_is_unfinished_where_it_has_not_written_yet() {
         let change = |name: &str| {
             let path = Path::new("/work").join(name);
-            FileChanged::new(path, None, None, ChangedBy::Rewind)
+            FileChangeEntry::new(path, None, None, FileChangeSource::Rewind)
         };
         let back = |names: &[&str]| {
             let files = names.iter().map(|name| change(name)).collect();
-            Entry::Rewind(Rewind { files, ..rewind(EntryId::generate(), Rewound::Files) })
+            LogEntry::Rewind(RewindEntry {
+                files,
+                ..rewind(EntryId::generate(), RewindScope::Files)
+            })
         };
         let real = Some("/elsewhere/b".into());
-        let linked = FileChanged { real, ..change("b") };
+        let linked = FileChangeEntry { real, ..change("b") };
         let mut last = back(&["a", "b", "c"]);
-        if let Entry::Rewind(rewind) = &mut last {
+        if let LogEntry::Rewind(rewind) = &mut last {
             rewind.files[1] = linked;
         }
         let entries = [
-            Entry::Session(header("/work")),
+            LogEntry::Session(header("/work")),
             back(&["old"]),
             user("go on"),
             last,
-            Entry::FileChange(change("a")),
+            LogEntry::FileChange(change("a")),
         ];
         let end = lines(&entries.map(|entry| record(1, entry)));
-        assert_eq!(begun(&end), [Path::new("/elsewhere/b"), Path::new("/work/c")]);
+        assert_eq!(unfinished_files(&end), [Path::new("/elsewhere/b"), Path::new("/work/c")]);
     }
 }

@@ -6,30 +6,30 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::domain::SessionId;
-use crate::session::disk::Paths;
+use crate::session::disk::SessionPaths;
 use crate::session::files::{self, missing_is_none};
-use crate::session::lock::{Lock, LockError};
+use crate::session::lock::{LockError, SessionLock};
 use crate::session::store::failed;
-use crate::session::{Store, StoreError};
+use crate::session::{SessionStore, StoreError};
 
-use super::{Freed, Will, YOUNG, entries, is_older};
+use super::{GcMode, MIN_GARBAGE_AGE, Reclaimed, entries, is_older};
 
 /// What was left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LeftOver {
+pub(super) enum LeftoverKind {
     /// A lock, which somebody may take at any time.
     Lock,
     /// Anything else.
     File,
 }
 
-impl Store {
+impl SessionStore {
     /// Removes it from among the sessions, the contents, and what is kept beside them.
     pub(super) fn remove_leftovers(
         &self,
-        will: Will,
+        will: GcMode,
         also: &[PathBuf],
-        freed: &mut Freed,
+        freed: &mut Reclaimed,
     ) -> Result<(), StoreError> {
         for folder in self.folders(also)? {
             for entry in entries(&folder).map_err(failed("list", &folder))? {
@@ -38,8 +38,8 @@ impl Store {
                 let Some(left) = left else { continue };
                 let len = entry.metadata().map_or(0, |metadata| metadata.len());
                 let is_gone = match will {
-                    Will::Say => true,
-                    Will::Do => remove(&path, left).map_err(failed("remove", &path))?,
+                    GcMode::DryRun => true,
+                    GcMode::Apply => remove(&path, left).map_err(failed("remove", &path))?,
                 };
                 if is_gone {
                     freed.add(len);
@@ -64,33 +64,35 @@ impl Store {
     }
 }
 
-fn left_over(folder: &Path, entry: &DirEntry) -> io::Result<Option<LeftOver>> {
+fn left_over(folder: &Path, entry: &DirEntry) -> io::Result<Option<LeftoverKind>> {
     let Some(metadata) = missing_is_none(entry.metadata())? else { return Ok(None) };
-    if !metadata.is_file() || !is_older(metadata.modified()?, YOUNG) {
+    if !metadata.is_file() || !is_older(metadata.modified()?, MIN_GARBAGE_AGE) {
         return Ok(None);
     }
     let name = entry.file_name();
     let Some(name) = name.to_str() else { return Ok(None) };
     if name.starts_with(files::TEMPORARY) {
-        return Ok(Some(LeftOver::File));
+        return Ok(Some(LeftoverKind::File));
     }
     let (stem, ending) = name.split_once('.').unwrap_or_default();
     match (ending, stem.parse::<SessionId>()) {
-        ("lock", Ok(_)) => Ok(Lock::holder(&entry.path())?.is_none().then_some(LeftOver::Lock)),
+        ("lock", Ok(_)) => {
+            Ok(SessionLock::holder(&entry.path())?.is_none().then_some(LeftoverKind::Lock))
+        }
         ("meta.json" | "folds.json", Ok(session)) => {
-            let paths = Paths::new(folder, session);
+            let paths = SessionPaths::new(folder, session);
             let has_log = paths.log().try_exists()? || paths.packed_log().try_exists()?;
-            Ok((!has_log).then_some(LeftOver::File))
+            Ok((!has_log).then_some(LeftoverKind::File))
         }
         (_, _) => Ok(None),
     }
 }
 
 /// Whether it is gone: a lock goes with its holder alone, who may have come only now.
-pub(super) fn remove(path: &Path, left: LeftOver) -> io::Result<bool> {
+pub(super) fn remove(path: &Path, left: LeftoverKind) -> io::Result<bool> {
     match left {
-        LeftOver::File => files::remove(path).map(|()| true),
-        LeftOver::Lock => match Lock::take(path) {
+        LeftoverKind::File => files::remove(path).map(|()| true),
+        LeftoverKind::Lock => match SessionLock::take(path) {
             Ok(lock) => {
                 drop(lock);
                 Ok(true)

@@ -17,31 +17,31 @@ use serde::Serialize;
 
 use crate::domain::SessionId;
 
-use super::cold;
-use super::disk::Paths;
+use super::compression;
+use super::disk::SessionPaths;
 use super::files::{self, missing_is_none};
-use super::store::{self, Form, LogFileInfo, failed, take_lock};
-use super::{Store, StoreError};
+use super::store::{self, LogFileInfo, LogForm, failed, take_lock};
+use super::{SessionStore, StoreError};
 
 /// What is younger may belong to a slug that has not written yet what it is for.
-const YOUNG: Duration = Duration::from_secs(24 * 60 * 60);
+const MIN_GARBAGE_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Smaller contents take a block of the disk either way.
 const SMALL: u64 = 8 << 10;
 
 /// Whether anything is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Will {
+pub enum GcMode {
     /// It is done.
-    Do,
+    Apply,
     /// It is only said what would be done.
-    Say,
+    DryRun,
 }
 
 /// What is to go and what is to be packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Keeping {
+pub struct GcOptions {
     /// Whether it is done.
-    pub will: Will,
+    pub mode: GcMode,
     /// Deleted sessions go after this time.
     pub trash_after: Duration,
     /// Logs and contents are packed after this time.
@@ -50,20 +50,20 @@ pub struct Keeping {
 
 /// What was done, or would be.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Kept {
+pub struct GcReport {
     /// Deleted sessions that are gone for good.
-    pub trash: Freed,
+    pub trash: Reclaimed,
     /// Contents that nothing named any more.
-    pub contents: Freed,
+    pub contents: Reclaimed,
     /// What killed slugs left: temporary files, locks, lists of logs that are gone.
-    pub leftovers: Freed,
+    pub leftovers: Reclaimed,
     /// Logs and contents that were packed.
-    pub packed: Packed,
+    pub packed: PackReport,
 }
 
 /// What was removed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Freed {
+pub struct Reclaimed {
     /// How many.
     pub count: usize,
     /// How large they were, in bytes.
@@ -72,7 +72,7 @@ pub struct Freed {
 
 /// What was packed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Packed {
+pub struct PackReport {
     /// How many.
     pub count: usize,
     /// How large they were, in bytes.
@@ -85,7 +85,7 @@ pub struct Packed {
 
 /// How large the store is, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Size {
+pub struct StoreSize {
     /// How many sessions there are.
     pub sessions: usize,
     /// Their files.
@@ -96,44 +96,49 @@ pub struct Size {
     pub trash: u64,
 }
 
-impl Freed {
+impl Reclaimed {
     fn add(&mut self, bytes: u64) {
         self.count += 1;
         self.bytes += bytes;
     }
 }
 
-impl Store {
+impl SessionStore {
     /// Removes what nothing needs and packs what nobody has used for long. `also` are files and
     /// folders beside the logs that name contents.
-    pub fn keep_small(&self, keeping: Keeping, also: &[PathBuf]) -> Result<Kept, StoreError> {
-        let mut kept = Kept::default();
+    pub fn collect_garbage(
+        &self,
+        keeping: GcOptions,
+        also: &[PathBuf],
+    ) -> Result<GcReport, StoreError> {
+        let mut kept = GcReport::default();
         let doomed = self.empty_trash(keeping, &mut kept.trash)?;
-        self.remove_leftovers(keeping.will, also, &mut kept.leftovers)?;
+        self.remove_leftovers(keeping.mode, also, &mut kept.leftovers)?;
         let needed = self.named_contents(&doomed, also)?;
-        self.remove_contents(keeping.will, &needed, &mut kept.contents)?;
+        self.remove_contents(keeping.mode, &needed, &mut kept.contents)?;
         self.pack_logs(keeping, usize::MAX, &mut kept.packed)?;
         self.pack_contents(keeping, &mut kept.packed)?;
         Ok(kept)
     }
 
     /// Packs logs that nobody has used for so long, at most so many.
-    pub fn pack_old(&self, after: Duration, most: usize) -> Result<Packed, StoreError> {
-        let keeping = Keeping { will: Will::Do, trash_after: Duration::MAX, pack_after: after };
-        let mut packed = Packed::default();
+    pub fn pack_old(&self, after: Duration, most: usize) -> Result<PackReport, StoreError> {
+        let keeping =
+            GcOptions { mode: GcMode::Apply, trash_after: Duration::MAX, pack_after: after };
+        let mut packed = PackReport::default();
         self.pack_logs(keeping, most, &mut packed)?;
         Ok(packed)
     }
 
     /// How large the store is.
-    pub fn size(&self) -> Result<Size, StoreError> {
+    pub fn size(&self) -> Result<StoreSize, StoreError> {
         let sum = |folder: &Path| -> io::Result<u64> {
             entries(folder)?.iter().map(|entry| Ok(entry.metadata()?.len())).sum()
         };
         let blobs = self.blobs().all().map_err(failed("list", &self.sessions))?;
         let contents = blobs.iter().map(|(_, _, file)| Ok(file.metadata()?.len()));
-        Ok(Size {
-            sessions: self.names()?.logs.len(),
+        Ok(StoreSize {
+            sessions: self.session_folder_files()?.logs.len(),
             logs: sum(&self.sessions).map_err(failed("list", &self.sessions))?,
             contents: contents.sum::<io::Result<u64>>().map_err(failed("list", &self.sessions))?,
             trash: sum(&self.trash).map_err(failed("list", &self.trash))?,
@@ -143,8 +148,8 @@ impl Store {
     /// The sessions of the trash that are gone, or would be.
     fn empty_trash(
         &self,
-        keeping: Keeping,
-        freed: &mut Freed,
+        keeping: GcOptions,
+        freed: &mut Reclaimed,
     ) -> Result<HashSet<SessionId>, StoreError> {
         let mut doomed = HashSet::new();
         for entry in entries(&self.trash).map_err(failed("list", &self.trash))? {
@@ -156,11 +161,11 @@ impl Store {
             if is_older(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds), keeping.trash_after)
                 && doomed.insert(session)
             {
-                let files = Paths::new(&self.trash, session).all();
+                let files = SessionPaths::new(&self.trash, session).all();
                 let sizes = files.iter().filter_map(|file| fs::metadata(file).ok());
                 freed.count += 1;
                 freed.bytes += sizes.map(|file| file.len()).sum::<u64>();
-                if keeping.will == Will::Do {
+                if keeping.mode == GcMode::Apply {
                     files.iter().try_for_each(|file| files::remove(file)).map_err(failed)?;
                 }
             }
@@ -174,11 +179,11 @@ impl Store {
         doomed: &HashSet<SessionId>,
         also: &[PathBuf],
     ) -> Result<HashSet<String>, StoreError> {
-        named_in(|| self.naming(doomed, also))
+        hashes_in(|| self.referencing_files(doomed, also))
     }
 
     /// The files that may name contents, as they are called at the moment.
-    fn naming(
+    fn referencing_files(
         &self,
         doomed: &HashSet<SessionId>,
         also: &[PathBuf],
@@ -202,18 +207,18 @@ impl Store {
 
     fn remove_contents(
         &self,
-        will: Will,
+        will: GcMode,
         needed: &HashSet<String>,
-        freed: &mut Freed,
+        freed: &mut Reclaimed,
     ) -> Result<(), StoreError> {
         for (hash, _, file) in self.blobs().all().map_err(failed("list", &self.sessions))? {
             let path = file.path();
             let metadata = missing_is_none(file.metadata()).map_err(failed("look at", &path))?;
             let Some(metadata) = metadata else { continue };
             let modified = metadata.modified().map_err(failed("look at", &path))?;
-            if !needed.contains(&hash) && is_older(modified, YOUNG) {
+            if !needed.contains(&hash) && is_older(modified, MIN_GARBAGE_AGE) {
                 freed.add(metadata.len());
-                if will == Will::Do {
+                if will == GcMode::Apply {
                     files::remove(&path).map_err(failed("remove", &path))?;
                 }
             }
@@ -223,15 +228,15 @@ impl Store {
 
     fn pack_logs(
         &self,
-        keeping: Keeping,
+        keeping: GcOptions,
         most: usize,
-        packed: &mut Packed,
+        packed: &mut PackReport,
     ) -> Result<(), StoreError> {
-        for log in self.names()?.logs {
+        for log in self.session_folder_files()?.logs {
             if packed.count == most {
                 break;
             }
-            if log.form == Form::Plain && is_older(log.modified, keeping.pack_after) {
+            if log.form == LogForm::Plain && is_older(log.modified, keeping.pack_after) {
                 packed.note(self.pack_log(log.session, keeping));
             }
         }
@@ -242,15 +247,15 @@ impl Store {
     fn pack_log(
         &self,
         session: SessionId,
-        keeping: Keeping,
+        keeping: GcOptions,
     ) -> Result<Option<PackedFile>, StoreError> {
         let paths = self.paths(session);
         let path = paths.log();
         // Somebody works with it after all.
-        let lock = match keeping.will {
-            Will::Say if self.in_use(session)?.is_some() => return Ok(None),
-            Will::Say => None,
-            Will::Do => match take_lock(&paths) {
+        let lock = match keeping.mode {
+            GcMode::DryRun if self.in_use(session)?.is_some() => return Ok(None),
+            GcMode::DryRun => None,
+            GcMode::Apply => match take_lock(&paths) {
                 Ok(lock) => Some(lock),
                 Err(StoreError::InUse { .. }) => return Ok(None),
                 Err(error) => return Err(error),
@@ -259,20 +264,20 @@ impl Store {
         // Another slug may have opened, packed or deleted it since, and is done with it.
         let metadata = missing_is_none(fs::metadata(&path)).map_err(failed("look at", &path))?;
         let Some(metadata) = metadata else { return Ok(None) };
-        let log = LogFileInfo::new(session, Form::Plain, &metadata);
+        let log = LogFileInfo::new(session, LogForm::Plain, &metadata);
         if !is_older(log.modified, keeping.pack_after) {
             return Ok(None);
         }
-        if keeping.will == Will::Do {
+        if keeping.mode == GcMode::Apply {
             // A list must not have to unpack it.
             self.meta(&log)?;
         }
-        let packed = pack(&path, log.len, keeping.will)?;
+        let packed = pack(&path, log.len, keeping.mode)?;
         drop(lock);
         Ok(Some(packed))
     }
 
-    fn pack_contents(&self, keeping: Keeping, packed: &mut Packed) -> Result<(), StoreError> {
+    fn pack_contents(&self, keeping: GcOptions, packed: &mut PackReport) -> Result<(), StoreError> {
         for (_, plain, file) in self.blobs().all().map_err(failed("list", &self.sessions))? {
             if file.path() == plain {
                 packed.note(pack_content(&plain, keeping));
@@ -282,7 +287,7 @@ impl Store {
     }
 }
 
-impl Packed {
+impl PackReport {
     /// Counts what became of a file. One that cannot be packed keeps no other from it.
     fn note(&mut self, outcome: Result<Option<PackedFile>, StoreError>) {
         match outcome {
@@ -307,21 +312,21 @@ struct PackedFile {
     after: u64,
 }
 
-fn pack_content(path: &Path, keeping: Keeping) -> Result<Option<PackedFile>, StoreError> {
+fn pack_content(path: &Path, keeping: GcOptions) -> Result<Option<PackedFile>, StoreError> {
     let metadata = missing_is_none(fs::metadata(path)).map_err(failed("look at", path))?;
     let Some(metadata) = metadata.filter(|metadata| metadata.len() >= SMALL) else {
         return Ok(None);
     };
     let modified = metadata.modified().map_err(failed("look at", path))?;
     let is_cold = is_older(modified, keeping.pack_after)
-        && cold::is_worth_it(path).map_err(failed("read", path))?;
-    is_cold.then(|| pack(path, metadata.len(), keeping.will)).transpose()
+        && compression::is_worth_it(path).map_err(failed("read", path))?;
+    is_cold.then(|| pack(path, metadata.len(), keeping.mode)).transpose()
 }
 
-fn pack(path: &Path, before: u64, will: Will) -> Result<PackedFile, StoreError> {
+fn pack(path: &Path, before: u64, will: GcMode) -> Result<PackedFile, StoreError> {
     let after = match will {
-        Will::Say => 0,
-        Will::Do => cold::pack(path).map_err(failed("pack", path))?,
+        GcMode::DryRun => 0,
+        GcMode::Apply => compression::pack(path).map_err(failed("pack", path))?,
     };
     Ok(PackedFile { before, after })
 }
@@ -354,7 +359,7 @@ fn is_file_or_gone(path: &Path) -> bool {
 
 /// The hashes in the files that `list` has. A log has another name once it is packed, opened,
 /// deleted or brought back, so that files are listed until each one of a list has been read.
-fn named_in(
+fn hashes_in(
     mut list: impl FnMut() -> Result<Vec<PathBuf>, StoreError>,
 ) -> Result<HashSet<String>, StoreError> {
     let (mut named, mut read) = (HashSet::new(), HashSet::new());
@@ -376,9 +381,9 @@ fn named_in(
 
 /// Notes all that looks like a hash: 64 hexadecimal digits in a row. Says whether there is a file.
 fn collect(file: &Path, named: &mut HashSet<String>) -> io::Result<bool> {
-    let packed = file.extension().is_some_and(|ending| ending == cold::ENDING);
+    let packed = file.extension().is_some_and(|ending| ending == compression::ENDING);
     let plain = if packed { file.with_extension("") } else { file.to_owned() };
-    let Some(mut content) = cold::open(&plain)? else { return Ok(false) };
+    let Some(mut content) = compression::open(&plain)? else { return Ok(false) };
     let mut digits = Vec::new();
     loop {
         let part = content.fill_buf()?;

@@ -14,14 +14,14 @@ use memchr::{memchr, memrchr};
 
 use crate::domain::{EntryId, TurnId};
 use crate::session::recover::LONG;
-use crate::session::{Entry, Record, SessionHeader};
+use crate::session::{LogEntry, LogRecord, SessionHeader};
 
 /// As much is read at a time.
 const WINDOW: usize = 1 << 20;
 
 /// The part of a log that is copied.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Cut {
+pub(super) struct ForkRange {
     /// Its bytes, without the first line.
     pub(super) body: Range<u64>,
     /// A title that the log gets only behind them, and the turn of their last line.
@@ -29,7 +29,7 @@ pub(super) struct Cut {
 }
 
 /// What is copied up to and including `upto`, or of all.
-pub(super) fn find(file: &File, upto: Option<EntryId>) -> io::Result<Option<Cut>> {
+pub(super) fn find(file: &File, upto: Option<EntryId>) -> io::Result<Option<ForkRange>> {
     let len = file.metadata()?.len();
     if len < LONG {
         return Ok(None);
@@ -41,18 +41,18 @@ pub(super) fn find(file: &File, upto: Option<EntryId>) -> io::Result<Option<Cut>
         let mut last = [0];
         file.read_exact_at(&mut last, len - 1)?;
         let whole = last == *b"\n";
-        return Ok(whole.then_some(Cut { body: header.end..len, title: None }));
+        return Ok(whole.then_some(ForkRange { body: header.end..len, title: None }));
     };
     let name = format!("\"id\":\"{upto}\"");
-    let is_it = |record: &Record| record.id == upto;
+    let is_it = |record: &LogRecord| record.id == upto;
     let Some((line, record)) = last_line(file, header.end..len, name.as_bytes(), is_it)? else {
         return Ok(None);
     };
-    let is_title = |record: &Record| matches!(record.entry, Entry::Title { .. });
+    let is_title = |record: &LogRecord| matches!(record.entry, LogEntry::Title { .. });
     let title_in = |part| -> io::Result<Option<String>> {
         let found = last_line(file, part, b"\"type\":\"title\"", is_title)?;
         Ok(found.and_then(|(_, record)| {
-            if let Entry::Title { title } = record.entry { Some(title) } else { None }
+            if let LogEntry::Title { title } = record.entry { Some(title) } else { None }
         }))
     };
     let title = match title_in(line.end..len)? {
@@ -61,17 +61,20 @@ pub(super) fn find(file: &File, upto: Option<EntryId>) -> io::Result<Option<Cut>
         }
         Some(_) | None => None,
     };
-    Ok(Some(Cut { body: header.end..line.end, title }))
+    Ok(Some(ForkRange { body: header.end..line.end, title }))
 }
 
 /// The record of an entry, and the entry that it follows.
-pub(super) fn before(file: &File, entry: EntryId) -> io::Result<Option<(EntryId, Record)>> {
+pub(super) fn record_and_previous(
+    file: &File,
+    entry: EntryId,
+) -> io::Result<Option<(EntryId, LogRecord)>> {
     let len = file.metadata()?.len();
     if len < LONG {
         return Ok(None);
     }
     let name = format!("\"id\":\"{entry}\"");
-    let is_it = |record: &Record| record.id == entry;
+    let is_it = |record: &LogRecord| record.id == entry;
     let Some((line, record)) = last_line(file, 0..len, name.as_bytes(), is_it)? else {
         return Ok(None);
     };
@@ -82,8 +85,8 @@ pub(super) fn before(file: &File, entry: EntryId) -> io::Result<Option<(EntryId,
     Ok(line_at(file, start, line.start)?.map(|(_, followed)| (followed.id, record)))
 }
 
-fn is_header(record: &Record) -> bool {
-    matches!(&record.entry, Entry::Session(header) if header.version <= SessionHeader::VERSION)
+fn is_header(record: &LogRecord) -> bool {
+    matches!(&record.entry, LogEntry::Session(header) if header.version <= SessionHeader::VERSION)
 }
 
 /// The last whole line in a part of the file that has these bytes in it and is the one meant.
@@ -91,8 +94,8 @@ fn last_line(
     file: &File,
     part: Range<u64>,
     bytes: &[u8],
-    is_meant: impl Fn(&Record) -> bool,
-) -> io::Result<Option<(Range<u64>, Record)>> {
+    is_meant: impl Fn(&LogRecord) -> bool,
+) -> io::Result<Option<(Range<u64>, LogRecord)>> {
     let finder = Finder::new(bytes);
     let mut window = vec![0; WINDOW + bytes.len()];
     let mut end = part.end;
@@ -131,7 +134,7 @@ fn line_start(file: &File, at: u64, floor: u64) -> io::Result<u64> {
 }
 
 /// The whole line that begins at `start`, if it is one of slug's own.
-fn line_at(file: &File, start: u64, end: u64) -> io::Result<Option<(Range<u64>, Record)>> {
+fn line_at(file: &File, start: u64, end: u64) -> io::Result<Option<(Range<u64>, LogRecord)>> {
     let mut line = Vec::new();
     let mut window = vec![0; 64 * 1024];
     loop {

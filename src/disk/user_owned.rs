@@ -13,7 +13,7 @@ const MAX_BYTES: u64 = 1 << 20;
 
 /// A file as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ObeyedText {
+pub struct UserOwnedText {
     /// All of it, with a byte order mark where there is one.
     pub text: String,
     /// Whether the group or everybody may read it, as its mode says.
@@ -22,7 +22,7 @@ pub struct ObeyedText {
 
 /// Why a file is not obeyed. The messages follow the file's name.
 #[derive(Debug, thiserror::Error)]
-pub enum ObeyError {
+pub enum UserOwnedTextError {
     /// It gives no text.
     #[error("{0}. Put it right or remove it")]
     Text(#[from] FileTextError),
@@ -44,26 +44,29 @@ pub enum ObeyError {
 /// leads nowhere is a file that cannot be read: there was one, and nobody knows what it says. Where root works in a folder that is another user's,
 /// as on a volume in a container, that user's files in `folder` are the folder's own; otherwise a
 /// file is the user's or root's, or it is not obeyed.
-pub fn read_obeyed(path: &Path, folder: Option<&Path>) -> Result<Option<ObeyedText>, ObeyError> {
+pub fn read_user_owned(
+    path: &Path,
+    folder: Option<&Path>,
+) -> Result<Option<UserOwnedText>, UserOwnedTextError> {
     let Some((file, metadata)) = open_regular(path)? else {
-        return if leads_nowhere(path) { Err(ObeyError::LeadsNowhere) } else { Ok(None) };
+        return if leads_nowhere(path) { Err(UserOwnedTextError::LeadsNowhere) } else { Ok(None) };
     };
     let user = rustix::process::geteuid().as_raw();
     let of_folder = folder.filter(|_| user == 0).and_then(|folder| folder.metadata().ok());
-    if !is_obeyed(metadata.uid(), user, of_folder.as_ref().map(Metadata::uid)) {
-        return Err(ObeyError::Foreign(metadata.uid()));
+    if !is_accepted_owner(metadata.uid(), user, of_folder.as_ref().map(Metadata::uid)) {
+        return Err(UserOwnedTextError::Foreign(metadata.uid()));
     }
     let mut bytes = Vec::new();
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(FileTextError::Io)?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(ObeyError::TooLarge);
+        return Err(UserOwnedTextError::TooLarge);
     }
     let text = String::from_utf8(bytes).map_err(|_| FileTextError::NotText)?;
     if text.contains('\0') {
         return Err(FileTextError::NotText.into());
     }
     let is_open_to_others = metadata.permissions().mode() & 0o044 != 0;
-    Ok(Some(ObeyedText { text, is_open_to_others }))
+    Ok(Some(UserOwnedText { text, is_open_to_others }))
 }
 
 /// Whether a file that is not there is to be found behind a link, its own or its folder's.
@@ -72,7 +75,7 @@ fn leads_nowhere(path: &Path) -> bool {
     places.any(|place| place.is_symlink() && place.metadata().is_err())
 }
 
-fn is_obeyed(owner: u32, user: u32, folder: Option<u32>) -> bool {
+fn is_accepted_owner(owner: u32, user: u32, folder: Option<u32>) -> bool {
     owner == user || owner == 0 || Some(owner) == folder
 }
 
@@ -91,7 +94,11 @@ mod tests {
             (1001, 0, Some(1001), true),
             (1002, 0, Some(1001), false),
         ] {
-            assert_eq!(is_obeyed(owner, user, folder), expected, "{owner} {user} {folder:?}");
+            assert_eq!(
+                is_accepted_owner(owner, user, folder),
+                expected,
+                "{owner} {user} {folder:?}"
+            );
         }
     }
 
@@ -99,30 +106,30 @@ mod tests {
     fn what_is_no_text_of_ones_own_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");
-        assert!(matches!(read_obeyed(&path, None), Ok(None)));
+        assert!(matches!(read_user_owned(&path, None), Ok(None)));
         let nowhere = folder.path().join("nowhere");
         for (link, path) in [("link", "link"), ("folder", "folder/f")] {
             std::os::unix::fs::symlink(&nowhere, folder.path().join(link)).unwrap();
-            let error = read_obeyed(&folder.path().join(path), None).unwrap_err();
-            assert!(matches!(error, ObeyError::LeadsNowhere), "{path}: {error}");
+            let error = read_user_owned(&folder.path().join(path), None).unwrap_err();
+            assert!(matches!(error, UserOwnedTextError::LeadsNowhere), "{path}: {error}");
         }
         std::fs::create_dir(&nowhere).unwrap();
-        assert!(matches!(read_obeyed(&folder.path().join("folder/f"), None), Ok(None)));
+        assert!(matches!(read_user_owned(&folder.path().join("folder/f"), None), Ok(None)));
         std::fs::write(&path, "x".repeat(1 << 20)).unwrap();
-        assert!(matches!(read_obeyed(&path, None), Ok(Some(_))));
+        assert!(matches!(read_user_owned(&path, None), Ok(Some(_))));
         std::fs::write(&path, "x".repeat((1 << 20) + 1)).unwrap();
-        assert!(matches!(read_obeyed(&path, None), Err(ObeyError::TooLarge)));
+        assert!(matches!(read_user_owned(&path, None), Err(UserOwnedTextError::TooLarge)));
         std::fs::write(&path, "a\0b").unwrap();
-        assert!(matches!(read_obeyed(&path, None), Err(ObeyError::Text(_))));
+        assert!(matches!(read_user_owned(&path, None), Err(UserOwnedTextError::Text(_))));
         std::fs::write(&path, "x").unwrap();
         for (mode, is_open) in [(0o600, false), (0o640, true), (0o604, true)] {
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
-            assert_eq!(read_obeyed(&path, None).unwrap().unwrap().is_open_to_others, is_open);
+            assert_eq!(read_user_owned(&path, None).unwrap().unwrap().is_open_to_others, is_open);
         }
         // Only root can give one away.
         if std::os::unix::fs::chown(&path, Some(12_345), None).is_ok() {
-            let error = read_obeyed(&path, Some(folder.path())).unwrap_err();
-            assert!(matches!(error, ObeyError::Foreign(12_345)), "{error}");
+            let error = read_user_owned(&path, Some(folder.path())).unwrap_err();
+            assert!(matches!(error, UserOwnedTextError::Foreign(12_345)), "{error}");
         }
     }
 }
