@@ -16,7 +16,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
-use slug_code::agent::Event;
+use slug_code::agent::AgentEvent;
 use slug_code::domain::{SessionId, TurnId};
 use slug_code::session::SessionGrouping;
 use slug_code::tui::app::composer::Composer;
@@ -76,9 +76,9 @@ impl Screen {
             terminal: Terminal::with_options(backend, TerminalOptions { viewport }).unwrap(),
         };
         let records = Arc::new(samples::records(messages));
-        screen.event(Event::SessionOpened { session: SessionId::generate(), records });
-        screen.event(Event::TurnStarted { turn: TurnId(1) });
-        screen.event(Event::Text { turn: TurnId(1), text: samples::markdown(5_000) });
+        screen.event(AgentEvent::SessionOpened { session: SessionId::generate(), records });
+        screen.event(AgentEvent::TurnStarted { turn: TurnId(1) });
+        screen.event(AgentEvent::Text { turn: TurnId(1), text: samples::markdown(5_000) });
         screen.draw();
         screen
     }
@@ -91,7 +91,7 @@ impl Screen {
         }
     }
 
-    fn event(&mut self, event: Event) {
+    fn event(&mut self, event: AgentEvent) {
         self.take(Msg::Agent(Box::new(event)));
     }
 
@@ -125,7 +125,7 @@ fn a_frame_allocates_the_same_however_long_the_session_is() {
         ("time", |screen| screen.take(Msg::Tick(Duration::from_secs(9)))),
         ("a key", |screen| key(screen, KeyCode::Char('x'))),
         ("a delta", |screen| {
-            screen.event(Event::Text { turn: TurnId(1), text: "a few more words ".into() });
+            screen.event(AgentEvent::Text { turn: TurnId(1), text: "a few more words ".into() });
         }),
         ("a page up", |screen| key(screen, KeyCode::PageUp)),
         ("another", |screen| key(screen, KeyCode::PageUp)),

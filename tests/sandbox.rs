@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use slug_code::context::{ContextProvider, Git, GitStatus};
+use slug_code::context::{ContextProvider, GitExecutable, GitStatus};
 use slug_code::domain::{Extent, Method, Network, RuleKind, View};
 use slug_code::permissions::sandbox::{HostSandboxDisk, SandboxPolicy};
 use slug_code::permissions::{RuleSet, Workspace};
@@ -518,7 +518,7 @@ async fn git_is_asked_inside_as_it_would_be_outside() {
         git(&sub, "config filter.x=y.clean 'touch made; cat'");
         fs::write(sub.join(".gitattributes"), "a filter=x=y\n").unwrap();
         fs::write(sub.join("a"), "two").unwrap();
-        let asked = Git::find(&std::env::var_os("PATH").unwrap(), &[]).unwrap();
+        let asked = GitExecutable::find(&std::env::var_os("PATH").unwrap(), &[]).unwrap();
         let asked = asked.inside(Arc::new(scene.port()));
         let told = GitStatus::new(asked, sub.clone()).collect().await.unwrap();
         let start = "branch: it's\nchanged files: 2\n M a\n?? .gitattributes\nrecent commits:\n";

@@ -16,27 +16,27 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::{Access, CallInput, ToolCall};
 use crate::tools::{ToolRegistry, WorkingDirectory};
 
-use super::asks::Order;
-use super::gate::{Gate, Waits, execute_with_permission};
+use super::approvals::ApprovalOrder;
+use super::gate::{CallDependencies, ToolGate, execute_with_permission};
 
 /// Runs `calls` to their results, each of which is in the log when this returns.
-pub(super) async fn run(gate: Arc<Gate>, calls: Vec<ToolCall>) {
-    let footprints: Vec<Footprint> =
-        calls.iter().map(|call| Footprint::of(call, &gate.registry, gate.place())).collect();
+pub(super) async fn run(gate: Arc<ToolGate>, calls: Vec<ToolCall>) {
+    let footprints: Vec<CallFootprint> =
+        calls.iter().map(|call| CallFootprint::of(call, &gate.registry, gate.place())).collect();
     let done: Vec<CancellationToken> = calls.iter().map(|_| CancellationToken::new()).collect();
     let asked: Vec<CancellationToken> = calls.iter().map(|_| CancellationToken::new()).collect();
     let running = calls.iter().enumerate().map(|(at, call)| {
-        let earlier_that = |matters: fn(&Footprint, &Footprint) -> bool| {
+        let earlier_that = |matters: fn(&CallFootprint, &CallFootprint) -> bool| {
             let earlier = footprints[..at].iter().zip(&done);
             earlier
                 .filter(|(earlier, _)| matters(&footprints[at], earlier))
                 .map(|(_, done)| done.clone())
                 .collect()
         };
-        let waits = Waits {
-            before_deciding: earlier_that(Footprint::is_asked_after),
-            before_running: earlier_that(Footprint::waits_for),
-            asking: Order { earlier: asked[..at].to_vec(), asked: asked[at].clone() },
+        let waits = CallDependencies {
+            before_deciding: earlier_that(CallFootprint::is_asked_after),
+            before_running: earlier_that(CallFootprint::waits_for),
+            asking: ApprovalOrder { earlier: asked[..at].to_vec(), asked: asked[at].clone() },
         };
         let (gate, done, asked) = (&gate, &done[at], &asked[at]);
         async move {
@@ -50,7 +50,7 @@ pub(super) async fn run(gate: Arc<Gate>, calls: Vec<ToolCall>) {
 
 /// What a call touches, as far as its order matters.
 #[derive(Debug, PartialEq, Eq)]
-enum Footprint {
+enum CallFootprint {
     /// Leaves everything as it was.
     Reads(Vec<PathBuf>),
     /// Changes these paths, or (with none named) whatever it likes.
@@ -59,7 +59,7 @@ enum Footprint {
     Unknown,
 }
 
-impl Footprint {
+impl CallFootprint {
     fn of(call: &ToolCall, registry: &ToolRegistry, place: &WorkingDirectory) -> Self {
         // What does not parse or names no tool fails in the gate without touching anything.
         let CallInput::Valid(input) = &call.input else { return Self::Reads(Vec::new()) };
@@ -126,28 +126,28 @@ fn path(access: &Access) -> Option<&Path> {
 mod tests {
     use super::*;
 
-    fn reads(path: &str) -> Footprint {
-        Footprint::Reads(vec![path.into()])
+    fn reads(path: &str) -> CallFootprint {
+        CallFootprint::Reads(vec![path.into()])
     }
 
-    fn writes(path: &str) -> Footprint {
-        Footprint::Changes(vec![path.into()])
+    fn writes(path: &str) -> CallFootprint {
+        CallFootprint::Changes(vec![path.into()])
     }
 
     #[test]
     fn only_what_could_matter_is_waited_for() {
-        let command = Footprint::Changes(Vec::new());
+        let command = CallFootprint::Changes(Vec::new());
         for (later, earlier, waits) in [
             (reads("/w/a"), reads("/w/a"), false),
             (reads("/w/a"), writes("/w/a"), true),
             (reads("/w"), writes("/w/a"), true),
             (reads("/w/ab"), writes("/w/a"), false),
-            (reads("/w/a"), Footprint::Changes(Vec::new()), false),
+            (reads("/w/a"), CallFootprint::Changes(Vec::new()), false),
             (writes("/w/a"), reads("/w/b"), true),
             (writes("/w/a"), writes("/w/b"), true),
-            (Footprint::Changes(Vec::new()), command, true),
-            (Footprint::Unknown, reads("/w/a"), true),
-            (reads("/w/a"), Footprint::Unknown, true),
+            (CallFootprint::Changes(Vec::new()), command, true),
+            (CallFootprint::Unknown, reads("/w/a"), true),
+            (reads("/w/a"), CallFootprint::Unknown, true),
         ] {
             assert_eq!(later.waits_for(&earlier), waits, "{later:?} after {earlier:?}");
         }
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_question_waits_for_what_it_shows() {
-        let command = || Footprint::Changes(Vec::new());
+        let command = || CallFootprint::Changes(Vec::new());
         for (later, earlier, waits) in [
             (writes("/w/a"), reads("/w/a"), true),
             (writes("/w/a"), writes("/w/a"), true),

@@ -18,12 +18,12 @@ use crate::domain::{
 };
 use crate::session::{SessionSpending, SpendingSum};
 
-use super::driver::Agent;
-use super::gate::{Gate, Person};
+use super::agent_loop::Agent;
+use super::gate::{Interactivity, ToolGate};
 
 /// What holds now: the configured budgets, and what the person has made of them.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Allowance {
+pub(super) struct BudgetLimits {
     configured: Budgets,
     session: Budget,
     turn: (TurnId, Budget),
@@ -31,52 +31,52 @@ pub(super) struct Allowance {
 
 /// Which budget would be overdrawn, by what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Overdraft {
-    scope: Scope,
-    spent: Amount,
-    least: Amount,
-    limit: Amount,
+pub(super) struct BudgetOverdraft {
+    scope: BudgetScope,
+    spent: BudgetAmount,
+    least: BudgetAmount,
+    limit: BudgetAmount,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Scope {
+enum BudgetScope {
     Turn,
     Session,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Amount {
+enum BudgetAmount {
     Money(Money),
     Tokens(u64),
 }
 
 /// The least that a request will take.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Least {
+pub(super) struct MinimumUsage {
     tokens: u64,
     cost: Option<Money>,
 }
 
 /// A question that a turn waits for before its next request.
 #[derive(Debug)]
-pub(super) struct Question {
+pub(super) struct BudgetQuestion {
     pub(super) id: ApprovalId,
-    pub(super) overdraft: Overdraft,
+    pub(super) overdraft: BudgetOverdraft,
     answer: oneshot::Receiver<Answer>,
 }
 
 /// What may become of a request.
-pub(super) enum Verdict {
+pub(super) enum BudgetVerdict {
     /// It is within the budgets.
     Fits,
     /// The person is asked.
-    Asked(Question),
+    Asked(BudgetQuestion),
     /// Nobody is there to be asked.
     Stop(String),
 }
 
 /// The answer to a question; never, where there is none.
-pub(super) async fn answered(question: &mut Option<Question>) -> Answer {
+pub(super) async fn answered(question: &mut Option<BudgetQuestion>) -> Answer {
     match question {
         Some(question) => {
             let no = Answer::Deny { instruction: None };
@@ -86,7 +86,7 @@ pub(super) async fn answered(question: &mut Option<Question>) -> Answer {
     }
 }
 
-impl Allowance {
+impl BudgetLimits {
     /// What is configured.
     pub(super) fn new(configured: Budgets) -> Self {
         Self {
@@ -102,10 +102,10 @@ impl Allowance {
     }
 
     /// Twice as much from here on.
-    pub(super) fn double(&mut self, turn: TurnId, overdraft: &Overdraft) {
+    pub(super) fn double(&mut self, turn: TurnId, overdraft: &BudgetOverdraft) {
         match overdraft.scope {
-            Scope::Session => self.session = self.session.times(2),
-            Scope::Turn => self.turn = (turn, self.of_turn(turn).times(2)),
+            BudgetScope::Session => self.session = self.session.times(2),
+            BudgetScope::Turn => self.turn = (turn, self.of_turn(turn).times(2)),
         }
     }
 
@@ -122,33 +122,43 @@ impl Allowance {
         &self,
         spending: &SessionSpending,
         turn: TurnId,
-        least: Least,
-    ) -> Option<Overdraft> {
-        let of_turn = (Scope::Turn, self.of_turn(turn), spending.turn(turn));
-        let of_session = (Scope::Session, self.session, spending.total());
+        least: MinimumUsage,
+    ) -> Option<BudgetOverdraft> {
+        let of_turn = (BudgetScope::Turn, self.of_turn(turn), spending.turn(turn));
+        let of_session = (BudgetScope::Session, self.session, spending.total());
         [of_turn, of_session]
             .into_iter()
             .find_map(|(scope, budget, spent)| overdrawn(scope, budget, &spent, least))
     }
 }
 
-fn overdrawn(scope: Scope, budget: Budget, spent: &SpendingSum, least: Least) -> Option<Overdraft> {
-    let draft = |spent, least, limit| Some(Overdraft { scope, spent, least, limit });
+fn overdrawn(
+    scope: BudgetScope,
+    budget: Budget,
+    spent: &SpendingSum,
+    least: MinimumUsage,
+) -> Option<BudgetOverdraft> {
+    let draft = |spent, least, limit| Some(BudgetOverdraft { scope, spent, least, limit });
     if let Some(limit) = budget.money {
         let next = least.cost.unwrap_or_default();
         let mut then = spent.cost;
         then += next;
         if then > limit {
-            return draft(Amount::Money(spent.cost), Amount::Money(next), Amount::Money(limit));
+            return draft(
+                BudgetAmount::Money(spent.cost),
+                BudgetAmount::Money(next),
+                BudgetAmount::Money(limit),
+            );
         }
     }
     let limit = budget.tokens?;
     let (spent, next) = (spent.worked(), least.tokens);
-    (spent.saturating_add(next) > limit)
-        .then(|| draft(Amount::Tokens(spent), Amount::Tokens(next), Amount::Tokens(limit)))?
+    (spent.saturating_add(next) > limit).then(|| {
+        draft(BudgetAmount::Tokens(spent), BudgetAmount::Tokens(next), BudgetAmount::Tokens(limit))
+    })?
 }
 
-impl Least {
+impl MinimumUsage {
     /// Of a request with these messages, where the response before took `before`.
     fn of(messages: &[Message], before: Option<Usage>, price: Option<&Price>) -> Self {
         let new = match before {
@@ -174,32 +184,34 @@ fn size(message: &Message) -> usize {
 
 impl Agent {
     /// Whether the next request of a turn may be made.
-    pub(super) async fn within_budget(&mut self, gate: &Gate, model: &str) -> Verdict {
+    pub(super) async fn within_budget(&mut self, gate: &ToolGate, model: &str) -> BudgetVerdict {
         if self.allowance.configured == Budgets::default() {
-            return Verdict::Fits;
+            return BudgetVerdict::Fits;
         }
-        self.open.catch_up();
+        self.session.catch_up();
         let facts = self.facts(model).await;
         let price = facts.and_then(|facts| facts.price);
         if price.is_none() && self.allowance.has_money() {
             self.tell_unpriced(model).await;
         }
-        let conversation = &self.open.conversation;
+        let conversation = &self.session.conversation;
         let messages: Vec<Message> =
             conversation.messages.iter().map(|(_, message)| message.clone()).collect();
-        let least = Least::of(&messages, conversation.spending.last(), price.as_ref());
+        let least = MinimumUsage::of(&messages, conversation.spending.last(), price.as_ref());
         let overdraft = self.allowance.overdraft(&conversation.spending, gate.turn, least);
-        match (overdraft, self.setup.person) {
-            (None, _) => Verdict::Fits,
-            (Some(overdraft), Person::Absent) => Verdict::Stop(overdraft.to_string()),
-            (Some(overdraft), Person::Present) => {
-                Verdict::Asked(self.ask_for_more(gate, overdraft).await)
+        match (overdraft, self.setup.interactivity) {
+            (None, _) => BudgetVerdict::Fits,
+            (Some(overdraft), Interactivity::Headless) => {
+                BudgetVerdict::Stop(overdraft.to_string())
+            }
+            (Some(overdraft), Interactivity::Interactive) => {
+                BudgetVerdict::Asked(self.ask_for_more(gate, overdraft).await)
             }
         }
     }
 
-    async fn ask_for_more(&self, gate: &Gate, overdraft: Overdraft) -> Question {
-        let (id, answer) = gate.asks.open();
+    async fn ask_for_more(&self, gate: &ToolGate, overdraft: BudgetOverdraft) -> BudgetQuestion {
+        let (id, answer) = gate.approvals.open();
         let input = json!({});
         let call = ToolCall {
             id: CallId::generate(),
@@ -207,8 +219,8 @@ impl Agent {
             input: CallInput::Valid(input.clone()),
         };
         let why = (Matter::Budget, overdraft.to_string());
-        gate.put(gate.question(id, &call, &input, why)).await;
-        Question { id, overdraft, answer }
+        gate.ask_user(gate.question(id, &call, &input, why)).await;
+        BudgetQuestion { id, overdraft, answer }
     }
 
     async fn tell_unpriced(&mut self, model: &str) {
@@ -222,7 +234,7 @@ impl Agent {
     }
 }
 
-impl fmt::Display for Scope {
+impl fmt::Display for BudgetScope {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Turn => "this turn",
@@ -231,7 +243,7 @@ impl fmt::Display for Scope {
     }
 }
 
-impl fmt::Display for Amount {
+impl fmt::Display for BudgetAmount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Money(money) => money.fmt(f),
@@ -240,7 +252,7 @@ impl fmt::Display for Amount {
     }
 }
 
-impl fmt::Display for Overdraft {
+impl fmt::Display for BudgetOverdraft {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { scope, spent, least, limit } = self;
         write!(
@@ -271,7 +283,7 @@ mod tests {
 
     #[test]
     fn a_budget_holds_until_the_next_request_would_overdraw_it() {
-        let least = Least { tokens: 100, cost: Some(Money::from_nanos(10)) };
+        let least = MinimumUsage { tokens: 100, cost: Some(Money::from_nanos(10)) };
         let table = [
             ("0.000000100", spent(90, 0, 0), false),
             ("0.000000100", spent(91, 0, 0), true),
@@ -281,16 +293,22 @@ mod tests {
             ("1, 1000 tokens", spent(0, 901, 0), true),
         ];
         for (text, spent, is_overdrawn) in table {
-            let found = overdrawn(Scope::Turn, budget(text), &spent, least);
+            let found = overdrawn(BudgetScope::Turn, budget(text), &spent, least);
             assert_eq!(found.is_some(), is_overdrawn, "{text} {spent:?}");
         }
-        assert_eq!(overdrawn(Scope::Turn, Budget::default(), &spent(u64::MAX, 9, 0), least), None);
+        assert_eq!(
+            overdrawn(BudgetScope::Turn, Budget::default(), &spent(u64::MAX, 9, 0), least),
+            None
+        );
     }
 
     #[test]
     fn a_budget_in_money_does_not_hold_where_no_price_is_known() {
-        let least = Least { tokens: 100, cost: None };
-        assert_eq!(overdrawn(Scope::Turn, budget("0.01"), &spent(0, 1 << 40, 0), least), None);
+        let least = MinimumUsage { tokens: 100, cost: None };
+        assert_eq!(
+            overdrawn(BudgetScope::Turn, budget("0.01"), &spent(0, 1 << 40, 0), least),
+            None
+        );
     }
 
     #[test]
@@ -307,19 +325,19 @@ mod tests {
         let messages = [Message::user("old ".repeat(1000)), answer, Message::user("new")];
         let tokens = size(&messages[2]) as u64 / 4;
         let before = Usage { input: 1000, output: 200, ..Usage::default() };
-        let least = Least::of(&messages, Some(before), Some(&price));
+        let least = MinimumUsage::of(&messages, Some(before), Some(&price));
         assert_eq!(least.tokens, tokens);
         assert_eq!(least.cost, Some(Money::from_nanos(1200 * 1000 + tokens * 10_000)));
-        assert!(Least::of(&messages, None, None).tokens > 1000);
+        assert!(MinimumUsage::of(&messages, None, None).tokens > 1000);
     }
 
     #[test]
     fn twice_the_budget_of_a_turn_is_for_that_turn_alone() {
         let mut allowance =
-            Allowance::new(Budgets { turn: budget("1"), session: budget("100 tokens") });
-        let least = Least { tokens: 0, cost: Some(Money::from_nanos(2_000_000_000)) };
+            BudgetLimits::new(Budgets { turn: budget("1"), session: budget("100 tokens") });
+        let least = MinimumUsage { tokens: 0, cost: Some(Money::from_nanos(2_000_000_000)) };
         let draft = allowance.overdraft(&SessionSpending::default(), TurnId(1), least).unwrap();
-        assert_eq!(draft.scope, Scope::Turn);
+        assert_eq!(draft.scope, BudgetScope::Turn);
         allowance.double(TurnId(1), &draft);
         assert_eq!(allowance.overdraft(&SessionSpending::default(), TurnId(1), least), None);
         assert!(allowance.overdraft(&SessionSpending::default(), TurnId(2), least).is_some());

@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
-use super::{RewindPlan, RewindTo, RuleOrder};
+use super::{RewindDestination, RewindPlan, RuleRequest};
 use crate::domain::{Answer, ApprovalId, Effort, EntryId, Mode, ModelName, SessionId, Typed};
 use crate::session::RewindScope;
 
 /// Something wanted.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Command {
+pub enum AgentCommand {
     /// Starts a turn with the person's text. While a turn runs, front ends queue on their side.
     Send {
         /// What the person typed.
@@ -18,13 +18,13 @@ pub enum Command {
     /// Puts a message into the running turn at its next tool boundary, or before it would end. One
     /// that comes after the turn's end is the front end's again, which `TurnEnded` has told.
     Steer {
-        /// Names it for `Unsteer`.
+        /// Names it for `WithdrawSteer`.
         id: SteerId,
         /// What the person typed.
         text: Typed,
     },
     /// Takes a steering message back that has not gone in yet.
-    Unsteer {
+    WithdrawSteer {
         /// Which one.
         id: SteerId,
     },
@@ -56,10 +56,10 @@ pub enum Command {
         /// Which one.
         session: SessionId,
         /// How much of it.
-        at: ForkAt,
+        at: ForkPosition,
     },
     /// Tells what going back in the session, or forth again, would do.
-    PlanRewind(RewindTo),
+    PlanRewind(RewindDestination),
     /// Goes there.
     Rewind {
         /// What was shown of it.
@@ -78,7 +78,7 @@ pub enum Command {
     /// Gives the open session a title.
     SetTitle(String),
     /// Shows the rules, changes one, or tries a call on them.
-    Rules(RuleOrder),
+    Rules(RuleRequest),
 }
 
 /// Names a steering message until it has gone in.
@@ -87,7 +87,7 @@ pub struct SteerId(pub u64);
 
 /// Where a fork goes its own way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ForkAt {
+pub enum ForkPosition {
     /// At the end: it has all that its parent has.
     End,
     /// Behind this entry.

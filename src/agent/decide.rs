@@ -20,20 +20,20 @@ use crate::permissions::{
 use crate::session::{LogEntry, PermissionEntry};
 use crate::tools::Tool;
 
-use super::Event;
-use super::asks::Waiting;
-use super::gate::{Gate, Person, Waits};
+use super::AgentEvent;
+use super::approvals::ApprovalWait;
+use super::gate::{CallDependencies, Interactivity, ToolGate};
 use super::hooks;
-use super::part::{Taken, in_part};
-use super::repeats::Unasked;
-use super::words::{denied, denied_by_person, leads_nowhere, not_json, stopped};
+use super::partial_approval::{PartialApproval, narrow_to_part};
+use super::repeats::RepeatAction;
+use super::tool_messages::{denied, denied_by_user, not_json, repeated_call, stopped};
 
 /// What came of the decision.
-pub(super) enum Passed {
+pub(super) enum GateOutcome {
     Approved {
         approved: ToolCallTicket,
         tool: Arc<dyn Tool>,
-        story: Story,
+        story: CallProvenance,
     },
     Stopped(ToolOutput),
     /// It leads nowhere, and nobody can be asked: however often it comes, it is not run.
@@ -42,19 +42,19 @@ pub(super) enum Passed {
 
 /// Who wrote the arguments that are run.
 #[derive(Clone, PartialEq, Eq)]
-pub(super) enum Whose {
-    Models,
-    Persons,
+pub(super) enum ArgumentsOrigin {
+    Model,
+    User,
     /// The model, and the person took a part of them.
-    InPart(Taken),
+    Partial(PartialApproval),
     /// The model, and a hook changed them; which one.
-    Hooks(String),
+    Hook(String),
 }
 
 /// How the arguments of a call came about.
 #[derive(Clone)]
-pub(super) struct Story {
-    pub(super) whose: Whose,
+pub(super) struct CallProvenance {
+    pub(super) origin: ArgumentsOrigin,
     /// What hooks say of the call.
     pub(super) word: HookPermission,
     /// What hooks tell the model with its result.
@@ -66,75 +66,86 @@ const IN_CIRCLES: &str = "The model makes the same calls again and again, whatev
                           the turn was ended.";
 
 /// Takes a call to its decision, in its turn.
-pub(super) async fn pass(gate: &Gate, call: &ToolCall, waits: Waits) -> Passed {
+pub(super) async fn authorise(
+    gate: &ToolGate,
+    call: &ToolCall,
+    waits: CallDependencies,
+) -> GateOutcome {
     let input = match &call.input {
         CallInput::Valid(input) => input.clone(),
-        CallInput::Invalid(raw) => return Passed::Stopped(not_json(raw)),
+        CallInput::Invalid(raw) => return GateOutcome::Stopped(not_json(raw)),
     };
     let tool = match gate.registry.get(&call.name) {
         Ok(tool) => tool,
-        Err(error) => return Passed::Stopped(ToolOutput::failed(error.to_string())),
+        Err(error) => return GateOutcome::Stopped(ToolOutput::failed(error.to_string())),
     };
-    let repeats = gate.repeats.of(call);
-    if let (Some(times), Person::Absent) = (repeats, gate.person) {
-        if gate.repeats.unasked() == Unasked::End {
+    let repeats = gate.repeats.repeat_count(call);
+    if let (Some(times), Interactivity::Headless) = (repeats, gate.interactivity) {
+        if gate.repeats.next_action() == RepeatAction::EndTurn {
             gate.events.notice(NoticeLevel::Error, IN_CIRCLES).await;
             gate.context.cancel.cancel();
         }
-        return Passed::Repeated(leads_nowhere(times));
+        return GateOutcome::Repeated(repeated_call(times));
     }
-    let question = Waiting::new(waits.asking);
+    let question = ApprovalWait::new(waits.asking);
     tokio::select! {
         biased;
         () = gate.context.cancel.cancelled() => {
             if let Some(id) = question.end() {
-                gate.events.tell(Event::ApprovalWithdrawn(id)).await;
+                gate.events.tell(AgentEvent::ApprovalWithdrawn(id)).await;
             }
-            Passed::Stopped(stopped())
+            GateOutcome::Stopped(stopped())
         }
         passed = async {
-            all(&waits.before_deciding).await;
+            wait_for_all(&waits.before_deciding).await;
             let input = match repeats {
                 Some(times) => match ask_to_go_on(gate, call, input, times, &question).await {
                     Ok(input) => input,
-                    Err(output) => return Passed::Stopped(output),
+                    Err(output) => return GateOutcome::Stopped(output),
                 },
-                None => (input, Whose::Models),
+                None => (input, ArgumentsOrigin::Model),
             };
             let heard = match hooks::before(gate, call, input).await {
                 Ok(heard) => heard,
-                Err(output) => return Passed::Stopped(output),
+                Err(output) => return GateOutcome::Stopped(output),
             };
             let passed = decide(gate, call, tool, heard, &question).await;
             question.let_others_ask();
             if waits.before_running.is_empty() {
                 return passed;
             }
-            all(&waits.before_running).await;
-            again(gate, call, passed, &question).await
+            wait_for_all(&waits.before_running).await;
+            recheck(gate, call, passed, &question).await
         } => passed,
     }
 }
 
 /// Looks at a decision again after the calls before this one: rules and mode may have become
 /// stricter meanwhile. What a person said yes to is not asked twice, but may be denied by now.
-async fn again(gate: &Gate, call: &ToolCall, passed: Passed, question: &Waiting) -> Passed {
-    let Passed::Approved { approved, tool, story } = passed else { return passed };
+async fn recheck(
+    gate: &ToolGate,
+    call: &ToolCall,
+    passed: GateOutcome,
+    question: &ApprovalWait,
+) -> GateOutcome {
+    let GateOutcome::Approved { approved, tool, story } = passed else { return passed };
     let query = match resolve(gate, &*tool, call, approved.input()).await {
         Ok(query) => query,
-        Err(output) => return Passed::Stopped(output),
+        Err(output) => return GateOutcome::Stopped(output),
     };
-    let (decision, _) = gate.powers.decide(&query, &story.word);
+    let (decision, _) = gate.permissions.decide(&query, &story.word);
     match (decision.outcome(), approved.is_by_user()) {
-        (Outcome::Deny, _) => Passed::Stopped(denied_by_rule(gate, call, &decision).await),
+        (Outcome::Deny, _) => GateOutcome::Stopped(denied_by_rule(gate, call, &decision).await),
         (Outcome::Ask, false) => {
             decide(gate, call, tool, (approved.into_input(), story), question).await
         }
-        (Outcome::Ask, true) | (Outcome::Allow, _) => Passed::Approved { approved, tool, story },
+        (Outcome::Ask, true) | (Outcome::Allow, _) => {
+            GateOutcome::Approved { approved, tool, story }
+        }
     }
 }
 
-async fn all(done: &[CancellationToken]) {
+async fn wait_for_all(done: &[CancellationToken]) {
     for done in done {
         done.cancelled().await;
     }
@@ -142,29 +153,33 @@ async fn all(done: &[CancellationToken]) {
 
 /// Asks rules, mode and person until there is an answer.
 async fn decide(
-    gate: &Gate,
+    gate: &ToolGate,
     call: &ToolCall,
     tool: Arc<dyn Tool>,
-    (mut input, mut story): (Value, Story),
-    question: &Waiting,
-) -> Passed {
+    (mut input, mut story): (Value, CallProvenance),
+    question: &ApprovalWait,
+) -> GateOutcome {
     loop {
         let asked = ToolCall { input: CallInput::Valid(input.clone()), ..call.clone() };
         let query = match resolve(gate, &*tool, &asked, &input).await {
             Ok(query) => query,
-            Err(output) => return Passed::Stopped(output),
+            Err(output) => return GateOutcome::Stopped(output),
         };
-        let (decision, changed) = gate.powers.decide(&query, &story.word);
+        let (decision, changed) = gate.permissions.decide(&query, &story.word);
         match decision.outcome() {
-            Outcome::Deny => return Passed::Stopped(denied_by_rule(gate, call, &decision).await),
+            Outcome::Deny => {
+                return GateOutcome::Stopped(denied_by_rule(gate, call, &decision).await);
+            }
             Outcome::Allow => {
                 return match decision.approve(&asked) {
-                    Ok(approved) => Passed::Approved { approved, tool, story },
-                    Err(decision) => Passed::Stopped(denied_by_rule(gate, call, &decision).await),
+                    Ok(approved) => GateOutcome::Approved { approved, tool, story },
+                    Err(decision) => {
+                        GateOutcome::Stopped(denied_by_rule(gate, call, &decision).await)
+                    }
                 };
             }
-            Outcome::Ask if gate.person == Person::Absent => {
-                return Passed::Stopped(refused_unasked(gate, &asked, &decision).await);
+            Outcome::Ask if gate.interactivity == Interactivity::Headless => {
+                return GateOutcome::Stopped(refused_unasked(gate, &asked, &decision).await);
             }
             Outcome::Ask => question.turn().await,
         }
@@ -172,59 +187,61 @@ async fn decide(
         let preview = match tool.preview(&context, &input).await {
             Ok(preview) => preview,
             // A question about a call that cannot succeed would be for nothing.
-            Err(error) if may_be_told(gate, &query).await => {
-                return Passed::Stopped(ToolOutput::failed(error.to_string()));
+            Err(error) if can_disclose(gate, &query).await => {
+                return GateOutcome::Stopped(ToolOutput::failed(error.to_string()));
             }
             Err(_) => None,
         };
-        let reason = match &story.whose {
-            Whose::Hooks(who) => format!("{} {who} changed this call.", decision.reason()),
-            Whose::Models | Whose::Persons | Whose::InPart(_) => decision.reason().to_owned(),
+        let reason = match &story.origin {
+            ArgumentsOrigin::Hook(who) => format!("{} {who} changed this call.", decision.reason()),
+            ArgumentsOrigin::Model | ArgumentsOrigin::User | ArgumentsOrigin::Partial(_) => {
+                decision.reason().to_owned()
+            }
         };
-        let why = Why { decision: &decision, reason };
+        let why = DecisionExplanation { decision: &decision, reason };
         match ask(gate, &asked, question, why, changed, preview.clone()).await {
-            Asked::Changed => {}
-            Asked::Answered(Answer::Part { left_out }) => {
-                let part = in_part(&context, &*tool, &input, preview.as_ref(), &left_out);
+            AskOutcome::Changed => {}
+            AskOutcome::Answered(Answer::Part { left_out }) => {
+                let part = narrow_to_part(&context, &*tool, &input, preview.as_ref(), &left_out);
                 match part.await {
                     Ok((part, taken)) => {
                         record(gate, call, Outcome::Allow, "part", None).await;
-                        return narrowed(gate, call, tool, part, taken).await;
+                        return decide_part(gate, call, tool, part, taken).await;
                     }
                     Err(error) => gate.events.notice(NoticeLevel::Error, error.to_string()).await,
                 }
             }
-            Asked::Answered(Answer::Edited { input: edited }) => {
+            AskOutcome::Answered(Answer::Edited { input: edited }) => {
                 record(gate, call, Outcome::Ask, "edited", None).await;
-                match hooks::before(gate, call, (edited, Whose::Persons)).await {
+                match hooks::before(gate, call, (edited, ArgumentsOrigin::User)).await {
                     Ok(heard) => (input, story) = heard,
-                    Err(output) => return Passed::Stopped(output),
+                    Err(output) => return GateOutcome::Stopped(output),
                 }
             }
-            Asked::Answered(Answer::Deny { instruction }) => {
+            AskOutcome::Answered(Answer::Deny { instruction }) => {
                 record(gate, call, Outcome::Deny, "deny", None).await;
-                return Passed::Stopped(denied_by_person(instruction));
+                return GateOutcome::Stopped(denied_by_user(instruction));
             }
-            Asked::Answered(Answer::Never { rule }) => {
+            AskOutcome::Answered(Answer::Never { rule }) => {
                 let rule = save(gate, RuleKind::Deny, vec![rule]).await;
                 record(gate, call, Outcome::Deny, "never", rule).await;
-                return Passed::Stopped(denied_by_person(None));
+                return GateOutcome::Stopped(denied_by_user(None));
             }
-            Asked::Answered(Answer::Once) => {
+            AskOutcome::Answered(Answer::Once) => {
                 record(gate, call, Outcome::Allow, "once", None).await;
-                return by_person(decision, &asked, tool, story, "once");
+                return approve_by_user(decision, &asked, tool, story, "once");
             }
-            Asked::Answered(Answer::Session { rules }) => {
+            AskOutcome::Answered(Answer::Session { rules }) => {
                 record(gate, call, Outcome::Allow, "session", None).await;
-                if let Err(error) = gate.powers.add_for_session(RuleKind::Allow, &rules) {
+                if let Err(error) = gate.permissions.add_for_session(RuleKind::Allow, &rules) {
                     gate.events.notice(NoticeLevel::Error, error.to_string()).await;
                 }
-                return by_person(decision, &asked, tool, story, "session");
+                return approve_by_user(decision, &asked, tool, story, "session");
             }
-            Asked::Answered(Answer::Always { rules }) => {
+            AskOutcome::Answered(Answer::Always { rules }) => {
                 let rule = save(gate, RuleKind::Allow, rules).await;
                 record(gate, call, Outcome::Allow, "always", rule).await;
-                return by_person(decision, &asked, tool, story, "always");
+                return approve_by_user(decision, &asked, tool, story, "always");
             }
         }
     }
@@ -232,7 +249,7 @@ async fn decide(
 
 /// What a call would say of the files that it does not get to change may be told where the model
 /// could read them unasked. Elsewhere even that a text is not there says too much.
-async fn may_be_told(gate: &Gate, query: &PermissionQuery) -> bool {
+async fn can_disclose(gate: &ToolGate, query: &PermissionQuery) -> bool {
     let targets = query.accesses.iter().filter_map(|access| match access {
         ResolvedAccess::Write(path) => Some(Access::Read(path.path.clone())),
         _ => None,
@@ -244,52 +261,53 @@ async fn may_be_told(gate: &Gate, query: &PermissionQuery) -> bool {
     let reads =
         spawn_blocking(move || PermissionQuery::resolve("Read", &targets, &workspace)).await;
     reads.is_ok_and(|reads| {
-        gate.powers.decide(&reads, &HookPermission::Nothing).0.outcome() == Outcome::Allow
+        gate.permissions.decide(&reads, &HookPermission::Nothing).0.outcome() == Outcome::Allow
     })
 }
 
 /// Decides what the person took of a change. They have said yes to these very arguments, so that
 /// they are not asked again; hooks, rules and mode may refuse them.
-async fn narrowed(
-    gate: &Gate,
+async fn decide_part(
+    gate: &ToolGate,
     call: &ToolCall,
     tool: Arc<dyn Tool>,
     part: Value,
-    taken: Taken,
-) -> Passed {
-    let (part, story) = match hooks::before(gate, call, (part, Whose::InPart(taken))).await {
-        Ok(heard) => heard,
-        Err(output) => return Passed::Stopped(output),
-    };
+    taken: PartialApproval,
+) -> GateOutcome {
+    let (part, story) =
+        match hooks::before(gate, call, (part, ArgumentsOrigin::Partial(taken))).await {
+            Ok(heard) => heard,
+            Err(output) => return GateOutcome::Stopped(output),
+        };
     let asked = ToolCall { input: CallInput::Valid(part.clone()), ..call.clone() };
     let query = match resolve(gate, &*tool, &asked, &part).await {
         Ok(query) => query,
-        Err(output) => return Passed::Stopped(output),
+        Err(output) => return GateOutcome::Stopped(output),
     };
-    let (decision, _) = gate.powers.decide(&query, &story.word);
+    let (decision, _) = gate.permissions.decide(&query, &story.word);
     match decision.outcome() {
-        Outcome::Deny => Passed::Stopped(denied_by_rule(gate, call, &decision).await),
-        Outcome::Ask | Outcome::Allow => by_person(decision, &asked, tool, story, "part"),
+        Outcome::Deny => GateOutcome::Stopped(denied_by_rule(gate, call, &decision).await),
+        Outcome::Ask | Outcome::Allow => approve_by_user(decision, &asked, tool, story, "part"),
     }
 }
 
-fn by_person(
+fn approve_by_user(
     decision: PermissionDecision,
     call: &ToolCall,
     tool: Arc<dyn Tool>,
-    story: Story,
+    story: CallProvenance,
     answer: &str,
-) -> Passed {
+) -> GateOutcome {
     match decision.approve_by_user(call, answer) {
-        Ok(approved) => Passed::Approved { approved, tool, story },
-        Err(decision) => Passed::Stopped(denied(decision.reason())),
+        Ok(approved) => GateOutcome::Approved { approved, tool, story },
+        Err(decision) => GateOutcome::Stopped(denied(decision.reason())),
     }
 }
 
 /// What the call touches, with symbolic links resolved; off the async threads, since a network
 /// file system may take its time.
 pub(super) async fn resolve(
-    gate: &Gate,
+    gate: &ToolGate,
     tool: &dyn Tool,
     call: &ToolCall,
     input: &Value,
@@ -306,28 +324,28 @@ pub(super) async fn resolve(
 }
 
 /// What a question shows of a decision.
-struct Why<'a> {
+struct DecisionExplanation<'a> {
     decision: &'a PermissionDecision,
     reason: String,
 }
 
-enum Asked {
+enum AskOutcome {
     Answered(Answer),
     /// Rules or mode changed: decide again.
     Changed,
 }
 
 async fn ask(
-    gate: &Gate,
+    gate: &ToolGate,
     call: &ToolCall,
-    question: &Waiting,
-    Why { decision, reason }: Why<'_>,
+    question: &ApprovalWait,
+    DecisionExplanation { decision, reason }: DecisionExplanation<'_>,
     mut changed: watch::Receiver<u64>,
     preview: Option<Diff>,
-) -> Asked {
+) -> AskOutcome {
     // What is asked was parsed before: it is always valid here.
-    let CallInput::Valid(input) = &call.input else { return Asked::Answered(NO) };
-    let (id, answer) = gate.asks.open();
+    let CallInput::Valid(input) = &call.input else { return AskOutcome::Answered(NO) };
+    let (id, answer) = gate.approvals.open();
     question.begin(id);
     let request = ApprovalRequest {
         parts: decision.parts().to_owned(),
@@ -336,14 +354,14 @@ async fn ask(
         preview,
         ..gate.question(id, call, input, (Matter::Permission, reason))
     };
-    gate.put(request).await;
+    gate.ask_user(request).await;
     question.let_others_ask();
     let asked = tokio::select! {
-        answer = answer => Asked::Answered(answer.unwrap_or(NO)),
-        _ = changed.changed() => Asked::Changed,
+        answer = answer => AskOutcome::Answered(answer.unwrap_or(NO)),
+        _ = changed.changed() => AskOutcome::Changed,
     };
-    if question.end().is_some() && matches!(asked, Asked::Changed) {
-        gate.events.tell(Event::ApprovalWithdrawn(id)).await;
+    if question.end().is_some() && matches!(asked, AskOutcome::Changed) {
+        gate.events.tell(AgentEvent::ApprovalWithdrawn(id)).await;
     }
     asked
 }
@@ -351,30 +369,30 @@ async fn ask(
 /// Asks what is to become of a call that has led nowhere. A yes lets it go its way, and a no ends
 /// the turn, unless it says what to do instead.
 async fn ask_to_go_on(
-    gate: &Gate,
+    gate: &ToolGate,
     call: &ToolCall,
     input: Value,
     times: u32,
-    question: &Waiting,
-) -> Result<(Value, Whose), ToolOutput> {
+    question: &ApprovalWait,
+) -> Result<(Value, ArgumentsOrigin), ToolOutput> {
     question.turn().await;
-    let (id, answer) = gate.asks.open();
+    let (id, answer) = gate.approvals.open();
     question.begin(id);
     let reason = format!(
         "The model made this exact call {times} times in this turn, and the result was the same \
          each time."
     );
-    gate.put(gate.question(id, call, &input, (Matter::Repeats, reason))).await;
+    gate.ask_user(gate.question(id, call, &input, (Matter::Repeats, reason))).await;
     question.let_others_ask();
     let answer = answer.await.unwrap_or(NO);
     question.end();
     match answer {
         Answer::Once | Answer::Part { .. } | Answer::Session { .. } | Answer::Always { .. } => {
             gate.repeats.forget(call);
-            Ok((input, Whose::Models))
+            Ok((input, ArgumentsOrigin::Model))
         }
-        Answer::Edited { input } => Ok((input, Whose::Persons)),
-        Answer::Deny { instruction: Some(instruction) } => Err(denied_by_person(Some(instruction))),
+        Answer::Edited { input } => Ok((input, ArgumentsOrigin::User)),
+        Answer::Deny { instruction: Some(instruction) } => Err(denied_by_user(Some(instruction))),
         Answer::Deny { instruction: None } | Answer::Never { .. } => {
             gate.context.cancel.cancel();
             Err(stopped())
@@ -385,24 +403,28 @@ async fn ask_to_go_on(
 /// The answer where there is none.
 pub(super) const NO: Answer = Answer::Deny { instruction: None };
 
-async fn denied_by_rule(gate: &Gate, call: &ToolCall, decision: &PermissionDecision) -> ToolOutput {
+async fn denied_by_rule(
+    gate: &ToolGate,
+    call: &ToolCall,
+    decision: &PermissionDecision,
+) -> ToolOutput {
     let why = if decision.rule().is_some() { "rule" } else { "mode" };
     record(gate, call, Outcome::Deny, why, decision.rule().cloned()).await;
-    if gate.person == Person::Absent {
+    if gate.interactivity == Interactivity::Headless {
         let reason = decision.reason().to_owned();
-        gate.events.tell(Event::CallRefused { call: call.clone(), reason }).await;
+        gate.events.tell(AgentEvent::CallRefused { call: call.clone(), reason }).await;
     }
     denied(&format!("Denied: {} Do not try another way around this.", decision.reason()))
 }
 
 async fn refused_unasked(
-    gate: &Gate,
+    gate: &ToolGate,
     call: &ToolCall,
     decision: &PermissionDecision,
 ) -> ToolOutput {
     record(gate, call, Outcome::Deny, "headless", decision.rule().cloned()).await;
     let reason = decision.reason().to_owned();
-    gate.events.tell(Event::CallRefused { call: call.clone(), reason: reason.clone() }).await;
+    gate.events.tell(AgentEvent::CallRefused { call: call.clone(), reason: reason.clone() }).await;
     denied(&format!(
         "Refused: {reason} Nobody is there to ask. Go on without it, and say in your answer what \
          you could not do."
@@ -421,7 +443,7 @@ fn about(call: &ToolCall) -> Option<String> {
 }
 
 pub(super) async fn record(
-    gate: &Gate,
+    gate: &ToolGate,
     call: &ToolCall,
     decision: Outcome,
     answer: &str,
@@ -440,13 +462,13 @@ pub(super) async fn record(
 
 /// Saves rules to the settings file. What cannot be saved holds for this session where it can, and
 /// the person is told.
-async fn save(gate: &Gate, kind: RuleKind, rules: Vec<String>) -> Option<RuleSource> {
+async fn save(gate: &ToolGate, kind: RuleKind, rules: Vec<String>) -> Option<RuleSource> {
     let first = rules.first().cloned();
-    if let Err(error) = gate.powers.save(kind, rules).await {
+    if let Err(error) = gate.permissions.save(kind, rules).await {
         gate.events.notice(NoticeLevel::Error, error.to_string()).await;
         return None;
     }
     let rule = first?;
-    let file = gate.powers.rule_file().0;
+    let file = gate.permissions.rule_file().0;
     Some(RuleSource { rule, kind, file: Some(file), line: None })
 }

@@ -11,11 +11,11 @@ use crate::providers::retry::RetryAttempt;
 use crate::providers::{ModelInfo, PrefillProgress, RateLimited};
 use crate::session::{LogRecord, SessionSpending, TurnOutcome};
 
-use super::{ForkAt, RewindPlan, RuleNews, SteerId};
+use super::{ForkPosition, RewindPlan, RuleReply, SteerId};
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Event {
+pub enum AgentEvent {
     /// A session is open; `records` is all there is of it, empty for a new one. Of a long session
     /// it is the end, and `SessionRead` follows.
     SessionOpened {
@@ -75,7 +75,7 @@ pub enum Event {
         turn: TurnId,
     },
     /// The request waits: the server asked to be left alone.
-    RequestHeld {
+    RequestRateLimited {
         /// The turn.
         turn: TurnId,
         /// How long, and what the server said.
@@ -137,7 +137,7 @@ pub enum Event {
         reason: String,
     },
     /// What the session has taken so far.
-    Spent(Box<SessionSpending>),
+    SpendingChanged(Box<SessionSpending>),
     /// The response, or the list of models that a turn waits for, failed and will be asked for
     /// again: what streamed is void.
     ResponseDropped {
@@ -212,9 +212,9 @@ pub enum Event {
         reason: String,
     },
     /// What came of a `Rules` command.
-    Rules(Box<RuleNews>),
+    Rules(Box<RuleReply>),
     /// Entries cannot be saved. Told once, until saving works again.
-    NotSaved {
+    SaveFailed {
         /// What the system said, and what slug does now.
         reason: String,
     },
@@ -232,7 +232,7 @@ pub enum Event {
         /// The session it came from.
         from: SessionId,
         /// Where it goes its own way.
-        at: ForkAt,
+        at: ForkPosition,
         /// The message that it goes its own way before, which is the person's again.
         message: Option<Typed>,
     },

@@ -29,54 +29,54 @@ use crate::tools::{
     AccessMode, Grant, ScopedFiles, Tool, ToolContext, ToolRegistry, WorkingDirectory,
 };
 
-use super::Event;
-use super::asks::{Asks, Order};
-use super::decide::{Passed, pass, resolve};
-use super::events::Events;
-use super::facts::Facts;
-use super::hooks::{self, Hooked};
-use super::journal::Journal;
-use super::keeper::Keeper;
-use super::keyless::{Keyless, without_keys};
-use super::outside::{self, Outside};
-use super::powers::Powers;
-use super::repeats::Repeats;
-use super::witness;
-use super::words::{crashed, denied, not_json, stopped, stopped_after, with_change};
+use super::AgentEvent;
+use super::approvals::{ApprovalOrder, PendingApprovals};
+use super::change_tracker;
+use super::decide::{GateOutcome, authorise, resolve};
+use super::event_sender::AgentEventSender;
+use super::hooks::{self, SessionHooks};
+use super::journal::SessionJournal;
+use super::permission_state::PermissionState;
+use super::redacting_processes::{RedactingProcesses, without_keys};
+use super::repeats::RepeatedCalls;
+use super::sandbox_escalation::{self, SandboxEscalation};
+use super::tool_event_recorder::ToolEventRecorder;
+use super::tool_events::ToolEventQueue;
+use super::tool_messages::{crashed, denied, not_json, stopped, stopped_after, with_change};
 
 /// How long a cancelled tool may take to say what it had done, before it is left behind.
 const GRACE: Duration = Duration::from_millis(75);
 
 /// Who can answer questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Person {
+pub enum Interactivity {
     /// Somebody sits at the screen.
-    Present,
+    Interactive,
     /// Nobody does: what would ask is refused.
-    Absent,
+    Headless,
 }
 
 /// Everything a call needs on its way.
-pub(super) struct Gate {
+pub(super) struct ToolGate {
     pub(super) turn: TurnId,
     pub(super) registry: Arc<ToolRegistry>,
     pub(super) context: ToolContext,
     pub(super) workspace: Arc<Workspace>,
-    pub(super) outside: Option<Outside>,
-    pub(super) powers: Arc<Powers>,
-    pub(super) asks: Arc<Asks>,
+    pub(super) escalation: Option<SandboxEscalation>,
+    pub(super) permissions: Arc<PermissionState>,
+    pub(super) approvals: Arc<PendingApprovals>,
     pub(super) watch: Arc<FolderWatcher>,
-    pub(super) repeats: Repeats,
-    pub(super) person: Person,
-    pub(super) journal: Arc<Journal>,
+    pub(super) repeats: RepeatedCalls,
+    pub(super) interactivity: Interactivity,
+    pub(super) journal: Arc<SessionJournal>,
     pub(super) blobs: BlobStore,
-    pub(super) events: Events,
-    pub(super) hooks: Hooked,
+    pub(super) events: AgentEventSender,
+    pub(super) hooks: SessionHooks,
     pub(super) debug: DebugLog,
     pub(super) redactor: Redactor,
 }
 
-impl Gate {
+impl ToolGate {
     pub(super) fn place(&self) -> &WorkingDirectory {
         &self.context.place
     }
@@ -125,19 +125,19 @@ impl Gate {
             parts: Vec::new(),
             allow_rules: Vec::new(),
             deny_rule: None,
-            rule_file: self.powers.rule_file(),
+            rule_file: self.permissions.rule_file(),
             preview: None,
         }
     }
 
     /// Asks the person, and has hooks call them.
-    pub(super) async fn put(&self, question: ApprovalRequest) {
+    pub(super) async fn ask_user(&self, question: ApprovalRequest) {
         self.hooks.notify_of(&question);
-        self.events.tell(Event::ApprovalAsked(Box::new(question))).await;
+        self.events.tell(AgentEvent::ApprovalAsked(Box::new(question))).await;
     }
 
-    pub(super) fn keeper(&self) -> Keeper {
-        Keeper {
+    pub(super) fn recorder(&self) -> ToolEventRecorder {
+        ToolEventRecorder {
             turn: self.turn,
             journal: self.journal.clone(),
             blobs: self.blobs.clone(),
@@ -147,41 +147,45 @@ impl Gate {
 }
 
 /// The earlier calls that a call waits for; each token is cancelled when its call is done.
-pub(super) struct Waits {
+pub(super) struct CallDependencies {
     pub(super) before_deciding: Vec<CancellationToken>,
     pub(super) before_running: Vec<CancellationToken>,
-    pub(super) asking: Order,
+    pub(super) asking: ApprovalOrder,
 }
 
-impl Waits {
+impl CallDependencies {
     /// For a call that comes alone.
     pub(super) fn none() -> Self {
-        Self { before_deciding: Vec::new(), before_running: Vec::new(), asking: Order::default() }
+        Self {
+            before_deciding: Vec::new(),
+            before_running: Vec::new(),
+            asking: ApprovalOrder::default(),
+        }
     }
 }
 
 /// Takes one call from its arguments to its result, which is in the log when this returns.
 pub(super) async fn execute_with_permission(
-    gate: &Gate,
+    gate: &ToolGate,
     call: &ToolCall,
-    waits: Waits,
+    waits: CallDependencies,
 ) -> ToolOutput {
     let span = tracing::info_span!("call", call = %call.id, tool = call.name);
     go_through(gate, call, waits).instrument(span).await
 }
 
-async fn go_through(gate: &Gate, call: &ToolCall, waits: Waits) -> ToolOutput {
+async fn go_through(gate: &ToolGate, call: &ToolCall, waits: CallDependencies) -> ToolOutput {
     let asked = Instant::now();
     // A tool that panics takes neither the result nor the calls beside it with it.
     let attempt = AssertUnwindSafe(attempt(gate, call, waits)).catch_unwind().await;
-    let ended = attempt.unwrap_or_else(|_| Ended::new(crashed(), asked.elapsed()));
+    let ended = attempt.unwrap_or_else(|_| CompletedCall::new(crashed(), asked.elapsed()));
     let output = ended.output.clone();
     settle(gate, call, ended).await;
     output
 }
 
 /// What came of a call.
-pub(super) struct Ended {
+pub(super) struct CompletedCall {
     pub(super) output: ToolOutput,
     /// Its whole output among the blobs, where the model gets only a part.
     pub(super) kept: Option<ContentHash>,
@@ -189,7 +193,7 @@ pub(super) struct Ended {
     pub(super) elapsed: Duration,
 }
 
-impl Ended {
+impl CompletedCall {
     fn new(output: ToolOutput, elapsed: Duration) -> Self {
         Self { output, kept: None, elapsed }
     }
@@ -207,101 +211,101 @@ impl Ended {
     }
 }
 
-async fn attempt(gate: &Gate, call: &ToolCall, waits: Waits) -> Ended {
+async fn attempt(gate: &ToolGate, call: &ToolCall, waits: CallDependencies) -> CompletedCall {
     let asked = Instant::now();
-    match pass(gate, call, waits).await {
-        Passed::Approved { approved, tool, story } => {
-            let ended = match run(gate, call, &approved, &*tool, Where::Usual).await {
+    match authorise(gate, call, waits).await {
+        GateOutcome::Approved { approved, tool, story } => {
+            let ended = match run(gate, call, &approved, &*tool, RunLocation::Default).await {
                 Ok(ended) => ended,
                 Err(output) => {
                     gate.repeats.note(call, &[], &output);
-                    return Ended::new(output, asked.elapsed());
+                    return CompletedCall::new(output, asked.elapsed());
                 }
             };
-            let ended = outside::offer(gate, call, &approved, &*tool, ended).await;
+            let ended = sandbox_escalation::offer(gate, call, &approved, &*tool, ended).await;
             let accesses = tool.access(approved.input(), gate.place()).unwrap_or_default();
             gate.repeats.note(call, &accesses, &ended.output);
-            let output = with_change(ended.output, &approved, story.whose);
+            let output = with_change(ended.output, &approved, story.origin);
             let output = hooks::after(gate, &approved, output, story.notes).await;
-            Ended { output, ..ended }
+            CompletedCall { output, ..ended }
         }
-        Passed::Repeated(output) => Ended::new(output, asked.elapsed()),
-        Passed::Stopped(output) => {
+        GateOutcome::Repeated(output) => CompletedCall::new(output, asked.elapsed()),
+        GateOutcome::Stopped(output) => {
             gate.repeats.note(call, &[], &output);
-            Ended::new(output, asked.elapsed())
+            CompletedCall::new(output, asked.elapsed())
         }
     }
 }
 
 /// Answers a call that came to no result of its own.
-pub(super) async fn give_up(gate: &Gate, call: &ToolCall) {
-    settle(gate, call, Ended::new(crashed(), Duration::ZERO)).await;
+pub(super) async fn give_up(gate: &ToolGate, call: &ToolCall) {
+    settle(gate, call, CompletedCall::new(crashed(), Duration::ZERO)).await;
 }
 
 /// Answers a call without running it.
-pub(super) async fn refuse(gate: &Gate, call: &ToolCall, reason: &str) {
-    settle(gate, call, Ended::new(denied(reason), Duration::ZERO)).await;
+pub(super) async fn refuse(gate: &ToolGate, call: &ToolCall, reason: &str) {
+    settle(gate, call, CompletedCall::new(denied(reason), Duration::ZERO)).await;
 }
 
 /// Runs a command that the person typed. That is its approval, whatever the rules say of the
 /// model; it goes the same way from there on.
-pub(super) async fn execute_for_person(gate: &Gate, call: &ToolCall) -> Ended {
+pub(super) async fn execute_for_user(gate: &ToolGate, call: &ToolCall) -> CompletedCall {
     let asked = Instant::now();
-    let attempt = AssertUnwindSafe(attempt_for_person(gate, call)).catch_unwind().await;
+    let attempt = AssertUnwindSafe(attempt_for_user(gate, call)).catch_unwind().await;
     let output = match attempt {
         Ok(Ok(ended)) => return ended,
         Ok(Err(output)) => output,
         Err(_) => crashed(),
     };
-    Ended::new(output, asked.elapsed())
+    CompletedCall::new(output, asked.elapsed())
 }
 
-async fn attempt_for_person(gate: &Gate, call: &ToolCall) -> Result<Ended, ToolOutput> {
+async fn attempt_for_user(gate: &ToolGate, call: &ToolCall) -> Result<CompletedCall, ToolOutput> {
     let CallInput::Valid(input) = &call.input else { return Err(not_json("")) };
     let tool = gate.registry.get(&call.name).map_err(|it| ToolOutput::failed(it.to_string()))?;
     let query = resolve(gate, &*tool, call, input).await?;
     let decision = permissions::decide(&query, &RuleSet::new(), Mode::Ask, &gate.workspace);
     match decision.approve_typed_command(call) {
-        Ok(approved) => run(gate, call, &approved, &*tool, Where::Outside).await,
+        Ok(approved) => run(gate, call, &approved, &*tool, RunLocation::Outside).await,
         Err(decision) => Err(denied(decision.reason())),
     }
 }
 
 /// Where a call runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Where {
+pub(super) enum RunLocation {
     /// Inside the sandbox, if there is one.
-    Usual,
+    Default,
     /// Outside of it: a person said so.
     Outside,
 }
 
 /// Runs a call. `Err` is what the model is told of one that could not begin.
 pub(super) async fn run(
-    gate: &Gate,
+    gate: &ToolGate,
     call: &ToolCall,
     approved: &ToolCallTicket,
     tool: &dyn Tool,
-    place: Where,
-) -> Result<Ended, ToolOutput> {
+    place: RunLocation,
+) -> Result<CompletedCall, ToolOutput> {
     let query = check_and_record_intent(gate, call, approved, tool).await?;
-    let witness = witness::before(gate, &query).await;
+    let witness = change_tracker::begin_tracking(gate, &query).await;
     let started = Instant::now();
     if gate.context.cancel.is_cancelled() {
         return Err(stopped());
     }
     let mut shown = call.clone();
     shown.input = CallInput::Valid(approved.input().clone());
-    gate.events.tell(Event::ToolStarted { turn: gate.turn, call: shown }).await;
+    gate.events.tell(AgentEvent::ToolStarted { turn: gate.turn, call: shown }).await;
 
-    let facts = Arc::new(Facts::new(gate.blobs.clone()));
-    let keeper = gate.keeper();
-    let processes = match (place, &gate.outside) {
-        (Where::Outside, Some(outside)) => outside.processes.clone(),
-        (Where::Outside, None) | (Where::Usual, _) => gate.context.processes.clone(),
+    let facts = Arc::new(ToolEventQueue::new(gate.blobs.clone()));
+    let keeper = gate.recorder();
+    let processes = match (place, &gate.escalation) {
+        (RunLocation::Outside, Some(outside)) => outside.processes.clone(),
+        (RunLocation::Outside, None) | (RunLocation::Default, _) => gate.context.processes.clone(),
     };
-    let effects = Arc::new(facts.teller());
-    let processes = Arc::new(Keyless {
+    let effects = Arc::new(facts.sender());
+    let processes = Arc::new(RedactingProcesses {
         processes,
         redactor: gate.redactor.clone(),
         search_path: approved.search_path().map(ToOwned::to_owned),
@@ -319,18 +323,18 @@ pub(super) async fn run(
     let output = loop {
         tokio::select! {
             output = &mut running => break output,
-            () = facts.news() => keeper.pass_on(&call.id, &facts).await,
+            () = facts.wait() => keeper.record_events(&call.id, &facts).await,
             () = &mut out_of_time => {
-                drop(gate.journal.look_after(keeper.clone().pass_on_late(facts.clone())));
-                break Ok(stopped_after(&facts.so_far()));
+                drop(gate.journal.look_after(keeper.clone().record_late_events(facts.clone())));
+                break Ok(stopped_after(&facts.recent_output()));
             }
         }
     };
     let elapsed = started.elapsed();
-    keeper.pass_on(&call.id, &facts).await;
+    keeper.record_events(&call.id, &facts).await;
     if let Some(witness) = witness {
         // A stop does not wait for it.
-        let looking = gate.journal.look_after(witness.after(keeper));
+        let looking = gate.journal.look_after(witness.record_changes(keeper));
         if let Some(Err(error)) = gate.context.cancel.run_until_cancelled(looking).await {
             tracing::error!(%error, "looking for what a command changed ended abnormally");
         }
@@ -338,13 +342,13 @@ pub(super) async fn run(
     let output = output.unwrap_or_else(|error| ToolOutput::failed(error.to_string()));
     let output = without_keys(&gate.redactor, output);
     gate.debug.tool_result(logged, &json!({"status": output.status, "text": output.observation}));
-    Ok(Ended { output, kept: facts.kept(), elapsed })
+    Ok(CompletedCall { output, kept: facts.kept(), elapsed })
 }
 
 /// The last look before a call acts: what was approved is still what is there, and the log says
 /// that it is about to run. Gives what it touches, which is all that it gets to open.
 async fn check_and_record_intent(
-    gate: &Gate,
+    gate: &ToolGate,
     call: &ToolCall,
     approved: &ToolCallTicket,
     tool: &dyn Tool,
@@ -368,9 +372,9 @@ async fn check_and_record_intent(
 }
 
 /// Writes the result to the log and tells the front end.
-async fn settle(gate: &Gate, call: &ToolCall, ended: Ended) {
+async fn settle(gate: &ToolGate, call: &ToolCall, ended: CompletedCall) {
     let info = ended.info(&call.name);
-    let Ended { output, elapsed, .. } = ended;
+    let CompletedCall { output, elapsed, .. } = ended;
     let block = Block::ToolResult {
         tool_use_id: call.id.clone(),
         content: output.observation,
@@ -382,7 +386,7 @@ async fn settle(gate: &Gate, call: &ToolCall, ended: Ended) {
     };
     gate.journal.write(gate.turn, LogEntry::Message(entry)).await;
     gate.events
-        .tell(Event::ToolEnded {
+        .tell(AgentEvent::ToolEnded {
             turn: gate.turn,
             call: call.id.clone(),
             status: output.status,

@@ -20,34 +20,34 @@ use crate::hooks::{
 };
 use crate::permissions::{HookPermission, ToolCallTicket, Workspace};
 
-use super::Event;
-use super::decide::{Story, Whose, record};
-use super::events::Events;
-use super::gate::{Gate, Person};
-use super::powers::Powers;
-use super::words::denied;
+use super::AgentEvent;
+use super::decide::{ArgumentsOrigin, CallProvenance, record};
+use super::event_sender::AgentEventSender;
+use super::gate::{Interactivity, ToolGate};
+use super::permission_state::PermissionState;
+use super::tool_messages::denied;
 
 /// The hooks of a run, in one session.
 #[derive(Clone)]
-pub(super) struct Hooked {
+pub(super) struct SessionHooks {
     pub(super) hooks: Arc<HookSet>,
     pub(super) session: SessionId,
     pub(super) transcript: PathBuf,
     pub(super) cwd: PathBuf,
-    pub(super) powers: Arc<Powers>,
+    pub(super) permissions: Arc<PermissionState>,
     pub(super) workspace: Arc<Workspace>,
-    pub(super) events: Events,
-    pub(super) background: Background,
+    pub(super) events: AgentEventSender,
+    pub(super) background: BackgroundHooks,
 }
 
 /// What owns the hooks that nobody waits for.
 #[derive(Clone, Default)]
-pub(super) struct Background {
+pub(super) struct BackgroundHooks {
     pub(super) tasks: TaskTracker,
     pub(super) over: CancellationToken,
 }
 
-impl Hooked {
+impl SessionHooks {
     /// Whether there is any of these.
     pub(super) fn has(&self, event: HookEvent) -> bool {
         self.hooks.has(event)
@@ -63,22 +63,22 @@ impl Hooked {
             session: self.session,
             transcript: self.transcript.clone(),
             cwd: self.cwd.clone(),
-            mode: self.powers.mode(),
+            mode: self.permissions.mode(),
         };
         let merged = self.hooks.fire(&scene, moment, cancel).await;
         for HookMessage { text, origin } in &merged.messages {
-            let text = format!("{} says: {text}", self.who(origin));
+            let text = format!("{} says: {text}", self.hook_label(origin));
             self.events.notice(NoticeLevel::Info, text).await;
         }
         for HookMessage { text, origin } in &merged.faults {
-            let text = format!("{} failed and was passed over: {text}", self.who(origin));
+            let text = format!("{} failed and was passed over: {text}", self.hook_label(origin));
             self.events.notice(NoticeLevel::Warning, text).await;
         }
         merged
     }
 
     /// Runs the hooks of a moment that nobody waits for.
-    pub(super) fn fire_aside(&self, moment: HookPayload) {
+    pub(super) fn fire_in_background(&self, moment: HookPayload) {
         if self.has(moment.event()) {
             let hooked = self.clone();
             self.background.tasks.spawn(async move {
@@ -97,11 +97,11 @@ impl Hooked {
             }
             Matter::Budget => "slug asks about its budget.".into(),
         };
-        self.fire_aside(HookPayload::Notification { kind: "permission_prompt", message });
+        self.fire_in_background(HookPayload::Notification { kind: "permission_prompt", message });
     }
 
     /// A hook, at the beginning of a sentence.
-    pub(super) fn who(&self, origin: &HookOrigin) -> String {
+    pub(super) fn hook_label(&self, origin: &HookOrigin) -> String {
         let file = self.workspace.show(&origin.file);
         match origin.line {
             Some(line) => format!("The hook at {file}:{line}"),
@@ -110,7 +110,7 @@ impl Hooked {
     }
 
     fn says(&self, said: &HookMessage, what: &str) -> String {
-        let who = self.who(&said.origin);
+        let who = self.hook_label(&said.origin);
         if said.text.is_empty() {
             format!("{who} {what}.")
         } else {
@@ -122,12 +122,13 @@ impl Hooked {
 /// What hooks make of a call before it is decided: its arguments, and what they say of it. `Err` is
 /// what the model is told of one that they refuse.
 pub(super) async fn before(
-    gate: &Gate,
+    gate: &ToolGate,
     call: &ToolCall,
-    (input, whose): (Value, Whose),
-) -> Result<(Value, Story), ToolOutput> {
+    (input, whose): (Value, ArgumentsOrigin),
+) -> Result<(Value, CallProvenance), ToolOutput> {
     let hooked = &gate.hooks;
-    let mut story = Story { whose, word: HookPermission::Nothing, notes: Vec::new() };
+    let mut story =
+        CallProvenance { origin: whose, word: HookPermission::Nothing, notes: Vec::new() };
     if !hooked.has(HookEvent::PreToolUse) {
         return Ok((input, story));
     }
@@ -148,36 +149,38 @@ pub(super) async fn before(
     let Some((changed, origin)) = merged.input.filter(|(changed, _)| *changed != input) else {
         return Ok((input, story));
     };
-    if let Whose::InPart(_) = story.whose {
+    if let ArgumentsOrigin::Partial(_) = story.origin {
         let text = "It would change the part that was taken. Take the change whole, or none of it.";
         return Err(refused(gate, call, &HookMessage { text: text.into(), origin }).await);
     }
-    let who = hooked.who(&origin);
+    let who = hooked.hook_label(&origin);
     hooked
         .events
         .notice(NoticeLevel::Info, format!("{who} changed a call of {}.", call.name))
         .await;
-    story.whose = Whose::Hooks(who);
+    story.origin = ArgumentsOrigin::Hook(who);
     Ok((changed, story))
 }
 
 /// Whether hooks let a call stand as the person wrote it, who has said yes to these arguments. One
 /// that would change them refuses it.
-pub(super) async fn let_stand(
-    gate: &Gate,
+pub(super) async fn check_user_edit(
+    gate: &ToolGate,
     call: &ToolCall,
     input: &Value,
 ) -> Result<(), ToolOutput> {
-    let (_, story) = before(gate, call, (input.clone(), Whose::Persons)).await?;
-    match story.whose {
-        Whose::Hooks(who) => Err(denied(&format!("{who} would change what the user wrote."))),
-        Whose::Models | Whose::Persons | Whose::InPart(_) => Ok(()),
+    let (_, story) = before(gate, call, (input.clone(), ArgumentsOrigin::User)).await?;
+    match story.origin {
+        ArgumentsOrigin::Hook(who) => {
+            Err(denied(&format!("{who} would change what the user wrote.")))
+        }
+        ArgumentsOrigin::Model | ArgumentsOrigin::User | ArgumentsOrigin::Partial(_) => Ok(()),
     }
 }
 
 /// What the model is told of a call that has run, with what hooks add to it.
 pub(super) async fn after(
-    gate: &Gate,
+    gate: &ToolGate,
     approved: &ToolCallTicket,
     output: ToolOutput,
     mut notes: Vec<String>,
@@ -210,19 +213,19 @@ pub(super) async fn after(
     ToolOutput { observation, ..output }
 }
 
-async fn end_turn(gate: &Gate, said: &HookMessage) {
+async fn end_turn(gate: &ToolGate, said: &HookMessage) {
     let text = gate.hooks.says(said, "ended the turn");
     gate.events.notice(NoticeLevel::Warning, text).await;
     gate.context.cancel.cancel();
 }
 
-async fn refused(gate: &Gate, call: &ToolCall, said: &HookMessage) -> ToolOutput {
+async fn refused(gate: &ToolGate, call: &ToolCall, said: &HookMessage) -> ToolOutput {
     record(gate, call, Outcome::Deny, "hook", None).await;
     let reason = gate.hooks.says(said, &format!("blocked {}", call.name));
-    match gate.person {
-        Person::Present => gate.events.notice(NoticeLevel::Warning, reason).await,
-        Person::Absent => {
-            gate.events.tell(Event::CallRefused { call: call.clone(), reason }).await;
+    match gate.interactivity {
+        Interactivity::Interactive => gate.events.notice(NoticeLevel::Warning, reason).await,
+        Interactivity::Headless => {
+            gate.events.tell(AgentEvent::CallRefused { call: call.clone(), reason }).await;
         }
     }
     denied(&format!("Not run: a hook blocked this call. {}", said.text))

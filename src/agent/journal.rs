@@ -11,23 +11,23 @@ use tokio_util::task::TaskTracker;
 use crate::domain::{NoticeLevel, TurnId};
 use crate::session::{LogEntry, LogError, LogHandle, LogRecord};
 
-use super::Event;
-use super::events::Events;
+use super::AgentEvent;
+use super::event_sender::AgentEventSender;
 
 /// How long closing, or going back, waits for files that are still being written after a stop.
 const LATE: Duration = Duration::from_secs(2);
 
 /// Writes a session's log.
-pub(super) struct Journal {
+pub(super) struct SessionJournal {
     log: LogHandle,
     late: TaskTracker,
-    events: Events,
+    events: AgentEventSender,
     failing: AtomicBool,
     written: Mutex<Vec<Arc<LogRecord>>>,
 }
 
-impl Journal {
-    pub(super) fn new(log: LogHandle, events: Events) -> Self {
+impl SessionJournal {
+    pub(super) fn new(log: LogHandle, events: AgentEventSender) -> Self {
         Self {
             log,
             late: TaskTracker::new(),
@@ -61,7 +61,7 @@ impl Journal {
             }
         };
         self.written.lock().unwrap_or_else(PoisonError::into_inner).push(record.clone());
-        self.events.tell(Event::Recorded(record.clone())).await;
+        self.events.tell(AgentEvent::Recorded(record.clone())).await;
         Some(record)
     }
 
@@ -94,7 +94,7 @@ impl Journal {
     }
 
     /// Waits until all that is still to be written is; `false` where that takes too long.
-    pub(super) async fn settled(&self) -> bool {
+    pub(super) async fn wait_for_late_writes(&self) -> bool {
         self.late.close();
         let waited = tokio::time::timeout(LATE, self.late.wait()).await;
         self.late.reopen();
@@ -103,7 +103,7 @@ impl Journal {
 
     /// Saves what is left and gives the session free for others.
     pub(super) async fn close(&self) {
-        if !self.settled().await {
+        if !self.wait_for_late_writes().await {
             tracing::warn!("a file is still being written after its turn was stopped");
         }
         if let Err(error) = self.log.close().await {
@@ -114,7 +114,7 @@ impl Journal {
     async fn report(&self, error: &LogError) {
         tracing::error!(%error, "writing the session log failed");
         if !self.failing.swap(true, Ordering::Relaxed) {
-            self.events.tell(Event::NotSaved { reason: error.to_string() }).await;
+            self.events.tell(AgentEvent::SaveFailed { reason: error.to_string() }).await;
         }
     }
 }

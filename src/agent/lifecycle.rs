@@ -14,26 +14,26 @@ use crate::hooks::{
 };
 use crate::session::{LogEntry, MessageEntry, TurnOutcome};
 
-use super::Event;
-use super::driver::Agent;
-use super::gate::{Gate, Person};
-use super::hooks::Hooked;
+use super::AgentEvent;
+use super::agent_loop::Agent;
+use super::gate::{Interactivity, ToolGate};
+use super::hooks::SessionHooks;
 
 /// How long the hooks of a session's end may take when slug ends: nobody waits longer for a shell.
 const FAREWELL: Duration = Duration::from_millis(1500);
 
 /// How often hooks may have the model go on where it would end its turn.
-pub(super) const HOLDS: u32 = 5;
+pub(super) const MAX_HOOK_CONTINUATIONS: u32 = 5;
 
 impl Agent {
     /// The hooks, in the session that is open now.
-    pub(super) fn hooked(&self) -> Hooked {
-        Hooked {
+    pub(super) fn session_hooks(&self) -> SessionHooks {
+        SessionHooks {
             hooks: self.setup.hooks.clone(),
-            session: self.open.id,
-            transcript: self.setup.store.log_path(self.open.id),
+            session: self.session.id,
+            transcript: self.setup.store.log_path(self.session.id),
             cwd: self.setup.place.cwd.clone(),
-            powers: self.powers.clone(),
+            permissions: self.permissions.clone(),
             workspace: self.setup.workspace.clone(),
             events: self.events.clone(),
             background: self.background.clone(),
@@ -41,7 +41,7 @@ impl Agent {
     }
 
     /// Takes up what the person has written into their files of hooks, and says so.
-    pub(super) async fn hooks_looked_at(&mut self) {
+    pub(super) async fn refresh_hooks(&mut self) {
         let hooks = self.setup.hooks.clone();
         let changes = match tokio::task::spawn_blocking(move || hooks.refresh()).await {
             Ok(changes) => changes,
@@ -65,7 +65,7 @@ impl Agent {
     /// Runs what a session begins with. What comes of it goes with the first message, which waits
     /// for it; nothing else does.
     pub(super) fn session_began(&mut self, source: &'static str) {
-        let hooked = self.hooked();
+        let hooked = self.session_hooks();
         self.session_start = hooked.has(HookEvent::SessionStart).then(|| {
             self.background.tasks.spawn(async move {
                 let moment = HookPayload::SessionStart { source };
@@ -75,16 +75,16 @@ impl Agent {
     }
 
     /// Takes note that another session may be open than the one with these hooks.
-    pub(super) fn session_changed(&mut self, left: &Hooked, how: &'static str) {
-        if left.session != self.open.id {
-            left.fire_aside(HookPayload::SessionEnd { reason: how });
+    pub(super) fn session_changed(&mut self, left: &SessionHooks, how: &'static str) {
+        if left.session != self.session.id {
+            left.fire_in_background(HookPayload::SessionEnd { reason: how });
             self.session_began(how);
         }
     }
 
     /// The session is left, and slug with it.
     pub(super) async fn session_ended(&mut self) {
-        let hooked = self.hooked();
+        let hooked = self.session_hooks();
         let moment = HookPayload::SessionEnd { reason: "exit" };
         if tokio::time::timeout(FAREWELL, hooked.fire(&moment, &self.background.over))
             .await
@@ -117,12 +117,12 @@ impl Agent {
     }
 
     /// What hooks make of a message: what they tell the model with it, or why it is not sent.
-    pub(super) async fn message_checked(
+    pub(super) async fn check_message(
         &self,
         text: &str,
         cancel: &CancellationToken,
     ) -> Result<Option<Block>, String> {
-        let hooked = self.hooked();
+        let hooked = self.session_hooks();
         if !hooked.has(HookEvent::UserPromptSubmit) {
             return Ok(None);
         }
@@ -137,43 +137,56 @@ impl Agent {
                 None,
             ) => return Ok(told(&merged)),
         };
-        Err(format!("{} did not let this message through: {}", hooked.who(&said.origin), said.text))
+        Err(format!(
+            "{} did not let this message through: {}",
+            hooked.hook_label(&said.origin),
+            said.text
+        ))
     }
 
     /// Gives a message back that is not sent.
     pub(super) async fn give_back(&mut self, text: Typed, reason: Option<String>) {
-        self.stop.over();
-        self.events.tell(Event::MessageReturned(text)).await;
+        self.stop.end();
+        self.events.tell(AgentEvent::MessageReturned(text)).await;
         let outcome = reason.map_or(TurnOutcome::Interrupted, TurnOutcome::Failed);
         self.skip_turn(outcome).await;
     }
 
     /// What comes of the hooks that were asked whether a turn may end: whether the model goes on,
     /// with their reason in the log.
-    pub(super) async fn held_up(&mut self, merged: &MergedHookVerdict, gate: &Gate) -> Ends {
-        let MergedHookDecision::Block(said) = &merged.decision else { return Ends::Now };
+    pub(super) async fn apply_stop_hooks(
+        &mut self,
+        merged: &MergedHookVerdict,
+        gate: &ToolGate,
+    ) -> StopHookDecision {
+        let MergedHookDecision::Block(said) = &merged.decision else {
+            return StopHookDecision::End;
+        };
         if merged.stop.is_some() {
-            return Ends::Now;
+            return StopHookDecision::End;
         }
         self.complain(said, "has the model go on").await;
         let text = format!("A hook does not let you end here: {}", said.text);
-        let note = Block::Context { name: "hook".into(), text: context::harmless(&text) };
+        let note =
+            Block::Context { name: "hook".into(), text: context::escape_context_tags(&text) };
         let message = Message { role: Role::User, content: vec![note] };
         gate.journal.write(gate.turn, LogEntry::Message(MessageEntry::new(message))).await;
-        Ends::NotYet
+        StopHookDecision::Continue
     }
 
     /// Whether hooks let the conversation be made shorter on request.
     pub(super) async fn may_compact(&mut self) -> Result<(), String> {
         let cancel = self.stop.begin();
-        let hooked = self.hooked();
+        let hooked = self.session_hooks();
         let merged = hooked.fire(&HookPayload::PreCompact { trigger: "manual" }, &cancel).await;
-        self.stop.over();
+        self.stop.end();
         match &merged.decision {
             _ if cancel.is_cancelled() => Err("Stopped: the conversation is as it was.".into()),
-            MergedHookDecision::Block(said) => {
-                Err(format!("{} did not let this happen: {}", hooked.who(&said.origin), said.text))
-            }
+            MergedHookDecision::Block(said) => Err(format!(
+                "{} did not let this happen: {}",
+                hooked.hook_label(&said.origin),
+                said.text
+            )),
             MergedHookDecision::Nothing
             | MergedHookDecision::Allow(_)
             | MergedHookDecision::Ask(_) => Ok(()),
@@ -181,34 +194,35 @@ impl Agent {
     }
 
     /// A turn is over. Where the person does nothing for a while, hooks call them.
-    pub(super) fn waits(&mut self) {
-        let calls =
-            self.setup.person == Person::Present && self.setup.hooks.has(HookEvent::Notification);
+    pub(super) fn start_idle_timer(&mut self) {
+        let calls = self.setup.interactivity == Interactivity::Interactive
+            && self.setup.hooks.has(HookEvent::Notification);
         self.idle_at = calls.then(|| Instant::now() + self.setup.idle_after);
     }
 
     /// Has hooks call the person, who has done nothing for a while.
-    pub(super) fn calls_the_person(&mut self) {
+    pub(super) fn notify_idle(&mut self) {
         self.idle_at = None;
         let message = "slug has ended its turn and waits for you.".into();
-        self.hooked().fire_aside(HookPayload::Notification { kind: "idle_prompt", message });
+        self.session_hooks()
+            .fire_in_background(HookPayload::Notification { kind: "idle_prompt", message });
     }
 
     async fn complain(&self, said: &HookMessage, what: &str) {
-        let who = self.hooked().who(&said.origin);
+        let who = self.session_hooks().hook_label(&said.origin);
         self.events.notice(NoticeLevel::Info, format!("{who} {what}: {}", said.text)).await;
     }
 }
 
 /// Whether a turn ends that would.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ends {
-    Now,
-    NotYet,
+pub(super) enum StopHookDecision {
+    End,
+    Continue,
 }
 
 /// At that time; without one, never.
-pub(super) async fn at(time: Option<Instant>) {
+pub(super) async fn wait_until(time: Option<Instant>) {
     match time {
         Some(time) => tokio::time::sleep_until(time).await,
         None => std::future::pending().await,
@@ -216,6 +230,6 @@ pub(super) async fn at(time: Option<Instant>) {
 }
 
 fn told(merged: &MergedHookVerdict) -> Option<Block> {
-    let text = context::harmless(&merged.contexts.join("\n"));
+    let text = context::escape_context_tags(&merged.contexts.join("\n"));
     (!text.is_empty()).then(|| Block::Context { name: "hook".into(), text })
 }

@@ -15,7 +15,7 @@ use crate::permissions::PathZone;
 use crate::session::SessionMeta;
 use crate::tools::FileState;
 
-use super::driver::Agent;
+use super::agent_loop::Agent;
 
 /// Names the note.
 const NAME: &str = "mentions";
@@ -28,7 +28,7 @@ const COUNTED: u64 = 2 << 20;
 
 /// Whether the note may say what takes a look inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Look {
+enum MentionAccess {
     Inside,
     Outside,
     Denied,
@@ -36,7 +36,7 @@ enum Look {
 
 impl Agent {
     /// The note on what a text refers to; `None` where it refers to nothing that there is.
-    pub(super) async fn mentioned(&self, text: &str) -> Option<Block> {
+    pub(super) async fn mention_note(&self, text: &str) -> Option<Block> {
         let mut named: Vec<Named> = Vec::new();
         for mention in mentions(text).into_iter().take(LOOKED_AT) {
             if !named.contains(&mention.names) {
@@ -46,8 +46,8 @@ impl Agent {
         let mut lines = Vec::new();
         for name in &named {
             let line = match name {
-                Named::Path { path, lines } => self.path(path, *lines).await,
-                Named::Session(session) => self.session(*session).await,
+                Named::Path { path, lines } => self.mentioned_path_line(path, *lines).await,
+                Named::Session(session) => self.mentioned_session_line(*session).await,
             };
             lines.extend(line);
             if lines.len() == TOLD {
@@ -58,15 +58,15 @@ impl Agent {
             return None;
         }
         let text = format!("The user's message refers to:\n{}", lines.join("\n"));
-        Some(Block::Context { name: NAME.to_owned(), text: context::harmless(&text) })
+        Some(Block::Context { name: NAME.to_owned(), text: context::escape_context_tags(&text) })
     }
 
-    async fn path(&self, path: &str, lines: Option<LineRange>) -> Option<String> {
+    async fn mentioned_path_line(&self, path: &str, lines: Option<LineRange>) -> Option<String> {
         let place = &self.setup.place;
         let whole = place.resolve(path);
         let shown = place.show(&whole);
-        let (look, real) = self.look(whole).await;
-        let limit = if look == Look::Inside { COUNTED } else { 0 };
+        let (look, real) = self.mention_access(whole).await;
+        let limit = if look == MentionAccess::Inside { COUNTED } else { 0 };
         let found = match self.setup.files.read(&real, limit).await {
             Ok(found) => found,
             Err(error) => {
@@ -79,14 +79,16 @@ impl Agent {
             (FileState::Missing, _) => return None,
             (FileState::Folder, _) => format!("- {shown} (a folder)"),
             (FileState::Special, _) => format!("- {shown} (not a regular file)"),
-            (_, Look::Denied) => format!("- {shown}{range} (a permission rule denies reading it)"),
-            (FileState::File(_) | FileState::TooBig(_), Look::Outside) => {
+            (_, MentionAccess::Denied) => {
+                format!("- {shown}{range} (a permission rule denies reading it)")
+            }
+            (FileState::File(_) | FileState::TooBig(_), MentionAccess::Outside) => {
                 format!("- {shown}{range} (a file outside of the workspace)")
             }
-            (FileState::TooBig(bytes), Look::Inside) => {
+            (FileState::TooBig(bytes), MentionAccess::Inside) => {
                 format!("- {shown}{range} (a file of {bytes} bytes)")
             }
-            (FileState::File(bytes), Look::Inside) => {
+            (FileState::File(bytes), MentionAccess::Inside) => {
                 let count = lines_in(&bytes);
                 match lines.filter(|lines| lines.last > count) {
                     Some(_) => format!("- {shown}{range} (the file ends at line {count})"),
@@ -98,23 +100,25 @@ impl Agent {
 
     /// Whether a path may be read for the note, and where it really is: links are followed here and
     /// nowhere else, so that none leads out.
-    async fn look(&self, path: PathBuf) -> (Look, PathBuf) {
-        let (workspace, powers) = (self.setup.workspace.clone(), self.powers.clone());
+    async fn mention_access(&self, path: PathBuf) -> (MentionAccess, PathBuf) {
+        let (workspace, powers) = (self.setup.workspace.clone(), self.permissions.clone());
         let cwd = self.setup.place.cwd.clone();
         let named = path.clone();
         let looked = tokio::task::spawn_blocking(move || {
             let resolved = workspace.resolve(&path, &cwd);
             let look = match resolved.zone {
-                _ if powers.hides(&resolved.path) || powers.hides(&resolved.real) => Look::Denied,
-                PathZone::Inside => Look::Inside,
-                PathZone::Outside => Look::Outside,
+                _ if powers.hides(&resolved.path) || powers.hides(&resolved.real) => {
+                    MentionAccess::Denied
+                }
+                PathZone::Inside => MentionAccess::Inside,
+                PathZone::Outside => MentionAccess::Outside,
             };
             (look, resolved.real)
         });
-        looked.await.unwrap_or((Look::Denied, named))
+        looked.await.unwrap_or((MentionAccess::Denied, named))
     }
 
-    async fn session(&self, session: SessionId) -> Option<String> {
+    async fn mentioned_session_line(&self, session: SessionId) -> Option<String> {
         let store = self.setup.store.clone();
         let listed = tokio::task::spawn_blocking(move || store.list()).await.ok()?;
         let metas = match listed {

@@ -10,33 +10,33 @@ use crate::providers::retry::{self, ReceivedContent, RetryDecision};
 use crate::providers::{ModelInfo, Provider, ProviderError};
 use crate::session::{LastModels, LogEntry, ReplayedConversation, TurnOutcome};
 
-use super::Event;
-use super::drive::random_fraction;
-use super::driver::Agent;
-use super::gate::Person;
-use super::services::Service;
+use super::AgentEvent;
+use super::agent_loop::Agent;
+use super::gate::Interactivity;
+use super::provider_set::AgentProvider;
 use super::sessions::blocking;
-use super::setup::Standing;
+use super::setup::ModelPin;
+use super::turn_runner::random_fraction;
 use crate::domain::{Effort, ModelName, NoticeLevel, TurnId, Window};
 
 /// The name that stands for whatever model the server has.
 pub const ANY_MODEL: &str = "default";
 
-type Listed = Result<Vec<ModelInfo>, ProviderError>;
+type FetchedModelList = Result<Vec<ModelInfo>, ProviderError>;
 
 /// What a turn gets of it, or how it ends without.
-type Listing = Result<Vec<ModelInfo>, TurnOutcome>;
+type TurnModelList = Result<Vec<ModelInfo>, TurnOutcome>;
 
 /// What the server said of its models.
 #[derive(Debug, Default)]
-pub(super) struct Models {
+pub(super) struct OfferedModels {
     known: Vec<ModelInfo>,
-    asking: Option<JoinHandle<Listed>>,
+    asking: Option<JoinHandle<FetchedModelList>>,
     /// The last answer was a failure that passes.
     missed: bool,
 }
 
-impl Models {
+impl OfferedModels {
     /// Asks the server, on a task of its own.
     pub(super) fn ask(&mut self, provider: &Arc<dyn Provider>) {
         if self.asking.is_none() {
@@ -46,7 +46,7 @@ impl Models {
     }
 
     /// The server's answer; never, when it was not asked.
-    pub(super) async fn answer(&mut self) -> Listed {
+    pub(super) async fn answer(&mut self) -> FetchedModelList {
         let Some(asking) = &mut self.asking else { return pending().await };
         let answer = asking.await;
         self.asking = None;
@@ -61,7 +61,7 @@ impl Models {
     }
 }
 
-impl Drop for Models {
+impl Drop for OfferedModels {
     fn drop(&mut self) {
         if let Some(asking) = &self.asking {
             asking.abort();
@@ -70,7 +70,7 @@ impl Drop for Models {
 }
 
 impl Agent {
-    pub(super) async fn take_models(&mut self, listed: Listed) {
+    pub(super) async fn take_models(&mut self, listed: FetchedModelList) {
         let error = match listed {
             Ok(models) => {
                 self.models.known = models;
@@ -83,13 +83,13 @@ impl Agent {
             return self.error(error.message).await;
         }
         let was_missed = std::mem::replace(&mut self.models.missed, true);
-        match self.setup.person {
-            Person::Present if !was_missed => {
+        match self.setup.interactivity {
+            Interactivity::Interactive if !was_missed => {
                 let text = format!("{} slug asks again with your next message.", error.message);
                 self.events.notice(NoticeLevel::Info, text).await;
             }
             // The message that is being sent meets the same failure, and tells it.
-            Person::Present | Person::Absent => {
+            Interactivity::Interactive | Interactivity::Headless => {
                 tracing::info!(error = error.message, "the models are not listed yet");
             }
         }
@@ -104,7 +104,7 @@ impl Agent {
     ) -> Result<String, TurnOutcome> {
         if let Some(model) = &self.model {
             if self.models.missed {
-                self.models.ask(&self.setup.services.current().provider);
+                self.models.ask(&self.setup.providers.current().provider);
             }
             return Ok(model.clone());
         }
@@ -125,10 +125,10 @@ impl Agent {
 
     /// The server's list, for a turn that waits for it. What passes is waited for as it is where a
     /// request fails: a server that has just been started needs its time to load a model.
-    async fn list_for_turn(&mut self, turn: TurnId) -> Listing {
+    async fn list_for_turn(&mut self, turn: TurnId) -> TurnModelList {
         let mut failures = 0;
         loop {
-            self.models.ask(&self.service().provider.clone());
+            self.models.ask(&self.current_provider().provider.clone());
             let error = match self.models.answer().await {
                 Ok(models) => return Ok(models),
                 Err(error) => error,
@@ -137,10 +137,10 @@ impl Agent {
             match retry::next(failures, &error, ReceivedContent::Nothing, random_fraction()) {
                 RetryDecision::Retry(again) => {
                     let reason = error.message;
-                    let dropped = Event::ResponseDropped { turn, reason, again: Some(again) };
+                    let dropped = AgentEvent::ResponseDropped { turn, reason, again: Some(again) };
                     self.events.tell(dropped).await;
                     tokio::time::sleep(again.pause).await;
-                    self.events.tell(Event::RequestSent { turn }).await;
+                    self.events.tell(AgentEvent::RequestSent { turn }).await;
                 }
                 RetryDecision::Stop => return Err(TurnOutcome::Failed(error.message)),
             }
@@ -149,14 +149,14 @@ impl Agent {
 
     pub(super) async fn set_model(&mut self, typed: &str) {
         let listed = self.models.known.iter().map(|known| known.id.as_str());
-        let meant = self.setup.services.meant(typed, listed);
+        let meant = self.setup.providers.resolve_model(typed, listed);
         self.use_model(meant).await;
     }
 
     /// Has another model answer from the next message on.
     pub(super) async fn use_model(&mut self, ModelName { provider, model }: ModelName) {
         if !self.change_to(&provider) {
-            let known: Vec<_> = self.setup.services.iter().map(|it| it.name.as_str()).collect();
+            let known: Vec<_> = self.setup.providers.iter().map(|it| it.name.as_str()).collect();
             let text = format!(
                 "There is no provider `{provider}` here, only {}. Add [providers.{provider}] to \
                  ~/.slug/config.toml.",
@@ -176,40 +176,40 @@ impl Agent {
 
     /// Goes on with what the session that was just opened had, unless this run names its own.
     pub(super) async fn take_over_model(&mut self) {
-        let ReplayedConversation { model, provider, effort, .. } = &self.open.conversation;
+        let ReplayedConversation { model, provider, effort, .. } = &self.session.conversation;
         let effort = *effort;
-        let (Standing::Usual, Some(model), Some(provider)) =
-            (self.setup.standing, model.clone(), provider.clone())
+        let (ModelPin::Default, Some(model), Some(provider)) =
+            (self.setup.model_pin, model.clone(), provider.clone())
         else {
             return;
         };
         // Where the server's own model answers, the list of what it has now decides.
-        let is_open = self.setup.model.is_none() && self.service().name == provider;
+        let is_open = self.setup.model.is_none() && self.current_provider().name == provider;
         if is_open || model == ANY_MODEL || !self.change_to(&provider) {
             return;
         }
-        (self.model, self.effort) = (Some(model), effort.or(self.service().effort));
+        (self.model, self.effort) = (Some(model), effort.or(self.current_provider().effort));
         self.tell_model().await;
     }
 
     /// Changes the provider; false where there is none of this name.
     fn change_to(&mut self, provider: &str) -> bool {
-        if self.service().name != provider {
-            if !self.setup.services.choose(provider) {
+        if self.current_provider().name != provider {
+            if !self.setup.providers.choose(provider) {
                 return false;
             }
-            self.effort = self.service().effort;
-            self.models = Models::default();
-            self.models.ask(&self.service().provider.clone());
+            self.effort = self.current_provider().effort;
+            self.models = OfferedModels::default();
+            self.models.ask(&self.current_provider().provider.clone());
         }
         true
     }
 
     async fn note_model(&mut self) {
         if let Some(model) = self.model.clone() {
-            let (provider, effort) = (Some(self.service().name.clone()), self.effort);
+            let (provider, effort) = (Some(self.current_provider().name.clone()), self.effort);
             self.keep_model(model.clone()).await;
-            self.open.note(LogEntry::Model { model, provider, effort }).await;
+            self.session.note(LogEntry::Model { model, provider, effort }).await;
         }
         self.tell_model().await;
     }
@@ -217,7 +217,7 @@ impl Agent {
     /// Has the next session in this folder begin with what the person chose.
     async fn keep_model(&self, model: String) {
         let Some(path) = self.setup.last_models.clone() else { return };
-        let name = ModelName::new(self.service().name.as_str(), model);
+        let name = ModelName::new(self.current_provider().name.as_str(), model);
         let (folder, effort) = (self.setup.place.cwd.clone(), self.effort);
         let kept = blocking(move || LastModels::keep(&path, &folder, name, effort)).await;
         if let Err(error) = kept
@@ -241,23 +241,23 @@ impl Agent {
             Some(window) => Window::Served(window),
             None => self.window_unserved(&model).await,
         };
-        let Service { name, provider, .. } = self.service();
+        let AgentProvider { name, provider, .. } = self.current_provider();
         let (local, provider) = (provider.is_local(), name.clone());
         let model = ModelName { provider, model };
-        let changed = Event::ModelChanged { model, effort: self.effort, window, local };
+        let changed = AgentEvent::ModelChanged { model, effort: self.effort, window, local };
         self.events.tell(changed).await;
     }
 
     /// Takes the session's own model or the only one there is; otherwise somebody has to choose.
     async fn choose(&mut self) {
         if self.model.is_none() {
-            let of_session = self.open.conversation.model.clone();
+            let of_session = self.session.conversation.model.clone();
             let known = &self.models.known;
             let offered = known.iter().find(|known| Some(&known.id) == of_session.as_ref());
-            match (offered, known.as_slice(), self.setup.person) {
+            match (offered, known.as_slice(), self.setup.interactivity) {
                 (Some(model), _, _) | (None, [model], _) => self.model = Some(model.id.clone()),
                 (None, [], _) => {}
-                (None, [first, ..], Person::Absent) => {
+                (None, [first, ..], Interactivity::Headless) => {
                     let first = first.id.clone();
                     let text = format!(
                         "The server offers several models; {first} answers. Name another with \
@@ -266,9 +266,9 @@ impl Agent {
                     self.events.notice(NoticeLevel::Info, text).await;
                     self.model = Some(first);
                 }
-                (None, [_, ..], Person::Present) => {
-                    let (provider, models) = (self.service().name.clone(), known.clone());
-                    self.events.tell(Event::ModelNeeded { provider, models }).await;
+                (None, [_, ..], Interactivity::Interactive) => {
+                    let (provider, models) = (self.current_provider().name.clone(), known.clone());
+                    self.events.tell(AgentEvent::ModelNeeded { provider, models }).await;
                 }
             }
         }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::domain::{ModelName, Usage};
 
-use super::seals::Hashes;
+use super::thinking_signatures::RequestHashes;
 
 /// The shortest prompt that is worth a word, in tokens: shorter ones are not kept by all servers.
 const SHORTEST: u64 = 2048;
@@ -19,17 +19,17 @@ const KEPT: Duration = Duration::from_secs(5 * 60);
 
 /// What the cache did, as far as responses told.
 #[derive(Debug, Default)]
-pub(super) struct Prefix {
+pub(super) struct PromptCacheMonitor {
     /// The request that is under way.
-    sent: Option<Sent>,
+    sent: Option<HashedRequest>,
     /// The last one that was answered, and what it took.
-    answered: Option<(Sent, Usage)>,
-    works: Works,
+    answered: Option<(HashedRequest, Usage)>,
+    works: PromptCacheSupport,
 }
 
 /// Whether the server has ever told of its cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Works {
+enum PromptCacheSupport {
     #[default]
     Unknown,
     Yes,
@@ -37,23 +37,23 @@ enum Works {
 
 /// A request that went out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Sent {
+struct HashedRequest {
     name: ModelName,
-    parts: Hashes,
+    parts: RequestHashes,
     at: Instant,
 }
 
 /// A prompt that the cache should have known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Miss {
-    changed: Changed,
+pub(super) struct PromptCacheMiss {
+    changed: PrefixChange,
     /// Since the request before.
     after: Duration,
 }
 
 /// What differs from the request before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Changed {
+enum PrefixChange {
     Model,
     Tools,
     System,
@@ -62,71 +62,73 @@ enum Changed {
     Nothing,
 }
 
-impl Prefix {
+impl PromptCacheMonitor {
     /// A request goes out to this model.
-    pub(super) fn sent(&mut self, name: ModelName, parts: Hashes) {
-        self.sent = Some(Sent { name, parts, at: Instant::now() });
+    pub(super) fn sent(&mut self, name: ModelName, parts: RequestHashes) {
+        self.sent = Some(HashedRequest { name, parts, at: Instant::now() });
     }
 
     /// Its response has said what it took.
-    pub(super) fn answered(&mut self, usage: Usage) -> Option<Miss> {
+    pub(super) fn answered(&mut self, usage: Usage) -> Option<PromptCacheMiss> {
         let sent = self.sent.take()?;
         let before = self.answered.replace((sent.clone(), usage));
         if let Some((before, _)) = &before
             && before.name.provider != sent.name.provider
         {
-            self.works = Works::Unknown;
+            self.works = PromptCacheSupport::Unknown;
         }
         let works = self.works;
         if usage.cache_read + usage.cache_write > 0 {
-            self.works = Works::Yes;
+            self.works = PromptCacheSupport::Yes;
         }
         let (before, took) = before?;
-        let is_miss = works == Works::Yes
+        let is_miss = works == PromptCacheSupport::Yes
             && before.name.provider == sent.name.provider
             && took.input >= SHORTEST
             && usage.cache_read < took.input / 10;
         let after = sent.at.saturating_duration_since(before.at);
-        is_miss.then(|| Miss { changed: changed(&before, &sent), after })
+        is_miss.then(|| PromptCacheMiss { changed: changed(&before, &sent), after })
     }
 }
 
 /// The first part that differs. What was only added is no difference.
-fn changed(before: &Sent, now: &Sent) -> Changed {
+fn changed(before: &HashedRequest, now: &HashedRequest) -> PrefixChange {
     if before.name != now.name {
-        return Changed::Model;
+        return PrefixChange::Model;
     }
     let (before, now) = (&before.parts, &now.parts);
     if before.tools != now.tools {
-        return Changed::Tools;
+        return PrefixChange::Tools;
     }
     if before.system != now.system {
-        return Changed::System;
+        return PrefixChange::System;
     }
     let same = before.messages.iter().zip(&now.messages).take_while(|(a, b)| a == b).count();
     if same < before.messages.len() {
-        Changed::Message(same + 1, before.messages.len())
+        PrefixChange::Message(same + 1, before.messages.len())
     } else {
-        Changed::Nothing
+        PrefixChange::Nothing
     }
 }
 
-impl fmt::Display for Miss {
+impl fmt::Display for PromptCacheMiss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the last prompt was read anew: ")?;
         match self.changed {
-            Changed::Model => f.write_str("the model changed"),
-            Changed::Tools => f.write_str("the tools changed"),
-            Changed::System => f.write_str("the instructions changed, as when SLUG.md was edited"),
-            Changed::Message(which, of) => {
+            PrefixChange::Model => f.write_str("the model changed"),
+            PrefixChange::Tools => f.write_str("the tools changed"),
+            PrefixChange::System => {
+                f.write_str("the instructions changed, as when SLUG.md was edited")
+            }
+            PrefixChange::Message(which, of) => {
                 write!(f, "message {which} of {of} changed, as when older parts are left out")
             }
-            Changed::Nothing if self.after > KEPT => write!(
+            PrefixChange::Nothing if self.after > KEPT => write!(
                 f,
                 "nothing changed, but the server had {} minutes to forget it",
                 self.after.as_secs() / 60
             ),
-            Changed::Nothing => f.write_str("nothing changed, the server dropped it"),
+            PrefixChange::Nothing => f.write_str("nothing changed, the server dropped it"),
         }
     }
 }
@@ -137,9 +139,9 @@ mod tests {
     use crate::domain::ContentHash;
 
     /// A request of provider `p`, by the texts of its parts.
-    fn request(model: &str, system: &str, messages: &[&str]) -> (ModelName, Hashes) {
+    fn request(model: &str, system: &str, messages: &[&str]) -> (ModelName, RequestHashes) {
         let hash = |text: &str| ContentHash::of(text.as_bytes());
-        let parts = Hashes {
+        let parts = RequestHashes {
             tools: hash("tools"),
             system: hash(system),
             messages: messages.iter().map(|text| hash(text)).collect(),
@@ -148,7 +150,7 @@ mod tests {
         (ModelName::new("p", model), parts)
     }
 
-    fn send(prefix: &mut Prefix, (name, parts): (ModelName, Hashes)) {
+    fn send(prefix: &mut PromptCacheMonitor, (name, parts): (ModelName, RequestHashes)) {
         prefix.sent(name, parts);
     }
 
@@ -157,8 +159,8 @@ mod tests {
     }
 
     /// What is told of the third of three requests; the second was taken from the cache.
-    fn third(last: (ModelName, Hashes), cache_read: u64) -> Option<Miss> {
-        let mut prefix = Prefix::default();
+    fn third(last: (ModelName, RequestHashes), cache_read: u64) -> Option<PromptCacheMiss> {
+        let mut prefix = PromptCacheMonitor::default();
         for (messages, cached) in [(&["a"][..], 0), (&["a", "b"], 9_000)] {
             send(&mut prefix, request("m", "s", messages));
             assert_eq!(prefix.answered(usage(cached)), None);
@@ -170,32 +172,32 @@ mod tests {
     #[test]
     fn the_first_part_that_differs_is_the_reason() {
         let table = [
-            (request("n", "t", &["x"]), Changed::Model),
-            (request("m", "t", &["x"]), Changed::System),
-            (request("m", "s", &["a", "x", "c"]), Changed::Message(2, 2)),
-            (request("m", "s", &["a"]), Changed::Message(2, 2)),
-            (request("m", "s", &["a", "b", "c"]), Changed::Nothing),
+            (request("n", "t", &["x"]), PrefixChange::Model),
+            (request("m", "t", &["x"]), PrefixChange::System),
+            (request("m", "s", &["a", "x", "c"]), PrefixChange::Message(2, 2)),
+            (request("m", "s", &["a"]), PrefixChange::Message(2, 2)),
+            (request("m", "s", &["a", "b", "c"]), PrefixChange::Nothing),
         ];
-        let mut before = Prefix::default();
+        let mut before = PromptCacheMonitor::default();
         send(&mut before, request("m", "s", &["a", "b"]));
         let before = before.sent.unwrap();
         for (request, expected) in table {
-            let mut now = Prefix::default();
+            let mut now = PromptCacheMonitor::default();
             send(&mut now, request);
             assert_eq!(changed(&before, &now.sent.unwrap()), expected);
         }
         let (name, mut parts) = request("m", "s", &["a", "b"]);
         parts.tools = ContentHash::of(b"other tools");
-        let mut now = Prefix::default();
+        let mut now = PromptCacheMonitor::default();
         now.sent(name, parts);
-        assert_eq!(changed(&before, &now.sent.unwrap()), Changed::Tools);
+        assert_eq!(changed(&before, &now.sent.unwrap()), PrefixChange::Tools);
     }
 
     #[test]
     fn a_miss_is_told_only_where_the_cache_has_worked() {
         let same = request("m", "s", &["a", "b", "c"]);
         let miss = third(same.clone(), 10).unwrap();
-        assert_eq!(miss.changed, Changed::Nothing);
+        assert_eq!(miss.changed, PrefixChange::Nothing);
         assert!(miss.to_string().ends_with("the server dropped it"), "{miss}");
         assert_eq!(third(same.clone(), 9_500), None);
         let elsewhere = (ModelName::new("q", "m"), same.1);
@@ -204,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_server_without_a_cache_misses_nothing() {
-        let mut prefix = Prefix::default();
+        let mut prefix = PromptCacheMonitor::default();
         for _ in 0..3 {
             send(&mut prefix, request("m", "s", &["a"]));
             assert_eq!(prefix.answered(usage(0)), None);
@@ -213,7 +215,8 @@ mod tests {
 
     #[test]
     fn what_was_long_ago_is_told_as_that() {
-        let miss = Miss { changed: Changed::Nothing, after: Duration::from_secs(12 * 60) };
+        let miss =
+            PromptCacheMiss { changed: PrefixChange::Nothing, after: Duration::from_secs(12 * 60) };
         assert!(miss.to_string().contains("12 minutes to forget"), "{miss}");
     }
 }

@@ -21,37 +21,37 @@ const WORDS: u32 = 3;
 
 /// What the calls of one turn have come to.
 #[derive(Debug, Default)]
-pub(super) struct Repeats {
-    seen: Mutex<HashMap<ContentHash, Seen>>,
+pub(super) struct RepeatedCalls {
+    seen: Mutex<HashMap<ContentHash, RepeatedResult>>,
     words: AtomicU32,
 }
 
 /// What becomes of a call that leads nowhere, where nobody can be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unasked {
+pub(super) enum RepeatAction {
     /// The model is told so.
-    Word,
+    TellModel,
     /// The turn ends.
-    End,
+    EndTurn,
 }
 
 #[derive(Debug)]
-struct Seen {
+struct RepeatedResult {
     result: ContentHash,
     times: u32,
 }
 
-impl Repeats {
+impl RepeatedCalls {
     /// How often a call has led nowhere, where that is often enough to stop.
-    pub(super) fn of(&self, call: &ToolCall) -> Option<u32> {
+    pub(super) fn repeat_count(&self, call: &ToolCall) -> Option<u32> {
         let times = self.lock().get(&key(call)?)?.times;
         (times >= SAME_RESULTS).then_some(times)
     }
 
     /// Such a call has come where nobody can be asked.
-    pub(super) fn unasked(&self) -> Unasked {
+    pub(super) fn next_action(&self) -> RepeatAction {
         let before = self.words.fetch_add(1, Ordering::Relaxed);
-        if before < WORDS { Unasked::Word } else { Unasked::End }
+        if before < WORDS { RepeatAction::TellModel } else { RepeatAction::EndTurn }
     }
 
     /// The person lets the model go on with it: it counts anew.
@@ -72,12 +72,12 @@ impl Repeats {
         match seen.get_mut(&key) {
             Some(before) if before.result == result => before.times += 1,
             Some(_) | None => {
-                seen.insert(key, Seen { result, times: 1 });
+                seen.insert(key, RepeatedResult { result, times: 1 });
             }
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<ContentHash, Seen>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<ContentHash, RepeatedResult>> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -121,38 +121,38 @@ mod tests {
 
     #[test]
     fn the_third_identical_call_with_identical_results_is_not_worth_running() {
-        let repeats = Repeats::default();
+        let repeats = RepeatedCalls::default();
         let read = call("Read", "a");
         for _ in 0..2 {
-            assert_eq!(repeats.of(&read), None);
+            assert_eq!(repeats.repeat_count(&read), None);
             repeats.note(&read, &reads(), &ToolOutput::text("same"));
         }
-        assert!(repeats.of(&read).is_some());
-        assert_eq!(repeats.of(&call("Read", "b")), None);
+        assert!(repeats.repeat_count(&read).is_some());
+        assert_eq!(repeats.repeat_count(&call("Read", "b")), None);
         repeats.forget(&read);
-        assert_eq!(repeats.of(&read), None);
+        assert_eq!(repeats.repeat_count(&read), None);
     }
 
     #[test]
     fn another_result_begins_anew() {
-        let repeats = Repeats::default();
+        let repeats = RepeatedCalls::default();
         let read = call("Read", "a");
         for text in ["one", "two", "three", "four"] {
-            assert_eq!(repeats.of(&read), None);
+            assert_eq!(repeats.repeat_count(&read), None);
             repeats.note(&read, &reads(), &ToolOutput::text(text));
         }
     }
 
     #[test]
     fn after_a_change_everything_else_is_worth_repeating() {
-        let repeats = Repeats::default();
+        let repeats = RepeatedCalls::default();
         let read = call("Read", "a");
         for _ in 0..2 {
             repeats.note(&read, &reads(), &ToolOutput::text("same"));
         }
         let writes = [Access::Write("/w/b".into())];
         repeats.note(&call("Write", "b"), &writes, &ToolOutput::text("written"));
-        assert_eq!(repeats.of(&read), None);
+        assert_eq!(repeats.repeat_count(&read), None);
     }
 
     #[test]
@@ -160,13 +160,13 @@ mod tests {
         let run = [Access::Run { command: "make".into(), cwd: "/w".into() }];
         let write = [Access::Write("/w/b".into())];
         for (accesses, worth_it) in [(&run, true), (&write, false)] {
-            let repeats = Repeats::default();
+            let repeats = RepeatedCalls::default();
             let read = call("Read", "a");
             for _ in 0..2 {
                 repeats.note(&read, &reads(), &ToolOutput::text("same"));
             }
             repeats.note(&call("Other", "b"), accesses, &ToolOutput::failed("no"));
-            assert_eq!(repeats.of(&read).is_none(), worth_it, "{accesses:?}");
+            assert_eq!(repeats.repeat_count(&read).is_none(), worth_it, "{accesses:?}");
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::providers::{EncodedImages, ProviderRequest};
 const TODO: &str = "todo";
 
 /// What one request consists of besides the conversation.
-pub(super) struct Parts<'a> {
+pub(super) struct RequestParameters<'a> {
     pub(super) model: &'a str,
     pub(super) system: &'a str,
     pub(super) tools: Arc<[ToolSpec]>,
@@ -27,13 +27,13 @@ pub(super) struct Parts<'a> {
 }
 
 /// What is said with it: the history in order, and the bytes of its images.
-pub(super) struct Said {
+pub(super) struct RequestConversation {
     pub(super) messages: Vec<Message>,
     pub(super) images: EncodedImages,
 }
 
 /// Puts a request together.
-pub(super) fn build(parts: &Parts<'_>, said: Said) -> ProviderRequest {
+pub(super) fn build(parts: &RequestParameters<'_>, said: RequestConversation) -> ProviderRequest {
     ProviderRequest {
         model: parts.model.to_owned(),
         system: parts.system.to_owned(),

@@ -9,42 +9,46 @@ use crate::providers::StreamEvent;
 
 /// A response that is being streamed.
 #[derive(Debug, Default)]
-pub struct Response {
-    parts: Vec<Part>,
+pub struct ResponseAssembler {
+    parts: Vec<AssembledPart>,
     /// Token counts, as far as the server has told them.
     pub usage: Option<Usage>,
 }
 
 #[derive(Debug)]
-enum Part {
+enum AssembledPart {
     Text(String),
     Thinking { text: String, signature: Option<String> },
     Sealed { protocol: Protocol, data: Value },
     Call { index: usize, id: CallId, name: String, json: String },
 }
 
-impl Response {
+impl ResponseAssembler {
     /// Takes the next piece; says why the response ended when this was its last one.
     pub fn take(&mut self, event: StreamEvent) -> Option<StopReason> {
         match event {
             StreamEvent::Started | StreamEvent::RateLimited(_) | StreamEvent::Prefill(_) => {}
             StreamEvent::Text(piece) => match self.parts.last_mut() {
-                Some(Part::Text(text)) => text.push_str(&piece),
-                _ => self.parts.push(Part::Text(piece)),
+                Some(AssembledPart::Text(text)) => text.push_str(&piece),
+                _ => self.parts.push(AssembledPart::Text(piece)),
             },
             StreamEvent::Thinking(piece) => match self.parts.last_mut() {
-                Some(Part::Thinking { text, signature: None }) => text.push_str(&piece),
-                _ => self.parts.push(Part::Thinking { text: piece, signature: None }),
+                Some(AssembledPart::Thinking { text, signature: None }) => text.push_str(&piece),
+                _ => self.parts.push(AssembledPart::Thinking { text: piece, signature: None }),
             },
             StreamEvent::Signature(seal) => match self.parts.last_mut() {
-                Some(Part::Thinking { signature: signature @ None, .. }) => *signature = Some(seal),
-                _ => self.parts.push(Part::Thinking { text: String::new(), signature: Some(seal) }),
+                Some(AssembledPart::Thinking { signature: signature @ None, .. }) => {
+                    *signature = Some(seal)
+                }
+                _ => self
+                    .parts
+                    .push(AssembledPart::Thinking { text: String::new(), signature: Some(seal) }),
             },
             StreamEvent::Sealed { protocol, data } => {
-                self.parts.push(Part::Sealed { protocol, data });
+                self.parts.push(AssembledPart::Sealed { protocol, data });
             }
             StreamEvent::ToolUseStarted { index, id, name } => {
-                self.parts.push(Part::Call { index, id, name, json: String::new() });
+                self.parts.push(AssembledPart::Call { index, id, name, json: String::new() });
             }
             StreamEvent::ToolInputDelta { index, json: piece } => {
                 if let Some(json) = self.arguments(index) {
@@ -65,41 +69,44 @@ impl Response {
     /// The id of the call with this number.
     pub fn call_id(&self, index: usize) -> Option<&CallId> {
         self.parts.iter().find_map(|part| match part {
-            Part::Call { index: at, id, .. } if *at == index => Some(id),
-            Part::Call { .. } | Part::Text(_) | Part::Thinking { .. } | Part::Sealed { .. } => None,
+            AssembledPart::Call { index: at, id, .. } if *at == index => Some(id),
+            AssembledPart::Call { .. }
+            | AssembledPart::Text(_)
+            | AssembledPart::Thinking { .. }
+            | AssembledPart::Sealed { .. } => None,
         })
     }
 
     /// The whole message.
     pub fn finish(self) -> Message {
-        self.message(Half::Whole)
+        self.message(ResponseExtent::Whole)
     }
 
     /// What had come before it was broken off: without calls, which were half made, and without
     /// what belongs to a piece that has not come.
     pub fn cut(self) -> Message {
-        self.message(Half::Cut)
+        self.message(ResponseExtent::Cut)
     }
 
-    fn message(self, half: Half) -> Message {
+    fn message(self, half: ResponseExtent) -> Message {
         let mut content = Vec::with_capacity(self.parts.len());
         for part in self.parts {
             match part {
-                Part::Text(text) if text.trim().is_empty() => {}
-                Part::Text(text) => content.push(Block::Text { text }),
-                Part::Thinking { text, signature } => {
+                AssembledPart::Text(text) if text.trim().is_empty() => {}
+                AssembledPart::Text(text) => content.push(Block::Text { text }),
+                AssembledPart::Thinking { text, signature } => {
                     content.push(Block::Thinking { thinking: text, signature });
                 }
-                Part::Sealed { protocol, data } => match half {
-                    Half::Whole => content.push(Block::Sealed { protocol, data }),
-                    Half::Cut => {}
+                AssembledPart::Sealed { protocol, data } => match half {
+                    ResponseExtent::Whole => content.push(Block::Sealed { protocol, data }),
+                    ResponseExtent::Cut => {}
                 },
-                Part::Call { id, name, json, .. } => match half {
-                    Half::Whole => {
+                AssembledPart::Call { id, name, json, .. } => match half {
+                    ResponseExtent::Whole => {
                         let input = CallInput::parse(&json);
                         content.push(Block::ToolUse(ToolCall { id, name, input }));
                     }
-                    Half::Cut => {}
+                    ResponseExtent::Cut => {}
                 },
             }
         }
@@ -108,20 +115,23 @@ impl Response {
 
     fn arguments(&mut self, index: usize) -> Option<&mut String> {
         self.parts.iter_mut().rev().find_map(|part| match part {
-            Part::Call { index: at, json, .. } if *at == index => Some(json),
-            Part::Call { .. } | Part::Text(_) | Part::Thinking { .. } | Part::Sealed { .. } => None,
+            AssembledPart::Call { index: at, json, .. } if *at == index => Some(json),
+            AssembledPart::Call { .. }
+            | AssembledPart::Text(_)
+            | AssembledPart::Thinking { .. }
+            | AssembledPart::Sealed { .. } => None,
         })
     }
 }
 
 #[derive(Clone, Copy)]
-enum Half {
+enum ResponseExtent {
     Whole,
     Cut,
 }
 
 #[cfg(test)]
-mod moving;
+mod protocol_tests;
 
 #[cfg(test)]
 mod tests {
@@ -129,8 +139,8 @@ mod tests {
 
     use super::*;
 
-    fn streamed() -> Response {
-        let mut response = Response::default();
+    fn streamed() -> ResponseAssembler {
+        let mut response = ResponseAssembler::default();
         for event in [
             StreamEvent::Started,
             StreamEvent::Thinking("a".into()),

@@ -23,8 +23,8 @@ use crate::session::{
     LogRecord, RewindEntry, RewindScope, SessionMeta, plain_mode,
 };
 
-use super::Event;
-use super::driver::Agent;
+use super::AgentEvent;
+use super::agent_loop::Agent;
 use super::sessions::blocking;
 
 /// Larger files are left alone.
@@ -36,20 +36,20 @@ const CONTEXT: &str = "rewind";
 
 /// Where to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RewindTo {
+pub enum RewindDestination {
     /// Before the last message that has not been gone back before.
     Last,
     /// Before this message.
     Before(EntryId),
     /// Forth again: the last rewind is taken back.
-    Again,
+    Redo,
 }
 
 /// What going there would do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RewindPlan {
-    /// Where to, once it is known: never [`RewindTo::Last`].
-    pub to: RewindTo,
+    /// Where to, once it is known: never [`RewindDestination::Last`].
+    pub to: RewindDestination,
     /// The message that it goes back before, or went back before.
     pub before: EntryId,
     /// What that says.
@@ -64,49 +64,58 @@ pub struct RewindPlan {
 
 impl Agent {
     /// Tells what going there would do.
-    pub(super) async fn plan_rewind(&mut self, to: RewindTo) {
-        let planned = match self.rewind_ground().await {
+    pub(super) async fn plan_rewind(&mut self, to: RewindDestination) {
+        let planned = match self.rewindable_records().await {
             Ok(records) => {
                 let (blobs, workspace) = (self.setup.blobs.clone(), self.setup.workspace.clone());
                 let planned = blocking(move || {
-                    let disk = Disk { blobs: &blobs, workspace: &workspace };
+                    let disk = RewindFileSystem { blobs: &blobs, workspace: &workspace };
                     plan(&records, to, &disk).map(Arc::new)
                 });
                 planned.await.unwrap_or_else(|error| Err(error.to_string()))
             }
             Err(reason) => Err(reason),
         };
-        self.events.tell(Event::RewindPlanned(planned)).await;
+        self.events.tell(AgentEvent::RewindPlanned(planned)).await;
     }
 
     /// Goes where a plan says that was shown.
     pub(super) async fn rewind(&mut self, shown: Arc<RewindPlan>, what: RewindScope) {
-        if let Err(reason) = self.go(&shown, what).await {
-            self.events.tell(Event::RewindPlanned(Err(reason))).await;
+        if let Err(reason) = self.apply_rewind(&shown, what).await {
+            self.events.tell(AgentEvent::RewindPlanned(Err(reason))).await;
         }
     }
 
-    async fn go(&mut self, shown: &Arc<RewindPlan>, what: RewindScope) -> Result<(), String> {
-        let records = self.rewind_ground().await?;
+    async fn apply_rewind(
+        &mut self,
+        shown: &Arc<RewindPlan>,
+        what: RewindScope,
+    ) -> Result<(), String> {
+        let records = self.rewindable_records().await?;
         let (blobs, workspace) = (self.setup.blobs.clone(), self.setup.workspace.clone());
         let shown = shown.clone();
         let prepared = blocking(move || {
-            prepare(&records, &shown, what, &Disk { blobs: &blobs, workspace: &workspace })
+            prepare(
+                &records,
+                &shown,
+                what,
+                &RewindFileSystem { blobs: &blobs, workspace: &workspace },
+            )
         });
         let prepared = prepared.await;
         let (plan, rewind, writes) = match prepared.map_err(|error| error.to_string())?? {
-            Prepared::AsShown { plan, rewind, writes } => (plan, rewind, writes),
-            Prepared::Otherwise(plan) => {
-                self.events.tell(Event::RewindPlanned(Ok(Arc::new(plan)))).await;
+            PreparedRewind::Unchanged { plan, rewind, writes } => (plan, rewind, writes),
+            PreparedRewind::Changed(plan) => {
+                self.events.tell(AgentEvent::RewindPlanned(Ok(Arc::new(plan)))).await;
                 let text = "The files have changed since: look again at what would happen.";
                 self.events.notice(NoticeLevel::Warning, text).await;
                 return Ok(());
             }
         };
-        let header = self.header(self.open.id);
-        let journal = self.open.journal(&self.setup.store, &self.events, header);
+        let header = self.header(self.session.id);
+        let journal = self.session.journal(&self.setup.store, &self.events, header);
         let journal = journal.map_err(|error| error.to_string())?;
-        let turn = self.open.last_turn();
+        let turn = self.session.last_turn();
         journal.intent(turn, LogEntry::Rewind(rewind.clone())).await.map_err(|error| {
             format!("Nothing was taken back, since nothing happens that is not on record. {error}")
         })?;
@@ -125,11 +134,11 @@ impl Agent {
                 Err(error) => self.error(error.to_string()).await,
             }
         }
-        self.open_anew(what).await?;
-        let back = plan.to != RewindTo::Again;
+        self.reopen_session(what).await?;
+        let back = plan.to != RewindDestination::Redo;
         let message = (back && what.has_conversation()).then(|| plan.message.clone());
-        let told = told(plan.to, what, (written, rewind.files.len()));
-        self.events.tell(Event::Rewound { message, told }).await;
+        let told = describe_rewind(plan.to, what, (written, rewind.files.len()));
+        self.events.tell(AgentEvent::Rewound { message, told }).await;
         Ok(())
     }
 
@@ -145,8 +154,8 @@ impl Agent {
     }
 
     /// What the model is told of its changes that are no longer there, while it remembers them.
-    pub(super) fn taken_back(&self) -> Option<Block> {
-        let files = &self.open.taken_back;
+    pub(super) fn reverted_files_note(&self) -> Option<Block> {
+        let files = &self.session.reverted_files;
         (!files.is_empty()).then(|| Block::Context {
             name: CONTEXT.into(),
             text: format!(
@@ -158,31 +167,31 @@ impl Agent {
     }
 
     /// Takes the log as it is now for the conversation, and shows it.
-    async fn open_anew(&mut self, what: RewindScope) -> Result<(), String> {
-        let records = self.rewind_ground().await?;
-        self.open.catch_up();
-        self.open.fold(&records);
+    async fn reopen_session(&mut self, what: RewindScope) -> Result<(), String> {
+        let records = self.rewindable_records().await?;
+        self.session.catch_up();
+        self.session.replay(&records);
         if what.has_conversation() {
             // What the model has read is no longer in what it is sent.
-            self.open.reads = Arc::default();
+            self.session.reads = Arc::default();
         }
         self.tell_opened(records).await;
         Ok(())
     }
 
     /// All records of the open session, or why it cannot be gone back in.
-    async fn rewind_ground(&mut self) -> Result<Vec<LogRecord>, String> {
-        if let Some(reason) = self.open.read_only.clone() {
+    async fn rewindable_records(&mut self) -> Result<Vec<LogRecord>, String> {
+        if let Some(reason) = self.session.read_only.clone() {
             return Err(reason);
         }
-        if !self.open.has_log() {
+        if !self.session.has_log() {
             return Err("Nothing has been said in this session yet.".to_owned());
         }
         // What a stopped call still does is to be taken back, too.
-        if !self.open.settled().await {
+        if !self.session.wait_for_late_writes().await {
             return Err(UNSETTLED.to_owned());
         }
-        let (store, session) = (self.setup.store.clone(), self.open.id);
+        let (store, session) = (self.setup.store.clone(), self.session.id);
         let read = blocking(move || store.read(session)).await;
         match read {
             Ok(Ok(loaded)) => Ok(loaded.records),
@@ -197,27 +206,27 @@ pub(super) fn tells_of_rewind(block: &Block) -> bool {
 }
 
 /// A plan on its way.
-enum Prepared {
+enum PreparedRewind {
     /// It is still the one that was shown, and everything that would be lost is kept.
-    AsShown { plan: RewindPlan, rewind: RewindEntry, writes: Vec<Write> },
+    Unchanged { plan: RewindPlan, rewind: RewindEntry, writes: Vec<RewindWrite> },
     /// The files have changed since, and this would happen now.
-    Otherwise(RewindPlan),
+    Changed(RewindPlan),
 }
 
 /// A file that is about to be written.
-struct Write {
+struct RewindWrite {
     now: PathContent,
     then: PathContent,
     change: FileChangeEntry,
 }
 
 /// What is on the disk.
-struct Disk<'a> {
+struct RewindFileSystem<'a> {
     blobs: &'a BlobStore,
     workspace: &'a Workspace,
 }
 
-impl FileSystemView for Disk<'_> {
+impl FileSystemView for RewindFileSystem<'_> {
     fn current_state(&self, path: &Path) -> CurrentFileState {
         match restore::look(path, LARGEST) {
             Ok(PathInspection::Content(thing)) => match image_of(&thing) {
@@ -263,17 +272,17 @@ fn thing_of(image: &FileVersion, bytes: Vec<u8>) -> PathContent {
 
 fn plan(
     records: &[LogRecord],
-    to: RewindTo,
+    to: RewindDestination,
     world: &dyn FileSystemView,
 ) -> Result<RewindPlan, String> {
     let rewinds = RewindHistory::of(records);
-    if let RewindTo::Again = to {
-        return plan_again(records, &rewinds, world);
+    if let RewindDestination::Redo = to {
+        return plan_redo(records, &rewinds, world);
     }
     let mut all = points(records, &rewinds);
     let found = match to {
-        RewindTo::Before(entry) => all.find(|(at, _)| records[*at].id == entry),
-        RewindTo::Last | RewindTo::Again => {
+        RewindDestination::Before(entry) => all.find(|(at, _)| records[*at].id == entry),
+        RewindDestination::Last | RewindDestination::Redo => {
             let upto = rewinds.files_back_to().unwrap_or(records.len());
             all.rfind(|(at, _)| *at < upto)
         }
@@ -290,7 +299,7 @@ fn plan(
     let (now, _) = SessionMeta::message_summary(records, &rewinds);
     let (then, _) = SessionMeta::message_summary(&records[..at], &rewinds);
     Ok(RewindPlan {
-        to: RewindTo::Before(before),
+        to: RewindDestination::Before(before),
         before,
         message: Typed::from_blocks(&said.content),
         offers,
@@ -299,7 +308,7 @@ fn plan(
     })
 }
 
-fn plan_again(
+fn plan_redo(
     records: &[LogRecord],
     rewinds: &RewindHistory,
     world: &dyn FileSystemView,
@@ -324,7 +333,7 @@ fn plan_again(
     let (then, _) = outlook_after(records, &entry);
     let (now, _) = SessionMeta::message_summary(records, rewinds);
     Ok(RewindPlan {
-        to: RewindTo::Again,
+        to: RewindDestination::Redo,
         before: undone.before,
         message: message.unwrap_or_default(),
         offers: vec![undone.what],
@@ -356,17 +365,17 @@ fn prepare(
     records: &[LogRecord],
     shown: &RewindPlan,
     what: RewindScope,
-    disk: &Disk<'_>,
-) -> Result<Prepared, String> {
+    disk: &RewindFileSystem<'_>,
+) -> Result<PreparedRewind, String> {
     let now = plan(records, shown.to, disk)?;
     let mut plan = now.clone();
     plan.files.copy_overrides(&shown.files);
     if what.has_files() && !plan.files.has_same_effect(&shown.files) {
-        return Ok(Prepared::Otherwise(now));
+        return Ok(PreparedRewind::Changed(now));
     }
     let redoes = match shown.to {
-        RewindTo::Again => RewindHistory::of(records).redoable().map(|at| records[at].id),
-        RewindTo::Last | RewindTo::Before(_) => None,
+        RewindDestination::Redo => RewindHistory::of(records).redoable().map(|at| records[at].id),
+        RewindDestination::Last | RewindDestination::Before(_) => None,
     };
     let mut rewind = RewindEntry { redoes, ..entry(plan.before, what) };
     let mut writes = Vec::new();
@@ -380,10 +389,10 @@ fn prepare(
         rewind.left = plan.files.skipped().map(|file| file.path.clone()).collect();
     }
     (rewind.messages, rewind.summary) = outlook_after(records, &rewind);
-    Ok(Prepared::AsShown { plan, rewind, writes })
+    Ok(PreparedRewind::Unchanged { plan, rewind, writes })
 }
 
-fn write(file: &PlannedFile, blobs: &BlobStore) -> Result<Write, String> {
+fn write(file: &PlannedFile, blobs: &BlobStore) -> Result<RewindWrite, String> {
     let kept = |bytes: &[u8]| {
         blobs.put(bytes).map_err(|error: BlobError| {
             format!("Nothing was taken back: what is there now could not be kept. {error}")
@@ -414,11 +423,15 @@ fn write(file: &PlannedFile, blobs: &BlobStore) -> Result<Write, String> {
         return Err("The files have just changed. Try it again.".to_owned());
     }
     let change = FileChangeEntry::new(file.path.clone(), before, after, FileChangeSource::Rewind);
-    Ok(Write { now, then, change })
+    Ok(RewindWrite { now, then, change })
 }
 
 /// What was done, in a sentence; so many of the files were written that should have been.
-fn told(to: RewindTo, what: RewindScope, (written, wanted): (usize, usize)) -> String {
+fn describe_rewind(
+    to: RewindDestination,
+    what: RewindScope,
+    (written, wanted): (usize, usize),
+) -> String {
     let mut done = Vec::new();
     if what.has_conversation() {
         done.push("the conversation".to_owned());
@@ -435,8 +448,10 @@ fn told(to: RewindTo, what: RewindScope, (written, wanted): (usize, usize)) -> S
     }
     let done = done.join(" and ");
     match to {
-        RewindTo::Again => format!("Brought {done} back"),
-        RewindTo::Last | RewindTo::Before(_) => format!("Took {done} back; /redo undoes that"),
+        RewindDestination::Redo => format!("Brought {done} back"),
+        RewindDestination::Last | RewindDestination::Before(_) => {
+            format!("Took {done} back; /redo undoes that")
+        }
     }
 }
 
@@ -459,7 +474,7 @@ mod tests {
 
     #[test]
     fn what_is_told_counts_what_was_written() {
-        let before = RewindTo::Before(EntryId::generate());
+        let before = RewindDestination::Before(EntryId::generate());
         for (to, what, files, expected) in [
             (
                 before,
@@ -472,9 +487,9 @@ mod tests {
             (before, RewindScope::Both, (0, 3), "Took the conversation back; /redo undoes that"),
             (before, RewindScope::Files, (0, 3), "No file was changed"),
             (before, RewindScope::Files, (0, 0), "No file had to be changed"),
-            (RewindTo::Again, RewindScope::Files, (2, 2), "Brought 2 files back"),
+            (RewindDestination::Redo, RewindScope::Files, (2, 2), "Brought 2 files back"),
         ] {
-            assert_eq!(told(to, what, files), expected);
+            assert_eq!(describe_rewind(to, what, files), expected);
         }
     }
 }

@@ -9,12 +9,12 @@ use crate::permissions::store::RuleEdit;
 use crate::permissions::{HookPermission, PermissionQuery, PermissionTestReport, RuleListReport};
 use crate::tools::{ToolRegistry, WorkingDirectory};
 
-use super::Event;
-use super::driver::Agent;
+use super::AgentEvent;
+use super::agent_loop::Agent;
 
 /// Something wanted of the rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RuleOrder {
+pub enum RuleRequest {
     /// To see them all.
     List,
     /// To change one.
@@ -30,7 +30,7 @@ pub enum RuleOrder {
 
 /// What came of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RuleNews {
+pub enum RuleReply {
     /// All rules as they hold now.
     Listed {
         /// They, and what is wrong in their files.
@@ -73,24 +73,24 @@ pub fn accesses_of(
 }
 
 impl Agent {
-    pub(super) async fn rules(&mut self, order: RuleOrder) {
+    pub(super) async fn rules(&mut self, order: RuleRequest) {
         let news = match order {
-            RuleOrder::List => self.listed(None),
-            RuleOrder::Change { file, edit } => {
-                let changed = self.powers.change(file, edit).await;
+            RuleRequest::List => self.listed(None),
+            RuleRequest::Change { file, edit } => {
+                let changed = self.permissions.change(file, edit).await;
                 self.listed(changed.err().map(|error| error.to_string()))
             }
-            RuleOrder::Try(typed) => {
+            RuleRequest::Try(typed) => {
                 let report = self.try_out(&typed).await;
-                RuleNews::Tried { typed, mode: self.powers.mode(), report }
+                RuleReply::Tried { typed, mode: self.permissions.mode(), report }
             }
         };
-        self.events.tell(Event::Rules(Box::new(news))).await;
+        self.events.tell(AgentEvent::Rules(Box::new(news))).await;
     }
 
-    fn listed(&self, failed: Option<String>) -> RuleNews {
-        let (list, files) = self.powers.list();
-        RuleNews::Listed { list, files, failed }
+    fn listed(&self, failed: Option<String>) -> RuleReply {
+        let (list, files) = self.permissions.list();
+        RuleReply::Listed { list, files, failed }
     }
 
     /// `typed` is a command, or the name of another tool and what it is to touch.
@@ -105,6 +105,6 @@ impl Agent {
         let workspace = self.setup.workspace.clone();
         let resolve = move || PermissionQuery::resolve(&tool, &accesses, &workspace);
         let query = tokio::task::spawn_blocking(resolve).await.map_err(|it| it.to_string())?;
-        Ok(PermissionTestReport::from(&self.powers.decide(&query, &HookPermission::Nothing).0))
+        Ok(PermissionTestReport::from(&self.permissions.decide(&query, &HookPermission::Nothing).0))
     }
 }

@@ -7,15 +7,15 @@ use tokio::sync::oneshot;
 use crate::domain::{EntryId, NoticeLevel, SessionId, Typed};
 use crate::session::{LoadedLog, LogEntry, LogRecord, StoreError};
 
-use super::driver::Agent;
-use super::gate::Person;
-use super::open::Open;
-use super::{Event, ForkAt};
+use super::active_session::ActiveSession;
+use super::agent_loop::Agent;
+use super::gate::Interactivity;
+use super::{AgentEvent, ForkPosition};
 
 impl Agent {
     pub(super) async fn new_session(&mut self) {
-        self.open.close().await;
-        self.open = Open::new();
+        self.session.close().await;
+        self.session = ActiveSession::new();
         self.allowance.begin_session();
         self.tell_opened(Vec::new()).await;
     }
@@ -28,7 +28,7 @@ impl Agent {
     }
 
     pub(super) async fn fork_or_new(&mut self, session: SessionId) {
-        if let Err(error) = self.fork(session, ForkAt::End).await {
+        if let Err(error) = self.fork(session, ForkPosition::End).await {
             self.begin_without(error.to_string()).await;
         }
     }
@@ -36,28 +36,28 @@ impl Agent {
     /// A script that asked for a session must not get its answer from another one, so without a
     /// person nothing is opened.
     async fn begin_without(&mut self, reason: String) {
-        match self.setup.person {
-            Person::Present => {
+        match self.setup.interactivity {
+            Interactivity::Interactive => {
                 self.tell_opened(Vec::new()).await;
                 self.error(reason).await;
             }
-            Person::Absent => self.refuse_turn(reason).await,
+            Interactivity::Headless => self.refuse_turn(reason).await,
         }
     }
 
     pub(super) async fn resume(&mut self, session: SessionId) -> Result<(), StoreError> {
-        if session == self.open.id {
+        if session == self.session.id {
             return Ok(());
         }
         let (open, loaded, shown) = self.load(session).await?;
-        self.open.close().await;
-        self.open = open;
+        self.session.close().await;
+        self.session = open;
         self.allowance.begin_session();
         self.take_over_model().await;
         for notice in &loaded.notices {
             self.events.notice(NoticeLevel::Warning, notice.to_string()).await;
         }
-        let read_only = self.open.read_only.clone();
+        let read_only = self.session.read_only.clone();
         match shown {
             Some(first) => self.tell_read(loaded.records, first).await,
             None => self.tell_opened(loaded.records).await,
@@ -73,7 +73,7 @@ impl Agent {
     async fn load(
         &self,
         session: SessionId,
-    ) -> Result<(Open, LoadedLog, Option<EntryId>), StoreError> {
+    ) -> Result<(ActiveSession, LoadedLog, Option<EntryId>), StoreError> {
         let store = self.setup.store.clone();
         let (show, newest) = oneshot::channel();
         // Nobody listens any more when slug ends meanwhile.
@@ -84,7 +84,7 @@ impl Agent {
             Err(StoreError::Newer(_)) => {
                 let store = self.setup.store.clone();
                 let loaded = blocking(move || store.read(session)).await??;
-                let open = Open::read_only(session, &loaded.records, NEWER.to_owned());
+                let open = ActiveSession::read_only(session, &loaded.records, NEWER.to_owned());
                 return Ok((open, loaded, shown));
             }
             Err(error) => return Err(error),
@@ -92,9 +92,9 @@ impl Agent {
         let open = match self.belongs_elsewhere(&loaded) {
             Some(reason) => {
                 log.close().await?;
-                Open::read_only(session, &loaded.records, reason)
+                ActiveSession::read_only(session, &loaded.records, reason)
             }
-            None => Open::stored(log, &loaded.records, &self.events),
+            None => ActiveSession::stored(log, &loaded.records, &self.events),
         };
         Ok((open, loaded, shown))
     }
@@ -107,18 +107,22 @@ impl Agent {
         // A short session is told when all of it has been read.
         let records = newest.await.ok()?;
         let first = records.first()?.id;
-        self.events.tell(Event::SessionOpened { session, records: Arc::new(records) }).await;
+        self.events.tell(AgentEvent::SessionOpened { session, records: Arc::new(records) }).await;
         Some(first)
     }
 
-    pub(super) async fn fork(&mut self, session: SessionId, at: ForkAt) -> Result<(), StoreError> {
+    pub(super) async fn fork(
+        &mut self,
+        session: SessionId,
+        at: ForkPosition,
+    ) -> Result<(), StoreError> {
         let (store, header) = (self.setup.store.clone(), self.header(SessionId::generate()));
         let fork = header.session_id;
         let made = move || {
             let (upto, message) = match at {
-                ForkAt::End => (None, None),
-                ForkAt::After(entry) => (Some(entry), None),
-                ForkAt::Before(entry) => {
+                ForkPosition::End => (None, None),
+                ForkPosition::After(entry) => (Some(entry), None),
+                ForkPosition::Before(entry) => {
                     let (upto, record) = store.record_and_previous(session, entry)?;
                     let LogEntry::Message(said) = record.entry else {
                         return Err(StoreError::NoSuchEntry { session, entry });
@@ -130,34 +134,34 @@ impl Agent {
         };
         let message = blocking(made).await??;
         self.resume(fork).await?;
-        self.events.tell(Event::Forked { from: session, at, message }).await;
+        self.events.tell(AgentEvent::Forked { from: session, at, message }).await;
         Ok(())
     }
 
     /// Tells the front end all there is of the open session.
     pub(super) async fn tell_opened(&mut self, records: Vec<LogRecord>) {
-        let session = self.open.id;
-        self.events.tell(Event::SessionOpened { session, records: Arc::new(records) }).await;
-        self.tell_beside().await;
+        let session = self.session.id;
+        self.events.tell(AgentEvent::SessionOpened { session, records: Arc::new(records) }).await;
+        self.tell_session_state().await;
     }
 
     /// Tells what comes before the record that was shown first.
     async fn tell_read(&mut self, mut records: Vec<LogRecord>, first: EntryId) {
-        let session = self.open.id;
+        let session = self.session.id;
         let shown = records.iter().position(|record| record.id == first);
         records.truncate(shown.unwrap_or_default());
-        self.events.tell(Event::SessionRead { session, earlier: Arc::new(records) }).await;
-        self.tell_beside().await;
+        self.events.tell(AgentEvent::SessionRead { session, earlier: Arc::new(records) }).await;
+        self.tell_session_state().await;
     }
 
     /// What the front end shows of a session beside its records.
-    async fn tell_beside(&mut self) {
-        let conversation = &self.open.conversation;
+    async fn tell_session_state(&mut self) {
+        let conversation = &self.session.conversation;
         let (title, todos) = (conversation.title.clone(), conversation.todos.clone());
         if let Some(title) = title {
-            self.events.tell(Event::TitleChanged(title)).await;
+            self.events.tell(AgentEvent::TitleChanged(title)).await;
         }
-        self.events.tell(Event::TodosChanged(todos)).await;
+        self.events.tell(AgentEvent::TodosChanged(todos)).await;
         self.tell_spent().await;
     }
 

@@ -16,23 +16,23 @@ use crate::platform::redact::Redactor;
 use crate::session::{BlobStore, SessionStore};
 use crate::tools::{Files, Processes, ToolRegistry, WorkingDirectory};
 
-use super::gate::Person;
-use super::outside::Outside;
-use super::services::Services;
+use super::gate::Interactivity;
+use super::provider_set::AgentProviderSet;
+use super::sandbox_escalation::SandboxEscalation;
 
 /// Whether the model that a run begins with holds for a session that had another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum ModelPin {
     /// It was named for this very run.
-    Firm,
+    Explicit,
     /// It is what usually answers; a session goes on with its own.
-    Usual,
+    Default,
 }
 
 /// What an agent works with.
-pub struct Setup {
+pub struct AgentSetup {
     /// Where the models are.
-    pub services: Services,
+    pub providers: AgentProviderSet,
     /// What may be spent before the person is asked.
     pub budgets: Budgets,
     /// What is known of models without asking.
@@ -45,7 +45,7 @@ pub struct Setup {
     /// say in it.
     pub last_models: Option<PathBuf>,
     /// Whether that model and its provider hold for a session that had others.
-    pub standing: Standing,
+    pub model_pin: ModelPin,
     /// The model of the same provider that stands in, for the rest of a turn, where the first one's
     /// server is overloaded.
     pub fallback_model: Option<String>,
@@ -66,13 +66,13 @@ pub struct Setup {
     /// Runs commands for the tools; inside the sandbox, where one is in force.
     pub processes: Arc<dyn Processes>,
     /// The sandbox that is in force, and the way around it.
-    pub outside: Option<Outside>,
+    pub escalation: Option<SandboxEscalation>,
     /// Whether the project's own settings files count.
     pub project: ProjectSettingsTrust,
     /// How much is asked.
     pub mode: Mode,
     /// Who answers.
-    pub person: Person,
+    pub interactivity: Interactivity,
     /// The sessions.
     pub store: SessionStore,
     /// Contents by hash.

@@ -7,10 +7,10 @@ use crate::context;
 use crate::domain::{Block, CallId, CallInput, Message, Role, ToolCall};
 use crate::session::{LogEntry, MessageEntry};
 
-use super::drive::FrontEnd;
-use super::driver::Agent;
-use super::gate::{Ended, Gate, execute_for_person};
-use super::{Command, Event};
+use super::agent_loop::Agent;
+use super::gate::{CompletedCall, ToolGate, execute_for_user};
+use super::turn_runner::FrontEndState;
+use super::{AgentCommand, AgentEvent};
 
 /// The tool that runs it.
 const BASH: &str = "Bash";
@@ -19,7 +19,7 @@ const TIMEOUT_MS: u32 = 600_000;
 
 impl Agent {
     pub(super) async fn shell(&mut self, command: String) {
-        let turn = self.open.last_turn();
+        let turn = self.session.last_turn();
         let gate = match self.gate(turn) {
             Ok(gate) => gate,
             Err(reason) => return self.error(reason).await,
@@ -31,57 +31,58 @@ impl Agent {
         };
         let ended = self.run_beside_commands(&gate, &call).await;
         let info = ended.info(BASH);
-        let Ended { output, elapsed, .. } = ended;
-        let said = context::harmless(&format!("$ {command}\n{}", output.observation));
+        let CompletedCall { output, elapsed, .. } = ended;
+        let said = context::escape_context_tags(&format!("$ {command}\n{}", output.observation));
         let block = Block::Context { name: "shell".to_owned(), text: said };
         let entry = MessageEntry {
             result: Some(info),
             ..MessageEntry::new(Message { role: Role::User, content: vec![block] })
         };
         gate.journal.write(turn, LogEntry::Message(entry)).await;
-        self.open.catch_up();
-        self.stop.over();
+        self.session.catch_up();
+        self.stop.end();
         let (status, display, summary) = (output.status, output.display, output.summary);
-        let ended = Event::ToolEnded { turn, call: call.id, status, display, summary, elapsed };
+        let ended =
+            AgentEvent::ToolEnded { turn, call: call.id, status, display, summary, elapsed };
         self.events.tell(ended).await;
     }
 
     /// Runs the command, and meanwhile does what can be done at any time. What would begin
     /// something else waits for its end.
-    async fn run_beside_commands(&mut self, gate: &Gate, call: &ToolCall) -> Ended {
-        let running = execute_for_person(gate, call);
+    async fn run_beside_commands(&mut self, gate: &ToolGate, call: &ToolCall) -> CompletedCall {
+        let running = execute_for_user(gate, call);
         tokio::pin!(running);
-        let mut front_end = FrontEnd::There;
+        let mut front_end = FrontEndState::Connected;
         loop {
             let command = tokio::select! {
                 output = &mut running => return output,
-                command = self.commands.next_meanwhile(), if front_end == FrontEnd::There => command,
+                command = self.commands.next_meanwhile(), if front_end == FrontEndState::Connected => command,
             };
             match command {
                 Some(
-                    command @ (Command::Answer { .. }
-                    | Command::Unsteer { .. }
-                    | Command::SetMode(_)
-                    | Command::SetTitle(_)
-                    | Command::Rules(_)),
+                    command @ (AgentCommand::Answer { .. }
+                    | AgentCommand::WithdrawSteer { .. }
+                    | AgentCommand::SetMode(_)
+                    | AgentCommand::SetTitle(_)
+                    | AgentCommand::Rules(_)),
                 ) => self.command_at_any_time(command).await,
                 Some(
-                    command @ (Command::Send { .. }
-                    | Command::Steer { .. }
-                    | Command::Shell { .. }
-                    | Command::Retry
-                    | Command::Compact
-                    | Command::NewSession
-                    | Command::Resume { .. }
-                    | Command::Fork { .. }
-                    | Command::PlanRewind(_)
-                    | Command::Rewind { .. }
-                    | Command::SetModel(_)
-                    | Command::UseModel(_)
-                    | Command::SetEffort(_)),
+                    command @ (AgentCommand::Send { .. }
+                    | AgentCommand::Steer { .. }
+                    | AgentCommand::Shell { .. }
+                    | AgentCommand::Retry
+                    | AgentCommand::Compact
+                    | AgentCommand::NewSession
+                    | AgentCommand::Resume { .. }
+                    | AgentCommand::Fork { .. }
+                    | AgentCommand::PlanRewind(_)
+                    | AgentCommand::Rewind { .. }
+                    | AgentCommand::SetModel(_)
+                    | AgentCommand::UseModel(_)
+                    | AgentCommand::SetEffort(_)),
                 ) => self.commands.hold(command),
                 None => {
-                    front_end = FrontEnd::Gone;
+                    front_end = FrontEndState::Disconnected;
                     gate.context.cancel.cancel();
                 }
             }

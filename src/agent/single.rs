@@ -2,13 +2,13 @@
 
 use crate::domain::{ToolCall, ToolOutput, TurnId};
 
-use super::driver::Agent;
-use super::gate::{Waits, execute_with_permission};
-use super::setup::Setup;
+use super::agent_loop::Agent;
+use super::gate::{CallDependencies, execute_with_permission};
+use super::setup::AgentSetup;
 
 /// Runs `call` and returns its result; `None`, with the reason in the log, when the session that
 /// it would be on record in cannot be begun. What would ask is refused.
-pub async fn run_call(setup: Setup, call: ToolCall) -> Option<ToolOutput> {
+pub async fn run_call(setup: AgentSetup, call: ToolCall) -> Option<ToolOutput> {
     let (mut agent, mut events, _commands) = Agent::new(setup);
     // Nobody listens to the events of a single call, but they must not fill their queue.
     let listener = tokio::spawn(async move { while events.recv().await.is_some() {} });
@@ -19,9 +19,9 @@ pub async fn run_call(setup: Setup, call: ToolCall) -> Option<ToolOutput> {
             return None;
         }
     };
-    let output = execute_with_permission(&gate, &call, Waits::none()).await;
+    let output = execute_with_permission(&gate, &call, CallDependencies::none()).await;
     drop(gate);
-    agent.open.close().await;
+    agent.session.close().await;
     drop(agent);
     if let Err(error) = listener.await {
         tracing::error!(%error, "listening to a single call ended abnormally");

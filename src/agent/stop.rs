@@ -13,35 +13,35 @@ use std::task::Poll;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::Command;
+use super::AgentCommand;
 
 /// Stops what an agent is doing. Front ends keep a clone.
 #[derive(Debug, Clone)]
-pub struct Stop {
+pub struct StopHandle {
     all: CancellationToken,
-    shared: Arc<Mutex<Shared>>,
-    commands: mpsc::WeakSender<Command>,
+    shared: Arc<Mutex<StopState>>,
+    commands: mpsc::WeakSender<AgentCommand>,
 }
 
 /// The commands as the agent takes them.
 #[derive(Debug)]
-pub(super) struct Inbox {
-    commands: mpsc::Receiver<Command>,
+pub(super) struct CommandInbox {
+    commands: mpsc::Receiver<AgentCommand>,
     /// What came while something ran, and has to wait for its end.
-    held: VecDeque<Command>,
-    shared: Arc<Mutex<Shared>>,
+    held: VecDeque<AgentCommand>,
+    shared: Arc<Mutex<StopState>>,
 }
 
 #[derive(Debug)]
-struct Shared {
-    phase: Phase,
-    early: Early,
+struct StopState {
+    phase: CommandPhase,
+    early: EarlyStop,
     /// How many commands the inbox holds.
     held: usize,
 }
 
 #[derive(Debug)]
-enum Phase {
+enum CommandPhase {
     /// The agent waits for a command.
     Idle,
     /// It has taken one, which may begin a turn.
@@ -52,38 +52,38 @@ enum Phase {
 
 /// Whether the next turn was stopped before it began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Early {
+enum EarlyStop {
     NotStopped,
     Stopped,
 }
 
 /// A queue for `capacity` commands, with its stop.
-pub(super) fn channel(capacity: usize) -> (mpsc::Sender<Command>, Inbox, Stop) {
+pub(super) fn channel(capacity: usize) -> (mpsc::Sender<AgentCommand>, CommandInbox, StopHandle) {
     let (sender, commands) = mpsc::channel(capacity);
-    let shared = Shared { phase: Phase::Idle, early: Early::NotStopped, held: 0 };
+    let shared = StopState { phase: CommandPhase::Idle, early: EarlyStop::NotStopped, held: 0 };
     let shared = Arc::new(Mutex::new(shared));
-    let inbox = Inbox { commands, held: VecDeque::new(), shared: shared.clone() };
-    let stop = Stop { all: CancellationToken::new(), shared, commands: sender.downgrade() };
+    let inbox = CommandInbox { commands, held: VecDeque::new(), shared: shared.clone() };
+    let stop = StopHandle { all: CancellationToken::new(), shared, commands: sender.downgrade() };
     (sender, inbox, stop)
 }
 
-impl Stop {
+impl StopHandle {
     /// Stops the turn that runs now, or that a command on its way is about to begin. One that is
     /// asked for later is not touched.
-    pub fn turn(&self) {
+    pub fn stop_turn(&self) {
         let mut shared = lock(&self.shared);
         match &shared.phase {
-            Phase::Running(token) => token.cancel(),
-            Phase::Taken => shared.early = Early::Stopped,
-            Phase::Idle if shared.held > 0 || self.commands_wait() => {
-                shared.early = Early::Stopped;
+            CommandPhase::Running(token) => token.cancel(),
+            CommandPhase::Taken => shared.early = EarlyStop::Stopped,
+            CommandPhase::Idle if shared.held > 0 || self.commands_wait() => {
+                shared.early = EarlyStop::Stopped;
             }
-            Phase::Idle => {}
+            CommandPhase::Idle => {}
         }
     }
 
     /// Stops everything the agent ever started, for good.
-    pub fn everything(&self) {
+    pub fn stop_all(&self) {
         self.all.cancel();
     }
 
@@ -91,17 +91,17 @@ impl Stop {
     pub(super) fn begin(&self) -> CancellationToken {
         let token = self.all.child_token();
         let mut shared = lock(&self.shared);
-        if shared.early == Early::Stopped {
+        if shared.early == EarlyStop::Stopped {
             token.cancel();
         }
-        shared.early = Early::NotStopped;
-        shared.phase = Phase::Running(token.clone());
+        shared.early = EarlyStop::NotStopped;
+        shared.phase = CommandPhase::Running(token.clone());
         token
     }
 
     /// What ran is over; a stop from here on is meant for something else.
-    pub(super) fn over(&self) {
-        lock(&self.shared).phase = Phase::Idle;
+    pub(super) fn end(&self) {
+        lock(&self.shared).phase = CommandPhase::Idle;
     }
 
     fn commands_wait(&self) -> bool {
@@ -109,21 +109,21 @@ impl Stop {
     }
 }
 
-impl Inbox {
+impl CommandInbox {
     /// The next command, with nothing running; `None` once the front end is gone. Taking it and
-    /// noting that it was taken are one step for [`Stop::turn`].
-    pub(super) async fn next(&mut self) -> Option<Command> {
+    /// noting that it was taken are one step for [`StopHandle::stop_turn`].
+    pub(super) async fn next(&mut self) -> Option<AgentCommand> {
         poll_fn(|context| {
             let mut shared = lock(&self.shared);
-            shared.phase = Phase::Idle;
+            shared.phase = CommandPhase::Idle;
             let next = match self.held.pop_front() {
                 Some(command) => Poll::Ready(Some(command)),
                 None => self.commands.poll_recv(context),
             };
             shared.held = self.held.len();
             match &next {
-                Poll::Ready(Some(_)) => shared.phase = Phase::Taken,
-                Poll::Ready(None) | Poll::Pending => shared.early = Early::NotStopped,
+                Poll::Ready(Some(_)) => shared.phase = CommandPhase::Taken,
+                Poll::Ready(None) | Poll::Pending => shared.early = EarlyStop::NotStopped,
             }
             next
         })
@@ -131,18 +131,18 @@ impl Inbox {
     }
 
     /// The next command while something runs.
-    pub(super) async fn next_meanwhile(&mut self) -> Option<Command> {
+    pub(super) async fn next_meanwhile(&mut self) -> Option<AgentCommand> {
         self.commands.recv().await
     }
 
     /// Keeps a command for when nothing runs.
-    pub(super) fn hold(&mut self, command: Command) {
+    pub(super) fn hold(&mut self, command: AgentCommand) {
         self.held.push_back(command);
         lock(&self.shared).held = self.held.len();
     }
 }
 
-fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+fn lock(shared: &Mutex<StopState>) -> MutexGuard<'_, StopState> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -154,11 +154,11 @@ mod tests {
     fn stopping_a_turn_leaves_the_next_one_alone() {
         let (_commands, _inbox, stop) = channel(4);
         let first = stop.begin();
-        stop.turn();
+        stop.stop_turn();
         assert!(first.is_cancelled());
         let second = stop.begin();
         assert!(!second.is_cancelled());
-        stop.everything();
+        stop.stop_all();
         assert!(second.is_cancelled());
         assert!(stop.begin().is_cancelled());
     }
@@ -166,39 +166,39 @@ mod tests {
     #[tokio::test]
     async fn a_stop_reaches_the_turn_of_a_command_on_its_way() {
         let (commands, mut inbox, stop) = channel(4);
-        commands.try_send(Command::Retry).unwrap();
-        stop.turn();
-        assert_eq!(inbox.next().await, Some(Command::Retry));
+        commands.try_send(AgentCommand::Retry).unwrap();
+        stop.stop_turn();
+        assert_eq!(inbox.next().await, Some(AgentCommand::Retry));
         assert!(stop.begin().is_cancelled(), "it was stopped in the queue");
 
-        stop.over();
-        commands.try_send(Command::Retry).unwrap();
-        assert_eq!(inbox.next().await, Some(Command::Retry));
-        stop.turn();
+        stop.end();
+        commands.try_send(AgentCommand::Retry).unwrap();
+        assert_eq!(inbox.next().await, Some(AgentCommand::Retry));
+        stop.stop_turn();
         assert!(stop.begin().is_cancelled(), "it was stopped just before it began");
 
-        stop.over();
-        inbox.hold(Command::Retry);
-        stop.turn();
-        assert_eq!(inbox.next().await, Some(Command::Retry));
+        stop.end();
+        inbox.hold(AgentCommand::Retry);
+        stop.stop_turn();
+        assert_eq!(inbox.next().await, Some(AgentCommand::Retry));
         assert!(stop.begin().is_cancelled(), "it was stopped while it was held");
     }
 
     #[tokio::test]
     async fn a_stop_with_nothing_on_its_way_is_spent() {
         let (commands, mut inbox, stop) = channel(4);
-        stop.turn();
-        commands.try_send(Command::Retry).unwrap();
+        stop.stop_turn();
+        commands.try_send(AgentCommand::Retry).unwrap();
         inbox.next().await;
         assert!(!stop.begin().is_cancelled());
 
-        stop.over();
-        commands.try_send(Command::Compact).unwrap();
+        stop.end();
+        commands.try_send(AgentCommand::Compact).unwrap();
         inbox.next().await;
-        stop.turn();
+        stop.stop_turn();
         let waits = futures_util::poll!(std::pin::pin!(inbox.next()));
         assert_eq!(waits, Poll::Pending, "what was stopped had no turn");
-        commands.try_send(Command::Retry).unwrap();
+        commands.try_send(AgentCommand::Retry).unwrap();
         inbox.next().await;
         assert!(!stop.begin().is_cancelled());
     }

@@ -1,6 +1,6 @@
 //! The turn machine: what an agent does next, as a pure function of what has happened.
 //!
-//! The driver feeds it [`Input`]s and carries out the [`Action`]s in order. No clock, no I/O and
+//! The driver feeds it [`TurnInput`]s and carries out the [`TurnAction`]s in order. No clock, no I/O and
 //! no randomness here; a pause's length and its jitter come in with the failure. Invariants: tools
 //! run only after a whole response, each call gets exactly one result, and after `End` nothing
 //! follows.
@@ -11,13 +11,13 @@ use crate::providers::{ErrorRecovery, ProviderError, StreamEvent};
 use crate::session::{CompactionStage, TurnOutcome};
 
 use super::normalise::is_silent;
-use super::response::Response;
+use super::response::ResponseAssembler;
 
 /// One turn, from the person's message to the end of the answer.
 #[derive(Debug)]
-pub struct Turn {
-    limits: Limits,
-    phase: Phase,
+pub struct TurnMachine {
+    limits: TurnLimits,
+    phase: TurnMachinePhase,
     rounds: u32,
     failures: u32,
     /// How many of them in a row said that the server cannot at the moment.
@@ -29,23 +29,23 @@ pub struct Turn {
     /// How often the answer has been taken up again after the output limit.
     continued: u32,
     /// How often hooks may still have the model go on where it would end.
-    holds: u32,
-    held: Held,
-    images: ImagesSent,
-    steering: Steering,
+    hook_continuations_left: u32,
+    stop_hook_state: StopHookState,
+    images: TurnImagePolicy,
+    steering: SteeringState,
     usage: Usage,
 }
 
 /// What bounds a turn.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct TurnLimits {
     /// Rounds of tool calls.
     pub tool_rounds: u32,
 }
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Input {
+pub enum TurnInput {
     /// The person's message is in the log.
     Begun,
     /// A piece of the response came.
@@ -63,22 +63,22 @@ pub enum Input {
     /// All calls of the response have their results in the log.
     CallsDone,
     /// The conversation was asked to be shorter.
-    Compacted(Compacted),
+    Compacted(CompactionResult),
     /// A message of the person's waits for the next tool boundary.
     Steered,
     /// No message waits any more.
     Unsteered,
     /// Hooks let the turn end.
-    LetGo,
+    HooksAllowEnd,
     /// Hooks want the model to go on; their reason is in the log.
-    HeldUp,
+    HooksContinue,
     /// The person stopped the turn.
     Cancelled,
 }
 
 /// What came of making the conversation shorter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Compacted {
+pub enum CompactionResult {
     /// It is shorter now.
     Shorter,
     /// There was nothing to leave out.
@@ -87,7 +87,7 @@ pub enum Compacted {
 
 /// Something to do.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Action {
+pub enum TurnAction {
     /// Send the conversation to the model.
     Request,
     /// Write a response, whole or cut short, to the log.
@@ -119,7 +119,7 @@ pub enum Action {
     },
     /// What streamed is void, for this reason; what is asked next is something else.
     Drop(String),
-    /// Make the conversation shorter in this way; answer with `Compacted`.
+    /// Make the conversation shorter in this way; answer with `CompactionResult`.
     Compact(CompactionStage),
     /// Have another model answer for the rest of the turn.
     FallBack {
@@ -129,11 +129,11 @@ pub enum Action {
         reason: String,
     },
     /// Write to the log that the response ran into the output limit and is to go on.
-    GoOn(Cut),
-    /// Ask hooks whether the turn may end; answer with `LetGo` or `HeldUp`.
-    AskHooks(Held),
+    ContinueTruncated(TruncationPoint),
+    /// Ask hooks whether the turn may end; answer with `HooksAllowEnd` or `HooksContinue`.
+    AskHooks(StopHookState),
     /// Tell the person that the answer ends at the output limit.
-    TellCut,
+    WarnTruncated,
     /// Send no images to this model from now on.
     LeaveImagesOut(String),
     /// The turn is over.
@@ -142,7 +142,7 @@ pub enum Action {
 
 /// Where the output limit cut a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cut {
+pub enum TruncationPoint {
     /// In what it said.
     Answer,
     /// Before it had said anything.
@@ -151,17 +151,17 @@ pub enum Cut {
 
 /// Whether hooks have had the model go on in this turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Held {
+pub enum StopHookState {
     /// Not yet.
-    Never,
+    Inactive,
     /// They have.
-    Before,
+    Active,
 }
 
 #[derive(Debug)]
-enum Phase {
+enum TurnMachinePhase {
     Idle,
-    Streaming(Response),
+    Streaming(ResponseAssembler),
     Running(AfterCalls),
     Pausing,
     Compacting(ProviderError),
@@ -178,13 +178,13 @@ enum AfterCalls {
 
 /// Whether images go with the requests, as far as the turn has seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ImagesSent {
-    Perhaps,
-    No,
+enum TurnImagePolicy {
+    Send,
+    Omit,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Steering {
+enum SteeringState {
     None,
     Waiting,
 }
@@ -199,22 +199,22 @@ const OVERLOADS: u32 = 3;
 const CUT: &str = "Not run: the response was cut off at the output limit, so this call may be \
                    incomplete. Send it again, with less in one response.";
 
-impl Turn {
+impl TurnMachine {
     /// A turn that has not begun.
-    pub fn new(limits: Limits) -> Self {
+    pub fn new(limits: TurnLimits) -> Self {
         Self {
             limits,
-            phase: Phase::Idle,
+            phase: TurnMachinePhase::Idle,
             rounds: 0,
             failures: 0,
             overloads: 0,
             fallback: None,
             shorten: Some(CompactionStage::Results),
             continued: 0,
-            holds: 0,
-            held: Held::Never,
-            images: ImagesSent::Perhaps,
-            steering: Steering::None,
+            hook_continuations_left: 0,
+            stop_hook_state: StopHookState::Inactive,
+            images: TurnImagePolicy::Send,
+            steering: SteeringState::None,
             usage: Usage::default(),
         }
     }
@@ -225,8 +225,8 @@ impl Turn {
     }
 
     /// The same, with hooks that are asked before it ends, and may have it go on so often.
-    pub fn with_holds(self, holds: u32) -> Self {
-        Self { holds, ..self }
+    pub fn with_hook_continuations(self, holds: u32) -> Self {
+        Self { hook_continuations_left: holds, ..self }
     }
 
     /// What the turn has taken so far.
@@ -240,7 +240,7 @@ impl Turn {
     }
 
     /// What has come of the response that is being streamed.
-    pub fn came(&self) -> ReceivedContent {
+    pub fn response_progress(&self) -> ReceivedContent {
         match self.response() {
             Some(response) if response.has_begun() => ReceivedContent::Part,
             Some(_) | None => ReceivedContent::Nothing,
@@ -248,56 +248,56 @@ impl Turn {
     }
 
     /// The response that is being streamed.
-    pub fn response(&self) -> Option<&Response> {
+    pub fn response(&self) -> Option<&ResponseAssembler> {
         match &self.phase {
-            Phase::Streaming(response) => Some(response),
-            Phase::Idle
-            | Phase::Running(_)
-            | Phase::Pausing
-            | Phase::Compacting(_)
-            | Phase::Ending
-            | Phase::Over => None,
+            TurnMachinePhase::Streaming(response) => Some(response),
+            TurnMachinePhase::Idle
+            | TurnMachinePhase::Running(_)
+            | TurnMachinePhase::Pausing
+            | TurnMachinePhase::Compacting(_)
+            | TurnMachinePhase::Ending
+            | TurnMachinePhase::Over => None,
         }
     }
 
     /// Takes what happened and says what to do.
-    pub fn step(&mut self, input: Input) -> Vec<Action> {
+    pub fn step(&mut self, input: TurnInput) -> Vec<TurnAction> {
         match input {
-            Input::Begun => self.request(),
-            Input::Event(event) => self.event(event),
-            Input::Failed { error, again } => self.failed(error, again),
-            Input::PauseOver => match self.phase {
-                Phase::Pausing => self.request(),
-                Phase::Idle
-                | Phase::Streaming(_)
-                | Phase::Running(_)
-                | Phase::Compacting(_)
-                | Phase::Ending
-                | Phase::Over => Vec::new(),
+            TurnInput::Begun => self.request(),
+            TurnInput::Event(event) => self.event(event),
+            TurnInput::Failed { error, again } => self.failed(error, again),
+            TurnInput::PauseOver => match self.phase {
+                TurnMachinePhase::Pausing => self.request(),
+                TurnMachinePhase::Idle
+                | TurnMachinePhase::Streaming(_)
+                | TurnMachinePhase::Running(_)
+                | TurnMachinePhase::Compacting(_)
+                | TurnMachinePhase::Ending
+                | TurnMachinePhase::Over => Vec::new(),
             },
-            Input::CallsDone => self.calls_done(),
-            Input::Compacted(outcome) => self.compacted(outcome),
-            Input::Steered => {
-                self.steering = Steering::Waiting;
+            TurnInput::CallsDone => self.calls_done(),
+            TurnInput::Compacted(outcome) => self.compacted(outcome),
+            TurnInput::Steered => {
+                self.steering = SteeringState::Waiting;
                 Vec::new()
             }
-            Input::Unsteered => {
-                self.steering = Steering::None;
+            TurnInput::Unsteered => {
+                self.steering = SteeringState::None;
                 Vec::new()
             }
-            Input::LetGo => self.let_go(),
-            Input::HeldUp => self.held_up(),
-            Input::Cancelled => self.cancelled(),
+            TurnInput::HooksAllowEnd => self.hooks_allow_end(),
+            TurnInput::HooksContinue => self.hooks_continue(),
+            TurnInput::Cancelled => self.cancelled(),
         }
     }
 
-    fn request(&mut self) -> Vec<Action> {
-        self.phase = Phase::Streaming(Response::default());
-        vec![Action::Request]
+    fn request(&mut self) -> Vec<TurnAction> {
+        self.phase = TurnMachinePhase::Streaming(ResponseAssembler::default());
+        vec![TurnAction::Request]
     }
 
-    fn event(&mut self, event: StreamEvent) -> Vec<Action> {
-        let Phase::Streaming(response) = &mut self.phase else { return Vec::new() };
+    fn event(&mut self, event: StreamEvent) -> Vec<TurnAction> {
+        let TurnMachinePhase::Streaming(response) = &mut self.phase else { return Vec::new() };
         let Some(stop) = response.take(event) else { return Vec::new() };
         let response = std::mem::take(response);
         self.failures = 0;
@@ -308,8 +308,9 @@ impl Turn {
         }
         let message = response.finish();
         let calls: Vec<ToolCall> = message.calls().cloned().collect();
-        let cut = if is_silent(&message) { Cut::Thought } else { Cut::Answer };
-        let mut actions = vec![Action::Record { message, stop, usage }];
+        let cut =
+            if is_silent(&message) { TruncationPoint::Thought } else { TruncationPoint::Answer };
+        let mut actions = vec![TurnAction::Record { message, stop, usage }];
         if calls.is_empty() && stop == StopReason::MaxTokens {
             actions.extend(self.cut_off(cut));
             return actions;
@@ -322,88 +323,88 @@ impl Turn {
         } else if stop == StopReason::MaxTokens && self.rounds < self.limits.tool_rounds {
             // Cut arguments can still be valid JSON, so none of these calls can be trusted.
             self.rounds += 1;
-            actions.push(Action::Refuse { calls, reason: CUT.to_owned() });
+            actions.push(TurnAction::Refuse { calls, reason: CUT.to_owned() });
             actions.extend(self.tool_boundary());
         } else if self.rounds >= self.limits.tool_rounds {
             let reason = format!(
                 "Not run: this turn has used all its {} rounds of tool calls. Wait for the person.",
                 self.limits.tool_rounds
             );
-            actions.push(Action::Refuse { calls, reason });
+            actions.push(TurnAction::Refuse { calls, reason });
             actions.extend(self.end(TurnOutcome::RoundLimit));
         } else {
             self.rounds += 1;
-            self.phase = Phase::Running(AfterCalls::Continue);
-            actions.push(Action::Run(calls));
+            self.phase = TurnMachinePhase::Running(AfterCalls::Continue);
+            actions.push(TurnAction::Run(calls));
         }
         actions
     }
 
     /// The model has said all it wanted; the person may have more to say already.
-    fn answered(&mut self) -> Vec<Action> {
+    fn answered(&mut self) -> Vec<TurnAction> {
         match self.steering {
-            Steering::None if self.holds > 0 => {
-                self.phase = Phase::Ending;
-                vec![Action::AskHooks(self.held)]
+            SteeringState::None if self.hook_continuations_left > 0 => {
+                self.phase = TurnMachinePhase::Ending;
+                vec![TurnAction::AskHooks(self.stop_hook_state)]
             }
-            Steering::None => self.end(TurnOutcome::Answered),
-            Steering::Waiting => self.steer_and_request(),
+            SteeringState::None => self.end(TurnOutcome::Answered),
+            SteeringState::Waiting => self.steer_and_request(),
         }
     }
 
-    fn let_go(&mut self) -> Vec<Action> {
+    fn hooks_allow_end(&mut self) -> Vec<TurnAction> {
         match (&self.phase, self.steering) {
-            (Phase::Ending, Steering::None) => self.end(TurnOutcome::Answered),
-            (Phase::Ending, Steering::Waiting) => self.steer_and_request(),
+            (TurnMachinePhase::Ending, SteeringState::None) => self.end(TurnOutcome::Answered),
+            (TurnMachinePhase::Ending, SteeringState::Waiting) => self.steer_and_request(),
             (
-                Phase::Idle
-                | Phase::Streaming(_)
-                | Phase::Running(_)
-                | Phase::Pausing
-                | Phase::Compacting(_)
-                | Phase::Over,
+                TurnMachinePhase::Idle
+                | TurnMachinePhase::Streaming(_)
+                | TurnMachinePhase::Running(_)
+                | TurnMachinePhase::Pausing
+                | TurnMachinePhase::Compacting(_)
+                | TurnMachinePhase::Over,
                 _,
             ) => Vec::new(),
         }
     }
 
     /// Hooks may do this so often and no more, or a turn might never end.
-    fn held_up(&mut self) -> Vec<Action> {
+    fn hooks_continue(&mut self) -> Vec<TurnAction> {
         match self.phase {
-            Phase::Ending => {
-                self.holds = self.holds.saturating_sub(1);
-                self.held = Held::Before;
+            TurnMachinePhase::Ending => {
+                self.hook_continuations_left = self.hook_continuations_left.saturating_sub(1);
+                self.stop_hook_state = StopHookState::Active;
                 self.tool_boundary()
             }
-            Phase::Idle
-            | Phase::Streaming(_)
-            | Phase::Running(_)
-            | Phase::Pausing
-            | Phase::Compacting(_)
-            | Phase::Over => Vec::new(),
+            TurnMachinePhase::Idle
+            | TurnMachinePhase::Streaming(_)
+            | TurnMachinePhase::Running(_)
+            | TurnMachinePhase::Pausing
+            | TurnMachinePhase::Compacting(_)
+            | TurnMachinePhase::Over => Vec::new(),
         }
     }
 
     /// The answer ends in the midst of a sentence. It goes back with a word of slug's behind it, for
     /// some servers refuse a conversation whose last message is the model's.
-    fn cut_off(&mut self, cut: Cut) -> Vec<Action> {
-        if self.steering == Steering::Waiting {
+    fn cut_off(&mut self, cut: TruncationPoint) -> Vec<TurnAction> {
+        if self.steering == SteeringState::Waiting {
             return self.steer_and_request();
         }
         if self.continued >= CONTINUATIONS {
-            let mut actions = vec![Action::TellCut];
+            let mut actions = vec![TurnAction::WarnTruncated];
             actions.extend(self.end(TurnOutcome::Answered));
             return actions;
         }
         self.continued += 1;
-        let mut actions = vec![Action::GoOn(cut)];
+        let mut actions = vec![TurnAction::ContinueTruncated(cut)];
         actions.extend(self.request());
         actions
     }
 
     /// What was said so far goes back, and the provider goes on. That counts as a round, so that a
     /// provider that only ever pauses is not asked for ever.
-    fn paused(&mut self) -> Vec<Action> {
+    fn paused(&mut self) -> Vec<TurnAction> {
         if self.rounds >= self.limits.tool_rounds {
             return self.end(TurnOutcome::RoundLimit);
         }
@@ -411,43 +412,45 @@ impl Turn {
         self.tool_boundary()
     }
 
-    fn calls_done(&mut self) -> Vec<Action> {
+    fn calls_done(&mut self) -> Vec<TurnAction> {
         match self.phase {
-            Phase::Running(AfterCalls::Continue) => self.tool_boundary(),
-            Phase::Running(AfterCalls::StopInterrupted) => self.end(TurnOutcome::Interrupted),
-            Phase::Idle
-            | Phase::Streaming(_)
-            | Phase::Pausing
-            | Phase::Compacting(_)
-            | Phase::Ending
-            | Phase::Over => Vec::new(),
+            TurnMachinePhase::Running(AfterCalls::Continue) => self.tool_boundary(),
+            TurnMachinePhase::Running(AfterCalls::StopInterrupted) => {
+                self.end(TurnOutcome::Interrupted)
+            }
+            TurnMachinePhase::Idle
+            | TurnMachinePhase::Streaming(_)
+            | TurnMachinePhase::Pausing
+            | TurnMachinePhase::Compacting(_)
+            | TurnMachinePhase::Ending
+            | TurnMachinePhase::Over => Vec::new(),
         }
     }
 
     /// All calls have their results: the model goes on, and what the person has said goes in.
-    fn tool_boundary(&mut self) -> Vec<Action> {
+    fn tool_boundary(&mut self) -> Vec<TurnAction> {
         match self.steering {
-            Steering::None => self.request(),
-            Steering::Waiting => self.steer_and_request(),
+            SteeringState::None => self.request(),
+            SteeringState::Waiting => self.steer_and_request(),
         }
     }
 
-    fn steer_and_request(&mut self) -> Vec<Action> {
-        self.steering = Steering::None;
-        let mut actions = vec![Action::TakeSteering];
+    fn steer_and_request(&mut self) -> Vec<TurnAction> {
+        self.steering = SteeringState::None;
+        let mut actions = vec![TurnAction::TakeSteering];
         actions.extend(self.request());
         actions
     }
 
-    fn failed(&mut self, error: ProviderError, again: Option<RetryAttempt>) -> Vec<Action> {
+    fn failed(&mut self, error: ProviderError, again: Option<RetryAttempt>) -> Vec<TurnAction> {
         match self.phase {
-            Phase::Streaming(_) => {}
-            Phase::Idle
-            | Phase::Running(_)
-            | Phase::Pausing
-            | Phase::Compacting(_)
-            | Phase::Ending
-            | Phase::Over => return Vec::new(),
+            TurnMachinePhase::Streaming(_) => {}
+            TurnMachinePhase::Idle
+            | TurnMachinePhase::Running(_)
+            | TurnMachinePhase::Pausing
+            | TurnMachinePhase::Compacting(_)
+            | TurnMachinePhase::Ending
+            | TurnMachinePhase::Over => return Vec::new(),
         }
         self.failures += 1;
         self.overloads = if is_overload(&error) { self.overloads + 1 } else { 0 };
@@ -456,14 +459,14 @@ impl Turn {
                 self.try_again(error, again)
             }
             ErrorRecovery::Compact => {
-                let mut actions = self.void(&error);
+                let mut actions = self.discard_streamed(&error);
                 actions.extend(self.shorten(error));
                 actions
             }
-            ErrorRecovery::LeaveImagesOut if self.images == ImagesSent::Perhaps => {
-                self.images = ImagesSent::No;
-                let mut actions = self.void(&error);
-                actions.push(Action::LeaveImagesOut(error.message));
+            ErrorRecovery::LeaveImagesOut if self.images == TurnImagePolicy::Send => {
+                self.images = TurnImagePolicy::Omit;
+                let mut actions = self.discard_streamed(&error);
+                actions.push(TurnAction::LeaveImagesOut(error.message));
                 actions.extend(self.ask_anew());
                 actions
             }
@@ -474,26 +477,26 @@ impl Turn {
     }
 
     /// The same again, or the same of another model once this one's server is overloaded for good.
-    fn try_again(&mut self, error: ProviderError, again: Option<RetryAttempt>) -> Vec<Action> {
+    fn try_again(&mut self, error: ProviderError, again: Option<RetryAttempt>) -> Vec<TurnAction> {
         if self.overloads >= OVERLOADS
             && let Some(model) = self.fallback.take()
         {
-            let mut actions = self.void(&error);
-            actions.push(Action::FallBack { model, reason: error.message });
+            let mut actions = self.discard_streamed(&error);
+            actions.push(TurnAction::FallBack { model, reason: error.message });
             actions.extend(self.ask_anew());
             return actions;
         }
         match again {
             Some(again) => {
-                self.phase = Phase::Pausing;
-                vec![Action::Pause { again, reason: error.message }]
+                self.phase = TurnMachinePhase::Pausing;
+                vec![TurnAction::Pause { again, reason: error.message }]
             }
             None => self.end_streaming(TurnOutcome::Failed(error.message)),
         }
     }
 
     /// Each way to make the conversation shorter is gone once.
-    fn shorten(&mut self, error: ProviderError) -> Vec<Action> {
+    fn shorten(&mut self, error: ProviderError) -> Vec<TurnAction> {
         let Some(stage) = self.shorten else {
             return self.end_streaming(TurnOutcome::Failed(error.message));
         };
@@ -501,80 +504,80 @@ impl Turn {
             CompactionStage::Results => Some(CompactionStage::Turns),
             CompactionStage::Turns => None,
         };
-        self.phase = Phase::Compacting(error);
-        vec![Action::Compact(stage)]
+        self.phase = TurnMachinePhase::Compacting(error);
+        vec![TurnAction::Compact(stage)]
     }
 
-    fn compacted(&mut self, outcome: Compacted) -> Vec<Action> {
+    fn compacted(&mut self, outcome: CompactionResult) -> Vec<TurnAction> {
         match (&self.phase, outcome) {
-            (Phase::Compacting(_), Compacted::Shorter) => self.ask_anew(),
-            (Phase::Compacting(error), Compacted::NothingLeft) => {
+            (TurnMachinePhase::Compacting(_), CompactionResult::Shorter) => self.ask_anew(),
+            (TurnMachinePhase::Compacting(error), CompactionResult::NothingLeft) => {
                 let error = error.clone();
                 self.shorten(error)
             }
             (
-                Phase::Idle
-                | Phase::Streaming(_)
-                | Phase::Running(_)
-                | Phase::Pausing
-                | Phase::Ending
-                | Phase::Over,
+                TurnMachinePhase::Idle
+                | TurnMachinePhase::Streaming(_)
+                | TurnMachinePhase::Running(_)
+                | TurnMachinePhase::Pausing
+                | TurnMachinePhase::Ending
+                | TurnMachinePhase::Over,
                 _,
             ) => Vec::new(),
         }
     }
 
     /// A request that is not the one that failed.
-    fn ask_anew(&mut self) -> Vec<Action> {
+    fn ask_anew(&mut self) -> Vec<TurnAction> {
         self.failures = 0;
         self.overloads = 0;
         self.request()
     }
 
     /// What streamed before a failure that leads to another request.
-    fn void(&self, error: &ProviderError) -> Vec<Action> {
-        match self.came() {
-            ReceivedContent::Part => vec![Action::Drop(error.message.clone())],
+    fn discard_streamed(&self, error: &ProviderError) -> Vec<TurnAction> {
+        match self.response_progress() {
+            ReceivedContent::Part => vec![TurnAction::Drop(error.message.clone())],
             ReceivedContent::Nothing => Vec::new(),
         }
     }
 
-    fn cancelled(&mut self) -> Vec<Action> {
+    fn cancelled(&mut self) -> Vec<TurnAction> {
         match &mut self.phase {
-            Phase::Streaming(_) => self.end_streaming(TurnOutcome::Interrupted),
+            TurnMachinePhase::Streaming(_) => self.end_streaming(TurnOutcome::Interrupted),
             // The calls see the same token: each ends with a result, and then the turn does.
-            Phase::Running(after) => {
+            TurnMachinePhase::Running(after) => {
                 *after = AfterCalls::StopInterrupted;
                 Vec::new()
             }
-            Phase::Idle | Phase::Pausing | Phase::Compacting(_) => {
-                self.end(TurnOutcome::Interrupted)
-            }
+            TurnMachinePhase::Idle
+            | TurnMachinePhase::Pausing
+            | TurnMachinePhase::Compacting(_) => self.end(TurnOutcome::Interrupted),
             // The whole answer is there.
-            Phase::Ending => self.end(TurnOutcome::Answered),
-            Phase::Over => Vec::new(),
+            TurnMachinePhase::Ending => self.end(TurnOutcome::Answered),
+            TurnMachinePhase::Over => Vec::new(),
         }
     }
 
     /// Ends in the middle of a response: what was said so far is kept, its calls are not run.
-    fn end_streaming(&mut self, outcome: TurnOutcome) -> Vec<Action> {
+    fn end_streaming(&mut self, outcome: TurnOutcome) -> Vec<TurnAction> {
         let mut actions = Vec::new();
-        if let Phase::Streaming(response) = &mut self.phase {
+        if let TurnMachinePhase::Streaming(response) = &mut self.phase {
             let response = std::mem::take(response);
             let usage = response.usage;
             self.usage += usage.unwrap_or_default();
             let message = response.cut();
             if !message.content.is_empty() {
-                actions.push(Action::Record { message, stop: StopReason::Interrupted, usage });
+                actions.push(TurnAction::Record { message, stop: StopReason::Interrupted, usage });
             }
         }
         actions.extend(self.end(outcome));
         actions
     }
 
-    fn end(&mut self, outcome: TurnOutcome) -> Vec<Action> {
-        self.phase = Phase::Over;
-        vec![Action::End(outcome)]
+    fn end(&mut self, outcome: TurnOutcome) -> Vec<TurnAction> {
+        self.phase = TurnMachinePhase::Over;
+        vec![TurnAction::End(outcome)]
     }
 }
 

@@ -10,18 +10,18 @@ use crate::domain::Mode;
 
 /// What slug can do besides chatting.
 #[derive(Debug, Clone, PartialEq, Subcommand)]
-pub enum Command {
+pub enum CliCommand {
     /// Print every value of the configuration, and where it comes from
     Config {
         /// In which form.
         #[command(flatten)]
-        format: Format,
+        format: PrintFormat,
     },
     /// List what can be bound to keys, and the keys that hold
     Keys {
         /// In which form.
         #[command(flatten)]
-        format: Format,
+        format: PrintFormat,
     },
     /// List the models that can be asked, with their windows and prices, or fetch newer facts
     #[command(args_conflicts_with_subcommands = true)]
@@ -46,13 +46,13 @@ pub enum Command {
     Prompt {
         /// In which form.
         #[command(flatten)]
-        format: Format,
+        format: PrintFormat,
     },
     /// Check configuration, endpoint, key, terminal and files, and say what to do
     Doctor {
         /// In which form.
         #[command(flatten)]
-        format: Format,
+        format: PrintFormat,
     },
     /// Print the completions for a shell
     Completions {
@@ -65,7 +65,7 @@ pub enum Command {
 
 /// In which form data is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Args)]
-pub struct Format {
+pub struct PrintFormat {
     /// Print JSON
     #[arg(long)]
     pub json: bool,
@@ -87,7 +87,7 @@ pub struct ModelsList {
     pub filter: Option<String>,
     /// In which form.
     #[command(flatten)]
-    pub format: Format,
+    pub format: PrintFormat,
 }
 
 /// `slug tools …`
@@ -97,7 +97,7 @@ pub enum ToolsCommand {
     List {
         /// In which form.
         #[command(flatten)]
-        format: Format,
+        format: PrintFormat,
     },
     /// Run one tool, under the same permissions as a call of the model's
     Run {
@@ -108,7 +108,7 @@ pub enum ToolsCommand {
         input: Value,
         /// In which form.
         #[command(flatten)]
-        format: Format,
+        format: PrintFormat,
     },
 }
 
@@ -125,7 +125,7 @@ pub enum SessionsCommand {
         limit: Option<usize>,
         /// In which form.
         #[command(flatten)]
-        format: Format,
+        format: PrintFormat,
     },
     /// Print what was said in a session
     Show {
@@ -133,7 +133,7 @@ pub enum SessionsCommand {
         id: String,
         /// In which form.
         #[command(flatten)]
-        format: Format,
+        format: PrintFormat,
     },
     /// Look for a text in all that was said, newest sessions first
     Search {
@@ -148,7 +148,7 @@ pub enum SessionsCommand {
         limit: usize,
         /// In which form.
         #[command(flatten)]
-        format: Format,
+        format: PrintFormat,
     },
     /// Give a session another title
     Rename {
@@ -158,7 +158,7 @@ pub enum SessionsCommand {
         title: String,
         /// In which form.
         #[command(flatten)]
-        format: Format,
+        format: PrintFormat,
     },
     /// Write a session as Markdown, as one HTML file or as JSON, without secrets
     Export(SessionsExport),
@@ -171,7 +171,7 @@ pub enum SessionsCommand {
         ids: Vec<String>,
         /// In which form.
         #[command(flatten)]
-        format: Format,
+        format: PrintFormat,
     },
     /// Remove what nothing needs any more, and pack what nobody has used for long
     Gc(SessionsGc),
@@ -184,7 +184,7 @@ pub struct SessionsExport {
     pub id: String,
     /// In which form; else by the ending of FILE, else Markdown
     #[arg(long = "format", value_name = "FORM")]
-    pub form: Option<ExportAs>,
+    pub form: Option<ExportFormatArg>,
     /// Write into this file instead of printing
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -193,12 +193,12 @@ pub struct SessionsExport {
     pub no_redact: bool,
     /// In which form what was done is told.
     #[command(flatten)]
-    pub format: Format,
+    pub format: PrintFormat,
 }
 
 /// The forms that a session is exported in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ExportAs {
+pub enum ExportFormatArg {
     /// Markdown
     Md,
     /// One HTML file
@@ -220,7 +220,7 @@ pub struct SessionsImport {
     pub dry_run: bool,
     /// In which form.
     #[command(flatten)]
-    pub format: Format,
+    pub format: PrintFormat,
 }
 
 /// Which sessions are meant.
@@ -251,7 +251,7 @@ pub struct SessionsGc {
     pub pack_days: u32,
     /// In which form.
     #[command(flatten)]
-    pub format: Format,
+    pub format: PrintFormat,
 }
 
 /// `slug permissions …`
@@ -261,7 +261,7 @@ pub enum PermissionsCommand {
     List {
         /// In which form.
         #[command(flatten)]
-        format: Format,
+        format: PrintFormat,
     },
     /// Say what would happen to a call, and why, without making it
     Test(PermissionsTest),
@@ -283,7 +283,7 @@ pub struct PermissionsTest {
     pub input: String,
     /// In which form.
     #[command(flatten)]
-    pub format: Format,
+    pub format: PrintFormat,
 }
 
 fn mode(text: &str) -> Result<Mode, crate::domain::UnknownMode> {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 /// An exit status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Exit {
+pub enum CliExitStatus {
     /// Answered, or done.
     Answered = 0,
     /// Failed; standard error says why.
@@ -20,15 +20,15 @@ pub enum Exit {
     NoSandbox = 78,
 }
 
-impl Exit {
+impl CliExitStatus {
     /// The number.
     pub fn code(self) -> u8 {
         self as u8
     }
 }
 
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
+impl From<CliExitStatus> for ExitCode {
+    fn from(exit: CliExitStatus) -> Self {
         Self::from(exit.code())
     }
 }

@@ -15,10 +15,11 @@ use clap::{ArgGroup, CommandFactory, Parser, ValueEnum};
 use secrecy::SecretString;
 
 pub use command::{
-    Command, ExportAs, Format, ModelsCommand, ModelsList, PermissionsCommand, PermissionsTest,
-    SessionsCommand, SessionsExport, SessionsFilter, SessionsGc, SessionsImport, ToolsCommand,
+    CliCommand, ExportFormatArg, ModelsCommand, ModelsList, PermissionsCommand, PermissionsTest,
+    PrintFormat, SessionsCommand, SessionsExport, SessionsFilter, SessionsGc, SessionsImport,
+    ToolsCommand,
 };
-pub use exit::Exit;
+pub use exit::CliExitStatus;
 pub use generate::{completions, man};
 
 use crate::config::{ConfigFlags, ModeChoice};
@@ -159,7 +160,7 @@ pub struct Cli {
 
     /// What to do instead of opening the chat.
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub command: Option<CliCommand>,
 }
 
 /// What `slug -p` prints.

@@ -133,7 +133,7 @@ fn a_prompt_is_a_text_and_never_a_flag() {
 #[test]
 fn commands_are_read_after_the_flags() {
     let cli = parsed(&["--plan", "permissions", "test", "--mode", "yolo", "--json", "rm x"]);
-    let Some(Command::Permissions(PermissionsCommand::Test(test))) = cli.command else {
+    let Some(CliCommand::Permissions(PermissionsCommand::Test(test))) = cli.command else {
         panic!("{:?}", cli.command);
     };
     assert_eq!(
@@ -145,7 +145,7 @@ fn commands_are_read_after_the_flags() {
     assert!(unknown.contains("use ask, allow-edits, plan, sandbox or yolo"), "{unknown}");
 
     let cli = parsed(&["tools", "run", "Read", "--input", r#"{"file_path":"a"}"#]);
-    let Some(Command::Tools(ToolsCommand::Run { name, input, .. })) = cli.command else {
+    let Some(CliCommand::Tools(ToolsCommand::Run { name, input, .. })) = cli.command else {
         panic!("{:?}", cli.command);
     };
     assert_eq!((name.as_str(), input["file_path"].as_str()), ("Read", Some("a")));
@@ -212,8 +212,14 @@ fn completions_and_the_manual_come_from_the_parser() {
 
 #[test]
 fn statuses_are_the_documented_numbers() {
-    let numbers = [Exit::Answered, Exit::Failed, Exit::Usage, Exit::Refused, Exit::NoSandbox];
-    assert_eq!(numbers.map(Exit::code), [0, 1, 2, 4, 78]);
+    let numbers = [
+        CliExitStatus::Answered,
+        CliExitStatus::Failed,
+        CliExitStatus::Usage,
+        CliExitStatus::Refused,
+        CliExitStatus::NoSandbox,
+    ];
+    assert_eq!(numbers.map(CliExitStatus::code), [0, 1, 2, 4, 78]);
 }
 
 #[test]

@@ -15,7 +15,7 @@ pub enum SlashCommand {
     /// Lists the sessions, or opens one.
     Sessions(Option<SessionId>),
     /// Forks the open session: all of it, or before a message.
-    Fork(Option<Earlier>),
+    Fork(Option<MessageArgument>),
     /// Changes the model, or asks which.
     Model(Option<String>),
     /// Changes the mode, or asks which.
@@ -23,7 +23,7 @@ pub enum SlashCommand {
     /// Shows the permission rules.
     Permissions,
     /// Has the model think harder or less, or lists how hard it can.
-    Effort(Option<Thinking>),
+    Effort(Option<EffortArgument>),
     /// Lists the hooks.
     Hooks,
     /// Takes the last turn back.
@@ -31,19 +31,19 @@ pub enum SlashCommand {
     /// Brings back what was taken back.
     Redo,
     /// Goes back before a message, or lists those that can be gone back before.
-    Rewind(Option<Earlier>),
+    Rewind(Option<MessageArgument>),
     /// Makes the conversation that is sent shorter.
     Compact,
     /// Starts over with nothing in the conversation.
     Clear,
     /// Copies a part of the session.
-    Copy(Copied),
+    Copy(CopyArgument),
     /// Shows what this session changed, from this file on.
     Diff(Option<String>),
     /// Opens the transcript in the person's own pager.
     Pager,
     /// Folds or unfolds panes: all, or those of a kind.
-    Fold(Option<FoldOrder>),
+    Fold(Option<FoldArgument>),
     /// Shows the plan.
     Todos,
     /// Shows the session, its model, and what was taken.
@@ -53,23 +53,23 @@ pub enum SlashCommand {
     /// Sends the last message again.
     Retry,
     /// Turns Vi's keys on or off, or the other way round.
-    Vi(Option<Switch>),
+    Vi(Option<OnOffArgument>),
     /// Leaves.
     Quit,
 }
 
 /// A message of the person's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Earlier {
+pub enum MessageArgument {
     /// Counted from the last one, which is 1.
     Nth(usize),
     /// The newest that has these words in it.
-    With(String),
+    Containing(String),
 }
 
 /// What `/copy` copies.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Copied {
+pub enum CopyArgument {
     /// The last answer.
     #[default]
     Answer,
@@ -81,25 +81,25 @@ pub enum Copied {
 
 /// How hard the model is to think.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Thinking {
+pub enum EffortArgument {
     /// As its provider has it.
-    AsUsual,
+    Default,
     /// So hard.
-    Step(Effort),
+    Level(Effort),
 }
 
-impl Thinking {
+impl EffortArgument {
     /// What is asked of the provider; nothing where it is to be as usual.
     pub fn effort(self) -> Option<Effort> {
         match self {
-            Self::AsUsual => None,
-            Self::Step(effort) => Some(effort),
+            Self::Default => None,
+            Self::Level(effort) => Some(effort),
         }
     }
 }
 
 /// How hard a model can think, by the words of `/effort`.
-pub const THINKING: &[(&str, &str)] = &[
+pub const EFFORT_WORDS: &[(&str, &str)] = &[
     ("default", "as the model's provider has it"),
     ("none", "not at all, where the model can do that"),
     ("minimal", "hardly"),
@@ -112,7 +112,7 @@ pub const THINKING: &[(&str, &str)] = &[
 
 /// On or off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Switch {
+pub enum OnOffArgument {
     /// On.
     On,
     /// Off.
@@ -121,18 +121,18 @@ pub enum Switch {
 
 /// A row of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spec {
+pub struct SlashCommandSpec {
     /// The name without the slash.
     pub name: &'static str,
     /// What may follow it.
-    pub argument: Argument,
+    pub argument: SlashArgumentKind,
     /// What it does, as a phrase for lists.
     pub help: &'static str,
 }
 
 /// What may follow a command's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Argument {
+pub enum SlashArgumentKind {
     /// Nothing.
     None,
     /// A model's name.
@@ -140,7 +140,7 @@ pub enum Argument {
     /// A mode's name.
     Mode,
     /// What to copy.
-    Copied,
+    Copy,
     /// A theme's name.
     Theme,
     /// A kind of panes, and how they are to be folded.
@@ -150,23 +150,23 @@ pub enum Argument {
     /// A past session: chosen by its title, written as its id.
     Session,
     /// A message of the person's: chosen by its words, written as its number from the end.
-    Earlier,
+    Message,
     /// One of these words, each with what it means.
     OneOf(&'static [(&'static str, &'static str)]),
 }
 
 /// What is asked of all panes of a kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FoldOrder {
+pub struct FoldArgument {
     /// "thinking", "messages", "tools", or the name of a tool.
     pub kind: String,
     /// How; the next way where nothing was said.
-    pub how: Option<FoldHow>,
+    pub how: Option<FoldSetting>,
 }
 
 /// How panes are to be folded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FoldHow {
+pub enum FoldSetting {
     /// All of each is shown.
     Open,
     /// The head of each alone is shown.
@@ -177,7 +177,7 @@ pub enum FoldHow {
 
 /// Why a line is no command.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ParseError {
+pub enum SlashCommandError {
     /// No command has this name.
     #[error("There is no command /{0}. Type / to see them all.")]
     Unknown(String),
@@ -213,64 +213,140 @@ pub enum ParseError {
 }
 
 /// All commands, in the order that lists show them.
-pub const TABLE: [Spec; 24] = [
-    Spec { name: "help", argument: Argument::None, help: "keys and commands" },
-    Spec { name: "new", argument: Argument::None, help: "begin an empty session" },
-    Spec { name: "sessions", argument: Argument::Session, help: "open a past session" },
-    Spec {
+pub const TABLE: [SlashCommandSpec; 24] = [
+    SlashCommandSpec { name: "help", argument: SlashArgumentKind::None, help: "keys and commands" },
+    SlashCommandSpec {
+        name: "new",
+        argument: SlashArgumentKind::None,
+        help: "begin an empty session",
+    },
+    SlashCommandSpec {
+        name: "sessions",
+        argument: SlashArgumentKind::Session,
+        help: "open a past session",
+    },
+    SlashCommandSpec {
         name: "fork",
-        argument: Argument::Earlier,
+        argument: SlashArgumentKind::Message,
         help: "go on in a copy, also from an earlier message",
     },
-    Spec { name: "model", argument: Argument::Model, help: "change the model" },
-    Spec {
+    SlashCommandSpec {
+        name: "model",
+        argument: SlashArgumentKind::Model,
+        help: "change the model",
+    },
+    SlashCommandSpec {
         name: "effort",
-        argument: Argument::OneOf(THINKING),
+        argument: SlashArgumentKind::OneOf(EFFORT_WORDS),
         help: "have the model think harder or less",
     },
-    Spec { name: "mode", argument: Argument::Mode, help: "change how much is asked" },
-    Spec { name: "compact", argument: Argument::None, help: "send less of the older conversation" },
-    Spec {
+    SlashCommandSpec {
+        name: "mode",
+        argument: SlashArgumentKind::Mode,
+        help: "change how much is asked",
+    },
+    SlashCommandSpec {
+        name: "compact",
+        argument: SlashArgumentKind::None,
+        help: "send less of the older conversation",
+    },
+    SlashCommandSpec {
         name: "permissions",
-        argument: Argument::None,
+        argument: SlashArgumentKind::None,
         help: "rules: see, change and test them",
     },
-    Spec { name: "hooks", argument: Argument::None, help: "list, switch and try hooks" },
-    Spec { name: "clear", argument: Argument::None, help: "start over; this session is kept" },
-    Spec { name: "undo", argument: Argument::None, help: "take the last turn back" },
-    Spec { name: "redo", argument: Argument::None, help: "bring back what was taken back" },
-    Spec { name: "rewind", argument: Argument::Earlier, help: "go back before an earlier message" },
-    Spec { name: "copy", argument: Argument::Copied, help: "copy the last answer, code, or all" },
-    Spec { name: "diff", argument: Argument::File, help: "what this session changed" },
-    Spec { name: "pager", argument: Argument::None, help: "the transcript in $PAGER" },
-    Spec { name: "fold", argument: Argument::Fold, help: "fold thinking, tools, messages or Bash" },
-    Spec { name: "todos", argument: Argument::None, help: "the plan, step by step" },
-    Spec { name: "status", argument: Argument::None, help: "tokens and cost by model" },
-    Spec { name: "theme", argument: Argument::Theme, help: "change the colours" },
-    Spec { name: "retry", argument: Argument::None, help: "send the last message again" },
-    Spec { name: "vi", argument: Argument::OneOf(SWITCH), help: "Vi keys in the input" },
-    Spec { name: "quit", argument: Argument::None, help: "leave slug" },
+    SlashCommandSpec {
+        name: "hooks",
+        argument: SlashArgumentKind::None,
+        help: "list, switch and try hooks",
+    },
+    SlashCommandSpec {
+        name: "clear",
+        argument: SlashArgumentKind::None,
+        help: "start over; this session is kept",
+    },
+    SlashCommandSpec {
+        name: "undo",
+        argument: SlashArgumentKind::None,
+        help: "take the last turn back",
+    },
+    SlashCommandSpec {
+        name: "redo",
+        argument: SlashArgumentKind::None,
+        help: "bring back what was taken back",
+    },
+    SlashCommandSpec {
+        name: "rewind",
+        argument: SlashArgumentKind::Message,
+        help: "go back before an earlier message",
+    },
+    SlashCommandSpec {
+        name: "copy",
+        argument: SlashArgumentKind::Copy,
+        help: "copy the last answer, code, or all",
+    },
+    SlashCommandSpec {
+        name: "diff",
+        argument: SlashArgumentKind::File,
+        help: "what this session changed",
+    },
+    SlashCommandSpec {
+        name: "pager",
+        argument: SlashArgumentKind::None,
+        help: "the transcript in $PAGER",
+    },
+    SlashCommandSpec {
+        name: "fold",
+        argument: SlashArgumentKind::Fold,
+        help: "fold thinking, tools, messages or Bash",
+    },
+    SlashCommandSpec {
+        name: "todos",
+        argument: SlashArgumentKind::None,
+        help: "the plan, step by step",
+    },
+    SlashCommandSpec {
+        name: "status",
+        argument: SlashArgumentKind::None,
+        help: "tokens and cost by model",
+    },
+    SlashCommandSpec {
+        name: "theme",
+        argument: SlashArgumentKind::Theme,
+        help: "change the colours",
+    },
+    SlashCommandSpec {
+        name: "retry",
+        argument: SlashArgumentKind::None,
+        help: "send the last message again",
+    },
+    SlashCommandSpec {
+        name: "vi",
+        argument: SlashArgumentKind::OneOf(SWITCH),
+        help: "Vi keys in the input",
+    },
+    SlashCommandSpec { name: "quit", argument: SlashArgumentKind::None, help: "leave slug" },
 ];
 
-impl Argument {
+impl SlashArgumentKind {
     /// What it is, as the end of "/copy takes …".
     pub fn meaning(self) -> &'static str {
         match self {
             Self::None => "nothing after it",
             Self::Model => "the name of a model; alone it lists them",
             Self::Mode => "a mode: how much slug may do without asking",
-            Self::Copied => "what to copy; alone it copies the last answer",
+            Self::Copy => "what to copy; alone it copies the last answer",
             Self::Theme => "a theme; alone it lists them and tries them on",
             Self::Fold => "a kind of panes, and how; alone it folds or unfolds them all",
             Self::File => "a file to begin with; alone it shows all of them",
             Self::Session => "a past session; alone it lists them",
-            Self::Earlier => "a message of yours: words of it, or its number from the last one",
+            Self::Message => "a message of yours: words of it, or its number from the last one",
             Self::OneOf(_) => "one of these words",
         }
     }
 }
 
-impl Copied {
+impl CopyArgument {
     /// All of them.
     pub const ALL: [Self; 3] = [Self::Answer, Self::Code, Self::All];
 
@@ -293,18 +369,18 @@ impl Copied {
     }
 }
 
-impl std::str::FromStr for Copied {
-    type Err = ParseError;
+impl std::str::FromStr for CopyArgument {
+    type Err = SlashCommandError;
 
-    fn from_str(name: &str) -> Result<Self, ParseError> {
-        Self::ALL.into_iter().find(|it| it.name() == name).ok_or(ParseError::Copied)
+    fn from_str(name: &str) -> Result<Self, SlashCommandError> {
+        Self::ALL.into_iter().find(|it| it.name() == name).ok_or(SlashCommandError::Copied)
     }
 }
 
 const SWITCH: &[(&str, &str)] = &[("on", "from now on"), ("off", "no longer")];
 
 /// Reads a line. `None` where it is not meant as a command, as a path (`/usr/bin is full`).
-pub fn parse(line: &str) -> Option<Result<SlashCommand, ParseError>> {
+pub fn parse(line: &str) -> Option<Result<SlashCommand, SlashCommandError>> {
     let rest = line.trim_end().strip_prefix('/')?;
     let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
@@ -312,28 +388,28 @@ pub fn parse(line: &str) -> Option<Result<SlashCommand, ParseError>> {
 }
 
 /// The row of the command with this name.
-pub fn find(name: &str) -> Option<&'static Spec> {
+pub fn find(name: &str) -> Option<&'static SlashCommandSpec> {
     TABLE.iter().find(|spec| spec.name == name)
 }
 
-fn command(name: &str, argument: &str) -> Result<SlashCommand, ParseError> {
-    let spec = find(name).ok_or_else(|| ParseError::Unknown(name.to_owned()))?;
-    if spec.argument == Argument::None && !argument.is_empty() {
-        return Err(ParseError::NoArgument(spec.name));
+fn command(name: &str, argument: &str) -> Result<SlashCommand, SlashCommandError> {
+    let spec = find(name).ok_or_else(|| SlashCommandError::Unknown(name.to_owned()))?;
+    if spec.argument == SlashArgumentKind::None && !argument.is_empty() {
+        return Err(SlashCommandError::NoArgument(spec.name));
     }
-    if let Argument::OneOf(words) = spec.argument
+    if let SlashArgumentKind::OneOf(words) = spec.argument
         && !argument.is_empty()
         && !words.iter().any(|(word, _)| *word == argument)
     {
         let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        return Err(ParseError::NoSuchWord { name: spec.name, words: words.join(" or ") });
+        return Err(SlashCommandError::NoSuchWord { name: spec.name, words: words.join(" or ") });
     }
     let given = (!argument.is_empty()).then_some(argument);
     Ok(match spec.name {
         "help" => SlashCommand::Help,
         "new" => SlashCommand::New,
         "sessions" => SlashCommand::Sessions(given.map(session).transpose()?),
-        "fork" => SlashCommand::Fork(given.map(earlier).transpose()?),
+        "fork" => SlashCommand::Fork(given.map(message_argument).transpose()?),
         "model" => SlashCommand::Model(given.map(model).transpose()?),
         "effort" => SlashCommand::Effort(given.map(thinking)),
         "mode" => SlashCommand::Mode(given.map(str::parse).transpose()?),
@@ -341,10 +417,10 @@ fn command(name: &str, argument: &str) -> Result<SlashCommand, ParseError> {
         "hooks" => SlashCommand::Hooks,
         "undo" => SlashCommand::Undo,
         "redo" => SlashCommand::Redo,
-        "rewind" => SlashCommand::Rewind(given.map(earlier).transpose()?),
+        "rewind" => SlashCommand::Rewind(given.map(message_argument).transpose()?),
         "compact" => SlashCommand::Compact,
         "clear" => SlashCommand::Clear,
-        "copy" => SlashCommand::Copy(given.map_or(Ok(Copied::Answer), str::parse)?),
+        "copy" => SlashCommand::Copy(given.map_or(Ok(CopyArgument::Answer), str::parse)?),
         "diff" => SlashCommand::Diff(given.map(str::to_owned)),
         "pager" => SlashCommand::Pager,
         "fold" => SlashCommand::Fold(given.map(fold_order).transpose()?),
@@ -353,57 +429,57 @@ fn command(name: &str, argument: &str) -> Result<SlashCommand, ParseError> {
         "theme" => SlashCommand::Theme(given.map(str::to_owned)),
         "retry" => SlashCommand::Retry,
         "vi" => SlashCommand::Vi(given.map(|word| match word {
-            "on" => Switch::On,
-            _ => Switch::Off,
+            "on" => OnOffArgument::On,
+            _ => OnOffArgument::Off,
         })),
         "quit" => SlashCommand::Quit,
-        other => return Err(ParseError::Unknown(other.to_owned())),
+        other => return Err(SlashCommandError::Unknown(other.to_owned())),
     })
 }
 
 /// Names of models hold slashes, and begin with none: what does is another command.
-fn model(given: &str) -> Result<String, ParseError> {
+fn model(given: &str) -> Result<String, SlashCommandError> {
     if given.starts_with('/') || given.contains(char::is_whitespace) {
-        return Err(ParseError::Model(given.to_owned()));
+        return Err(SlashCommandError::Model(given.to_owned()));
     }
     Ok(given.to_owned())
 }
 
-fn session(given: &str) -> Result<SessionId, ParseError> {
-    given.parse().map_err(|_| ParseError::Session(given.to_owned()))
+fn session(given: &str) -> Result<SessionId, SlashCommandError> {
+    given.parse().map_err(|_| SlashCommandError::Session(given.to_owned()))
 }
 
-fn earlier(given: &str) -> Result<Earlier, ParseError> {
+fn message_argument(given: &str) -> Result<MessageArgument, SlashCommandError> {
     if !given.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Ok(Earlier::With(given.to_owned()));
+        return Ok(MessageArgument::Containing(given.to_owned()));
     }
     let number = given.parse().ok().filter(|number| *number > 0);
-    number.map(Earlier::Nth).ok_or(ParseError::Earlier)
+    number.map(MessageArgument::Nth).ok_or(SlashCommandError::Earlier)
 }
 
 /// What the table let through and is no step is `default`.
-fn thinking(given: &str) -> Thinking {
-    Effort::parse(given).map_or(Thinking::AsUsual, Thinking::Step)
+fn thinking(given: &str) -> EffortArgument {
+    Effort::parse(given).map_or(EffortArgument::Default, EffortArgument::Level)
 }
 
-fn fold_order(given: &str) -> Result<FoldOrder, ParseError> {
+fn fold_order(given: &str) -> Result<FoldArgument, SlashCommandError> {
     let (kind, how) = given.split_once(char::is_whitespace).unwrap_or((given, ""));
     let how = match how.trim() {
         "" => None,
-        "open" => Some(FoldHow::Open),
-        "closed" => Some(FoldHow::Closed),
-        "auto" => Some(FoldHow::Auto),
-        other => return Err(ParseError::Fold(other.to_owned())),
+        "open" => Some(FoldSetting::Open),
+        "closed" => Some(FoldSetting::Closed),
+        "auto" => Some(FoldSetting::Auto),
+        other => return Err(SlashCommandError::Fold(other.to_owned())),
     };
-    Ok(FoldOrder { kind: kind.to_owned(), how })
+    Ok(FoldArgument { kind: kind.to_owned(), how })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn fold(kind: &str, how: FoldHow) -> FoldOrder {
-        FoldOrder { kind: kind.to_owned(), how: Some(how) }
+    fn fold(kind: &str, how: FoldSetting) -> FoldArgument {
+        FoldArgument { kind: kind.to_owned(), how: Some(how) }
     }
 
     #[test]
@@ -412,35 +488,43 @@ mod tests {
             ("/help", Some(Ok(SlashCommand::Help))),
             ("/model", Some(Ok(SlashCommand::Model(None)))),
             ("/model  qwen3 ", Some(Ok(SlashCommand::Model(Some("qwen3".into()))))),
-            ("/model /effort", Some(Err(ParseError::Model("/effort".into())))),
-            ("/model a b", Some(Err(ParseError::Model("a b".into())))),
-            ("/effort high", Some(Ok(SlashCommand::Effort(Some(Thinking::Step(Effort::High)))))),
-            ("/effort default", Some(Ok(SlashCommand::Effort(Some(Thinking::AsUsual))))),
+            ("/model /effort", Some(Err(SlashCommandError::Model("/effort".into())))),
+            ("/model a b", Some(Err(SlashCommandError::Model("a b".into())))),
+            (
+                "/effort high",
+                Some(Ok(SlashCommand::Effort(Some(EffortArgument::Level(Effort::High))))),
+            ),
+            ("/effort default", Some(Ok(SlashCommand::Effort(Some(EffortArgument::Default))))),
             ("/mode plan", Some(Ok(SlashCommand::Mode(Some(Mode::Plan))))),
-            ("/mode fast", Some(Err(ParseError::Mode(UnknownMode("fast".into()))))),
-            ("/copy", Some(Ok(SlashCommand::Copy(Copied::Answer)))),
-            ("/copy code", Some(Ok(SlashCommand::Copy(Copied::Code)))),
-            ("/copy it", Some(Err(ParseError::Copied))),
+            ("/mode fast", Some(Err(SlashCommandError::Mode(UnknownMode("fast".into()))))),
+            ("/copy", Some(Ok(SlashCommand::Copy(CopyArgument::Answer)))),
+            ("/copy code", Some(Ok(SlashCommand::Copy(CopyArgument::Code)))),
+            ("/copy it", Some(Err(SlashCommandError::Copied))),
             ("/diff src/a b.rs", Some(Ok(SlashCommand::Diff(Some("src/a b.rs".into()))))),
             ("/fold", Some(Ok(SlashCommand::Fold(None)))),
-            ("/fold Bash  open", Some(Ok(SlashCommand::Fold(Some(fold("Bash", FoldHow::Open)))))),
-            ("/fold tools up", Some(Err(ParseError::Fold("up".into())))),
-            ("/vi on", Some(Ok(SlashCommand::Vi(Some(Switch::On))))),
+            (
+                "/fold Bash  open",
+                Some(Ok(SlashCommand::Fold(Some(fold("Bash", FoldSetting::Open))))),
+            ),
+            ("/fold tools up", Some(Err(SlashCommandError::Fold("up".into())))),
+            ("/vi on", Some(Ok(SlashCommand::Vi(Some(OnOffArgument::On))))),
             (
                 "/vi maybe",
-                Some(Err(ParseError::NoSuchWord { name: "vi", words: "on or off".into() })),
+                Some(Err(SlashCommandError::NoSuchWord { name: "vi", words: "on or off".into() })),
             ),
             ("/fork", Some(Ok(SlashCommand::Fork(None)))),
-            ("/fork 3", Some(Ok(SlashCommand::Fork(Some(Earlier::Nth(3)))))),
-            ("/fork 0", Some(Err(ParseError::Earlier))),
+            ("/fork 3", Some(Ok(SlashCommand::Fork(Some(MessageArgument::Nth(3)))))),
+            ("/fork 0", Some(Err(SlashCommandError::Earlier))),
             (
                 "/rewind 3 free items",
-                Some(Ok(SlashCommand::Rewind(Some(Earlier::With("3 free items".into()))))),
+                Some(Ok(SlashCommand::Rewind(Some(MessageArgument::Containing(
+                    "3 free items".into(),
+                ))))),
             ),
             ("/sessions", Some(Ok(SlashCommand::Sessions(None)))),
-            ("/sessions cart", Some(Err(ParseError::Session("cart".into())))),
-            ("/new now", Some(Err(ParseError::NoArgument("new")))),
-            ("/nwe", Some(Err(ParseError::Unknown("nwe".into())))),
+            ("/sessions cart", Some(Err(SlashCommandError::Session("cart".into())))),
+            ("/new now", Some(Err(SlashCommandError::NoArgument("new")))),
+            ("/nwe", Some(Err(SlashCommandError::Unknown("nwe".into())))),
             ("/usr/bin is full", None),
             ("/", None),
             ("say /help", None),

@@ -58,14 +58,14 @@ impl ContextProvider for FileStructure {
 }
 
 /// One shown line and the lines below it.
-struct Node {
+struct StructureNode {
     name: String,
     children: Vec<usize>,
 }
 
 fn tree(cwd: &Path) -> String {
     let ignore_files = Arc::new(IgnoreFiles::of(cwd));
-    let mut nodes = vec![Node { name: String::new(), children: Vec::new() }];
+    let mut nodes = vec![StructureNode { name: String::new(), children: Vec::new() }];
     let mut room = MAX_BYTES;
     let mut open = VecDeque::from([(0, cwd.to_owned(), 0)]);
     while let Some((parent, folder, depth)) = open.pop_front() {
@@ -81,27 +81,27 @@ fn tree(cwd: &Path) -> String {
             if let (Some(path), true) = (entry.folder, depth < MAX_DEPTH) {
                 open.push_back((index, path, depth + 1));
             }
-            nodes.push(Node { name: entry.name, children: Vec::new() });
+            nodes.push(StructureNode { name: entry.name, children: Vec::new() });
         }
         if hidden > 0 {
             let name = format!("… {hidden} more");
             room = room.saturating_sub(2 * depth + name.len() + 1);
             let index = nodes.len();
             nodes[parent].children.push(index);
-            nodes.push(Node { name, children: Vec::new() });
+            nodes.push(StructureNode { name, children: Vec::new() });
         }
     }
     render(&nodes)
 }
 
-struct Entry {
+struct StructureEntry {
     name: String,
     /// Its path, where it is a folder that can be opened.
     folder: Option<PathBuf>,
 }
 
 /// What a folder holds, folders first, each by name.
-fn list(folder: &Path, ignore_files: &Arc<IgnoreFiles>) -> Vec<Entry> {
+fn list(folder: &Path, ignore_files: &Arc<IgnoreFiles>) -> Vec<StructureEntry> {
     let ignore_files = ignore_files.clone();
     let walk = WalkBuilder::new(folder)
         .standard_filters(false)
@@ -113,21 +113,21 @@ fn list(folder: &Path, ignore_files: &Arc<IgnoreFiles>) -> Vec<Entry> {
         .filter_map(Result::ok)
         .filter(|entry| entry.depth() == 1)
         .take(MAX_LOOKED_AT);
-    let mut entries: Vec<Entry> = walk
+    let mut entries: Vec<StructureEntry> = walk
         .map(|entry| {
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
             let name = entry.file_name().to_string_lossy();
             let name = strip_invisible(&name).text.replace(['\n', '\t'], " ");
             let mark = if is_folder { "/" } else { "" };
             let name = format!("{name}{mark}");
-            Entry { name, folder: is_folder.then(|| entry.into_path()) }
+            StructureEntry { name, folder: is_folder.then(|| entry.into_path()) }
         })
         .collect();
     entries.sort_by(|a, b| (a.folder.is_none(), &a.name).cmp(&(b.folder.is_none(), &b.name)));
     entries
 }
 
-fn render(nodes: &[Node]) -> String {
+fn render(nodes: &[StructureNode]) -> String {
     let mut text = String::new();
     let mut open: Vec<(usize, usize)> =
         nodes[0].children.iter().rev().map(|child| (*child, 0)).collect();

@@ -28,7 +28,7 @@ use crate::platform::sandbox::is_placeholder;
 
 /// A git that may be run.
 #[derive(Debug, Clone)]
-pub struct Git {
+pub struct GitExecutable {
     program: PathBuf,
     /// The host that keeps it inside the sandbox, where one is in force.
     inside: Option<Arc<ProcessHost>>,
@@ -37,7 +37,7 @@ pub struct Git {
 /// Branch, changed files and recent commits.
 #[derive(Debug, Clone)]
 pub struct GitStatus {
-    git: Git,
+    git: GitExecutable,
     cwd: PathBuf,
 }
 
@@ -70,7 +70,7 @@ const HARDENED: [&str; 20] = [
     "--no-optional-locks",
 ];
 
-impl Git {
+impl GitExecutable {
     /// Searches `path`, the value of PATH. Relative folders are skipped, and so is whatever lies
     /// in the workspace.
     pub fn find(path: &OsStr, workspace: &[PathBuf]) -> Option<Self> {
@@ -97,7 +97,7 @@ impl Git {
 
     /// Runs git in `cwd` with these arguments and with the keys in `quiet` emptied; `None` when
     /// it cannot be run.
-    async fn run(&self, cwd: &Path, quiet: &[OsString], arguments: &[&str]) -> Option<Output> {
+    async fn run(&self, cwd: &Path, quiet: &[OsString], arguments: &[&str]) -> Option<GitOutput> {
         match &self.inside {
             Some(host) => self.run_inside(host, cwd, quiet, arguments).await,
             None => self.run_itself(cwd, quiet, arguments).await,
@@ -109,7 +109,7 @@ impl Git {
         cwd: &Path,
         quiet: &[OsString],
         arguments: &[&str],
-    ) -> Option<Output> {
+    ) -> Option<GitOutput> {
         let mut command = Command::new(&self.program);
         command
             .args(HARDENED)
@@ -126,10 +126,10 @@ impl Git {
         child.stdout.take()?.take(MAX_OUTPUT).read_to_end(&mut output).await.ok()?;
         if output.len() as u64 >= MAX_OUTPUT {
             // The rest stays in the pipe, and git goes with its handle.
-            return Some(Output { bytes: output, end: End::Cut });
+            return Some(GitOutput { bytes: output, end: GitExit::Cut });
         }
         let code = child.wait().await.ok()?.code()?;
-        Some(Output { bytes: output, end: End::Code(code) })
+        Some(GitOutput { bytes: output, end: GitExit::Code(code) })
     }
 
     /// The same, by a host whose limit of output is the same one. A name that is no text is none
@@ -140,7 +140,7 @@ impl Git {
         cwd: &Path,
         quiet: &[OsString],
         arguments: &[&str],
-    ) -> Option<Output> {
+    ) -> Option<GitOutput> {
         let mut line = "exec /usr/bin/env -i".to_owned();
         for (name, value) in environment(quiet) {
             line.push_str(&format!(" {name}={}", quoted(value.to_str()?)));
@@ -153,10 +153,10 @@ impl Git {
             PipedCommand { line, cwd, timeout: TIME_LIMIT, input: String::new(), variables };
         let said = host.run_piped(piped, &CancellationToken::new()).await.ok()?;
         let end = match said.stdout.len() as u64 >= MAX_OUTPUT {
-            true => End::Cut,
-            false => End::Code(said.code()?),
+            true => GitExit::Cut,
+            false => GitExit::Code(said.code()?),
         };
-        Some(Output { bytes: said.stdout.into_bytes(), end })
+        Some(GitOutput { bytes: said.stdout.into_bytes(), end })
     }
 
     /// The configured filters' keys, to be emptied: `git status` would run their programs. `None`
@@ -165,13 +165,13 @@ impl Git {
         let arguments = ["config", "--name-only", "-z", "--get-regexp", r"^filter\."];
         let listed = self.run(cwd, &[], &arguments).await?;
         match listed.end {
-            End::Code(0) => {
+            GitExit::Code(0) => {
                 let keys = listed.bytes.split(|byte| *byte == 0).filter(|key| !key.is_empty());
                 Some(keys.map(|key| OsStr::from_bytes(key).to_owned()).collect())
             }
             // So it says that there is none.
-            End::Code(1) => Some(Vec::new()),
-            End::Code(_) | End::Cut => None,
+            GitExit::Code(1) => Some(Vec::new()),
+            GitExit::Code(_) | GitExit::Cut => None,
         }
     }
 }
@@ -209,36 +209,38 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-struct Output {
+struct GitOutput {
     bytes: Vec<u8>,
-    end: End,
+    end: GitExit,
 }
 
-enum End {
+enum GitExit {
     /// git exited with this status.
     Code(i32),
     /// There was more to come.
     Cut,
 }
 
-impl Output {
+impl GitOutput {
     fn text(&self) -> Option<String> {
         match self.end {
-            End::Code(0) | End::Cut => Some(String::from_utf8_lossy(&self.bytes).into_owned()),
-            End::Code(_) => None,
+            GitExit::Code(0) | GitExit::Cut => {
+                Some(String::from_utf8_lossy(&self.bytes).into_owned())
+            }
+            GitExit::Code(_) => None,
         }
     }
 }
 
 impl GitStatus {
     /// The state of the repository that holds `cwd`. To be made only when the folder is trusted.
-    pub fn new(git: Git, cwd: PathBuf) -> Self {
+    pub fn new(git: GitExecutable, cwd: PathBuf) -> Self {
         Self { git, cwd }
     }
 
     /// How many files differ from the last commit; `None` outside of a repository, or when git
     /// takes too long.
-    pub async fn changes(&self) -> Option<Changes> {
+    pub async fn changes(&self) -> Option<GitChangeCounts> {
         let root = super::repository_root(&self.cwd)?;
         let ask = async {
             let filters = self.git.filters(&self.cwd).await?;
@@ -270,7 +272,7 @@ impl GitStatus {
 
 /// Files of a working tree that differ from the last commit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Changes {
+pub struct GitChangeCounts {
     /// New ones, those that git does not know among them.
     pub added: usize,
     /// Changed and renamed ones.
@@ -293,9 +295,9 @@ impl ContextProvider for GitStatus {
     }
 }
 
-fn count(status: &str) -> Changes {
+fn count(status: &str) -> GitChangeCounts {
     let mut entries = status.split('\0').filter(|entry| !entry.is_empty()).skip(1);
-    let mut changes = Changes::default();
+    let mut changes = GitChangeCounts::default();
     while let Some(entry) = entries.next() {
         let state = entry.get(..2).unwrap_or_default();
         if state.contains(['R', 'C']) {

@@ -7,7 +7,7 @@ use crate::disk::read_text;
 
 /// What is checked out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Head {
+pub enum GitHead {
     /// A branch, by its short name.
     Branch(String),
     /// No branch: the first seven digits of the commit.
@@ -15,17 +15,17 @@ pub enum Head {
 }
 
 /// What is checked out in the repository that holds `folder`.
-pub fn git_head(folder: &Path) -> Option<Head> {
+pub fn git_head(folder: &Path) -> Option<GitHead> {
     let root = repository_root(folder)?;
     let text = read_text(&git_folder(&root)?.join("HEAD"), MAX_BYTES).ok()??;
     let line = text.lines().next()?.trim();
     if let Some(reference) = line.strip_prefix("ref: ") {
         let name = reference.strip_prefix("refs/heads/").unwrap_or(reference);
         let is_name = !name.is_empty() && !name.chars().any(char::is_control);
-        return is_name.then(|| Head::Branch(name.to_owned()));
+        return is_name.then(|| GitHead::Branch(name.to_owned()));
     }
     let is_hash = line.len() >= 40 && line.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_hash.then(|| Head::Detached(line[..7].to_owned()))
+    is_hash.then(|| GitHead::Detached(line[..7].to_owned()))
 }
 
 /// The nearest folder, from `folder` outwards, that holds a `.git`.
@@ -63,12 +63,12 @@ mod tests {
     #[test]
     fn the_head_is_a_branch_a_commit_or_nothing() {
         let hash = "0123456789abcdef0123456789abcdef01234567\n";
-        let branch = |name: &str| Some(Head::Branch(name.to_owned()));
+        let branch = |name: &str| Some(GitHead::Branch(name.to_owned()));
         for (text, head) in [
             ("ref: refs/heads/main\n", branch("main")),
             ("ref: refs/heads/feat/a-b\n", branch("feat/a-b")),
             ("ref: refs/bisect/x\n", branch("refs/bisect/x")),
-            (hash, Some(Head::Detached("0123456".to_owned()))),
+            (hash, Some(GitHead::Detached("0123456".to_owned()))),
             ("", None),
             ("ref: refs/heads/\u{1b}[31m\n", None),
             ("rubbish\n", None),
@@ -87,7 +87,7 @@ mod tests {
         fs::create_dir_all(&main).unwrap();
         fs::create_dir_all(&worktree).unwrap();
         fs::write(main.join("HEAD"), "ref: refs/heads/side\n").unwrap();
-        let side = Some(Head::Branch("side".to_owned()));
+        let side = Some(GitHead::Branch("side".to_owned()));
         fs::write(worktree.join(".git"), format!("gitdir: {}\n", main.display())).unwrap();
         assert_eq!(git_head(&worktree), side);
         fs::write(worktree.join(".git"), "gitdir: ../.git/worktrees/w\n").unwrap();

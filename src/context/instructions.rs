@@ -19,7 +19,7 @@ pub const MAX_CHARACTERS: usize = 40_000;
 
 /// What the instruction files say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Instructions {
+pub struct LoadedInstructions {
     /// All of it under its headings; empty when there is nothing.
     pub text: String,
     /// What the person should know, in sentences. The same ones each time: show each once.
@@ -39,18 +39,18 @@ pub struct InstructionFile {
 
 /// Reads the instruction files of slug's `home` and of the project's folders, outermost first.
 /// Without trust there are no such folders.
-pub fn instructions(home: &Path, project: &[PathBuf]) -> Instructions {
-    let mut reader = Reader::default();
-    reader.main_file("# Global Rules", home, Links::Followed);
+pub fn read_instructions(home: &Path, project: &[PathBuf]) -> LoadedInstructions {
+    let mut reader = InstructionReader::default();
+    reader.main_file("# Global Rules", home, InstructionLinkPolicy::Followed);
     for folder in project {
-        reader.main_file("# Project Rules", folder, Links::Inside(folder));
+        reader.main_file("# Project Rules", folder, InstructionLinkPolicy::Inside(folder));
     }
     for folder in project {
         reader.rules(folder);
     }
     for folder in project {
         let path = folder.join("SLUG.local.md");
-        reader.file("# Local Notes (private)", &path, Links::Inside(folder));
+        reader.file("# Local Notes (private)", &path, InstructionLinkPolicy::Inside(folder));
     }
     reader.finish()
 }
@@ -71,7 +71,7 @@ pub fn project_folders(cwd: &Path, user_home: Option<&Path>) -> Vec<PathBuf> {
 
 /// Where a symbolic link in place of a file may lead.
 #[derive(Clone, Copy)]
-enum Links<'a> {
+enum InstructionLinkPolicy<'a> {
     /// Anywhere: it is the person's own.
     Followed,
     /// Only inside this folder: else a project could have any file of the person's sent.
@@ -79,13 +79,13 @@ enum Links<'a> {
 }
 
 #[derive(Default)]
-struct Reader {
+struct InstructionReader {
     text: String,
-    sections: Vec<Section>,
-    found: Instructions,
+    sections: Vec<InstructionSection>,
+    found: LoadedInstructions,
 }
 
-struct Section {
+struct InstructionSection {
     heading: String,
     /// Where its heading begins in the text.
     start: usize,
@@ -97,8 +97,8 @@ struct Section {
 /// A file with more bytes than this has more characters than are sent.
 const MAX_BYTES: u64 = (MAX_CHARACTERS * 4 + 4) as u64;
 
-impl Reader {
-    fn main_file(&mut self, heading: &str, folder: &Path, links: Links<'_>) {
+impl InstructionReader {
+    fn main_file(&mut self, heading: &str, folder: &Path, links: InstructionLinkPolicy<'_>) {
         let names = ["SLUG.md", "AGENTS.md", "CLAUDE.md"];
         let present = names
             .into_iter()
@@ -119,14 +119,14 @@ impl Reader {
         for path in paths {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let heading = format!("# Rule: {}", strip_invisible(&name).text.replace('\n', " "));
-            self.file(&heading, &path, Links::Inside(folder));
+            self.file(&heading, &path, InstructionLinkPolicy::Inside(folder));
         }
     }
 
-    fn file(&mut self, heading: &str, path: &Path, links: Links<'_>) {
+    fn file(&mut self, heading: &str, path: &Path, links: InstructionLinkPolicy<'_>) {
         match links {
-            Links::Followed => {}
-            Links::Inside(folder) => {
+            InstructionLinkPolicy::Followed => {}
+            InstructionLinkPolicy::Inside(folder) => {
                 if leads_outside(path, folder) {
                     self.warn(path, "leads out of the project and is left out: copy it in instead");
                     return;
@@ -170,7 +170,7 @@ impl Reader {
             self.text.push_str(heading);
             self.text.push_str("\n\n");
         }
-        let section = Section {
+        let section = InstructionSection {
             heading: heading.to_owned(),
             start,
             body: self.text.len(),
@@ -185,7 +185,7 @@ impl Reader {
         self.found.warnings.push(format!("{} {what}.", strip_invisible(&path).text));
     }
 
-    fn finish(mut self) -> Instructions {
+    fn finish(mut self) -> LoadedInstructions {
         if let Some((limit, _)) = self.text.char_indices().nth(MAX_CHARACTERS) {
             self.cut(limit);
         }
@@ -235,11 +235,11 @@ mod tests {
 
     use super::*;
 
-    struct Place {
+    struct InstructionTestFolder {
         folder: TempDir,
     }
 
-    impl Place {
+    impl InstructionTestFolder {
         fn new() -> Self {
             Self { folder: tempfile::tempdir().unwrap() }
         }
@@ -255,14 +255,14 @@ mod tests {
             self
         }
 
-        fn read(&self) -> Instructions {
-            instructions(&self.path("home"), &[self.path("project")])
+        fn read(&self) -> LoadedInstructions {
+            read_instructions(&self.path("home"), &[self.path("project")])
         }
     }
 
     #[test]
     fn all_files_stand_under_their_headings_in_order() {
-        let place = Place::new()
+        let place = InstructionTestFolder::new()
             .write("home/SLUG.md", "be kind\n")
             .write("project/SLUG.md", "\nuse tabs\r\nand care\r\n\n")
             .write("project/.slug/rules/b.md", "rule b")
@@ -283,20 +283,22 @@ mod tests {
 
     #[test]
     fn nothing_there_gives_nothing() {
-        assert_eq!(Place::new().read(), Instructions::default());
-        let blank = Place::new().write("project/SLUG.md", " \n\n");
+        assert_eq!(InstructionTestFolder::new().read(), LoadedInstructions::default());
+        let blank = InstructionTestFolder::new().write("project/SLUG.md", " \n\n");
         assert_eq!(blank.read().text, "");
     }
 
     #[test]
     fn without_trust_the_project_is_not_read() {
-        let place = Place::new().write("home/SLUG.md", "mine").write("project/SLUG.md", "theirs");
-        assert_eq!(instructions(&place.path("home"), &[]).text, "# Global Rules\n\nmine");
+        let place = InstructionTestFolder::new()
+            .write("home/SLUG.md", "mine")
+            .write("project/SLUG.md", "theirs");
+        assert_eq!(read_instructions(&place.path("home"), &[]).text, "# Global Rules\n\nmine");
     }
 
     #[test]
     fn other_names_stand_in_for_a_missing_file() {
-        let place = Place::new().write("project/CLAUDE.md", "c");
+        let place = InstructionTestFolder::new().write("project/CLAUDE.md", "c");
         assert_eq!(place.read().text, "# Project Rules\n\nc");
         let place = place.write("project/AGENTS.md", "a");
         assert_eq!(place.read().text, "# Project Rules\n\na");
@@ -306,7 +308,7 @@ mod tests {
 
     #[test]
     fn a_change_on_disk_is_there_the_next_time() {
-        let place = Place::new().write("project/SLUG.md", "one");
+        let place = InstructionTestFolder::new().write("project/SLUG.md", "one");
         assert!(place.read().text.ends_with("one"));
         let place = place.write("project/SLUG.md", "two");
         assert!(place.read().text.ends_with("two"));
@@ -317,7 +319,7 @@ mod tests {
     #[test]
     fn too_much_is_cut_at_a_line_with_a_warning() {
         let line = format!("{}\n", "é".repeat(99));
-        let place = Place::new()
+        let place = InstructionTestFolder::new()
             .write("project/SLUG.md", &line.repeat(600))
             .write("project/SLUG.local.md", "last");
         let found = place.read();
@@ -331,25 +333,26 @@ mod tests {
 
     #[test]
     fn the_cut_leaves_no_heading_alone() {
-        let place = Place::new()
+        let place = InstructionTestFolder::new()
             .write("project/SLUG.md", &format!("{}\n", "x".repeat(79)).repeat(499))
             .write("project/SLUG.local.md", &"y".repeat(200));
         let found = place.read();
         assert!(found.text.ends_with('x'), "{}", &found.text[found.text.len() - 80..]);
-        let one_line = Place::new().write("project/SLUG.md", &"z".repeat(50_000));
+        let one_line = InstructionTestFolder::new().write("project/SLUG.md", &"z".repeat(50_000));
         assert_eq!(one_line.read().text.chars().count(), MAX_CHARACTERS);
     }
 
     #[test]
     fn exactly_as_much_as_allowed_is_not_cut() {
         let room = MAX_CHARACTERS - "# Project Rules\n\n".len();
-        let place = Place::new().write("project/SLUG.md", &"z".repeat(room));
+        let place = InstructionTestFolder::new().write("project/SLUG.md", &"z".repeat(room));
         assert!(place.read().warnings.is_empty());
     }
 
     #[test]
     fn invisible_characters_are_taken_out_with_a_warning() {
-        let place = Place::new().write("project/AGENTS.md", "a\u{e0041}\u{202e}b\u{200b}");
+        let place =
+            InstructionTestFolder::new().write("project/AGENTS.md", "a\u{e0041}\u{202e}b\u{200b}");
         let found = place.read();
         assert_eq!(found.text, "# Project Rules\n\nab");
         assert_eq!(found.warnings.len(), 1);
@@ -358,7 +361,7 @@ mod tests {
 
     #[test]
     fn what_is_no_text_is_left_out_with_a_warning() {
-        let place = Place::new()
+        let place = InstructionTestFolder::new()
             .write("home/SLUG.md", "\0\u{1}binary")
             .write("project/.slug/rules/ok.md", "fine");
         fs::create_dir_all(place.path("project/SLUG.md")).unwrap();
@@ -371,7 +374,9 @@ mod tests {
 
     #[test]
     fn a_link_out_of_the_project_is_not_followed() {
-        let place = Place::new().write("secret", "key").write("project/docs/rules.md", "inside");
+        let place = InstructionTestFolder::new()
+            .write("secret", "key")
+            .write("project/docs/rules.md", "inside");
         symlink(place.path("secret"), place.path("project/SLUG.md")).unwrap();
         symlink("docs/rules.md", place.path("project/SLUG.local.md")).unwrap();
         let found = place.read();
@@ -381,18 +386,20 @@ mod tests {
 
     #[test]
     fn root_and_working_folder_share_one_heading() {
-        let place =
-            Place::new().write("project/SLUG.md", "outer").write("project/sub/AGENTS.md", "inner");
+        let place = InstructionTestFolder::new()
+            .write("project/SLUG.md", "outer")
+            .write("project/sub/AGENTS.md", "inner");
         fs::create_dir(place.path("project/.git")).unwrap();
         let folders = project_folders(&place.path("project/sub"), None);
         assert_eq!(folders, [place.path("project"), place.path("project/sub")]);
-        let found = instructions(&place.path("home"), &folders);
+        let found = read_instructions(&place.path("home"), &folders);
         assert_eq!(found.text, "# Project Rules\n\nouter\n\ninner");
     }
 
     #[test]
     fn a_home_folder_is_no_project() {
-        let place = Place::new().write("home/.git/HEAD", "").write("home/src/x", "");
+        let place =
+            InstructionTestFolder::new().write("home/.git/HEAD", "").write("home/src/x", "");
         let cwd = place.path("home/src");
         assert_eq!(project_folders(&cwd, Some(&place.path("home"))), [cwd]);
     }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 
 /// A text without invisible characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Visible<'a> {
+pub struct StrippedText<'a> {
     /// The text that is left.
     pub text: Cow<'a, str>,
     /// How many characters were taken out.
@@ -16,9 +16,9 @@ pub struct Visible<'a> {
 }
 
 /// Takes out what cannot be seen. Doing it twice changes nothing more.
-pub fn strip_invisible(text: &str) -> Visible<'_> {
-    if text.chars().all(|character| kind(character) == Kind::Visible) {
-        return Visible { text: Cow::Borrowed(text), removed: 0 };
+pub fn strip_invisible(text: &str) -> StrippedText<'_> {
+    if text.chars().all(|character| kind(character) == CharacterVisibility::Visible) {
+        return StrippedText { text: Cow::Borrowed(text), removed: 0 };
     }
     let mut kept = String::with_capacity(text.len());
     let mut removed = 0;
@@ -26,15 +26,15 @@ pub fn strip_invisible(text: &str) -> Visible<'_> {
     let mut rest = text.chars().peekable();
     while let Some(character) = rest.next() {
         let is_kept = match kind(character) {
-            Kind::Visible => true,
-            Kind::Invisible => false,
-            Kind::Joiner => {
+            CharacterVisibility::Visible => true,
+            CharacterVisibility::Invisible => false,
+            CharacterVisibility::Joiner => {
                 let after = rest.peek().copied();
                 before.is_some_and(joins) && after.is_some_and(joins)
             }
-            Kind::Selector => {
-                before.is_some_and(|before| kind(before) == Kind::Visible && !is_space(before))
-            }
+            CharacterVisibility::Selector => before.is_some_and(|before| {
+                kind(before) == CharacterVisibility::Visible && !is_space(before)
+            }),
         };
         if is_kept {
             kept.push(character);
@@ -43,22 +43,22 @@ pub fn strip_invisible(text: &str) -> Visible<'_> {
             removed += 1;
         }
     }
-    Visible { text: Cow::Owned(kept), removed }
+    StrippedText { text: Cow::Owned(kept), removed }
 }
 
 #[derive(PartialEq, Eq, Clone, Copy)]
-enum Kind {
+enum CharacterVisibility {
     Visible,
     Invisible,
     Joiner,
     Selector,
 }
 
-fn kind(character: char) -> Kind {
+fn kind(character: char) -> CharacterVisibility {
     match character {
-        '\n' | '\t' => Kind::Visible,
-        '\u{200c}' | '\u{200d}' => Kind::Joiner,
-        '\u{fe00}'..='\u{fe0f}' => Kind::Selector,
+        '\n' | '\t' => CharacterVisibility::Visible,
+        '\u{200c}' | '\u{200d}' => CharacterVisibility::Joiner,
+        '\u{fe00}'..='\u{fe0f}' => CharacterVisibility::Selector,
         // Soft hyphen, Arabic letter mark, Hangul and Khmer fillers, Mongolian selectors,
         // zero-width space and marks, bidi controls, word joiner and invisible operators,
         // byte order mark, interlinear annotation, tags, further selectors.
@@ -79,14 +79,15 @@ fn kind(character: char) -> Kind {
         | '\u{feff}'
         | '\u{ffa0}'
         | '\u{fff0}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e0fff}' => Kind::Invisible,
-        character if character.is_control() => Kind::Invisible,
-        _ => Kind::Visible,
+        | '\u{e0000}'..='\u{e0fff}' => CharacterVisibility::Invisible,
+        character if character.is_control() => CharacterVisibility::Invisible,
+        _ => CharacterVisibility::Visible,
     }
 }
 
 fn joins(character: char) -> bool {
-    let is_part = matches!(kind(character), Kind::Visible | Kind::Selector);
+    let is_part =
+        matches!(kind(character), CharacterVisibility::Visible | CharacterVisibility::Selector);
     is_part && !character.is_ascii() && !is_space(character)
 }
 
@@ -129,7 +130,7 @@ mod tests {
         #[test]
         fn what_is_left_holds_nothing_hidden_and_stays(text in any::<String>()) {
             let once = strip_invisible(&text);
-            prop_assert!(!once.text.chars().any(|it| kind(it) == Kind::Invisible));
+            prop_assert!(!once.text.chars().any(|it| kind(it) == CharacterVisibility::Invisible));
             let twice = strip_invisible(&once.text);
             prop_assert_eq!(twice.text.as_ref(), once.text.as_ref());
             prop_assert_eq!(twice.removed, 0);

@@ -10,19 +10,21 @@ mod git;
 mod head;
 mod instructions;
 mod invisible;
-mod places;
 mod prompt;
 mod provider;
 mod report;
+mod static_notes;
 
 pub use files::FileStructure;
-pub use git::{Changes, Git, GitStatus};
-pub use head::{Head, git_head, repository_root};
+pub use git::{GitChangeCounts, GitExecutable, GitStatus};
+pub use head::{GitHead, git_head, repository_root};
 pub use instructions::{
-    InstructionFile, Instructions, MAX_CHARACTERS, instructions, project_folders,
+    InstructionFile, LoadedInstructions, MAX_CHARACTERS, project_folders, read_instructions,
 };
-pub use invisible::{Visible, strip_invisible};
-pub use places::{Environment, StaticText};
+pub use invisible::{StrippedText, strip_invisible};
 pub use prompt::{FIXED_PROMPT, system_prompt};
-pub use provider::{ContextProvider, Setup, collect, harmless, providers};
+pub use provider::{
+    ContextProvider, ContextProviderSetup, collect, escape_context_tags, providers,
+};
 pub use report::PromptReport;
+pub use static_notes::{EnvironmentNote, StaticText};

@@ -1,7 +1,7 @@
 //! slug's own words to the model. They are the same in every session, mode and folder, and every
 //! one of them is paid for on each request: a small local model reads some twenty tokens a second.
 
-use super::Instructions;
+use super::LoadedInstructions;
 
 /// The fixed system prompt.
 pub const FIXED_PROMPT: &str = "\
@@ -38,7 +38,7 @@ come from slug; the newest of a name holds.
 - Say plainly what is not done or did not work.";
 
 /// The whole system text: `custom` or else slug's own prompt, then the instruction files.
-pub fn system_prompt(custom: Option<&str>, instructions: &Instructions) -> String {
+pub fn system_prompt(custom: Option<&str>, instructions: &LoadedInstructions) -> String {
     let prompt = custom.unwrap_or(FIXED_PROMPT).trim_end();
     if instructions.text.is_empty() {
         return prompt.to_owned();
@@ -58,13 +58,13 @@ mod tests {
 
     #[test]
     fn without_instructions_nothing_is_added() {
-        assert_eq!(system_prompt(None, &Instructions::default()), FIXED_PROMPT);
+        assert_eq!(system_prompt(None, &LoadedInstructions::default()), FIXED_PROMPT);
     }
 
     #[test]
     fn instructions_follow_the_prompt() {
         let rules =
-            Instructions { text: "# Project Rules\n\nuse tabs".into(), ..Default::default() };
+            LoadedInstructions { text: "# Project Rules\n\nuse tabs".into(), ..Default::default() };
         assert_eq!(
             system_prompt(Some("be brief\n"), &rules),
             "be brief\n\n# Project Rules\n\nuse tabs"

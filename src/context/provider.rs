@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use async_trait::async_trait;
 use futures_util::future::join_all;
 
-use super::{Environment, FileStructure, Git, GitStatus, StaticText};
+use super::{EnvironmentNote, FileStructure, GitExecutable, GitStatus, StaticText};
 use crate::domain::Block;
 
 /// Something that can be told of the place slug works in.
@@ -28,7 +28,7 @@ pub trait ContextProvider: Send + Sync {
 
 /// What the providers are made from.
 #[derive(Debug, Clone)]
-pub struct Setup {
+pub struct ContextProviderSetup {
     /// The working folder.
     pub cwd: PathBuf,
     /// The person's home folder, whose contents are not listed.
@@ -36,13 +36,13 @@ pub struct Setup {
     /// `[context.static]`
     pub statics: BTreeMap<String, String>,
     /// Only when the working folder is trusted.
-    pub git: Option<Git>,
+    pub git: Option<GitExecutable>,
 }
 
 /// All providers for a place, in the order of their notes.
-pub fn providers(setup: Setup) -> Vec<Box<dyn ContextProvider>> {
+pub fn providers(setup: ContextProviderSetup) -> Vec<Box<dyn ContextProvider>> {
     let mut providers: Vec<Box<dyn ContextProvider>> = vec![
-        Box::new(Environment::new(setup.cwd.clone())),
+        Box::new(EnvironmentNote::new(setup.cwd.clone())),
         Box::new(FileStructure::new(setup.cwd.clone(), setup.user_home)),
     ];
     if let Some(git) = setup.git {
@@ -63,7 +63,9 @@ pub async fn collect(
     providers
         .iter()
         .zip(texts)
-        .filter_map(|(provider, text)| Some((provider.name().to_owned(), harmless(&text?))))
+        .filter_map(|(provider, text)| {
+            Some((provider.name().to_owned(), escape_context_tags(&text?)))
+        })
         .filter(|(name, text)| !text.is_empty() && previous.get(name) != Some(text))
         .map(|(name, text)| Block::Context { name, text })
         .collect()
@@ -71,7 +73,7 @@ pub async fn collect(
 
 /// `text` as it can stand in a note: a commit's subject or a command's output must not end the
 /// tags that the note is put in.
-pub fn harmless(text: &str) -> String {
+pub fn escape_context_tags(text: &str) -> String {
     text.trim_end().replace("</context", "< /context").replace("<context", "< context")
 }
 
@@ -147,7 +149,7 @@ mod tests {
         for number in 0..500 {
             std::fs::write(folder.path().join(format!("file-number-{number}.rs")), "").unwrap();
         }
-        let setup = Setup {
+        let setup = ContextProviderSetup {
             cwd: folder.path().to_owned(),
             user_home: None,
             statics: BTreeMap::new(),

@@ -1,22 +1,25 @@
 //! Whether the configuration can be used.
 
-use super::Finding;
+use super::DoctorFinding;
 use crate::config::{ConfigError, ResolvedConfig};
 
 const SUBJECT: &str = "config";
 
-pub(super) fn check(config: Result<&ResolvedConfig, &[ConfigError]>) -> Vec<Finding> {
+pub(super) fn check(config: Result<&ResolvedConfig, &[ConfigError]>) -> Vec<DoctorFinding> {
     match config {
         Ok(config) if config.warnings.is_empty() => {
-            vec![Finding::ok(SUBJECT, "The configuration holds no mistake.")]
+            vec![DoctorFinding::ok(SUBJECT, "The configuration holds no mistake.")]
         }
         Ok(config) => {
             let remedy = "Change or remove that line; `slug config` shows what holds.";
-            config.warnings.iter().map(|text| Finding::warn(SUBJECT, text, remedy)).collect()
+            config.warnings.iter().map(|text| DoctorFinding::warn(SUBJECT, text, remedy)).collect()
         }
         Err(errors) => {
             let remedy = "Put it right: slug does not start with it.";
-            errors.iter().map(|error| Finding::fail(SUBJECT, error.to_string(), remedy)).collect()
+            errors
+                .iter()
+                .map(|error| DoctorFinding::fail(SUBJECT, error.to_string(), remedy))
+                .collect()
         }
     }
 }

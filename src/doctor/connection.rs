@@ -4,23 +4,23 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::Finding;
+use super::DoctorFinding;
 use crate::config::{ConfigValue, EndpointSecurity, ModelServerConfig, ServerTransportConfig};
 
 const SUBJECT: &str = "connection";
 
-pub(super) fn check(server: &ModelServerConfig, user_home: Option<&Path>) -> Vec<Finding> {
+pub(super) fn check(server: &ModelServerConfig, user_home: Option<&Path>) -> Vec<DoctorFinding> {
     let ServerTransportConfig { origin_bound: own, ca_file, proxy } = &server.connection;
     let mut findings = Vec::new();
     if let Some(proxy) = proxy {
         let (value, origin) = (&proxy.value, &proxy.origin);
         findings.push(match server.endpoint.value.security() {
-            EndpointSecurity::Loopback => Finding::ok(
+            EndpointSecurity::Loopback => DoctorFinding::ok(
                 SUBJECT,
                 format!("The server is on this machine: no proxy is asked ({origin})."),
             ),
             EndpointSecurity::Encrypted | EndpointSecurity::PlainRemote => {
-                Finding::ok(SUBJECT, format!("The proxy is {value} ({origin})."))
+                DoctorFinding::ok(SUBJECT, format!("The proxy is {value} ({origin})."))
             }
         });
     }
@@ -28,43 +28,47 @@ pub(super) fn check(server: &ModelServerConfig, user_home: Option<&Path>) -> Vec
     let files = [ca_file, &own.client_certificate, &own.client_key].into_iter().flatten();
     for file in files {
         let is_secret = secret.is_some_and(|secret| secret.value == file.value);
-        findings.push(look(file, if is_secret { Kept::Secret } else { Kept::Public }, user_home));
+        findings.push(look(
+            file,
+            if is_secret { FileSecrecy::Secret } else { FileSecrecy::Public },
+            user_home,
+        ));
     }
     if !own.headers.is_empty() {
         let names: Vec<&str> = own.headers.keys().map(String::as_str).collect();
         let origin = server.endpoint.value.origin();
         let text = format!("Headers that {origin} alone is sent: {}.", names.join(", "));
-        findings.push(Finding::ok(SUBJECT, text));
+        findings.push(DoctorFinding::ok(SUBJECT, text));
     }
     findings
 }
 
 /// Whether a file has a private key in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kept {
+enum FileSecrecy {
     Secret,
     Public,
 }
 
-fn look(file: &ConfigValue<PathBuf>, kept: Kept, user_home: Option<&Path>) -> Finding {
+fn look(file: &ConfigValue<PathBuf>, kept: FileSecrecy, user_home: Option<&Path>) -> DoctorFinding {
     let path = match (file.value.strip_prefix("~"), user_home) {
         (Ok(rest), Some(home)) => home.join(rest),
         (Ok(_) | Err(_), _) => file.value.clone(),
     };
     let (shown, origin) = (path.display(), &file.origin);
     match fs::metadata(&path) {
-        Err(error) => Finding::fail(
+        Err(error) => DoctorFinding::fail(
             SUBJECT,
             format!("{shown} ({origin}) cannot be read: {error}."),
             "Put the file there, or change that line.",
         ),
-        Ok(data) if kept == Kept::Secret && data.permissions().mode() & 0o077 != 0 => {
-            Finding::warn(
+        Ok(data) if kept == FileSecrecy::Secret && data.permissions().mode() & 0o077 != 0 => {
+            DoctorFinding::warn(
                 SUBJECT,
                 format!("{shown} ({origin}) holds a private key, and others can read it."),
                 format!("chmod 600 {shown}"),
             )
         }
-        Ok(_) => Finding::ok(SUBJECT, format!("{shown} is there ({origin}).")),
+        Ok(_) => DoctorFinding::ok(SUBJECT, format!("{shown} is there ({origin}).")),
     }
 }

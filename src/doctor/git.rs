@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use super::Finding;
-use crate::context::{Git, Head, git_head};
+use super::DoctorFinding;
+use crate::context::{GitExecutable, GitHead, git_head};
 
 const SUBJECT: &str = "git";
 
-pub(super) fn check(git: Option<&Git>, cwd: &Path) -> Finding {
+pub(super) fn check(git: Option<&GitExecutable>, cwd: &Path) -> DoctorFinding {
     let Some(git) = git else {
-        return Finding::warn(
+        return DoctorFinding::warn(
             SUBJECT,
             "There is no git in PATH outside the workspace: the model is not told of changes.",
             "Install git, or put its folder into PATH.",
@@ -17,8 +17,12 @@ pub(super) fn check(git: Option<&Git>, cwd: &Path) -> Finding {
     };
     let program = git.program().display();
     match git_head(cwd) {
-        Some(Head::Branch(name)) => Finding::ok(SUBJECT, format!("{program}; on branch {name}.")),
-        Some(Head::Detached(commit)) => Finding::ok(SUBJECT, format!("{program}; at {commit}.")),
-        None => Finding::ok(SUBJECT, format!("{program}; this folder is in no repository.")),
+        Some(GitHead::Branch(name)) => {
+            DoctorFinding::ok(SUBJECT, format!("{program}; on branch {name}."))
+        }
+        Some(GitHead::Detached(commit)) => {
+            DoctorFinding::ok(SUBJECT, format!("{program}; at {commit}."))
+        }
+        None => DoctorFinding::ok(SUBJECT, format!("{program}; this folder is in no repository.")),
     }
 }

@@ -1,26 +1,26 @@
 //! Whether there is a key where one is wanted. The key itself is never shown.
 
-use super::Finding;
-use super::endpoint::Answer;
+use super::DoctorFinding;
+use super::endpoint::EndpointProbe;
 use crate::config::{ConfigKeySource, EndpointSecurity, ModelServerConfig};
 
 const SUBJECT: &str = "key";
 
-pub(super) fn check(server: &ModelServerConfig, answer: &Answer) -> Finding {
+pub(super) fn check(server: &ModelServerConfig, answer: &EndpointProbe) -> DoctorFinding {
     let ModelServerConfig { api_key, withheld_key, endpoint, .. } = server;
     let server = endpoint.value.origin();
     let is_refused = match answer {
-        Answer::Refused { status, .. } => matches!(status, 401 | 403),
-        Answer::Models(_) | Answer::Silence(_) => false,
+        EndpointProbe::Refused { status, .. } => matches!(status, 401 | 403),
+        EndpointProbe::Models(_) | EndpointProbe::NoAnswer(_) => false,
     };
     match (api_key, withheld_key) {
-        (Some(key), _) if is_refused => Finding::fail(
+        (Some(key), _) if is_refused => DoctorFinding::fail(
             SUBJECT,
             format!("{server} does not accept the key of {}.", key.origin),
             "Check that the key is whole and still valid.",
         ),
         (Some(key), _) if endpoint.value.security() == EndpointSecurity::PlainRemote => {
-            Finding::warn(
+            DoctorFinding::warn(
                 SUBJECT,
                 format!("The key of {} would go to {server} unencrypted.", key.origin),
                 "Use https, or a key that may be overheard.",
@@ -28,15 +28,15 @@ pub(super) fn check(server: &ModelServerConfig, answer: &Answer) -> Finding {
         }
         (Some(key), _) => match &key.value {
             ConfigKeySource::Value(_) => {
-                Finding::ok(SUBJECT, format!("Set for {server} ({}).", key.origin))
+                DoctorFinding::ok(SUBJECT, format!("Set for {server} ({}).", key.origin))
             }
             source @ (ConfigKeySource::Variable(_)
             | ConfigKeySource::Command(_)
             | ConfigKeySource::Keyring(_)) => {
-                Finding::ok(SUBJECT, format!("For {server}, {source} ({}).", key.origin))
+                DoctorFinding::ok(SUBJECT, format!("For {server}, {source} ({}).", key.origin))
             }
         },
-        (None, Some(withheld)) if is_refused => Finding::fail(
+        (None, Some(withheld)) if is_refused => DoctorFinding::fail(
             SUBJECT,
             format!(
                 "The key of {} belongs to {} and is not sent to {server}, which wants one.",
@@ -44,19 +44,21 @@ pub(super) fn check(server: &ModelServerConfig, answer: &Answer) -> Finding {
             ),
             "Name the key and the endpoint in the same place.",
         ),
-        (None, None) if is_refused => Finding::fail(
+        (None, None) if is_refused => DoctorFinding::fail(
             SUBJECT,
             format!("{server} wants a key, and there is none."),
             "Set `api_key` in the configuration, or SLUG_API_KEY.",
         ),
-        (None, Some(_) | None) => Finding::ok(SUBJECT, "None is sent, and none was asked for."),
+        (None, Some(_) | None) => {
+            DoctorFinding::ok(SUBJECT, "None is sent, and none was asked for.")
+        }
     }
 }
 
 /// Where the key could not be had.
-pub(super) fn missing(server: &ModelServerConfig, why: &str) -> Finding {
+pub(super) fn missing(server: &ModelServerConfig, why: &str) -> DoctorFinding {
     let origin = server.api_key.as_ref().map(|key| key.origin.to_string()).unwrap_or_default();
-    Finding::fail(
+    DoctorFinding::fail(
         SUBJECT,
         format!("There is no key for {}. {why}", server.endpoint.value.origin()),
         format!("Put right what stands at {origin}."),

@@ -1,16 +1,16 @@
 //! Checks of the environment, each with a remedy: `slug doctor`.
 //!
 //! One file a subject. A check looks and reports; it changes nothing. All it needs is handed in
-//! with [`Checkup`], so that each can be tried with any environment.
+//! with [`DoctorInput`], so that each can be tried with any environment.
 
 mod config;
 mod connection;
 mod endpoint;
+mod file_modes;
 mod git;
 mod key;
 mod model;
-mod modes;
-mod others;
+mod other_servers;
 mod report;
 mod sandbox;
 mod space;
@@ -18,20 +18,20 @@ mod terminal;
 
 use std::path::Path;
 
-use model::Known;
+use model::CatalogueLookup;
 pub use report::{write_json, write_text};
-pub use sandbox::{Trial, Tried};
-pub use terminal::Terminal;
+pub use sandbox::{SandboxTrial, SandboxTrialResult};
+pub use terminal::DoctorTerminal;
 
 use crate::catalogue::CatalogueCache;
 use crate::config::{ConfigError, ResolvedConfig};
-use crate::context::Git;
+use crate::context::GitExecutable;
 use crate::domain::{Extent, Network};
 use crate::providers::Provider;
 
 /// What is looked at.
 #[derive(Clone)]
-pub struct Checkup<'a> {
+pub struct DoctorInput<'a> {
     /// The configuration, or what is wrong with it.
     pub config: Result<&'a ResolvedConfig, &'a [ConfigError]>,
     /// The provider made from it; none where the configuration is wrong.
@@ -47,11 +47,11 @@ pub struct Checkup<'a> {
     /// The person's home folder.
     pub user_home: Option<&'a Path>,
     /// The git that slug would use.
-    pub git: Option<&'a Git>,
+    pub git: Option<&'a GitExecutable>,
     /// What the terminal says of itself.
-    pub terminal: &'a Terminal,
+    pub terminal: &'a DoctorTerminal,
     /// The kinds of sandbox that there are, tried.
-    pub sandboxes: &'a [Trial],
+    pub sandboxes: &'a [SandboxTrial],
     /// What commands in one are to reach.
     pub network: &'a Network,
     /// Whether one around the working folder finds all that it has to hold back.
@@ -60,11 +60,11 @@ pub struct Checkup<'a> {
 
 /// What one check found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct DoctorFinding {
     /// What was looked at, in a word.
     pub subject: &'static str,
     /// How it is.
-    pub state: State,
+    pub state: DoctorStatus,
     /// What was found, in a sentence.
     pub text: String,
     /// What to do about it.
@@ -73,7 +73,7 @@ pub struct Finding {
 
 /// How something is; the worst is the greatest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum State {
+pub enum DoctorStatus {
     /// As it should be.
     Ok,
     /// slug works, but not as well as it could.
@@ -83,12 +83,12 @@ pub enum State {
 }
 
 /// Makes all the checks. Asks the endpoint once, and waits no longer than a few seconds for it.
-pub async fn examine(checkup: &Checkup<'_>) -> Vec<Finding> {
+pub async fn examine(checkup: &DoctorInput<'_>) -> Vec<DoctorFinding> {
     let mut findings = config::check(checkup.config);
     if let (Ok(config), Some(provider)) = (checkup.config, checkup.provider) {
         let answer = endpoint::ask(provider).await;
         findings.push(endpoint::check(&config.server, &answer));
-        let known = Known { catalogue: checkup.catalogue, host: provider.host() };
+        let known = CatalogueLookup { catalogue: checkup.catalogue, host: provider.host() };
         findings.extend(model::check(&config.server, &answer, known));
         findings.push(match &checkup.key {
             Ok(()) => key::check(&config.server, &answer),
@@ -97,11 +97,11 @@ pub async fn examine(checkup: &Checkup<'_>) -> Vec<Finding> {
     }
     if let Ok(config) = checkup.config {
         findings.extend(connection::check(&config.server, checkup.user_home));
-        findings.extend(others::check(&config.others));
+        findings.extend(other_servers::check(&config.others));
     }
     findings.push(git::check(checkup.git, checkup.cwd));
     findings.extend(terminal::check(checkup.terminal));
-    findings.extend(modes::check(checkup.home, checkup.cwd, checkup.user_home));
+    findings.extend(file_modes::check(checkup.home, checkup.cwd, checkup.user_home));
     findings.extend(sandbox::check(checkup.sandboxes, checkup.network));
     findings.extend(sandbox::check_extent(checkup.extent));
     findings.push(space::check(checkup.home));
@@ -109,21 +109,21 @@ pub async fn examine(checkup: &Checkup<'_>) -> Vec<Finding> {
 }
 
 /// The worst of all states: what the exit status tells.
-pub fn worst(findings: &[Finding]) -> State {
-    findings.iter().map(|finding| finding.state).max().unwrap_or(State::Ok)
+pub fn worst(findings: &[DoctorFinding]) -> DoctorStatus {
+    findings.iter().map(|finding| finding.state).max().unwrap_or(DoctorStatus::Ok)
 }
 
-impl Finding {
+impl DoctorFinding {
     fn ok(subject: &'static str, text: impl Into<String>) -> Self {
-        Self { subject, state: State::Ok, text: text.into(), remedy: None }
+        Self { subject, state: DoctorStatus::Ok, text: text.into(), remedy: None }
     }
 
     fn warn(subject: &'static str, text: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { subject, state: State::Warn, text: text.into(), remedy: Some(remedy.into()) }
+        Self { subject, state: DoctorStatus::Warn, text: text.into(), remedy: Some(remedy.into()) }
     }
 
     fn fail(subject: &'static str, text: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { state: State::Fail, ..Self::warn(subject, text, remedy) }
+        Self { state: DoctorStatus::Fail, ..Self::warn(subject, text, remedy) }
     }
 }
 

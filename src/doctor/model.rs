@@ -1,7 +1,7 @@
 //! Whether the model that is asked for is there.
 
-use super::Finding;
-use super::endpoint::Answer;
+use super::DoctorFinding;
+use super::endpoint::EndpointProbe;
 use crate::catalogue::CatalogueCache;
 use crate::config::{ModelChoice, ModelServerConfig};
 use crate::providers::ModelInfo;
@@ -10,7 +10,7 @@ const SUBJECT: &str = "model";
 
 /// What is known of a model whose server says nothing of it.
 #[derive(Clone, Copy)]
-pub(super) struct Known<'a> {
+pub(super) struct CatalogueLookup<'a> {
     pub(super) catalogue: &'a CatalogueCache,
     /// The server's host; none on this machine, whose models may be served with any window.
     pub(super) host: Option<&'a str>,
@@ -18,14 +18,16 @@ pub(super) struct Known<'a> {
 
 pub(super) fn check(
     server: &ModelServerConfig,
-    answer: &Answer,
-    known: Known<'_>,
-) -> Option<Finding> {
+    answer: &EndpointProbe,
+    known: CatalogueLookup<'_>,
+) -> Option<DoctorFinding> {
     let models = match answer {
-        Answer::Models(models) => models,
-        Answer::Refused { status: 401 | 403, .. } | Answer::Silence(_) => return None,
-        Answer::Refused { message, .. } => {
-            return Some(Finding::warn(
+        EndpointProbe::Models(models) => models,
+        EndpointProbe::Refused { status: 401 | 403, .. } | EndpointProbe::NoAnswer(_) => {
+            return None;
+        }
+        EndpointProbe::Refused { message, .. } => {
+            return Some(DoctorFinding::warn(
                 SUBJECT,
                 format!("The server does not list its models: {message}"),
                 "Check that the endpoint ends in /v1, and name a model with `model`.",
@@ -33,21 +35,23 @@ pub(super) fn check(
         }
     };
     Some(match (&server.model.value, models.as_slice()) {
-        (_, []) => Finding::fail(
+        (_, []) => DoctorFinding::fail(
             SUBJECT,
             "The server offers no model.",
             "Load one into the server, or name another endpoint.",
         ),
-        (ModelChoice::Served, [model]) => Finding::ok(SUBJECT, describe(server, model, known)),
-        (ModelChoice::Served, several) => Finding::warn(
+        (ModelChoice::Served, [model]) => {
+            DoctorFinding::ok(SUBJECT, describe(server, model, known))
+        }
+        (ModelChoice::Served, several) => DoctorFinding::warn(
             SUBJECT,
             format!("The server offers {} models: {}.", several.len(), names(several)),
             "Name one with `model`; slug asks otherwise, and takes the first without a screen.",
         ),
         (ModelChoice::Named(name), several) => {
             match several.iter().find(|model| model.id == *name) {
-                Some(model) => Finding::ok(SUBJECT, describe(server, model, known)),
-                None => Finding::fail(
+                Some(model) => DoctorFinding::ok(SUBJECT, describe(server, model, known)),
+                None => DoctorFinding::fail(
                     SUBJECT,
                     format!("{name} ({}) is not on the server.", server.model.origin),
                     format!("Choose one of: {}.", names(several)),
@@ -57,7 +61,7 @@ pub(super) fn check(
     })
 }
 
-fn describe(server: &ModelServerConfig, model: &ModelInfo, known: Known<'_>) -> String {
+fn describe(server: &ModelServerConfig, model: &ModelInfo, known: CatalogueLookup<'_>) -> String {
     let id = &model.id;
     match (model.context_window, known.window(id)) {
         (Some(window), _) => format!("{id}, with a window of {window} tokens."),
@@ -75,7 +79,7 @@ fn describe(server: &ModelServerConfig, model: &ModelInfo, known: Known<'_>) -> 
     }
 }
 
-impl Known<'_> {
+impl CatalogueLookup<'_> {
     /// The window that the agent takes where the server does not say.
     fn window(self, model: &str) -> Option<u64> {
         self.catalogue.catalogue().fallback_window(self.host?, model)

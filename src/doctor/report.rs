@@ -4,14 +4,14 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use super::{Finding, State};
+use super::{DoctorFinding, DoctorStatus};
 use crate::context::strip_invisible;
 
 /// One line a finding, and its remedy below it.
-pub fn write_text(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
+pub fn write_text(findings: &[DoctorFinding], out: &mut dyn Write) -> io::Result<()> {
     let width = findings.iter().map(|finding| finding.subject.len()).max().unwrap_or_default();
     for finding in findings {
-        let Finding { subject, state, text, remedy } = finding;
+        let DoctorFinding { subject, state, text, remedy } = finding;
         writeln!(out, "{:4}  {subject:width$}  {}", name(*state), line(text))?;
         if let Some(remedy) = remedy {
             writeln!(out, "{:4}  {:width$}  → {}", "", "", line(remedy))?;
@@ -21,7 +21,7 @@ pub fn write_text(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// `[{"subject","state":"ok"|"warn"|"fail","text","remedy"}]` on one line.
-pub fn write_json(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
+pub fn write_json(findings: &[DoctorFinding], out: &mut dyn Write) -> io::Result<()> {
     let findings: Vec<Value> = findings
         .iter()
         .map(|it| {
@@ -32,11 +32,11 @@ pub fn write_json(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{}", Value::Array(findings))
 }
 
-fn name(state: State) -> &'static str {
+fn name(state: DoctorStatus) -> &'static str {
     match state {
-        State::Ok => "ok",
-        State::Warn => "warn",
-        State::Fail => "fail",
+        DoctorStatus::Ok => "ok",
+        DoctorStatus::Warn => "warn",
+        DoctorStatus::Fail => "fail",
     }
 }
 

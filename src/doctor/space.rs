@@ -2,20 +2,20 @@
 
 use std::path::Path;
 
-use super::Finding;
+use super::DoctorFinding;
 
 const SUBJECT: &str = "space";
 const MIB: u64 = 1 << 20;
 const LITTLE: u64 = 200 * MIB;
 const NONE: u64 = 10 * MIB;
 
-pub(super) fn check(home: &Path) -> Finding {
+pub(super) fn check(home: &Path) -> DoctorFinding {
     let found = home
         .ancestors()
         .find_map(|folder| rustix::fs::statvfs(folder).ok())
         .map(|it| it.f_bavail.saturating_mul(it.f_frsize));
     let Some(free) = found else {
-        return Finding::warn(
+        return DoctorFinding::warn(
             SUBJECT,
             format!("The free space at {} cannot be told.", home.display()),
             "Check that the folder's file system is there.",
@@ -24,14 +24,14 @@ pub(super) fn check(home: &Path) -> Finding {
     judge(home, free)
 }
 
-pub(super) fn judge(home: &Path, free: u64) -> Finding {
+pub(super) fn judge(home: &Path, free: u64) -> DoctorFinding {
     let text = format!("{} MB are free for {}.", free / MIB, home.display());
     let remedy = "Make room: sessions, and what they keep of changed files, are stored there.";
     if free < NONE {
-        Finding::fail(SUBJECT, text, remedy)
+        DoctorFinding::fail(SUBJECT, text, remedy)
     } else if free < LITTLE {
-        Finding::warn(SUBJECT, text, remedy)
+        DoctorFinding::warn(SUBJECT, text, remedy)
     } else {
-        Finding::ok(SUBJECT, text)
+        DoctorFinding::ok(SUBJECT, text)
     }
 }

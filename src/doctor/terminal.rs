@@ -3,14 +3,14 @@
 use std::ffi::OsString;
 use std::io::IsTerminal;
 
-use super::Finding;
+use super::DoctorFinding;
 
 const SUBJECT: &str = "terminal";
 const SMALLEST: (u16, u16) = (40, 12);
 
 /// What the terminal says of itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Terminal {
+pub struct DoctorTerminal {
     /// Whether standard output is one.
     pub is_terminal: bool,
     /// Columns and rows.
@@ -27,7 +27,7 @@ pub struct Terminal {
     pub no_color: bool,
 }
 
-impl Terminal {
+impl DoctorTerminal {
     /// Looks at standard output, and asks `get`, normally `std::env::var_os`, for the rest.
     pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Self {
         let text = |name: &str| {
@@ -55,10 +55,10 @@ impl Terminal {
     }
 }
 
-pub(super) fn check(terminal: &Terminal) -> Vec<Finding> {
+pub(super) fn check(terminal: &DoctorTerminal) -> Vec<DoctorFinding> {
     let mut findings = Vec::new();
     match terminal.term.as_deref() {
-        None | Some("dumb") => findings.push(Finding::fail(
+        None | Some("dumb") => findings.push(DoctorFinding::fail(
             SUBJECT,
             "TERM names no terminal that can show a full screen.",
             "slug says everything line by line there, as with --linear; a terminal emulator has a screen.",
@@ -68,32 +68,32 @@ pub(super) fn check(terminal: &Terminal) -> Vec<Finding> {
     if let Some((columns, rows)) = terminal.size
         && (columns < SMALLEST.0 || rows < SMALLEST.1)
     {
-        findings.push(Finding::warn(
+        findings.push(DoctorFinding::warn(
             SUBJECT,
             format!("It is {columns}x{rows}, which is too small to work in."),
             format!("Make it {}x{} or larger.", SMALLEST.0, SMALLEST.1),
         ));
     }
     if !terminal.has_utf8() {
-        findings.push(Finding::warn(
+        findings.push(DoctorFinding::warn(
             SUBJECT,
             "The locale is not UTF-8, so lines and marks may show as other characters.",
             "Set LANG to a UTF-8 locale, such as C.UTF-8.",
         ));
     }
     if terminal.in_tmux {
-        findings.push(Finding::ok(
+        findings.push(DoctorFinding::ok(
             SUBJECT,
             "tmux lies in between: `set -g set-clipboard on` lets slug copy through it.",
         ));
     }
     if findings.is_empty() || terminal.in_tmux && findings.len() == 1 {
-        findings.insert(0, Finding::ok(SUBJECT, describe(terminal)));
+        findings.insert(0, DoctorFinding::ok(SUBJECT, describe(terminal)));
     }
     findings
 }
 
-fn describe(terminal: &Terminal) -> String {
+fn describe(terminal: &DoctorTerminal) -> String {
     let colours = match terminal.colorterm.as_deref() {
         _ if terminal.no_color => "no colours, as NO_COLOR asks",
         Some("truecolor" | "24bit") => "24-bit colours",

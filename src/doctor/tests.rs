@@ -14,10 +14,10 @@ use crate::config::{ConfigEnvironment, ConfigFlags, ConfigText, ConfigTexts, res
 use crate::providers::{ErrorRecovery, ModelInfo, ProviderError, ProviderRequest, StreamEvent};
 
 /// A server that only lists models.
-struct Listing(Result<Vec<&'static str>, Option<u16>>);
+struct ModelListingProvider(Result<Vec<&'static str>, Option<u16>>);
 
 #[async_trait]
-impl Provider for Listing {
+impl Provider for ModelListingProvider {
     fn stream(
         &self,
         _request: ProviderRequest,
@@ -47,12 +47,12 @@ fn config(text: &str) -> ResolvedConfig {
     resolve(&texts, &ConfigEnvironment::default(), &ConfigFlags::default()).unwrap()
 }
 
-async fn server(text: &str, listing: Result<Vec<&'static str>, Option<u16>>) -> Vec<Finding> {
+async fn server(text: &str, listing: Result<Vec<&'static str>, Option<u16>>) -> Vec<DoctorFinding> {
     let config = config(text);
-    let provider = Listing(listing);
+    let provider = ModelListingProvider(listing);
     let folder = tempfile::tempdir().unwrap();
-    let terminal = Terminal::default();
-    let checkup = Checkup {
+    let terminal = DoctorTerminal::default();
+    let checkup = DoctorInput {
         config: Ok(&config),
         provider: Some(&provider),
         key: Ok(()),
@@ -69,13 +69,13 @@ async fn server(text: &str, listing: Result<Vec<&'static str>, Option<u16>>) -> 
     examine(&checkup).await
 }
 
-fn states(findings: &[Finding], subject: &str) -> Vec<State> {
+fn states(findings: &[DoctorFinding], subject: &str) -> Vec<DoctorStatus> {
     findings.iter().filter(|it| it.subject == subject).map(|it| it.state).collect()
 }
 
 #[tokio::test]
 async fn endpoint_model_and_key_are_judged_together() {
-    use State::{Fail, Ok as Good, Warn};
+    use DoctorStatus::{Fail, Ok as Good, Warn};
     let remote = "endpoint = \"https://h.example/v1\"\n";
     let plain = "endpoint = \"http://10.0.0.9:8000/v1\"\napi_key = \"k\"\n";
     let keyed = "endpoint = \"https://h.example/v1\"\napi_key = \"k\"\n";
@@ -113,8 +113,9 @@ fn a_window_is_told_with_who_says_so() {
         (Some("api.anthropic.com"), "my-own-model", None, "9000 tokens are assumed"),
     ] {
         let model = ModelInfo { id: id.to_owned(), context_window: served };
-        let answer = endpoint::Answer::Models(vec![model]);
-        let found = model::check(&config.server, &answer, Known { catalogue, host }).unwrap();
+        let answer = endpoint::EndpointProbe::Models(vec![model]);
+        let found =
+            model::check(&config.server, &answer, CatalogueLookup { catalogue, host }).unwrap();
         assert!(found.text.contains(told), "{host:?} {id}: {}", found.text);
     }
 }
@@ -122,14 +123,14 @@ fn a_window_is_told_with_who_says_so() {
 #[tokio::test]
 async fn all_that_is_not_well_has_a_remedy() {
     let findings = server("model = \"x\"\n[ui]\nnonsense = 1", Ok(vec!["a"])).await;
-    assert_eq!(states(&findings, "config"), [State::Warn]);
-    assert_eq!(states(&findings, "git"), [State::Warn]);
-    assert_eq!(states(&findings, "terminal")[0], State::Fail);
+    assert_eq!(states(&findings, "config"), [DoctorStatus::Warn]);
+    assert_eq!(states(&findings, "git"), [DoctorStatus::Warn]);
+    assert_eq!(states(&findings, "terminal")[0], DoctorStatus::Fail);
     for finding in &findings {
-        assert_eq!(finding.remedy.is_some(), finding.state != State::Ok, "{finding:?}");
+        assert_eq!(finding.remedy.is_some(), finding.state != DoctorStatus::Ok, "{finding:?}");
     }
-    assert_eq!(worst(&findings), State::Fail);
-    assert_eq!(worst(&[]), State::Ok);
+    assert_eq!(worst(&findings), DoctorStatus::Fail);
+    assert_eq!(worst(&[]), DoctorStatus::Ok);
 }
 
 #[tokio::test]
@@ -149,7 +150,7 @@ async fn the_files_of_the_connection_are_looked_at() {
     );
     let findings = server(&text, Ok(vec!["a"])).await;
     // The proxy, which a server on this machine does without; three files; the headers.
-    use State::{Fail as Bad, Ok as Good};
+    use DoctorStatus::{Fail as Bad, Ok as Good};
     assert_eq!(states(&findings, "connection"), [Good, Good, Good, Bad, Good]);
     let told = |word: &str| findings.iter().any(|it| it.text.contains(word));
     assert!(told("gone.key") && told("x-team") && told("work at https://work.example/v1"));
@@ -158,7 +159,7 @@ async fn the_files_of_the_connection_are_looked_at() {
     let both = text.replace(&format!("client_key = \"{}\"\n", path("gone.key").display()), "");
     let findings = server(&both, Ok(vec!["a"])).await;
     let open = findings.iter().find(|it| it.text.contains("others can read it")).unwrap();
-    assert_eq!((open.subject, open.state), ("connection", State::Warn));
+    assert_eq!((open.subject, open.state), ("connection", DoctorStatus::Warn));
 }
 
 #[tokio::test]
@@ -170,7 +171,7 @@ async fn a_key_that_is_not_stored_is_told_by_its_place() {
     for (text, told) in ways {
         let findings = server(text, Ok(vec!["a"])).await;
         let key = findings.iter().find(|it| it.subject == "key").unwrap();
-        assert!(key.state == State::Ok && key.text.contains(told), "{key:?}");
+        assert!(key.state == DoctorStatus::Ok && key.text.contains(told), "{key:?}");
     }
 }
 
@@ -181,7 +182,7 @@ async fn a_broken_configuration_is_told_and_the_rest_still_checked() {
     let errors =
         resolve(&texts, &ConfigEnvironment::default(), &ConfigFlags::default()).unwrap_err();
     let folder = tempfile::tempdir().unwrap();
-    let checkup = Checkup {
+    let checkup = DoctorInput {
         config: Err(&errors),
         provider: None,
         key: Ok(()),
@@ -190,13 +191,13 @@ async fn a_broken_configuration_is_told_and_the_rest_still_checked() {
         cwd: folder.path(),
         user_home: None,
         git: None,
-        terminal: &Terminal::default(),
+        terminal: &DoctorTerminal::default(),
         sandboxes: &[],
         network: &Network::Off,
         extent: Extent::Whole,
     };
     let findings = examine(&checkup).await;
-    assert_eq!(findings[0].state, State::Fail);
+    assert_eq!(findings[0].state, DoctorStatus::Fail);
     assert!(findings[0].text.starts_with("c.toml:1: "), "{:?}", findings[0]);
     assert!(states(&findings, "endpoint").is_empty());
     assert_eq!(states(&findings, "space").len(), 1);
@@ -204,7 +205,7 @@ async fn a_broken_configuration_is_told_and_the_rest_still_checked() {
 
 #[test]
 fn a_good_terminal_is_described() {
-    let good = Terminal {
+    let good = DoctorTerminal {
         is_terminal: true,
         size: Some((120, 40)),
         term: Some("xterm-256color".into()),
@@ -217,10 +218,10 @@ fn a_good_terminal_is_described() {
     assert_eq!(findings.len(), 1);
     assert_eq!(findings[0].text, "xterm-256color, 120x40, 24-bit colours.");
     for (ill, state) in [
-        (Terminal { term: None, ..good.clone() }, State::Fail),
-        (Terminal { size: Some((30, 40)), ..good.clone() }, State::Warn),
-        (Terminal { locale: Some("C".into()), ..good.clone() }, State::Warn),
-        (Terminal { in_tmux: true, ..good }, State::Ok),
+        (DoctorTerminal { term: None, ..good.clone() }, DoctorStatus::Fail),
+        (DoctorTerminal { size: Some((30, 40)), ..good.clone() }, DoctorStatus::Warn),
+        (DoctorTerminal { locale: Some("C".into()), ..good.clone() }, DoctorStatus::Warn),
+        (DoctorTerminal { in_tmux: true, ..good }, DoctorStatus::Ok),
     ] {
         assert_eq!(worst(&terminal::check(&ill)), state, "{ill:?}");
     }
@@ -233,36 +234,40 @@ fn what_others_can_read_is_found() {
     let mode = |path: &PathBuf, mode| {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     };
-    assert_eq!(modes::check(&home, &cwd, None)[0].state, State::Ok);
+    assert_eq!(file_modes::check(&home, &cwd, None)[0].state, DoctorStatus::Ok);
     fs::create_dir_all(home.join("sessions")).unwrap();
     let log = home.join("sessions/a.jsonl");
     fs::write(&log, "").unwrap();
     mode(&home, 0o700);
     mode(&home.join("sessions"), 0o700);
     mode(&log, 0o600);
-    assert_eq!(modes::check(&home, &cwd, None)[0].state, State::Ok);
+    assert_eq!(file_modes::check(&home, &cwd, None)[0].state, DoctorStatus::Ok);
     mode(&log, 0o640);
-    let found = modes::check(&home, &cwd, None);
-    assert_eq!(found[0].state, State::Warn);
+    let found = file_modes::check(&home, &cwd, None);
+    assert_eq!(found[0].state, DoctorStatus::Warn);
     assert!(found[0].text.contains("sessions/a.jsonl"), "{found:?}");
     mode(&home, 0o755);
-    assert!(modes::check(&home, &cwd, None)[0].text.contains("and 1 more"));
+    assert!(file_modes::check(&home, &cwd, None)[0].text.contains("and 1 more"));
     let at_home = Some(folder.path());
-    assert_eq!(modes::check(&home, folder.path(), at_home)[0].state, State::Warn);
-    assert_eq!(modes::check(&home, folder.path(), None)[0].state, State::Fail);
+    assert_eq!(file_modes::check(&home, folder.path(), at_home)[0].state, DoctorStatus::Warn);
+    assert_eq!(file_modes::check(&home, folder.path(), None)[0].state, DoctorStatus::Fail);
 }
 
 #[test]
 fn space_is_judged_by_what_is_free() {
-    for (free, state) in [(0, State::Fail), (50 << 20, State::Warn), (1 << 40, State::Ok)] {
+    for (free, state) in
+        [(0, DoctorStatus::Fail), (50 << 20, DoctorStatus::Warn), (1 << 40, DoctorStatus::Ok)]
+    {
         assert_eq!(space::judge(Path::new("/h"), free).state, state, "{free}");
     }
 }
 
 #[test]
 fn findings_are_printed_aligned_and_as_json() {
-    let findings =
-        [Finding::ok("git", "Fine."), Finding::fail("endpoint", "Gone\u{1b}[2J.", "Start it.")];
+    let findings = [
+        DoctorFinding::ok("git", "Fine."),
+        DoctorFinding::fail("endpoint", "Gone\u{1b}[2J.", "Start it."),
+    ];
     let mut out = Vec::new();
     write_text(&findings, &mut out).unwrap();
     assert_eq!(

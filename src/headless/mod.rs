@@ -1,7 +1,7 @@
 //! Front end: `slug -p`, for scripts.
 //!
 //! The answer alone goes to standard output, everything else to standard error. What comes out is a
-//! pure function of the agent's events ([`Report`]); [`run`] only carries it to the two streams.
+//! pure function of the agent's events ([`HeadlessReport`]); [`run`] only carries it to the two streams.
 
 mod report;
 
@@ -9,12 +9,12 @@ use std::io::Write;
 
 use tokio::sync::mpsc;
 
-use crate::agent::{Command, Event};
+use crate::agent::{AgentCommand, AgentEvent};
 use crate::cli::OutputFormat;
 
-pub use report::Report;
+pub use report::HeadlessReport;
 
-use report::Stream;
+use report::ReportStream;
 
 /// Sends `prompt`, prints what comes of it, and returns how it went once the turn is over.
 ///
@@ -23,22 +23,22 @@ use report::Stream;
 pub async fn run(
     prompt: String,
     format: OutputFormat,
-    commands: &mpsc::Sender<Command>,
-    events: &mut mpsc::Receiver<Event>,
+    commands: &mpsc::Sender<AgentCommand>,
+    events: &mut mpsc::Receiver<AgentEvent>,
     (out, err): (&mut dyn Write, &mut dyn Write),
-) -> anyhow::Result<Report> {
-    let mut report = Report::new(format);
+) -> anyhow::Result<HeadlessReport> {
+    let mut report = HeadlessReport::new(format);
     let mut prompt = Some(prompt);
     while let Some(event) = events.recv().await {
-        if matches!(event, Event::SessionOpened { .. })
+        if matches!(event, AgentEvent::SessionOpened { .. })
             && let Some(text) = prompt.take()
         {
-            commands.send(Command::Send { text: text.into() }).await?;
+            commands.send(AgentCommand::Send { text: text.into() }).await?;
         }
         for (stream, text) in report.take(&event) {
             match stream {
-                Stream::Out => writeln!(out, "{text}")?,
-                Stream::Err => writeln!(err, "{text}")?,
+                ReportStream::Out => writeln!(out, "{text}")?,
+                ReportStream::Err => writeln!(err, "{text}")?,
             }
         }
         out.flush()?;

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::agent::Event;
-use crate::cli::{Exit, OutputFormat};
+use crate::agent::AgentEvent;
+use crate::cli::{CliExitStatus, OutputFormat};
 use crate::domain::{
     Block, Money, NoticeLevel, Role, SessionId, StopReason, ToolCall, TurnId, Usage,
 };
@@ -11,7 +11,7 @@ use crate::session::{LogEntry, LogRecord, MessageEntry, SpendingBySource, TurnOu
 
 /// What has happened so far, and what is left to say of it.
 #[derive(Debug)]
-pub struct Report {
+pub struct HeadlessReport {
     format: OutputFormat,
     session: Option<SessionId>,
     text: String,
@@ -26,14 +26,14 @@ pub struct Report {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stream {
+pub(super) enum ReportStream {
     Out,
     Err,
 }
 
-type Lines = Vec<(Stream, String)>;
+type ReportLines = Vec<(ReportStream, String)>;
 
-impl Report {
+impl HeadlessReport {
     /// Nothing has happened yet.
     pub fn new(format: OutputFormat) -> Self {
         Self {
@@ -56,49 +56,49 @@ impl Report {
     }
 
     /// How the run ends.
-    pub fn exit(&self) -> Exit {
+    pub fn exit(&self) -> CliExitStatus {
         match &self.outcome {
-            Some(TurnOutcome::Answered) if self.refused.is_empty() => Exit::Answered,
-            Some(TurnOutcome::Answered) => Exit::Refused,
-            Some(TurnOutcome::Budget(_)) => Exit::Budget,
+            Some(TurnOutcome::Answered) if self.refused.is_empty() => CliExitStatus::Answered,
+            Some(TurnOutcome::Answered) => CliExitStatus::Refused,
+            Some(TurnOutcome::Budget(_)) => CliExitStatus::Budget,
             Some(TurnOutcome::Interrupted | TurnOutcome::RoundLimit | TurnOutcome::Failed(_))
-            | None => Exit::Failed,
+            | None => CliExitStatus::Failed,
         }
     }
 
-    pub(super) fn take(&mut self, event: &Event) -> Lines {
+    pub(super) fn take(&mut self, event: &AgentEvent) -> ReportLines {
         match event {
-            Event::SessionOpened { session, .. } => {
+            AgentEvent::SessionOpened { session, .. } => {
                 self.session = Some(*session);
                 self.line(&json!({"type": "session", "id": session}))
             }
-            Event::SessionRead { .. } => Vec::new(),
-            Event::TurnStarted { turn } => {
+            AgentEvent::SessionRead { .. } => Vec::new(),
+            AgentEvent::TurnStarted { turn } => {
                 self.turn = *turn;
                 Vec::new()
             }
-            Event::Spent(spending) => {
+            AgentEvent::SpendingChanged(spending) => {
                 self.cost = spending.turn(self.turn).known_cost();
                 let by_source = spending.turn_by_source(self.turn);
                 self.by_source = by_source.cloned().unwrap_or_default();
                 Vec::new()
             }
-            Event::Recorded(record) => self.recorded(record),
-            Event::Notice { level, text } => {
+            AgentEvent::Recorded(record) => self.recorded(record),
+            AgentEvent::Notice { level, text } => {
                 let level = match level {
                     NoticeLevel::Info => "info",
                     NoticeLevel::Warning => "warning",
                     NoticeLevel::Error => "error",
                 };
-                let mut lines = vec![(Stream::Err, text.clone())];
+                let mut lines = vec![(ReportStream::Err, text.clone())];
                 lines.extend(self.line(&json!({"type": "notice", "level": level, "text": text})));
                 lines
             }
-            Event::NotSaved { reason } => vec![(Stream::Err, reason.clone())],
-            Event::ResponseDropped { reason, again: Some(again), .. } => {
+            AgentEvent::SaveFailed { reason } => vec![(ReportStream::Err, reason.clone())],
+            AgentEvent::ResponseDropped { reason, again: Some(again), .. } => {
                 let (seconds, number, of) = (again.pause.as_secs_f32(), again.number, again.of);
                 let said = format!("{reason} Trying again in {seconds:.1} s ({number} of {of}).");
-                let mut lines = vec![(Stream::Err, said)];
+                let mut lines = vec![(ReportStream::Err, said)];
                 lines.extend(self.line(&json!({
                     "type": "retry",
                     "reason": reason,
@@ -109,11 +109,11 @@ impl Report {
                 lines
             }
             // What is asked instead is told by a notice.
-            Event::ResponseDropped { again: None, .. } => Vec::new(),
-            Event::RequestHeld { held, .. } => {
+            AgentEvent::ResponseDropped { again: None, .. } => Vec::new(),
+            AgentEvent::RequestRateLimited { held, .. } => {
                 let reason = &held.reason;
                 let said = format!("{reason} Waiting {:.1} s.", held.wait.as_secs_f32());
-                let mut lines = vec![(Stream::Err, said)];
+                let mut lines = vec![(ReportStream::Err, said)];
                 lines.extend(self.line(&json!({
                     "type": "held",
                     "reason": reason,
@@ -121,39 +121,39 @@ impl Report {
                 })));
                 lines
             }
-            Event::CallRefused { call, reason } => {
+            AgentEvent::CallRefused { call, reason } => {
                 self.refused.push((call.clone(), reason.clone()));
-                vec![(Stream::Err, format!("Refused {}: {reason}", call.name))]
+                vec![(ReportStream::Err, format!("Refused {}: {reason}", call.name))]
             }
-            Event::TurnEnded { outcome, usage, .. } => self.ended(outcome, *usage),
-            Event::ModelChanged { .. }
-            | Event::ModelNeeded { .. }
-            | Event::ModeChanged(_)
-            | Event::TitleChanged(_)
-            | Event::SteerSettled { .. }
-            | Event::MessageReturned(_)
-            | Event::RequestSent { .. }
-            | Event::Prefill { .. }
-            | Event::Text { .. }
-            | Event::Thinking { .. }
-            | Event::CallStarted { .. }
-            | Event::CallInput { .. }
-            | Event::ResponseEnded { .. }
-            | Event::CacheMissed { .. }
-            | Event::ToolStarted { .. }
-            | Event::ToolProgress { .. }
-            | Event::ToolEnded { .. }
-            | Event::ApprovalAsked(_)
-            | Event::ApprovalWithdrawn(_)
-            | Event::TodosChanged(_)
-            | Event::Rules(_)
-            | Event::RewindPlanned(_)
-            | Event::Rewound { .. }
-            | Event::Forked { .. } => Vec::new(),
+            AgentEvent::TurnEnded { outcome, usage, .. } => self.ended(outcome, *usage),
+            AgentEvent::ModelChanged { .. }
+            | AgentEvent::ModelNeeded { .. }
+            | AgentEvent::ModeChanged(_)
+            | AgentEvent::TitleChanged(_)
+            | AgentEvent::SteerSettled { .. }
+            | AgentEvent::MessageReturned(_)
+            | AgentEvent::RequestSent { .. }
+            | AgentEvent::Prefill { .. }
+            | AgentEvent::Text { .. }
+            | AgentEvent::Thinking { .. }
+            | AgentEvent::CallStarted { .. }
+            | AgentEvent::CallInput { .. }
+            | AgentEvent::ResponseEnded { .. }
+            | AgentEvent::CacheMissed { .. }
+            | AgentEvent::ToolStarted { .. }
+            | AgentEvent::ToolProgress { .. }
+            | AgentEvent::ToolEnded { .. }
+            | AgentEvent::ApprovalAsked(_)
+            | AgentEvent::ApprovalWithdrawn(_)
+            | AgentEvent::TodosChanged(_)
+            | AgentEvent::Rules(_)
+            | AgentEvent::RewindPlanned(_)
+            | AgentEvent::Rewound { .. }
+            | AgentEvent::Forked { .. } => Vec::new(),
         }
     }
 
-    fn recorded(&mut self, record: &LogRecord) -> Lines {
+    fn recorded(&mut self, record: &LogRecord) -> ReportLines {
         let LogEntry::Message(entry) = &record.entry else { return Vec::new() };
         match entry.role {
             Role::Assistant => {
@@ -178,7 +178,7 @@ impl Report {
         }
     }
 
-    fn results(&self, entry: &MessageEntry) -> Lines {
+    fn results(&self, entry: &MessageEntry) -> ReportLines {
         let name = entry.result.as_ref().map(|result| result.name.as_str());
         let mut lines = Vec::new();
         for block in &entry.content {
@@ -203,7 +203,7 @@ impl Report {
         lines
     }
 
-    fn ended(&mut self, outcome: &TurnOutcome, usage: Usage) -> Lines {
+    fn ended(&mut self, outcome: &TurnOutcome, usage: Usage) -> ReportLines {
         self.outcome = Some(outcome.clone());
         self.usage = usage;
         let mut lines = Vec::new();
@@ -218,15 +218,15 @@ impl Report {
             TurnOutcome::Budget(message) | TurnOutcome::Failed(message) => Some(message.clone()),
         };
         if let Some(error) = &error {
-            lines.push((Stream::Err, error.clone()));
+            lines.push((ReportStream::Err, error.clone()));
         }
         match self.format {
             OutputFormat::Text if !self.text.is_empty() => {
-                lines.push((Stream::Out, self.text.clone()));
+                lines.push((ReportStream::Out, self.text.clone()));
             }
             OutputFormat::Text => {}
             OutputFormat::Json | OutputFormat::StreamJson => {
-                lines.push((Stream::Out, self.result(error.as_deref()).to_string()));
+                lines.push((ReportStream::Out, self.result(error.as_deref()).to_string()));
             }
         }
         lines
@@ -262,9 +262,9 @@ impl Report {
     }
 
     /// A line of the event stream, where that was asked for.
-    fn line(&self, value: &Value) -> Lines {
+    fn line(&self, value: &Value) -> ReportLines {
         match self.format {
-            OutputFormat::StreamJson => vec![(Stream::Out, value.to_string())],
+            OutputFormat::StreamJson => vec![(ReportStream::Out, value.to_string())],
             OutputFormat::Text | OutputFormat::Json => Vec::new(),
         }
     }
@@ -279,13 +279,13 @@ mod tests {
     use super::*;
     use crate::domain::{CallId, CallInput, EntryId, Message};
 
-    fn response(text: &str) -> Event {
+    fn response(text: &str) -> AgentEvent {
         let mut entry = MessageEntry::new(Message {
             role: Role::Assistant,
             content: vec![Block::Text { text: text.into() }],
         });
         entry.stop_reason = Some(StopReason::EndTurn);
-        Event::Recorded(Arc::new(LogRecord {
+        AgentEvent::Recorded(Arc::new(LogRecord {
             id: EntryId::generate(),
             timestamp: DateTime::UNIX_EPOCH,
             turn: TurnId(1),
@@ -293,17 +293,20 @@ mod tests {
         }))
     }
 
-    fn ended(outcome: TurnOutcome) -> Event {
-        Event::TurnEnded { turn: TurnId(1), outcome, usage: Usage::default() }
+    fn ended(outcome: TurnOutcome) -> AgentEvent {
+        AgentEvent::TurnEnded { turn: TurnId(1), outcome, usage: Usage::default() }
     }
 
-    fn play(format: OutputFormat, events: &[Event]) -> (Report, Vec<String>, Vec<String>) {
-        let mut report = Report::new(format);
+    fn play(
+        format: OutputFormat,
+        events: &[AgentEvent],
+    ) -> (HeadlessReport, Vec<String>, Vec<String>) {
+        let mut report = HeadlessReport::new(format);
         let (mut out, mut err) = (Vec::new(), Vec::new());
         for (stream, line) in events.iter().flat_map(|event| report.take(event)) {
             match stream {
-                Stream::Out => out.push(line),
-                Stream::Err => err.push(line),
+                ReportStream::Out => out.push(line),
+                ReportStream::Err => err.push(line),
             }
         }
         (report, out, err)
@@ -314,18 +317,18 @@ mod tests {
         let events = [response("looking"), response("here"), ended(TurnOutcome::Answered)];
         let (report, out, err) = play(OutputFormat::Text, &events);
         assert_eq!((out, err), (vec!["here".to_owned()], vec![]));
-        assert_eq!(report.exit(), Exit::Answered);
+        assert_eq!(report.exit(), CliExitStatus::Answered);
     }
 
     #[test]
     fn the_pieces_of_an_answer_that_was_cut_off_are_one() {
         let cut = |text: &str| match response(text) {
-            Event::Recorded(record) => {
+            AgentEvent::Recorded(record) => {
                 let mut record = Arc::unwrap_or_clone(record);
                 if let LogEntry::Message(entry) = &mut record.entry {
                     entry.stop_reason = Some(StopReason::MaxTokens);
                 }
-                Event::Recorded(Arc::new(record))
+                AgentEvent::Recorded(Arc::new(record))
             }
             other => other,
         };
@@ -344,9 +347,9 @@ mod tests {
         let again = Some(RetryAttempt { pause, number: 2, of: 10 });
         let held = RateLimited { wait: pause, reason: "Slow down.".to_owned() };
         let events = [
-            Event::ResponseDropped { turn, reason: reason.clone(), again },
-            Event::ResponseDropped { turn, reason, again: None },
-            Event::RequestHeld { turn, held },
+            AgentEvent::ResponseDropped { turn, reason: reason.clone(), again },
+            AgentEvent::ResponseDropped { turn, reason, again: None },
+            AgentEvent::RequestRateLimited { turn, held },
         ];
         let (_, out, err) = play(OutputFormat::StreamJson, &events);
         assert_eq!(err, ["Busy. Trying again in 1.5 s (2 of 10).", "Slow down. Waiting 1.5 s."]);
@@ -363,7 +366,7 @@ mod tests {
         let events = [ended(TurnOutcome::Failed("No server answers.".into()))];
         let (report, out, err) = play(OutputFormat::Text, &events);
         assert_eq!((out, err), (vec![], vec!["No server answers.".to_owned()]));
-        assert_eq!(report.exit(), Exit::Failed);
+        assert_eq!(report.exit(), CliExitStatus::Failed);
     }
 
     #[test]
@@ -374,12 +377,12 @@ mod tests {
             input: CallInput::Valid(json!({"command": "rm x"})),
         };
         let events = [
-            Event::CallRefused { call, reason: "nobody to ask".into() },
+            AgentEvent::CallRefused { call, reason: "nobody to ask".into() },
             response("could not"),
             ended(TurnOutcome::Answered),
         ];
         let (report, out, _) = play(OutputFormat::Json, &events);
-        assert_eq!(report.exit(), Exit::Refused);
+        assert_eq!(report.exit(), CliExitStatus::Refused);
         let result: Value = serde_json::from_str(&out[0]).unwrap();
         assert_eq!(result["exit"], 4);
         assert_eq!(result["refused"][0]["call"]["input"]["command"], "rm x");
@@ -394,7 +397,7 @@ mod tests {
                 input: CallInput::Valid(json!({"command": "rm x"})),
             };
             let refused =
-                Event::CallRefused { call, reason: "The rule Bash(rm *) refuses it.".into() };
+                AgentEvent::CallRefused { call, reason: "The rule Bash(rm *) refuses it.".into() };
             let (_, out, err) = play(format, &[refused, ended(TurnOutcome::Answered)]);
             assert_eq!(err, ["Refused Bash: The rule Bash(rm *) refuses it."]);
             if format != OutputFormat::Text {
@@ -408,7 +411,7 @@ mod tests {
     fn the_event_stream_is_one_object_a_line_and_ends_with_the_result() {
         let session = SessionId::generate();
         let events = [
-            Event::SessionOpened { session, records: Arc::default() },
+            AgentEvent::SessionOpened { session, records: Arc::default() },
             response("hi"),
             ended(TurnOutcome::Answered),
         ];

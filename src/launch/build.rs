@@ -7,11 +7,11 @@ use std::time::Duration;
 use anyhow::Context;
 use chrono::Local;
 
-use crate::agent::{Person, Service, Services, Setup, Standing};
+use crate::agent::{AgentProvider, AgentProviderSet, AgentSetup, Interactivity, ModelPin};
 use crate::catalogue::CatalogueCache;
 use crate::cli::Cli;
 use crate::config::{ConfigOrigin, ModelChoice, ModelServerConfig, ResolvedConfig};
-use crate::context::{self, Git};
+use crate::context::{self, GitExecutable};
 use crate::domain::Budgets;
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::debug_log::DebugLog;
@@ -24,30 +24,30 @@ use crate::providers::demo::{self, DemoProvider, DemoScript, DemoSpeed};
 use crate::session::{LastModels, SessionStore};
 use crate::tools::{ToolRegistry, WorkingDirectory};
 
-use super::boundary::{self, Sandboxed};
-use super::ground::Ground;
 use super::hooks;
-use super::servers::Servers;
+use super::run_context::RunContext;
+use super::sandbox_setup::{self, SandboxSetup};
+use super::servers::ServerConnector;
 
 /// As other agents have it.
 const IDLE_AFTER: Duration = Duration::from_secs(60);
 
 /// What a run is made of.
-pub(super) struct Parts {
+pub(super) struct RunParts {
     /// For [`crate::agent::spawn`].
-    pub(super) setup: Setup,
+    pub(super) setup: AgentSetup,
     /// Owns what commands have left running.
     pub(super) processes: Arc<ProcessHost>,
     /// Only when the working folder is trusted.
-    pub(super) git: Option<Git>,
+    pub(super) git: Option<GitExecutable>,
 }
 
 /// Who answers, and who is asked.
-pub(super) struct Sides {
+pub(super) struct RunParticipants {
     /// The models.
-    pub(super) services: Services,
+    pub(super) providers: AgentProviderSet,
     /// The person.
-    pub(super) person: Person,
+    pub(super) interactivity: Interactivity,
     /// Where it is kept which model they chose in which folder, where that counts.
     pub(super) last_models: Option<PathBuf>,
 }
@@ -55,28 +55,30 @@ pub(super) struct Sides {
 /// The setup of an agent for this run.
 pub(super) fn parts(
     cli: &Cli,
-    ground: &Ground,
+    ground: &RunContext,
     config: &ResolvedConfig,
     project: ProjectSettingsTrust,
-    sides: Sides,
+    sides: RunParticipants,
     redactor: &Redactor,
-) -> anyhow::Result<Parts> {
+) -> anyhow::Result<RunParts> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let changeable = boundary::changeable(ground, config);
+    let changeable = sandbox_setup::changeable(ground, config);
     let programs = HostPrograms::find(&path, &changeable)?;
     let environment = child_environment(config, redactor);
     let processes = Arc::new(ProcessHost::new(programs, environment)?);
-    let sandboxed = boundary::establish(ground, config, project, &processes)?;
+    let sandboxed = sandbox_setup::establish(ground, config, project, &processes)?;
     let (inside, outside, said) = match sandboxed {
-        Some(Sandboxed { inside, outside, notices }) => (inside, Some(outside), notices),
+        Some(SandboxSetup { inside, escalation: outside, notices }) => {
+            (inside, Some(outside), notices)
+        }
         None => (processes.clone(), None, Vec::new()),
     };
     let (git, instruction_folders) = match project {
         ProjectSettingsTrust::Trusted => {
             let folders: Vec<PathBuf> =
-                std::iter::once(&changeable).chain(&ground.added).cloned().collect();
+                std::iter::once(&changeable).chain(&ground.added_folders).cloned().collect();
             let instructions = context::project_folders(&ground.cwd, ground.user_home.as_deref());
-            (Git::find(&path, &folders), instructions)
+            (GitExecutable::find(&path, &folders), instructions)
         }
         ProjectSettingsTrust::Untrusted => (None, Vec::new()),
     };
@@ -85,7 +87,7 @@ pub(super) fn parts(
         None => git,
     };
     let statics = config.statics.iter();
-    let contexts = context::providers(context::Setup {
+    let contexts = context::providers(context::ContextProviderSetup {
         cwd: ground.cwd.clone(),
         user_home: ground.user_home.clone(),
         statics: statics.map(|(name, text)| (name.clone(), text.value.clone())).collect(),
@@ -98,9 +100,9 @@ pub(super) fn parts(
         DebugLog::off()
     };
     let store = store(ground);
-    let Sides { mut services, person, last_models } = sides;
+    let RunParticipants { providers: mut services, interactivity: person, last_models } = sides;
     let (mut model, mut effort) = (services.current().model.clone(), None);
-    if let (Standing::Usual, Some(path)) = (standing(config), &last_models)
+    if let (ModelPin::Default, Some(path)) = (model_pin(config), &last_models)
         && let Some(last) = LastModels::load(path).of(&ground.cwd)
         && services.choose(&last.name.provider)
     {
@@ -110,12 +112,12 @@ pub(super) fn parts(
         Some(outside) => ground.workspace(project).with_sandbox(&outside.boundary.dir),
         None => ground.workspace(project),
     };
-    let setup = Setup {
+    let setup = AgentSetup {
         model,
-        services,
+        providers: services,
         effort,
         last_models,
-        standing: standing(config),
+        model_pin: model_pin(config),
         fallback_model: config.fallback_model.as_ref().map(|model| model.value.clone()),
         budgets: Budgets {
             turn: config.budget_turn.as_ref().map(|budget| budget.value).unwrap_or_default(),
@@ -132,10 +134,10 @@ pub(super) fn parts(
         idle_after: IDLE_AFTER,
         hooks: hooks::hooks(ground, project, inside.clone(), processes.clone(), redactor),
         processes: inside,
-        outside,
+        escalation: outside,
         project,
         mode: config.mode.value,
-        person,
+        interactivity: person,
         blobs: store.blobs().clone(),
         store,
         home: ground.home.root().to_owned(),
@@ -145,7 +147,7 @@ pub(super) fn parts(
         redactor: redactor.clone(),
         notices: ground.notices.iter().chain(&config.warnings).chain(&said).cloned().collect(),
     };
-    Ok(Parts { setup, processes, git })
+    Ok(RunParts { setup, processes, git })
 }
 
 /// What of slug's environment goes to what it starts.
@@ -157,31 +159,31 @@ pub(super) fn child_environment(config: &ResolvedConfig, redactor: &Redactor) ->
 }
 
 /// The sessions below slug's home.
-pub(super) fn store(ground: &Ground) -> SessionStore {
+pub(super) fn store(ground: &RunContext) -> SessionStore {
     let home = &ground.home;
     SessionStore::new(home.sessions(), home.trash(), home.blobs())
 }
 
 /// The models of this run: a script where one is played, else the configured server.
 pub(super) fn services(
-    ground: &Ground,
+    ground: &RunContext,
     config: &ResolvedConfig,
     script: Option<&Option<PathBuf>>,
     redactor: &Redactor,
-) -> anyhow::Result<Services> {
-    let servers = Servers::new(ground, config, redactor);
+) -> anyhow::Result<AgentProviderSet> {
+    let servers = ServerConnector::new(ground, config, redactor);
     if let Some(script) = script {
         let provider = demo(script.as_ref())?;
-        let first = Service { name: "demo".to_owned(), ..service(&config.server, provider) };
-        return Ok(Services::new(first, []));
+        let first = AgentProvider { name: "demo".to_owned(), ..service(&config.server, provider) };
+        return Ok(AgentProviderSet::new(first, []));
     }
     let first = service(&config.server, servers.connect(&config.server)?);
     let others = config.others.iter().map(|it| service(it, servers.connect_or_tell(it)));
-    Ok(Services::new(first, others))
+    Ok(AgentProviderSet::new(first, others))
 }
 
-fn service(server: &ModelServerConfig, provider: Arc<dyn Provider>) -> Service {
-    Service {
+fn service(server: &ModelServerConfig, provider: Arc<dyn Provider>) -> AgentProvider {
+    AgentProvider {
         name: server.name.value.to_string(),
         provider,
         model: match &server.model.value {
@@ -195,16 +197,16 @@ fn service(server: &ModelServerConfig, provider: Arc<dyn Provider>) -> Service {
 }
 
 /// Whether the configured model was named for this very run.
-fn standing(config: &ResolvedConfig) -> Standing {
+fn model_pin(config: &ResolvedConfig) -> ModelPin {
     let ModelServerConfig { name, model, endpoint, .. } = &config.server;
     let named = [&model.origin, &name.origin, &endpoint.origin];
     if named
         .iter()
         .any(|origin| matches!(origin, ConfigOrigin::Flag(_) | ConfigOrigin::Environment(_)))
     {
-        Standing::Firm
+        ModelPin::Explicit
     } else {
-        Standing::Usual
+        ModelPin::Default
     }
 }
 

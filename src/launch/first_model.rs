@@ -9,17 +9,17 @@ use crate::domain::sanitize::sanitize;
 use crate::platform::process_privacy;
 use crate::tui::welcome::first_run::{FoundKey, Server, Target, found_keys};
 
-use super::candidates::{Candidates, Said};
-use super::ground::Ground;
-use super::linear::Desk;
+use super::linear::LinearStartup;
 use super::print;
-use super::questions::{self, Model, Outcome};
+use super::questions::{self, StartupModel, StartupOutcome};
+use super::run_context::RunContext;
+use super::server_discovery::{ServerConsent, ServerDiscovery};
 
 /// As many models are read out; others can be typed.
 const LISTED: usize = 20;
 
 /// What can be chosen by its number.
-enum Choice {
+enum FirstModelChoice {
     Server(Server),
     Key(FoundKey),
     Other,
@@ -28,33 +28,35 @@ enum Choice {
 
 /// Asks which model is to answer, and writes that into the configuration.
 pub(super) async fn ask(
-    desk: &mut Desk,
+    desk: &mut LinearStartup,
     cli: &Cli,
-    ground: &Ground,
+    ground: &RunContext,
     config: &ResolvedConfig,
-) -> anyhow::Result<Outcome<Model>> {
-    let candidates = Candidates::new(ground, config);
+) -> anyhow::Result<StartupOutcome<StartupModel>> {
+    let candidates = ServerDiscovery::new(ground, config);
     say("Looking for servers on this machine.")?;
     let servers = questions::local_servers(&candidates).await;
     let keys = found_keys(|name| process_privacy::variable(name)?.into_string().ok());
     let (question, choices) = question(servers, &keys);
     loop {
         let answer = match desk.ask(&question).await? {
-            Outcome::Answer(answer) => answer,
-            Outcome::Quit => return Ok(Outcome::Quit),
-            Outcome::Signal(signal) => return Ok(Outcome::Signal(signal)),
+            StartupOutcome::Answer(answer) => answer,
+            StartupOutcome::Quit => return Ok(StartupOutcome::Quit),
+            StartupOutcome::Signal(signal) => return Ok(StartupOutcome::Signal(signal)),
         };
         let number = answer.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
         let taken = match (answer.as_str(), number.and_then(|number| choices.get(number))) {
-            ("" | "q" | "quit", _) => return Ok(Outcome::Quit),
-            ("demo", _) | (_, Some(Choice::Demo)) => return Ok(Outcome::Answer(Model::Demo)),
-            (_, Some(Choice::Server(server))) => {
+            ("" | "q" | "quit", _) => return Ok(StartupOutcome::Quit),
+            ("demo", _) | (_, Some(FirstModelChoice::Demo)) => {
+                return Ok(StartupOutcome::Answer(StartupModel::Demo));
+            }
+            (_, Some(FirstModelChoice::Server(server))) => {
                 let target = Target::local(server.endpoint.clone(), None);
                 Some((target, server.models.clone()))
             }
-            (_, Some(Choice::Key(key))) => {
+            (_, Some(FirstModelChoice::Key(key))) => {
                 say("Asking for its models.")?;
-                match candidates.clone().models(Said::This, key.target()).await {
+                match candidates.clone().models(ServerConsent::Chosen, key.target()).await {
                     Ok(models) => Some((key.target(), models)),
                     Err(error) => {
                         print::complain(&error);
@@ -62,7 +64,7 @@ pub(super) async fn ask(
                     }
                 }
             }
-            (_, Some(Choice::Other)) => {
+            (_, Some(FirstModelChoice::Other)) => {
                 say("Type its address, like http://localhost:11434/v1. If it wants a key, write \
                      that into the configuration file as `api_key` afterwards.")?;
                 None
@@ -88,17 +90,17 @@ pub(super) async fn ask(
         };
         let Some((target, models)) = taken else { continue };
         let model = match which(desk, models).await? {
-            Outcome::Answer(model) => model,
-            Outcome::Quit => return Ok(Outcome::Quit),
-            Outcome::Signal(signal) => return Ok(Outcome::Signal(signal)),
+            StartupOutcome::Answer(model) => model,
+            StartupOutcome::Quit => return Ok(StartupOutcome::Quit),
+            StartupOutcome::Signal(signal) => return Ok(StartupOutcome::Signal(signal)),
         };
         questions::save(cli, ground, target, model)?;
-        return Ok(Outcome::Answer(Model::Configured));
+        return Ok(StartupOutcome::Answer(StartupModel::Configured));
     }
 }
 
 /// The question, a numbered line for each choice, and the choices.
-fn question(servers: Vec<Server>, keys: &[FoundKey]) -> (String, Vec<Choice>) {
+fn question(servers: Vec<Server>, keys: &[FoundKey]) -> (String, Vec<FirstModelChoice>) {
     let mut choices = Vec::new();
     let mut text = String::from("No model is configured. Which one is to answer?\n");
     let mut offer = |words: String, choice| {
@@ -111,22 +113,28 @@ fn question(servers: Vec<Server>, keys: &[FoundKey]) -> (String, Vec<Choice>) {
             [model] => format!("with {model}"),
             models => format!("with {} models", models.len()),
         };
-        offer(format!("{} at {}, {models}", server.name, server.endpoint), Choice::Server(server));
+        offer(
+            format!("{} at {}, {models}", server.name, server.endpoint),
+            FirstModelChoice::Server(server),
+        );
     }
     for key in keys {
         let words = format!("{}, with the key in {}", key.service, key.variable);
-        offer(words, Choice::Key(key.clone()));
+        offer(words, FirstModelChoice::Key(key.clone()));
     }
-    offer("Another server, by its address".into(), Choice::Other);
-    offer("The demo: a scripted model that needs nothing".into(), Choice::Demo);
+    offer("Another server, by its address".into(), FirstModelChoice::Other);
+    offer("The demo: a scripted model that needs nothing".into(), FirstModelChoice::Demo);
     text.push_str("Type a number, or an address; q leaves.");
     (text, choices)
 }
 
 /// Asks which of several models, the first without an answer.
-async fn which(desk: &mut Desk, models: Vec<String>) -> anyhow::Result<Outcome<Option<String>>> {
+async fn which(
+    desk: &mut LinearStartup,
+    models: Vec<String>,
+) -> anyhow::Result<StartupOutcome<Option<String>>> {
     if models.len() < 2 {
-        return Ok(Outcome::Answer(models.into_iter().next()));
+        return Ok(StartupOutcome::Answer(models.into_iter().next()));
     }
     let mut question = String::from("Which model?\n");
     for (number, model) in models.iter().enumerate().take(LISTED) {
@@ -138,15 +146,15 @@ async fn which(desk: &mut Desk, models: Vec<String>) -> anyhow::Result<Outcome<O
     question.push_str("Type a number or a name; an empty line takes the first.");
     loop {
         let answer = match desk.ask(&question).await? {
-            Outcome::Answer(answer) => answer,
-            Outcome::Quit => return Ok(Outcome::Quit),
-            Outcome::Signal(signal) => return Ok(Outcome::Signal(signal)),
+            StartupOutcome::Answer(answer) => answer,
+            StartupOutcome::Quit => return Ok(StartupOutcome::Quit),
+            StartupOutcome::Signal(signal) => return Ok(StartupOutcome::Signal(signal)),
         };
         let number = answer.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
         let named = models.iter().position(|model| *model == answer);
         let at = if answer.is_empty() { Some(0) } else { named.or(number) };
         match at.and_then(|at| models.get(at)) {
-            Some(model) => return Ok(Outcome::Answer(Some(model.clone()))),
+            Some(model) => return Ok(StartupOutcome::Answer(Some(model.clone()))),
             None => print::complain(&format!("There is no model `{answer}`.")),
         }
     }

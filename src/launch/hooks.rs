@@ -27,11 +27,11 @@ use crate::platform::redact::Redactor;
 use crate::platform::sandbox;
 use crate::tools::ExitCause;
 
-use super::ground::Ground;
+use super::run_context::RunContext;
 
 /// The hooks of a run in this folder.
 pub(super) fn hooks(
-    ground: &Ground,
+    ground: &RunContext,
     project: ProjectSettingsTrust,
     inside: Arc<ProcessHost>,
     host: Arc<ProcessHost>,
@@ -46,11 +46,11 @@ pub(super) fn hooks(
     // A hook that runs slug must not be run by that again.
     let files = std::env::var_os(IN_HOOK).is_none().then_some(files);
     let (read_only, redactor) = (OnceCell::new(), redactor.clone());
-    let commands = Commands { inside, host, workspace, redactor, read_only };
+    let commands = SupervisedHookRunner { inside, host, workspace, redactor, read_only };
     Arc::new(HookSet::new(files, Arc::new(commands)))
 }
 
-struct Commands {
+struct SupervisedHookRunner {
     /// Inside the sandbox that is in force, if one is.
     inside: Arc<ProcessHost>,
     host: Arc<ProcessHost>,
@@ -58,17 +58,17 @@ struct Commands {
     /// What a hook prints may go to the model and the log.
     redactor: Redactor,
     /// For plan mode; made when it is first needed.
-    read_only: OnceCell<Option<ReadOnly>>,
+    read_only: OnceCell<Option<PlanModeSandbox>>,
 }
 
 /// A sandbox in which nothing can be changed but a folder of its own.
-struct ReadOnly {
+struct PlanModeSandbox {
     host: ProcessHost,
     scratch: TempDir,
 }
 
 #[async_trait]
-impl HookRunner for Commands {
+impl HookRunner for SupervisedHookRunner {
     async fn run(&self, order: HookCommand, cancel: &CancellationToken) -> HookCommandResult {
         let read_only = match order.confine {
             HookConfinement::Normal => None,
@@ -115,12 +115,13 @@ impl HookRunner for Commands {
     }
 }
 
-impl Commands {
-    async fn read_only(&self) -> Option<&ReadOnly> {
+impl SupervisedHookRunner {
+    async fn read_only(&self) -> Option<&PlanModeSandbox> {
         let found = self.read_only.get_or_init(|| async {
             let (inside, host) = (self.inside.clone(), self.host.clone());
             let root = self.workspace.root().to_owned();
-            let made = tokio::task::spawn_blocking(move || ReadOnly::make(&inside, &host, &root));
+            let made =
+                tokio::task::spawn_blocking(move || PlanModeSandbox::make(&inside, &host, &root));
             made.await.ok().flatten()
         });
         found.await.as_ref()
@@ -133,7 +134,7 @@ impl Commands {
     }
 }
 
-impl ReadOnly {
+impl PlanModeSandbox {
     /// `None` where this machine has no sandbox.
     fn make(inside: &ProcessHost, host: &ProcessHost, workspace: &Path) -> Option<Self> {
         let scratch = tempfile::tempdir().ok()?;

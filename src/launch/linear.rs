@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tokio::time::{Instant, sleep_until};
 
-use crate::cli::{Cli, Exit};
+use crate::cli::{Cli, CliExitStatus};
 use crate::config::{NotificationMethod, ResolvedConfig};
 use crate::domain::sanitize::sanitize;
 use crate::permissions::store::ProjectSettingsTrust;
@@ -18,9 +18,9 @@ use crate::tui::linear::{Bell, Ears, Hand, Heard, Paint, Voice};
 use crate::tui::theme::ColorDepth;
 
 use super::first_model;
-use super::ground::Ground;
-use super::questions::{self, Outcome};
-use super::screen::{self, Chat, Front};
+use super::questions::{self, StartupOutcome};
+use super::run_context::RunContext;
+use super::screen::{self, ChatFrontEnd, ChatLaunch};
 
 /// Whether there is to be no screen: as the flag says, and where the terminal can do no more.
 /// Where standard output is no terminal it takes the flag, because nobody would see the questions.
@@ -28,43 +28,45 @@ pub(super) fn is_wanted(cli: &Cli) -> bool {
     cli.linear || terminal::is_dumb()
 }
 
-pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
+pub(super) async fn run(cli: &Cli, ground: &RunContext) -> anyhow::Result<CliExitStatus> {
     let scratch = screen::scratch(cli)?;
     let moved = scratch.as_ref().map(|scratch| ground.moved_to(scratch.path().to_owned()));
     let ground = moved.as_ref().unwrap_or(ground);
     let own = match ground.config(cli, ProjectSettingsTrust::Untrusted) {
         Ok(config) => config,
-        Err(errors) => return Ok(screen::wrong(&errors)),
+        Err(errors) => return Ok(screen::report_config_errors(&errors)),
     };
     questions::plain_http(ground, &own)?;
-    let mut desk = Desk::new()?;
+    let mut desk = LinearStartup::new()?;
     let project = match &scratch {
         // slug has made it itself.
         Some(_) => ProjectSettingsTrust::Trusted,
         None => match desk.trust(cli, ground).await? {
-            Outcome::Answer(project) => project,
-            Outcome::Quit => return Ok(Exit::Answered),
-            Outcome::Signal(signal) => raise_again(signal, &child::program()?),
+            StartupOutcome::Answer(project) => project,
+            StartupOutcome::Quit => return Ok(CliExitStatus::Answered),
+            StartupOutcome::Signal(signal) => raise_again(signal, &child::program()?),
         },
     };
     let mut config = match ground.config(cli, project) {
         Ok(config) => config,
-        Err(errors) => return Ok(screen::wrong(&errors)),
+        Err(errors) => return Ok(screen::report_config_errors(&errors)),
     };
     let mut script = cli.demo.clone();
     if script.is_none() && config.nothing_configured() {
         match first_model::ask(&mut desk, cli, ground, &config).await? {
-            Outcome::Answer(questions::Model::Demo) => script = Some(None),
-            Outcome::Answer(questions::Model::Configured) => match ground.config(cli, project) {
-                Ok(chosen) => config = chosen,
-                Err(errors) => return Ok(screen::wrong(&errors)),
-            },
-            Outcome::Quit => return Ok(Exit::Answered),
-            Outcome::Signal(signal) => raise_again(signal, &child::program()?),
+            StartupOutcome::Answer(questions::StartupModel::Demo) => script = Some(None),
+            StartupOutcome::Answer(questions::StartupModel::Configured) => {
+                match ground.config(cli, project) {
+                    Ok(chosen) => config = chosen,
+                    Err(errors) => return Ok(screen::report_config_errors(&errors)),
+                }
+            }
+            StartupOutcome::Quit => return Ok(CliExitStatus::Answered),
+            StartupOutcome::Signal(signal) => raise_again(signal, &child::program()?),
         }
     }
-    let Desk { ears, signals, continued: _ } = desk;
-    let front = |config: &ResolvedConfig| Front::Linear {
+    let LinearStartup { lines: ears, signals, continued: _ } = desk;
+    let front = |config: &ResolvedConfig| ChatFrontEnd::Linear {
         ears,
         voice: Voice::new(io::stdout(), paint()),
         bell: bell(config),
@@ -73,26 +75,31 @@ pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
         let folder = screen::scratch_repo()?;
         let ground = ground.moved_to(folder.path().to_owned());
         let front = front(&config);
-        let chat =
-            Chat { cli, ground: &ground, config, project: ProjectSettingsTrust::Trusted, script };
+        let chat = ChatLaunch {
+            cli,
+            ground: &ground,
+            config,
+            project: ProjectSettingsTrust::Trusted,
+            script,
+        };
         return chat.run(front, signals).await;
     }
     let front = front(&config);
-    Chat { cli, ground, config, project, script }.run(front, signals).await
+    ChatLaunch { cli, ground, config, project, script }.run(front, signals).await
 }
 
 /// Where the questions before the conversation are asked.
-pub(super) struct Desk {
-    ears: Ears,
+pub(super) struct LinearStartup {
+    lines: Ears,
     signals: SignalStream,
     continued: ContinuedFlag,
 }
 
-impl Desk {
+impl LinearStartup {
     fn new() -> anyhow::Result<Self> {
         let signals = SignalStream::listen()?;
         let hand = if io::stdin().is_terminal() { Hand::Typed } else { Hand::Piped };
-        Ok(Self { ears: Ears::listen(hand)?, signals, continued: ContinuedFlag::listen()? })
+        Ok(Self { lines: Ears::listen(hand)?, signals, continued: ContinuedFlag::listen()? })
     }
 
     /// Asks about this folder, where that has not been settled. Without an answer it is not
@@ -100,19 +107,21 @@ impl Desk {
     async fn trust(
         &mut self,
         cli: &Cli,
-        ground: &Ground,
-    ) -> anyhow::Result<Outcome<ProjectSettingsTrust>> {
+        ground: &RunContext,
+    ) -> anyhow::Result<StartupOutcome<ProjectSettingsTrust>> {
         if cli.trust_workspace {
-            return Ok(Outcome::Answer(ProjectSettingsTrust::Trusted));
+            return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Trusted));
         }
         let mut store = ground.trust()?;
         // What changes while the question is open is asked about next.
         loop {
             let heading = match store.status(&ground.cwd) {
-                TrustStatus::Trusted => return Ok(Outcome::Answer(ProjectSettingsTrust::Trusted)),
+                TrustStatus::Trusted => {
+                    return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Trusted));
+                }
                 // A yes would not help. The chat says what is left out.
                 TrustStatus::TooWide => {
-                    return Ok(Outcome::Answer(ProjectSettingsTrust::Untrusted));
+                    return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Untrusted));
                 }
                 TrustStatus::Unknown => "Do you trust this folder?",
                 TrustStatus::Changed(_) => {
@@ -122,14 +131,16 @@ impl Desk {
             let asked = store.question(&ground.cwd)?;
             let question = trust_question(heading, &ground.cwd, asked.items());
             let answer = match self.ask(&question).await? {
-                Outcome::Answer(answer) => answer,
-                Outcome::Quit => return Ok(Outcome::Answer(ProjectSettingsTrust::Untrusted)),
-                Outcome::Signal(signal) => return Ok(Outcome::Signal(signal)),
+                StartupOutcome::Answer(answer) => answer,
+                StartupOutcome::Quit => {
+                    return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Untrusted));
+                }
+                StartupOutcome::Signal(signal) => return Ok(StartupOutcome::Signal(signal)),
             };
             match answer.to_lowercase().as_str() {
                 "y" | "yes" => store.grant_asked(asked)?,
-                "n" | "no" => return Ok(Outcome::Answer(ProjectSettingsTrust::Untrusted)),
-                "q" | "quit" => return Ok(Outcome::Quit),
+                "n" | "no" => return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Untrusted)),
+                "q" | "quit" => return Ok(StartupOutcome::Quit),
                 _ => {}
             }
         }
@@ -137,7 +148,7 @@ impl Desk {
 
     /// Asks, and waits for a line or a signal. A line that was typed before the question could be
     /// read is no answer; those of a pipe wait until they are asked for.
-    pub(super) async fn ask(&mut self, question: &str) -> anyhow::Result<Outcome<String>> {
+    pub(super) async fn ask(&mut self, question: &str) -> anyhow::Result<StartupOutcome<String>> {
         let mut out = io::stdout();
         let began = Instant::now();
         let mut guard = QuestionGuard::default();
@@ -145,46 +156,46 @@ impl Desk {
             if guard.is_hidden() {
                 write!(out, "{}\n> ", sanitize(question))?;
                 out.flush()?;
-                self.ears.drop_typed_ahead();
+                self.lines.drop_typed_ahead();
                 guard.drawn();
                 guard.painted(began.elapsed());
             }
             let armed_at = guard.due_at().map(|at| began + at);
             tokio::select! {
                 biased;
-                heard = self.ears.hear() => match heard? {
+                heard = self.lines.hear() => match heard? {
                     Heard::Text(_) if self.continued.take() => guard.hidden(),
-                    Heard::Text(_) if self.ears.hand == Hand::Typed && !guard.is_armed() => {
+                    Heard::Text(_) if self.lines.hand == Hand::Typed && !guard.is_armed() => {
                         guard.typed(began.elapsed());
                         write!(out, "{}\n> ", Misheard::TooSoon)?;
                         out.flush()?;
                     }
                     Heard::Text(text) => {
-                        if self.ears.hand == Hand::Piped {
+                        if self.lines.hand == Hand::Piped {
                             writeln!(out, "{}", sanitize(&text))?;
                         }
-                        return Ok(Outcome::Answer(text.trim().to_owned()));
+                        return Ok(StartupOutcome::Answer(text.trim().to_owned()));
                     }
                     Heard::GoesOn => {}
                     Heard::End => {
                         writeln!(out)?;
-                        return Ok(Outcome::Quit);
+                        return Ok(StartupOutcome::Quit);
                     }
                 },
                 signal = self.signals.next() => {
                     if signal.is_ending() {
-                        return Ok(Outcome::Signal(signal));
+                        return Ok(StartupOutcome::Signal(signal));
                     }
                     if signal == HandledSignal::Stop {
                         signals::stop()?;
                     }
-                    if signal == HandledSignal::Continue && self.ears.hand == Hand::Typed {
+                    if signal == HandledSignal::Continue && self.lines.hand == Hand::Typed {
                         self.continued.take();
                         guard.hidden();
                     }
                 }
                 () = sleep_until(armed_at.unwrap_or_else(Instant::now)), if armed_at.is_some() => {
-                    if self.ears.is_idle() {
+                    if self.lines.is_idle() {
                         guard.input_idle(began.elapsed());
                     }
                 }
@@ -231,4 +242,4 @@ fn bell(config: &ResolvedConfig) -> Bell {
 }
 
 /// The voice of standard output.
-pub(super) type Speech = Voice<Stdout>;
+pub(super) type StdoutLineWriter = Voice<Stdout>;

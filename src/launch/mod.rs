@@ -3,23 +3,23 @@
 //! Nothing is decided here that a room could decide; this is where what they need is put together
 //! and handed over.
 
-mod boundary;
 mod build;
-mod candidates;
 mod first_model;
-mod ground;
+mod hook_trust;
 mod hooks;
 mod linear;
-mod once;
+mod maintenance;
 mod print;
 mod questions;
+mod run_context;
+mod sandbox_setup;
 mod screen;
+mod screen_services;
+mod server_discovery;
 mod servers;
-mod services;
+mod single_prompt;
 mod subcommands;
 mod themes;
-mod trusting;
-mod upkeep;
 mod workspace;
 
 use std::ffi::OsString;
@@ -28,13 +28,13 @@ use std::process::ExitCode;
 
 use secrecy::ExposeSecret;
 
-use crate::cli::{self, Cli, Exit};
+use crate::cli::{self, Cli, CliExitStatus};
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::process_privacy::{self, StartMemory};
 use crate::platform::{child, environment, terminal};
 
-use boundary::NoSandbox;
-use ground::Ground;
+use run_context::RunContext;
+use sandbox_setup::SandboxSetupError;
 
 /// Runs slug as its arguments say.
 pub fn main() -> ExitCode {
@@ -53,52 +53,59 @@ pub fn main() -> ExitCode {
         Err(error) => {
             // Nothing is left to tell it to when standard error is closed.
             let _ = error.print();
-            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage.code()));
+            return ExitCode::from(
+                u8::try_from(error.exit_code()).unwrap_or(CliExitStatus::Usage.code()),
+            );
         }
     };
     match run(&cli, &memory) {
         Ok(exit) => exit.into(),
         Err(error) => {
             print::complain(&format!("{error:#}"));
-            if error.is::<NoSandbox>() { Exit::NoSandbox } else { Exit::Failed }.into()
+            if error.is::<SandboxSetupError>() {
+                CliExitStatus::NoSandbox
+            } else {
+                CliExitStatus::Failed
+            }
+            .into()
         }
     }
 }
 
-fn run(cli: &Cli, memory: &StartMemory) -> anyhow::Result<Exit> {
+fn run(cli: &Cli, memory: &StartMemory) -> anyhow::Result<CliExitStatus> {
     if cli.reset_tty {
         terminal::reset(&mut io::stdout())?;
-        return Ok(Exit::Answered);
+        return Ok(CliExitStatus::Answered);
     }
     match &cli.command {
-        Some(cli::Command::Completions { shell }) => {
+        Some(cli::CliCommand::Completions { shell }) => {
             cli::completions(*shell, &mut io::stdout())?;
-            return Ok(Exit::Answered);
+            return Ok(CliExitStatus::Answered);
         }
-        Some(cli::Command::Man) => {
+        Some(cli::CliCommand::Man) => {
             cli::man(&mut io::stdout())?;
-            return Ok(Exit::Answered);
+            return Ok(CliExitStatus::Answered);
         }
         Some(
-            cli::Command::Config { .. }
-            | cli::Command::Keys { .. }
-            | cli::Command::Models { .. }
-            | cli::Command::Tools(_)
-            | cli::Command::Sessions(_)
-            | cli::Command::Permissions(_)
-            | cli::Command::Prompt { .. }
-            | cli::Command::Doctor { .. },
+            cli::CliCommand::Config { .. }
+            | cli::CliCommand::Keys { .. }
+            | cli::CliCommand::Models { .. }
+            | cli::CliCommand::Tools(_)
+            | cli::CliCommand::Sessions(_)
+            | cli::CliCommand::Permissions(_)
+            | cli::CliCommand::Prompt { .. }
+            | cli::CliCommand::Doctor { .. },
         )
         | None => {}
     }
-    let ground = Ground::find(cli)?;
+    let ground = RunContext::find(cli)?;
     tell_unless_hidden(take_out_keys(cli, &ground, memory));
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let result = runtime.block_on(async {
         match (&cli.command, &cli.prompt) {
             (Some(command), _) => subcommands::run(cli, &ground, command).await,
-            (None, Some(prompt)) => once::run(cli, &ground, prompt.as_deref()).await,
+            (None, Some(prompt)) => single_prompt::run(cli, &ground, prompt.as_deref()).await,
             (None, None) if linear::is_wanted(cli) => linear::run(cli, &ground).await,
             (None, None) => screen::run(cli, &ground).await,
         }
@@ -111,7 +118,7 @@ fn run(cli: &Cli, memory: &StartMemory) -> anyhow::Result<Exit> {
 }
 
 /// Takes out what only the configuration and the flags know to be a key.
-fn take_out_keys(cli: &Cli, ground: &Ground, memory: &StartMemory) -> io::Result<()> {
+fn take_out_keys(cli: &Cli, ground: &RunContext, memory: &StartMemory) -> io::Result<()> {
     // What is wrong with it is told by whoever needs it.
     let config = ground.config(cli, ProjectSettingsTrust::Untrusted).ok();
     let named = config.iter().flat_map(|config| &config.key_variables).map(String::as_str);

@@ -10,41 +10,42 @@ use crate::platform::terminal::output::takes_lines;
 use crate::tui::runtime::Left;
 
 use super::build;
-use super::ground::Ground;
+use super::run_context::RunContext;
 
 /// A stream of words.
-pub(super) struct Words<W> {
+pub(super) struct PrintWriter<W> {
     to: W,
-    reader: Reader,
+    reader: PrintConsumer,
 }
 
 /// Who reads a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reader {
+enum PrintConsumer {
     Terminal,
     Program,
 }
 
-impl<W: Write + IsTerminal> Words<W> {
+impl<W: Write + IsTerminal> PrintWriter<W> {
     pub(super) fn new(to: W) -> Self {
-        let reader = if to.is_terminal() { Reader::Terminal } else { Reader::Program };
+        let reader =
+            if to.is_terminal() { PrintConsumer::Terminal } else { PrintConsumer::Program };
         Self { to, reader }
     }
 }
 
 /// Standard output, for what comes from elsewhere.
-pub(super) fn out() -> Words<io::StdoutLock<'static>> {
-    Words::new(io::stdout().lock())
+pub(super) fn out() -> PrintWriter<io::StdoutLock<'static>> {
+    PrintWriter::new(io::stdout().lock())
 }
 
 /// Takes whole pieces of text, as the macros write them.
-impl<W: Write> Write for Words<W> {
+impl<W: Write> Write for PrintWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.reader {
-            Reader::Terminal => {
+            PrintConsumer::Terminal => {
                 self.to.write_all(sanitize(&String::from_utf8_lossy(bytes)).as_bytes())?;
             }
-            Reader::Program => self.to.write_all(bytes)?,
+            PrintConsumer::Program => self.to.write_all(bytes)?,
         }
         Ok(bytes.len())
     }
@@ -68,7 +69,7 @@ pub(super) fn config_errors(errors: &[ConfigError]) {
 }
 
 /// After the chat: what was said last, and how to go on with the session.
-pub(super) fn farewell(ground: &Ground, left: &Left) {
+pub(super) fn farewell(ground: &RunContext, left: &Left) {
     // Where nobody reads, the lines would hold up the end.
     if !takes_lines() {
         return;
@@ -93,9 +94,9 @@ mod tests {
     fn s73_a_terminal_gets_no_sequences_and_a_program_gets_what_there_is() {
         let text = "a\u{1b}[2Jb\u{9b}c\u{202e}\n";
         for (reader, expected) in
-            [(Reader::Terminal, "a␛[2Jb\\u{9b}c‹U+202E›\n"), (Reader::Program, text)]
+            [(PrintConsumer::Terminal, "a␛[2Jb\\u{9b}c‹U+202E›\n"), (PrintConsumer::Program, text)]
         {
-            let mut words = Words { to: Vec::new(), reader };
+            let mut words = PrintWriter { to: Vec::new(), reader };
             writeln!(words, "{}", text.trim_end()).unwrap();
             assert_eq!(String::from_utf8(words.to).unwrap(), expected);
         }

@@ -24,11 +24,11 @@ use crate::tui::welcome::first_run::{
 use crate::tui::welcome::trust::{About, Trust, TrustAnswer};
 use crate::tui::welcome::{self, runner::Ended};
 
-use super::candidates::{Candidates, Said};
-use super::ground::Ground;
+use super::run_context::RunContext;
+use super::server_discovery::{ServerConsent, ServerDiscovery};
 
 /// What came of a question.
-pub(super) enum Outcome<T> {
+pub(super) enum StartupOutcome<T> {
     /// This.
     Answer(T),
     /// The person leaves.
@@ -38,7 +38,7 @@ pub(super) enum Outcome<T> {
 }
 
 /// What answers from now on.
-pub(super) enum Model {
+pub(super) enum StartupModel {
     /// The scripted one.
     Demo,
     /// What the configuration, as it is now, says.
@@ -48,21 +48,25 @@ pub(super) enum Model {
 /// Asks about this folder, where that has not been settled.
 pub(super) async fn trust(
     cli: &Cli,
-    ground: &Ground,
+    ground: &RunContext,
     screen: &mut TerminalGuard,
     signals: &mut SignalStream,
     looks: &mut Looks,
-) -> anyhow::Result<Outcome<ProjectSettingsTrust>> {
+) -> anyhow::Result<StartupOutcome<ProjectSettingsTrust>> {
     if cli.trust_workspace {
-        return Ok(Outcome::Answer(ProjectSettingsTrust::Trusted));
+        return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Trusted));
     }
     let mut store = ground.trust()?;
     // What changes while the question is open is asked about next.
     loop {
         let about = match store.status(&ground.cwd) {
-            TrustStatus::Trusted => return Ok(Outcome::Answer(ProjectSettingsTrust::Trusted)),
+            TrustStatus::Trusted => {
+                return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Trusted));
+            }
             // A yes would not help. The chat says what is left out.
-            TrustStatus::TooWide => return Ok(Outcome::Answer(ProjectSettingsTrust::Untrusted)),
+            TrustStatus::TooWide => {
+                return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Untrusted));
+            }
             TrustStatus::Unknown => About::Folder,
             TrustStatus::Changed(_) => About::Changes,
         };
@@ -70,10 +74,10 @@ pub(super) async fn trust(
         let page = Trust::new(&ground.cwd.display().to_string(), about, question.items());
         let nothing = |job: welcome::trust::Nothing, _| async move { match job {} };
         match welcome::run(page, screen, signals, looks, nothing).await? {
-            Ended::Signalled(signal) => return Ok(Outcome::Signal(signal)),
-            Ended::Answered(TrustAnswer::Quit) => return Ok(Outcome::Quit),
+            Ended::Signalled(signal) => return Ok(StartupOutcome::Signal(signal)),
+            Ended::Answered(TrustAnswer::Quit) => return Ok(StartupOutcome::Quit),
             Ended::Answered(TrustAnswer::GoOnWithout) => {
-                return Ok(Outcome::Answer(ProjectSettingsTrust::Untrusted));
+                return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Untrusted));
             }
             Ended::Answered(TrustAnswer::Trust) => store.grant_asked(question)?,
         }
@@ -83,33 +87,33 @@ pub(super) async fn trust(
 /// Asks which model is to answer, and writes that into the configuration.
 pub(super) async fn model(
     cli: &Cli,
-    ground: &Ground,
+    ground: &RunContext,
     config: &ResolvedConfig,
     screen: &mut TerminalGuard,
     signals: &mut SignalStream,
     looks: &mut Looks,
-) -> anyhow::Result<Outcome<Model>> {
+) -> anyhow::Result<StartupOutcome<StartupModel>> {
     let file = cli.config.clone().unwrap_or_else(|| ground.home.config());
     let page = FirstRun::new(
         &file.display().to_string(),
         found_keys(|name| process_privacy::variable(name)?.into_string().ok()),
     );
-    let candidates = Candidates::new(ground, config);
+    let candidates = ServerDiscovery::new(ground, config);
     let jobs = |job, notes| {
         let candidates = candidates.clone();
         let said = match &job {
-            Job::Look => Said::Nothing,
-            Job::Check { .. } => Said::This,
+            Job::Look => ServerConsent::None,
+            Job::Check { .. } => ServerConsent::Chosen,
         };
         work(job, notes, move |target| candidates.clone().models(said, target))
     };
     match welcome::run(page, screen, signals, looks, jobs).await? {
-        Ended::Signalled(signal) => Ok(Outcome::Signal(signal)),
-        Ended::Answered(FirstRunAnswer::Quit) => Ok(Outcome::Quit),
-        Ended::Answered(FirstRunAnswer::Demo) => Ok(Outcome::Answer(Model::Demo)),
+        Ended::Signalled(signal) => Ok(StartupOutcome::Signal(signal)),
+        Ended::Answered(FirstRunAnswer::Quit) => Ok(StartupOutcome::Quit),
+        Ended::Answered(FirstRunAnswer::Demo) => Ok(StartupOutcome::Answer(StartupModel::Demo)),
         Ended::Answered(FirstRunAnswer::Use { target, model }) => {
             save(cli, ground, target, model)?;
-            Ok(Outcome::Answer(Model::Configured))
+            Ok(StartupOutcome::Answer(StartupModel::Configured))
         }
     }
 }
@@ -118,7 +122,7 @@ pub(super) async fn model(
 /// encrypted. A key of the environment stays there.
 pub(super) fn save(
     cli: &Cli,
-    ground: &Ground,
+    ground: &RunContext,
     target: Target,
     model: Option<String>,
 ) -> anyhow::Result<()> {
@@ -140,9 +144,9 @@ pub(super) fn save(
 }
 
 /// The servers that answer at the usual ports of this machine.
-pub(super) async fn local_servers(candidates: &Arc<Candidates>) -> Vec<Server> {
+pub(super) async fn local_servers(candidates: &Arc<ServerDiscovery>) -> Vec<Server> {
     let (notes, mut found) = mpsc::channel(4);
-    let list = |target| candidates.clone().models(Said::Nothing, target);
+    let list = |target| candidates.clone().models(ServerConsent::None, target);
     let look = work(Job::Look, notes, list);
     let collect = async {
         let mut servers = Vec::new();
@@ -159,7 +163,7 @@ pub(super) async fn local_servers(candidates: &Arc<Candidates>) -> Vec<Server> {
 }
 
 /// Asks, before anything is sent, about a server elsewhere that is reached without encryption.
-pub(super) fn plain_http(ground: &Ground, config: &ResolvedConfig) -> anyhow::Result<()> {
+pub(super) fn plain_http(ground: &RunContext, config: &ResolvedConfig) -> anyhow::Result<()> {
     let endpoint = &config.server.endpoint.value;
     let mut store = ground.trust()?;
     let origin = endpoint.origin();

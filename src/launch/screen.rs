@@ -11,10 +11,10 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{self, AgentHandle, Person};
-use crate::cli::{Cli, Exit};
+use crate::agent::{self, AgentHandle, Interactivity};
+use crate::cli::{Cli, CliExitStatus};
 use crate::config::{ConfigError, ConfigOrigin, KeyPreset, NotificationMethod, ResolvedConfig};
-use crate::context::{Head, git_head};
+use crate::context::{GitHead, git_head};
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::clipboard::Clipboard;
 use crate::platform::graphics::{GraphicsCanvas, GraphicsProtocol};
@@ -41,18 +41,18 @@ use crate::tui::linear::{self, Bell, Ears};
 use crate::tui::runtime::{self, Code, Left, Start};
 use crate::tui::theme::ColorDepth;
 
-use super::build::{self, Parts, Sides};
-use super::ground::Ground;
-use super::linear::Speech;
-use super::questions::{self, Model, Outcome};
-use super::services::{self, Outside};
-use super::{once, print, themes, upkeep};
+use super::build::{self, RunParticipants, RunParts};
+use super::linear::StdoutLineWriter;
+use super::questions::{self, StartupModel, StartupOutcome};
+use super::run_context::RunContext;
+use super::screen_services::{self, ScreenServices};
+use super::{maintenance, print, single_prompt, themes};
 
 /// How long the agent may take to save what it has when it is told to end. A disk that hangs must
 /// not hold the shell up.
 const LAST_LINES: Duration = Duration::from_secs(5);
 
-pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
+pub(super) async fn run(cli: &Cli, ground: &RunContext) -> anyhow::Result<CliExitStatus> {
     if !terminal::is_capable() {
         bail!(
             "The full screen needs a terminal. `slug --linear` does without a screen, and `slug -p TEXT` \
@@ -65,7 +65,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
     // What is wrong in the person's own file is said before the screen is taken.
     let own = match ground.config(cli, ProjectSettingsTrust::Untrusted) {
         Ok(config) => config,
-        Err(errors) => return Ok(wrong(&errors)),
+        Err(errors) => return Ok(report_config_errors(&errors)),
     };
     questions::plain_http(ground, &own)?;
     let mut looks = looks(ground, &own);
@@ -76,42 +76,47 @@ pub(super) async fn run(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
         // slug has made it itself.
         Some(_) => ProjectSettingsTrust::Trusted,
         None => match questions::trust(cli, ground, &mut screen, &mut signals, &mut looks).await? {
-            Outcome::Answer(project) => project,
-            Outcome::Quit => return Ok(Exit::Answered),
-            Outcome::Signal(signal) => return raise(screen, signal),
+            StartupOutcome::Answer(project) => project,
+            StartupOutcome::Quit => return Ok(CliExitStatus::Answered),
+            StartupOutcome::Signal(signal) => return raise(screen, signal),
         },
     };
     let mut config = match ground.config(cli, project) {
         Ok(config) => config,
         Err(errors) => {
             drop(screen);
-            return Ok(wrong(&errors));
+            return Ok(report_config_errors(&errors));
         }
     };
     let mut script = cli.demo.clone();
     if script.is_none() && config.nothing_configured() {
         match questions::model(cli, ground, &config, &mut screen, &mut signals, &mut looks).await? {
-            Outcome::Answer(Model::Demo) => script = Some(None),
-            Outcome::Answer(Model::Configured) => match ground.config(cli, project) {
+            StartupOutcome::Answer(StartupModel::Demo) => script = Some(None),
+            StartupOutcome::Answer(StartupModel::Configured) => match ground.config(cli, project) {
                 Ok(chosen) => config = chosen,
                 Err(errors) => {
                     drop(screen);
-                    return Ok(wrong(&errors));
+                    return Ok(report_config_errors(&errors));
                 }
             },
-            Outcome::Quit => return Ok(Exit::Answered),
-            Outcome::Signal(signal) => return raise(screen, signal),
+            StartupOutcome::Quit => return Ok(CliExitStatus::Answered),
+            StartupOutcome::Signal(signal) => return raise(screen, signal),
         }
     }
     if scratch.is_none() && script == Some(None) && cli.directory.is_none() {
         let folder = scratch_repo()?;
         let ground = ground.moved_to(folder.path().to_owned());
-        let chat =
-            Chat { cli, ground: &ground, config, project: ProjectSettingsTrust::Trusted, script };
-        return chat.run(Front::Full { screen, looks }, signals).await;
+        let chat = ChatLaunch {
+            cli,
+            ground: &ground,
+            config,
+            project: ProjectSettingsTrust::Trusted,
+            script,
+        };
+        return chat.run(ChatFrontEnd::Full { screen, looks }, signals).await;
     }
-    let front = Front::Full { screen, looks };
-    Chat { cli, ground, config, project, script }.run(front, signals).await
+    let front = ChatFrontEnd::Full { screen, looks };
+    ChatLaunch { cli, ground, config, project, script }.run(front, signals).await
 }
 
 /// The scratch repository that the built-in demo works in; gone when it is dropped.
@@ -129,7 +134,7 @@ pub(super) fn scratch_repo() -> anyhow::Result<TempDir> {
 }
 
 /// How the chat meets the person.
-pub(super) enum Front {
+pub(super) enum ChatFrontEnd {
     /// On the whole screen.
     Full {
         /// The screen.
@@ -142,53 +147,57 @@ pub(super) enum Front {
         /// Where lines come from.
         ears: Ears,
         /// Where lines go.
-        voice: Speech,
+        voice: StdoutLineWriter,
         /// Whether a bell calls.
         bell: Bell,
     },
 }
 
-impl Front {
+impl ChatFrontEnd {
     /// Sequences go to a terminal that understands them, and to nothing else.
-    fn clipboard(&self, ground: &Ground, config: &ResolvedConfig) -> Clipboard {
+    fn clipboard(&self, ground: &RunContext, config: &ResolvedConfig) -> Clipboard {
         match self {
             Self::Linear { .. } if !terminal::is_capable() => {
-                services::clipboard(ground, config).without_terminal()
+                screen_services::clipboard(ground, config).without_terminal()
             }
-            Self::Linear { .. } | Self::Full { .. } => services::clipboard(ground, config),
+            Self::Linear { .. } | Self::Full { .. } => screen_services::clipboard(ground, config),
         }
     }
 }
 
 /// All that the chat needs.
-pub(super) struct Chat<'a> {
+pub(super) struct ChatLaunch<'a> {
     pub(super) cli: &'a Cli,
-    pub(super) ground: &'a Ground,
+    pub(super) ground: &'a RunContext,
     pub(super) config: ResolvedConfig,
     pub(super) project: ProjectSettingsTrust,
     pub(super) script: Option<Option<PathBuf>>,
 }
 
-impl Chat<'_> {
+impl ChatLaunch<'_> {
     pub(super) async fn run(
         self,
-        mut front: Front,
+        mut front: ChatFrontEnd,
         mut signals: SignalStream,
-    ) -> anyhow::Result<Exit> {
+    ) -> anyhow::Result<CliExitStatus> {
         let Self { cli, ground, config, project, script } = self;
         let redactor = Redactor::default();
         let filter = std::env::var("RUST_LOG").ok();
         let log = logging::start(&ground.home.logs(), filter.as_deref(), redactor.clone());
         let services = build::services(ground, &config, script.as_ref(), &redactor)?;
         let last_models = script.is_none().then(|| ground.home.last_models());
-        let sides = Sides { services: services.clone(), person: Person::Present, last_models };
-        let Parts { mut setup, processes, git } =
+        let sides = RunParticipants {
+            providers: services.clone(),
+            interactivity: Interactivity::Interactive,
+            last_models,
+        };
+        let RunParts { mut setup, processes, git } =
             build::parts(cli, ground, &config, project, sides, &redactor)?;
         let (keys, said) = ground.keys(&config);
         setup.notices.extend(said);
-        setup.notices.extend(ground.too_wide(project)?);
+        setup.notices.extend(ground.too_wide_notice(project)?);
         setup.notices.extend(log.as_ref().err().map(ToString::to_string));
-        if let Front::Full { looks, .. } = &mut front {
+        if let ChatFrontEnd::Full { looks, .. } = &mut front {
             looks.choice.clone_from(&config.theme.value);
             setup.notices.extend(looks.remarks());
         }
@@ -197,14 +206,14 @@ impl Chat<'_> {
             let environment = build::child_environment(&config, &redactor);
             status_command::StatusCommand::new(&it.value, environment)
         });
-        upkeep::start(setup.store.clone());
+        maintenance::start(setup.store.clone());
         let kept = (setup.store.clone(), setup.hooks.clone());
         let clipboard = front.clipboard(ground, &config);
-        let outside = Outside::new(cli, ground, git, services, kept, command, clipboard);
+        let outside = ScreenServices::new(cli, ground, git, services, kept, command, clipboard);
         let shutdown = CancellationToken::new();
-        let boundary = setup.outside.as_ref().map(|outside| outside.boundary.clone());
+        let boundary = setup.escalation.as_ref().map(|outside| outside.boundary.clone());
         let AgentHandle { commands, events, stop, task } =
-            agent::spawn(setup, once::start(cli, ground)?);
+            agent::spawn(setup, single_prompt::start(cli, ground)?);
         let watch = io::stdin().is_terminal().then(|| HangupWatch::start(shutdown.clone()));
         if let Some(Err(error)) = &watch {
             tracing::warn!(%error, "the terminal's end will not be noticed");
@@ -215,7 +224,7 @@ impl Chat<'_> {
         let status = status(ground, &config);
         let history = outside.last_sent();
         let (left, signal) = match front {
-            Front::Full { screen, looks } => {
+            ChatFrontEnd::Full { screen, looks } => {
                 let (told, jobs) = mpsc::channel(4);
                 let start = Start {
                     settings,
@@ -230,9 +239,9 @@ impl Chat<'_> {
                     shutdown: shutdown.clone(),
                 };
                 let chat = runtime::run(screen, start, handles, events);
-                until_left(chat, &mut signals, &shutdown, Listener::Screen(told)).await
+                until_left(chat, &mut signals, &shutdown, ChatSignalSink::Screen(told)).await
             }
-            Front::Linear { ears, voice, bell } => {
+            ChatFrontEnd::Linear { ears, voice, bell } => {
                 let (told, interrupts) = mpsc::channel(4);
                 let start = linear::Start {
                     settings,
@@ -243,10 +252,10 @@ impl Chat<'_> {
                     bell,
                 };
                 let chat = linear::run(start, ears, voice, handles, events);
-                until_left(chat, &mut signals, &shutdown, Listener::Linear(told)).await
+                until_left(chat, &mut signals, &shutdown, ChatSignalSink::Linear(told)).await
             }
         };
-        stop.everything();
+        stop.stop_all();
         let agent = ended(task).await;
         processes.end_all().await;
         drop((log, watch));
@@ -254,40 +263,40 @@ impl Chat<'_> {
             raise_again(signal, &child::program()?);
         }
         match agent {
-            Ended::Well => {}
-            Ended::Abnormally => {
+            AgentEnd::Completed => {}
+            AgentEnd::Failed => {
                 let logs = ground.home.logs();
                 bail!("slug's agent ended abnormally. The log is in {}.", logs.display());
             }
-            Ended::NotYet => print::complain(
+            AgentEnd::TimedOut => print::complain(
                 "The session's last lines could not be saved in time (a slow disk?). \
                  What is on the disk is put in order when the session is opened again.",
             ),
         }
         print::farewell(ground, &left?);
-        Ok(Exit::Answered)
+        Ok(CliExitStatus::Answered)
     }
 }
 
 /// How the agent came to its end.
-enum Ended {
-    Well,
-    Abnormally,
-    NotYet,
+enum AgentEnd {
+    Completed,
+    Failed,
+    TimedOut,
 }
 
 /// Waits for the agent, which has been told to stop, to have saved everything.
-async fn ended(task: JoinHandle<()>) -> Ended {
+async fn ended(task: JoinHandle<()>) -> AgentEnd {
     let abort = task.abort_handle();
     match tokio::time::timeout(LAST_LINES, task).await {
-        Ok(Ok(())) => Ended::Well,
+        Ok(Ok(())) => AgentEnd::Completed,
         Ok(Err(error)) => {
             tracing::error!(%error, "the agent");
-            Ended::Abnormally
+            AgentEnd::Failed
         }
         Err(_) => {
             abort.abort();
-            Ended::NotYet
+            AgentEnd::TimedOut
         }
     }
 }
@@ -298,7 +307,7 @@ fn typing(config: &ResolvedConfig) -> Typing {
     if config.vi.value || by_preset { Typing::Vi } else { Typing::Plain }
 }
 
-fn settings(ground: &Ground, config: &ResolvedConfig, keys: Keymap) -> Settings {
+fn settings(ground: &RunContext, config: &ResolvedConfig, keys: Keymap) -> Settings {
     Settings {
         cwd: ground.cwd.clone(),
         home: ground.user_home.clone(),
@@ -330,10 +339,10 @@ fn canvas(config: &ResolvedConfig) -> Option<(GraphicsCanvas, u32)> {
 }
 
 /// What is known before the session is open.
-fn status(ground: &Ground, config: &ResolvedConfig) -> Status {
+fn status(ground: &RunContext, config: &ResolvedConfig) -> Status {
     let name = ground.cwd.file_name().unwrap_or(ground.cwd.as_os_str());
     let branch = git_head(&ground.cwd).map(|head| match head {
-        Head::Branch(name) | Head::Detached(name) => name,
+        GitHead::Branch(name) | GitHead::Detached(name) => name,
     });
     Status {
         project: name.to_string_lossy().into_owned(),
@@ -376,16 +385,16 @@ fn announcer(config: &ResolvedConfig, terminal: &TerminalInfo) -> TerminalNotifi
 }
 
 fn handles(
-    commands: mpsc::Sender<agent::Command>,
-    stop: &agent::Stop,
-    outside: Arc<Outside>,
+    commands: mpsc::Sender<agent::AgentCommand>,
+    stop: &agent::StopHandle,
+    outside: Arc<ScreenServices>,
 ) -> Handles {
     let stop = stop.clone();
-    Handles { commands, cancel: Arc::new(move || stop.turn()), services: outside }
+    Handles { commands, cancel: Arc::new(move || stop.stop_turn()), services: outside }
 }
 
 /// Who is told of the signals that end nothing.
-enum Listener {
+enum ChatSignalSink {
     /// The full screen: of stops.
     Screen(mpsc::Sender<Job>),
     /// The linear mode: of ctrl+c.
@@ -397,7 +406,7 @@ async fn until_left(
     chat: impl Future<Output = anyhow::Result<Left>>,
     signals: &mut SignalStream,
     shutdown: &CancellationToken,
-    told: Listener,
+    told: ChatSignalSink,
 ) -> (anyhow::Result<Left>, Option<HandledSignal>) {
     tokio::pin!(chat);
     let mut ending = None;
@@ -408,24 +417,24 @@ async fn until_left(
                 match (signal, &told) {
                     // Without a screen ctrl+c is a signal, and so is ctrl+z. A full queue holds
                     // more than anybody means.
-                    (HandledSignal::Interrupt, Listener::Linear(interrupts)) => {
+                    (HandledSignal::Interrupt, ChatSignalSink::Linear(interrupts)) => {
                         let _ = interrupts.try_send(());
                         continue;
                     }
-                    (HandledSignal::Stop, Listener::Linear(_)) => {
+                    (HandledSignal::Stop, ChatSignalSink::Linear(_)) => {
                         if let Err(error) = stop() {
                             tracing::warn!(%error, "slug cannot be stopped");
                         }
                         continue;
                     }
-                    (HandledSignal::Stop, Listener::Screen(jobs)) => {
+                    (HandledSignal::Stop, ChatSignalSink::Screen(jobs)) => {
                         let _ = jobs.try_send(Job::StopAsked);
                     }
-                    (HandledSignal::Continue, Listener::Screen(jobs)) => {
+                    (HandledSignal::Continue, ChatSignalSink::Screen(jobs)) => {
                         let _ = jobs.try_send(Job::Continued);
                     }
-                    (HandledSignal::Continue, Listener::Linear(_))
-                    | (HandledSignal::Interrupt, Listener::Screen(_))
+                    (HandledSignal::Continue, ChatSignalSink::Linear(_))
+                    | (HandledSignal::Interrupt, ChatSignalSink::Screen(_))
                     | (HandledSignal::Terminate | HandledSignal::Hangup | HandledSignal::Quit, _) => {}
                 }
                 if signal.is_ending() {
@@ -437,17 +446,17 @@ async fn until_left(
     }
 }
 
-pub(super) fn wrong(errors: &[ConfigError]) -> Exit {
+pub(super) fn report_config_errors(errors: &[ConfigError]) -> CliExitStatus {
     print::config_errors(errors);
-    Exit::Usage
+    CliExitStatus::Usage
 }
 
-fn raise(screen: TerminalGuard, signal: HandledSignal) -> anyhow::Result<Exit> {
+fn raise(screen: TerminalGuard, signal: HandledSignal) -> anyhow::Result<CliExitStatus> {
     drop(screen);
     raise_again(signal, &child::program()?)
 }
 
-fn looks(ground: &Ground, config: &ResolvedConfig) -> Looks {
+fn looks(ground: &RunContext, config: &ResolvedConfig) -> Looks {
     Looks {
         choice: config.theme.value.clone(),
         background: TerminalBackground::from_environment(|name| std::env::var(name).ok()),

@@ -32,12 +32,12 @@ use crate::providers::{
 };
 use crate::trust::TrustStore;
 
-use super::boundary;
-use super::ground::Ground;
+use super::run_context::RunContext;
+use super::sandbox_setup;
 
 /// Makes the providers of the configured servers.
-pub(super) struct Servers<'a> {
-    ground: &'a Ground,
+pub(super) struct ServerConnector<'a> {
+    ground: &'a RunContext,
     redactor: Redactor,
     /// Variables that hold keys.
     hidden: Vec<String>,
@@ -60,8 +60,12 @@ fn timeouts(config: &ResolvedConfig) -> TimeoutSettings {
     }
 }
 
-impl<'a> Servers<'a> {
-    pub(super) fn new(ground: &'a Ground, config: &ResolvedConfig, redactor: &Redactor) -> Self {
+impl<'a> ServerConnector<'a> {
+    pub(super) fn new(
+        ground: &'a RunContext,
+        config: &ResolvedConfig,
+        redactor: &Redactor,
+    ) -> Self {
         config.secrets.iter().for_each(|secret| redactor.learn(secret));
         let named = config.key_variables.iter().map(String::as_str);
         for name in named.chain(environment::KEY_VARIABLES) {
@@ -71,7 +75,7 @@ impl<'a> Servers<'a> {
             ground,
             redactor: redactor.clone(),
             hidden: config.key_variables.clone(),
-            changeable: boundary::changeable(ground, config),
+            changeable: sandbox_setup::changeable(ground, config),
             http: Arc::new(HttpClient::with_transport(TransportConfig {
                 timeouts: timeouts(config),
                 ..TransportConfig::default()
@@ -90,7 +94,7 @@ impl<'a> Servers<'a> {
         self.connect(server).unwrap_or_else(|error| {
             let name = &server.name.value;
             let message = format!("{error} Start slug with --provider {name} to be asked.");
-            Arc::new(Closed(message))
+            Arc::new(UnavailableProvider(message))
         })
     }
 
@@ -200,7 +204,7 @@ impl<'a> Servers<'a> {
                 KeyCommandSource::Words(program.clone(), arguments.clone())
             }
         };
-        ApiKey::Fetched(Arc::new(Asked {
+        ApiKey::Fetched(Arc::new(FetchedKeySource {
             source,
             path: std::env::var_os("PATH").unwrap_or_default(),
             workspace: self.changeable.clone(),
@@ -220,9 +224,9 @@ impl<'a> Servers<'a> {
 }
 
 /// A server that is not asked, and why: a sentence.
-struct Closed(String);
+struct UnavailableProvider(String);
 
-impl Closed {
+impl UnavailableProvider {
     fn error(&self) -> ProviderError {
         let message = self.0.clone();
         ProviderError { message, status: None, recovery: ErrorRecovery::AskUser }
@@ -230,7 +234,7 @@ impl Closed {
 }
 
 #[async_trait]
-impl Provider for Closed {
+impl Provider for UnavailableProvider {
     fn stream(
         &self,
         _request: ProviderRequest,
@@ -249,7 +253,7 @@ impl Provider for Closed {
 }
 
 /// A key that a program is asked for.
-struct Asked {
+struct FetchedKeySource {
     source: KeyCommandSource,
     path: OsString,
     workspace: PathBuf,
@@ -260,7 +264,7 @@ struct Asked {
 }
 
 #[async_trait]
-impl ApiKeyFetcher for Asked {
+impl ApiKeyFetcher for FetchedKeySource {
     async fn fetch(&self) -> Result<SecretString, String> {
         let Self { path, workspace, folder, hidden, .. } = self;
         let place = KeyCommandContext { path, workspace, folder, hidden };

@@ -13,7 +13,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 
-use crate::agent::Command;
+use crate::agent::AgentCommand;
 use crate::config::ThemeChoice;
 use crate::domain::{Image, ModelName, NoticeLevel, SessionId, Typed};
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
@@ -41,7 +41,7 @@ const BETWEEN: Duration = Duration::from_millis(30);
 #[derive(Clone)]
 pub struct Handles {
     /// What is asked of the agent.
-    pub commands: mpsc::Sender<Command>,
+    pub commands: mpsc::Sender<AgentCommand>,
     /// Stops the running turn, at once.
     pub cancel: Arc<dyn Fn() + Send + Sync>,
     /// Everything else outside of the screen.
@@ -138,7 +138,7 @@ pub enum Own {
 pub struct Executor {
     handles: Handles,
     answers: mpsc::Sender<Msg>,
-    waiting: VecDeque<Command>,
+    waiting: VecDeque<AgentCommand>,
     /// Questions; they end with the screen.
     asking: JoinSet<()>,
     /// The search of sessions that runs.
@@ -360,7 +360,7 @@ impl Executor {
         }
     }
 
-    fn command(&mut self, command: Command) {
+    fn command(&mut self, command: AgentCommand) {
         if self.has_waiting() {
             self.waiting.push_back(command);
             return;
@@ -518,7 +518,7 @@ mod tests {
 
     struct Rig {
         executor: Executor,
-        commands: mpsc::Receiver<Command>,
+        commands: mpsc::Receiver<AgentCommand>,
         answers: mpsc::Receiver<Msg>,
         fakes: Arc<Fakes>,
         cancelled: Arc<AtomicBool>,
@@ -544,7 +544,7 @@ mod tests {
         let mut rig = rig();
         let modes = [Mode::Plan, Mode::Ask, Mode::AllowEdits];
         for mode in modes {
-            assert_eq!(rig.executor.run(Effect::Agent(Command::SetMode(mode))), None);
+            assert_eq!(rig.executor.run(Effect::Agent(AgentCommand::SetMode(mode))), None);
         }
         let mut got = Vec::new();
         while got.len() < 3 {
@@ -553,14 +553,14 @@ mod tests {
                 assert!(rig.executor.hand_over().await);
             }
         }
-        assert_eq!(got, modes.map(|mode| Some(Command::SetMode(mode))));
+        assert_eq!(got, modes.map(|mode| Some(AgentCommand::SetMode(mode))));
     }
 
     #[tokio::test]
     async fn stopping_waits_behind_no_queue() {
         let mut rig = rig();
-        rig.executor.run(Effect::Agent(Command::Retry));
-        rig.executor.run(Effect::Agent(Command::Compact));
+        rig.executor.run(Effect::Agent(AgentCommand::Retry));
+        rig.executor.run(Effect::Agent(AgentCommand::Compact));
         rig.executor.run(Effect::CancelTurn);
         assert!(rig.cancelled.load(Ordering::SeqCst));
     }

@@ -103,7 +103,7 @@ pub async fn run(
     screen: TerminalGuard,
     start: Start,
     handles: Handles,
-    events: mpsc::Receiver<agent::Event>,
+    events: mpsc::Receiver<agent::AgentEvent>,
 ) -> anyhow::Result<Left> {
     let continued = ContinuedFlag::listen().context("cannot listen for SIGCONT")?;
     let surface =
@@ -214,7 +214,7 @@ async fn play<S, K>(
     keys: impl Fn() -> K,
     start: Start,
     handles: Handles,
-    mut events: mpsc::Receiver<agent::Event>,
+    mut events: mpsc::Receiver<agent::AgentEvent>,
 ) -> anyhow::Result<Left>
 where
     S: Surface,
@@ -393,7 +393,7 @@ impl<S: Surface> Ui<S> {
             | Msg::Resized { .. } => Due::Now,
             Msg::Drawn(_) | Msg::Painted(_) | Msg::Looks(_) => Due::No,
             Msg::Agent(event) => {
-                if matches!(**event, agent::Event::SessionOpened { .. }) {
+                if matches!(**event, agent::AgentEvent::SessionOpened { .. }) {
                     self.layouts.clear();
                 }
                 Due::Soon

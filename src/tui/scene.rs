@@ -13,7 +13,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::{Modifier, Style};
 
-use crate::agent::Event;
+use crate::agent::AgentEvent;
 use crate::config::{ConfigText, KeyPreset};
 use crate::domain::Window;
 use crate::domain::{
@@ -104,12 +104,12 @@ impl Scene {
     }
 
     /// An event of the agent's.
-    pub fn event(self, event: Event) -> Self {
+    pub fn event(self, event: AgentEvent) -> Self {
         self.msg(Msg::Agent(Box::new(event)))
     }
 
     /// Events of the agent's, one after another.
-    pub fn events(self, events: impl IntoIterator<Item = Event>) -> Self {
+    pub fn events(self, events: impl IntoIterator<Item = AgentEvent>) -> Self {
         events.into_iter().fold(self, Self::event)
     }
 
@@ -391,13 +391,13 @@ pub fn done(name: &str, elapsed_ms: u64) -> ToolResultInfo {
 }
 
 /// The event of a line of the log.
-pub fn recorded(record: &LogRecord) -> Event {
-    Event::Recorded(Arc::new(record.clone()))
+pub fn recorded(record: &LogRecord) -> AgentEvent {
+    AgentEvent::Recorded(Arc::new(record.clone()))
 }
 
 /// A question about a command of two parts, the first of which a rule allows.
-pub fn question(id: u64, command: &str) -> Event {
-    Event::ApprovalAsked(Box::new(ApprovalRequest {
+pub fn question(id: u64, command: &str) -> AgentEvent {
+    AgentEvent::ApprovalAsked(Box::new(ApprovalRequest {
         id: ApprovalId(id),
         turn: TURN,
         call: CallId::new("c1"),

@@ -1,7 +1,7 @@
 //! Questions before a call runs, and what each answer does.
 
 use serde_json::{Value, json};
-use slug_code::agent::{Event, Start};
+use slug_code::agent::{AgentEvent, InitialSession};
 use slug_code::domain::{Answer, CallId, CallInput, ContentHash, Mode, Outcome, ToolStatus};
 use slug_code::permissions::store::ProjectSettingsTrust;
 use slug_code::session::{LogEntry, PermissionEntry, TurnOutcome};
@@ -30,7 +30,7 @@ fn answers(rig: &Rig) -> Vec<(Outcome, String)> {
 
 /// One call, one answer, and the rig after the turn.
 async fn answered(scene: &Scene, command: &str, answer: Answer) -> Rig {
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(scene, [calls(&[bash("c1", command)]), words("done")]);
     rig.send("go").await;
     let question = rig.asked().await;
@@ -44,8 +44,10 @@ async fn is_asked_again(scene: &Scene, rig: &mut Rig, command: &str) -> bool {
     let before = rig.questions();
     play(scene, [calls(&[bash("again", command)]), words("done")]);
     rig.send("once more").await;
-    let asked = |event: &Event| matches!(event, Event::ApprovalAsked(_) | Event::TurnEnded { .. });
-    if let Event::ApprovalAsked(question) = rig.until("question or end", asked).await {
+    let asked = |event: &AgentEvent| {
+        matches!(event, AgentEvent::ApprovalAsked(_) | AgentEvent::TurnEnded { .. })
+    };
+    if let AgentEvent::ApprovalAsked(question) = rig.until("question or end", asked).await {
         rig.answer(&question, Answer::Deny { instruction: None }).await;
         rig.ended().await;
     }
@@ -70,7 +72,7 @@ async fn for_the_session_holds_without_being_saved() {
     assert!(!is_asked_again(&scene, &mut rig, "make").await);
     assert_eq!(scene.read(".slug/settings.local.json"), "");
     rig.close().await;
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     assert!(is_asked_again(&scene, &mut rig, "make").await, "not for the next agent");
     rig.close().await;
 }
@@ -89,7 +91,7 @@ async fn always_is_saved_where_it_belongs_and_once() {
         let saved = || -> Value { serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap() };
         assert_eq!(saved(), json!({"permissions": {"allow": ["Bash(make)"]}}), "{project:?}");
         rig.close().await;
-        let mut rig = scene.open(Start::New).await;
+        let mut rig = scene.open(InitialSession::New).await;
         assert!(!is_asked_again(&scene, &mut rig, "make").await, "{project:?}");
         rig.close().await;
     }
@@ -98,7 +100,7 @@ async fn always_is_saved_where_it_belongs_and_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn two_answers_at_once_are_both_saved() {
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [calls(&[bash("c1", "make"), bash("c2", "cargo test")]), words("done")]);
     rig.send("go").await;
     let (first, second) = (rig.asked().await, rig.asked().await);
@@ -108,11 +110,13 @@ async fn two_answers_at_once_are_both_saved() {
     // The first rule may have the second question asked anew.
     loop {
         match rig.event().await {
-            Event::ApprovalAsked(question) => {
+            AgentEvent::ApprovalAsked(question) => {
                 rig.answer(&question, Answer::Always { rules: vec!["Bash(cargo test)".into()] })
                     .await;
             }
-            Event::TurnEnded { outcome, .. } => break assert_eq!(outcome, TurnOutcome::Answered),
+            AgentEvent::TurnEnded { outcome, .. } => {
+                break assert_eq!(outcome, TurnOutcome::Answered);
+            }
             _ => {}
         }
     }
@@ -131,13 +135,13 @@ async fn two_answers_at_once_are_both_saved() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_rule_answers_the_other_open_question() {
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [calls(&[bash("c1", "make a"), bash("c2", "make b")]), words("done")]);
     rig.send("go").await;
     let (first, second) = (rig.asked().await, rig.asked().await);
     rig.answer(&first, Answer::Session { rules: vec!["Bash(make *)".into()] }).await;
     assert_eq!(rig.ended().await, TurnOutcome::Answered);
-    assert!(rig.heard.contains(&Event::ApprovalWithdrawn(second.id)));
+    assert!(rig.heard.contains(&AgentEvent::ApprovalWithdrawn(second.id)));
     assert_eq!(rig.result("c2").1, ToolStatus::Done);
     rig.close().await;
 }
@@ -146,7 +150,7 @@ async fn a_new_rule_answers_the_other_open_question() {
 async fn questions_come_in_the_order_of_the_calls() {
     const IDS: [&str; 8] = ["c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"];
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     // The longer the command, the longer it takes to decide on it: the first take longest.
     let made = IDS.iter().enumerate().map(|(at, &id)| {
         let command = vec![format!("make {id}"); (IDS.len() - at) * 20].join("; ");
@@ -199,7 +203,7 @@ async fn an_edited_call_is_decided_again_and_the_model_is_told() {
     assert_eq!(rig.result("c1").1, ToolStatus::Denied, "a deny rule holds for the person's text");
     rig.close().await;
 
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [calls(&[bash("c1", "make")]), words("done")]);
     rig.send("go").await;
     let question = rig.asked().await;
@@ -215,7 +219,7 @@ async fn an_edited_call_is_decided_again_and_the_model_is_told() {
 async fn s51_a_file_that_changed_after_the_answer_stays() {
     let scene = Scene::new();
     scene.put("f", "old\n");
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     let read = ("r1", "Read", json!({"file_path": "f"}));
     play(&scene, [calls(&[read]), calls(&[write("w1", "f")]), words("done")]);
     rig.send("go").await;
@@ -234,7 +238,7 @@ async fn s51_a_file_that_changed_after_the_answer_stays() {
 async fn s51_a_path_that_leads_elsewhere_after_the_answer_is_not_followed() {
     let scene = Scene::new();
     scene.put("inside/keep", "");
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [calls(&[write("w1", "inside/f")]), words("done")]);
     rig.send("go").await;
     let question = rig.asked().await;
@@ -250,7 +254,7 @@ async fn s51_a_path_that_leads_elsewhere_after_the_answer_is_not_followed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn s109_the_same_id_with_other_arguments_is_asked_again() {
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(
         &scene,
         [calls(&[bash("c7", "make")]), calls(&[bash("c7", "make install")]), words("done")],
@@ -307,7 +311,7 @@ fn edit_of_both() -> [(&'static str, &'static str, Value); 2] {
 async fn a_yes_to_a_part_does_that_part_and_tells_of_the_rest() {
     let scene = Scene::new();
     scene.put("f", "old\nbetween\nold\n");
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     let [read, edit] = edit_of_both();
     play(&scene, [calls(&[read]), calls(&[edit]), words("done")]);
     rig.send("go").await;
@@ -330,7 +334,7 @@ async fn a_yes_to_a_part_does_that_part_and_tells_of_the_rest() {
 async fn s109_what_runs_of_a_part_is_what_is_on_record() {
     let scene = Scene::new();
     scene.put("f", "old\nbetween\nold\n");
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     let [read, edit] = edit_of_both();
     play(&scene, [calls(&[read]), calls(&[edit]), words("done")]);
     rig.send("go").await;
@@ -340,7 +344,7 @@ async fn s109_what_runs_of_a_part_is_what_is_on_record() {
     let ran =
         json!({"file_path": "f", "old_string": "old\nbetween\n", "new_string": "new\nbetween\n"});
     let started = rig.heard.iter().find_map(|event| match event {
-        Event::ToolStarted { call, .. } if call.name == "Edit" => Some(call.input.clone()),
+        AgentEvent::ToolStarted { call, .. } if call.name == "Edit" => Some(call.input.clone()),
         _ => None,
     });
     assert_eq!(started, Some(CallInput::Valid(ran.clone())));
@@ -359,7 +363,7 @@ async fn s109_what_runs_of_a_part_is_what_is_on_record() {
 async fn s51_a_part_of_a_file_that_has_changed_is_asked_anew() {
     let scene = Scene::new();
     scene.put("f", "old\nbetween\nold\n");
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     let [read, edit] = edit_of_both();
     play(&scene, [calls(&[read]), calls(&[edit]), words("done")]);
     rig.send("go").await;
@@ -382,7 +386,7 @@ async fn a_change_that_cannot_succeed_is_not_asked_about() {
     let edit = |id, file: &str, old: &str| {
         (id, "Edit", json!({"file_path": file, "old_string": old, "new_string": "new"}))
     };
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     let read = ("r1", "Read", json!({"file_path": "f"}));
     let tries = [edit("e1", "f", "nowhere"), edit("e2", "unread", "text"), write("w1", "unread")];
     play(&scene, [calls(&[read]), calls(&tries), words("done")]);
@@ -408,7 +412,7 @@ async fn s40_what_may_not_be_read_is_not_told_by_a_failing_change() {
     let edit = |id, file: &str| {
         (id, "Edit", json!({"file_path": file, "old_string": "nowhere", "new_string": "new"}))
     };
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     for (id, file) in [("e1", "secret"), ("e2", outside.to_str().unwrap())] {
         play(&scene, [calls(&[edit(id, file)]), words("done")]);
         rig.send("go").await;

@@ -1,7 +1,7 @@
 //! Calls on their way: side by side or in order, on record before they run, each with one result.
 
 use serde_json::{Value, json};
-use slug_code::agent::{Event, Person, Start};
+use slug_code::agent::{AgentEvent, InitialSession, Interactivity};
 use slug_code::domain::{Answer, ApprovalRequest, Matter, Mode, ToolStatus};
 use slug_code::session::TurnOutcome;
 
@@ -21,7 +21,7 @@ async fn reads_run_side_by_side() {
     let scene = Scene::new();
     scene.put("pair-one", "1\n");
     scene.put("pair-two", "2\n");
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     // Each read ends only together with the other.
     play(&scene, [calls(&[read("c1", "pair-one"), read("c2", "pair-two")]), words("done")]);
     assert_eq!(rig.turn("read both").await, TurnOutcome::Answered);
@@ -32,7 +32,7 @@ async fn reads_run_side_by_side() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_changes_things_runs_in_order_once_and_on_record() {
     let scene = Scene::in_mode(Mode::Yolo);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     let made = [bash("c1", "one"), bash("c2", "two"), bash("c3", "three")];
     play(&scene, [calls(&made), words("done")]);
     assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
@@ -48,11 +48,11 @@ async fn what_changes_things_runs_in_order_once_and_on_record() {
 async fn a_read_does_not_wait_for_the_answer_to_a_question() {
     let scene = Scene::new();
     scene.put("a", "text\n");
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [calls(&[bash("c1", "make"), read("c2", "a")]), words("done")]);
     rig.send("go").await;
     let question = rig.asked().await;
-    if !rig.heard.iter().any(|event| matches!(event, Event::ToolEnded { .. })) {
+    if !rig.heard.iter().any(|event| matches!(event, AgentEvent::ToolEnded { .. })) {
         assert_eq!(rig.tool_ended("c2").await, ToolStatus::Done);
     }
     rig.answer(&question, Answer::Once).await;
@@ -65,7 +65,7 @@ async fn a_tool_that_panics_leaves_every_call_with_a_result() {
     let scene = Scene::in_mode(Mode::Yolo);
     scene.put("a", "text\n");
     scene.put("panic.txt", "text\n");
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     let made = [bash("c1", "panic"), read("c2", "panic.txt"), read("c3", "a"), bash("c4", "echo")];
     play(&scene, [calls(&made), words("done")]);
     assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
@@ -73,7 +73,8 @@ async fn a_tool_that_panics_leaves_every_call_with_a_result() {
     let all = ["c1", "c2", "c3", "c4"].map(status);
     use ToolStatus::{Done, Failed};
     assert_eq!(all, [Failed, Failed, Done, Done]);
-    let ended = rig.heard.iter().filter(|event| matches!(event, Event::ToolEnded { .. })).count();
+    let ended =
+        rig.heard.iter().filter(|event| matches!(event, AgentEvent::ToolEnded { .. })).count();
     assert_eq!(ended, 4);
     rig.close().await;
 }
@@ -81,7 +82,7 @@ async fn a_tool_that_panics_leaves_every_call_with_a_result() {
 #[tokio::test(flavor = "multi_thread")]
 async fn calls_of_a_response_that_was_cut_off_are_refused() {
     let scene = Scene::in_mode(Mode::Yolo);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [cut_calls(&[bash("c1", "echo")]), words("sorry")]);
     assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
     assert_eq!(scene.processes.happened(), [""; 0]);
@@ -94,7 +95,7 @@ async fn calls_of_a_response_that_was_cut_off_are_refused() {
 #[tokio::test(flavor = "multi_thread")]
 async fn arguments_that_are_wrong_and_tools_that_are_none_tell_the_model_so() {
     let scene = Scene::in_mode(Mode::Yolo);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     let made = [("c1", "Read", json!([1])), ("c2", "Reed", json!({})), ("c3", "Read", json!({}))];
     play(&scene, [calls(&made), words("sorry")]);
     assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
@@ -113,7 +114,7 @@ async fn arguments_that_are_wrong_and_tools_that_are_none_tell_the_model_so() {
 /// A model that reads the same file three times, to where the person is asked about it.
 async fn repeated(scene: &Scene) -> (Rig, ApprovalRequest) {
     scene.put("a", "text\n");
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(scene, ["c1", "c2", "c3"].map(|id| calls(&[read(id, "a")])));
     play(scene, [words("done")]);
     rig.send("go").await;
@@ -157,9 +158,9 @@ async fn a_no_to_the_same_call_again_can_say_what_to_do_instead() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_person_the_same_call_with_the_same_result_is_not_run_for_ever() {
-    let scene = Scene { person: Person::Absent, ..Scene::new() };
+    let scene = Scene { person: Interactivity::Headless, ..Scene::new() };
     scene.put("a", "text\n");
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     let again = ["c1", "c2", "c3"].map(|id| calls(&[read(id, "a")]));
     play(&scene, again);
     play(&scene, [words("done")]);
@@ -171,9 +172,9 @@ async fn without_a_person_the_same_call_with_the_same_result_is_not_run_for_ever
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_person_a_model_that_goes_in_circles_ends_its_turn() {
-    let scene = Scene { person: Person::Absent, ..Scene::new() };
+    let scene = Scene { person: Interactivity::Headless, ..Scene::new() };
     scene.put("a", "text\n");
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     let again = ["c1", "c2", "c3", "c4", "c5", "c6", "c7"].map(|id| calls(&[read(id, "a")]));
     play(&scene, again);
     assert_eq!(rig.turn("go").await, TurnOutcome::Interrupted);
@@ -188,7 +189,7 @@ async fn without_a_person_a_model_that_goes_in_circles_ends_its_turn() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_command_printed_is_kept_whole() {
     let scene = Scene::in_mode(Mode::Yolo);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     let long = "x".repeat(100_000);
     play(&scene, [calls(&[bash("c1", &long)]), words("done")]);
     rig.turn("go").await;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use slug_code::agent::{Event, Start};
+use slug_code::agent::{AgentEvent, InitialSession};
 use slug_code::domain::{Mode, Protocol, StopReason, ToolStatus};
 use slug_code::providers::http::{HttpClient, HttpEndpoint, PlainHttp};
 use slug_code::providers::{ConnectionConfig, StreamEvent, connect};
@@ -41,7 +41,7 @@ async fn broken_at(protocol: Protocol, bytes: usize) {
     server.reply(whole());
     server.after_results(Reply::stream(turns::answer(protocol, "Both are fine.", &[])));
     let scene = scene(protocol, &server);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     assert_eq!(rig.turn("look").await, TurnOutcome::Answered, "{case}");
     for name in ["first", "second"] {
         let begun = format!("begin {name} ");
@@ -54,7 +54,8 @@ async fn broken_at(protocol: Protocol, bytes: usize) {
     }
     let said: Vec<String> = rig.said().iter().map(|said| said.message().text()).collect();
     assert_eq!(said, ["look", TEXT, "", "", "Both are fine."], "{case}");
-    let dropped = rig.heard.iter().filter(|event| matches!(event, Event::ResponseDropped { .. }));
+    let dropped =
+        rig.heard.iter().filter(|event| matches!(event, AgentEvent::ResponseDropped { .. }));
     let asked = server.questions().len();
     assert_eq!(asked, dropped.count() + 2, "{case}: each break is told, and nothing asked beyond");
     rig.close().await;
@@ -103,7 +104,7 @@ async fn r31_a_call_that_cannot_be_read_is_refused_and_the_model_told() {
     let deep = format!("{{\"a\":{}", "[".repeat(100_000));
     for arguments in ["{\"command\":NaN}", "[\"ls\"]", "{\"command\":\"a\"} {\"b\":2}", &deep] {
         let scene = Scene::in_mode(Mode::Yolo);
-        let mut rig = scene.open(Start::New).await;
+        let mut rig = scene.open(InitialSession::New).await;
         let mut reply = calls(&[("c1", "Bash", json!({}))]);
         reply[1] = Say::Event(StreamEvent::ToolInputDelta { index: 0, json: arguments.to_owned() });
         assert_eq!(reply.len(), 3);
@@ -128,13 +129,13 @@ async fn r34_an_error_in_the_midst_is_struck_and_not_kept() {
         server.reply(Reply::stream(half));
         server.reply(Reply::stream(turns::answer(protocol, "Here I am.", &[])));
         let scene = scene(protocol, &server);
-        let mut rig = scene.open(Start::New).await;
+        let mut rig = scene.open(InitialSession::New).await;
         assert_eq!(rig.turn("hello").await, TurnOutcome::Answered, "{protocol}");
         let streamed =
-            |event: &Event| matches!(event, Event::Text { text, .. } if text == "shall ");
+            |event: &AgentEvent| matches!(event, AgentEvent::Text { text, .. } if text == "shall ");
         assert!(rig.heard.iter().any(streamed), "{protocol}: what came was shown");
-        let dropped = |event: &Event| {
-            matches!(event, Event::ResponseDropped { reason, again: Some(again), .. }
+        let dropped = |event: &AgentEvent| {
+            matches!(event, AgentEvent::ResponseDropped { reason, again: Some(again), .. }
                 if reason.contains("Overloaded") && again.number == 1)
         };
         assert!(rig.heard.iter().any(dropped), "{protocol}");
@@ -152,7 +153,7 @@ async fn r33_a_conversation_that_stays_too_long_fails_without_a_loop() {
             server.reply(Reply::error(400, "prompt is too long: 9 tokens > 8 maximum"));
         }
         let scene = scene(protocol, &server);
-        let mut rig = scene.open(Start::New).await;
+        let mut rig = scene.open(InitialSession::New).await;
         let TurnOutcome::Failed(reason) = rig.turn("hello").await else { panic!("{protocol}") };
         assert!(reason.contains("/compact"), "{protocol}: {reason}");
         assert_eq!(server.questions().len(), 1, "{protocol}: there was nothing to leave out");

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use slug_code::agent::{Command, Event, Person, Start};
+use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, Interactivity};
 use slug_code::domain::{Answer, Mode, ToolStatus};
 use slug_code::permissions::store::ProjectSettingsTrust;
 use slug_code::session::TurnOutcome;
@@ -44,10 +44,12 @@ fn says(decision: &str) -> String {
 /// A turn with one call, whose question, if one comes, gets a no. Says whether one came.
 async fn one_call(scene: &Scene, call: (&'static str, &'static str, Value)) -> (Rig, bool) {
     play(scene, [calls(&[call]), words("done")]);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     rig.send("go").await;
-    let either = |event: &Event| matches!(event, Event::ApprovalAsked(_) | Event::TurnEnded { .. });
-    let asked = matches!(rig.until("question or end", either).await, Event::ApprovalAsked(_));
+    let either = |event: &AgentEvent| {
+        matches!(event, AgentEvent::ApprovalAsked(_) | AgentEvent::TurnEnded { .. })
+    };
+    let asked = matches!(rig.until("question or end", either).await, AgentEvent::ApprovalAsked(_));
     if asked {
         let question = rig.asked().await;
         rig.answer(&question, Answer::Deny { instruction: None }).await;
@@ -132,7 +134,7 @@ async fn a_hook_can_ask_where_nothing_else_would() {
     let scene = with(Mode::Yolo, &[("PreToolUse", "ask")]);
     scene.hooks.set("ask", 0, &says("ask"), "");
     play(&scene, [calls(&[bash("make")]), words("done")]);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     rig.send("go").await;
     let question = rig.asked().await;
     assert!(question.reason.ends_with("asks: because"), "{}", question.reason);
@@ -163,7 +165,7 @@ async fn a_changed_call_is_decided_as_changed_and_the_question_says_so() {
     settings(&scene, &[("PreToolUse", "fix")], &json!({"allow": ["Bash(make *)"]}));
     scene.hooks.set("fix", 0, &changes("cargo build"), "");
     play(&scene, [calls(&[bash("make")]), words("done")]);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     rig.send("go").await;
     let question = rig.asked().await;
     assert_eq!(question.input, json!({"command": "cargo build"}));
@@ -192,7 +194,7 @@ async fn a_call_changed_into_a_denied_one_is_denied() {
 async fn what_the_person_writes_instead_passes_the_hooks_too() {
     let scene = with(Mode::Ask, &[("PreToolUse", "guard")]);
     play(&scene, [calls(&[bash("make")]), words("done")]);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     rig.send("go").await;
     let question = rig.asked().await;
     scene.hooks.set("guard", 2, "", "no");
@@ -240,7 +242,7 @@ async fn a_hook_can_end_the_turn() {
     let scene = with(Mode::Yolo, &[("PreToolUse", "enough")]);
     scene.hooks.set("enough", 0, r#"{"continue":false,"stopReason":"lunch"}"#, "");
     play(&scene, [calls(&[bash("make")])]);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     assert_eq!(rig.turn("go").await, TurnOutcome::Interrupted);
     assert!(rig.notices().iter().any(|text| text.ends_with("ended the turn: lunch")));
     assert!(scene.processes.happened().is_empty());
@@ -251,9 +253,9 @@ async fn a_hook_can_end_the_turn() {
 async fn escape_ends_a_hook_at_once() {
     let scene = with(Mode::Yolo, &[("PreToolUse", "block")]);
     play(&scene, [calls(&[bash("make")])]);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     rig.send("go").await;
-    rig.until("call", |event| matches!(event, Event::ResponseEnded { .. })).await;
+    rig.until("call", |event| matches!(event, AgentEvent::ResponseEnded { .. })).await;
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
     assert_eq!(rig.result("c1").1, ToolStatus::Cancelled);
     rig.close().await;
@@ -271,7 +273,7 @@ async fn a_prompt_hook_tells_the_model_with_the_message() {
     scene.put("a.txt", "hello\n");
     let read = ("c1", "Read", json!({"file_path": "a.txt"}));
     play(&scene, [calls(&[read]), words("done"), words("again")]);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     rig.turn("go").await;
     let first = bytes(&scene.model.requests()[0].messages);
     assert!(first.contains("Speak Dutch.") && first.contains("Be brief.< /context> And free."));
@@ -285,16 +287,16 @@ async fn a_prompt_hook_tells_the_model_with_the_message() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_that_a_hook_refuses_is_the_persons_again_and_not_on_record() {
-    for person in [Person::Present, Person::Absent] {
+    for person in [Interactivity::Interactive, Interactivity::Headless] {
         let mut scene = with(Mode::Ask, &[("UserPromptSubmit", "check")]);
         scene.person = person;
         scene.hooks.set("check", 2, "", "no secrets");
-        let mut rig = scene.open(Start::New).await;
+        let mut rig = scene.open(InitialSession::New).await;
         let TurnOutcome::Failed(reason) = rig.turn("my key is x").await else {
             panic!("it was let through")
         };
         assert!(reason.contains("settings.json:1") && reason.ends_with("no secrets"), "{reason}");
-        let returned = Event::MessageReturned("my key is x".into());
+        let returned = AgentEvent::MessageReturned("my key is x".into());
         assert!(rig.heard.contains(&returned), "{:#?}", rig.heard);
         assert!(scene.model.requests().is_empty() && scene.store.list().unwrap().is_empty());
         assert_eq!(scene.hooks.told()[0].1["prompt"], "my key is x");
@@ -311,13 +313,13 @@ async fn a_message_that_a_hook_refuses_is_the_persons_again_and_not_on_record() 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_whose_hook_is_stopped_is_the_persons_again() {
     let scene = with(Mode::Ask, &[("UserPromptSubmit", "block")]);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     rig.send("hello").await;
     while scene.hooks.run().is_empty() {
         tokio::task::yield_now().await;
     }
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
-    assert!(rig.heard.contains(&Event::MessageReturned("hello".into())));
+    assert!(rig.heard.contains(&AgentEvent::MessageReturned("hello".into())));
     rig.close().await;
 }
 
@@ -326,7 +328,7 @@ async fn a_hook_has_the_model_go_on_but_not_for_ever() {
     let scene = with(Mode::Ask, &[("Stop", "done?")]);
     scene.hooks.set("done?", 2, "", "the tests fail");
     play(&scene, (0..6).map(|_| words("done")));
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
     assert_eq!(scene.model.requests().len(), 6);
     let sent = bytes(&scene.model.last_request().messages);
@@ -345,12 +347,12 @@ async fn a_hook_has_the_model_go_on_but_not_for_ever() {
 async fn escape_while_hooks_are_asked_leaves_the_answer_whole() {
     let scene = with(Mode::Ask, &[("Stop", "block")]);
     play(&scene, [words("done")]);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     rig.send("go").await;
     while scene.hooks.run().is_empty() {
         rig.event().await;
         tokio::task::yield_now().await;
-        if rig.heard.iter().any(|event| matches!(event, Event::ResponseEnded { .. })) {
+        if rig.heard.iter().any(|event| matches!(event, AgentEvent::ResponseEnded { .. })) {
             break;
         }
     }
@@ -362,11 +364,11 @@ async fn escape_while_hooks_are_asked_leaves_the_answer_whole() {
 async fn sessions_begin_and_end_with_their_hooks() {
     let scene = with(Mode::Ask, &[("SessionStart", "start"), ("SessionEnd", "end")]);
     play(&scene, [words("hi"), words("hi")]);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     rig.turn("one").await;
     let first = rig.id();
-    rig.tell(Command::NewSession).await;
-    rig.until("a session", |event| matches!(event, Event::SessionOpened { .. })).await;
+    rig.tell(AgentCommand::NewSession).await;
+    rig.until("a session", |event| matches!(event, AgentEvent::SessionOpened { .. })).await;
     rig.turn("two").await;
     rig.close().await;
     let mut said: Vec<String> = scene
@@ -382,7 +384,7 @@ async fn sessions_begin_and_end_with_their_hooks() {
     said.sort();
     assert_eq!(said, ["end clear 1", "end exit 2", "start clear 2", "start startup 1"]);
 
-    let rig = scene.open(Start::Resume(first)).await;
+    let rig = scene.open(InitialSession::Resume(first)).await;
     rig.close().await;
     let told = scene.hooks.told();
     assert!(told.iter().any(|(_, told)| told["source"] == "resume"), "{told:?}");
@@ -411,7 +413,7 @@ async fn hooks_are_told_when_slug_asks_and_waits() {
 #[tokio::test(flavor = "multi_thread")]
 async fn hooks_that_the_person_writes_hold_from_their_next_message_on() {
     let scene = with(Mode::Yolo, &[]);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [words("one"), words("two"), words("three"), words("four")]);
     rig.turn("go").await;
     settings(&scene, &[("Stop", "mine")], &json!({}));
@@ -438,7 +440,7 @@ async fn s72_hooks_that_a_project_comes_by_hold_only_once_they_were_asked_about(
         json!({"hooks": {"Stop": group}}).to_string()
     };
     scene.put(".slug/hooks.json", &hook("theirs"));
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [words("one"), words("two"), words("three"), words("four")]);
     rig.turn("go").await;
     scene.put(".slug/hooks.json", &hook("other"));
@@ -455,7 +457,7 @@ async fn a_person_who_goes_on_is_not_called() {
     let mut scene = with(Mode::Ask, &[("Notification", "ring")]);
     scene.idle_after = Duration::from_secs(3600);
     play(&scene, [words("one"), words("two")]);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     rig.turn("go").await;
     rig.turn("go on").await;
     rig.close().await;
@@ -466,7 +468,7 @@ async fn a_person_who_goes_on_is_not_called() {
 async fn hooks_are_told_when_slug_asks_about_its_budget() {
     let mut scene = with(Mode::Ask, &[("Notification", "ring")]);
     scene.budgets.session = "1 tokens".parse().unwrap();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     rig.send("go").await;
     let question = rig.asked().await;
     rig.answer(&question, Answer::Deny { instruction: None }).await;
@@ -482,11 +484,11 @@ async fn a_hook_can_keep_the_conversation_as_it_is() {
     let scene = with(Mode::Ask, &[("PreCompact", "keep")]);
     scene.hooks.set("keep", 2, "", "not now");
     play(&scene, [words("hi")]);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     rig.turn("one").await;
-    rig.tell(Command::Compact).await;
-    let said = rig.until("a word", |event| matches!(event, Event::Notice { .. })).await;
-    let Event::Notice { text, .. } = said else { unreachable!() };
+    rig.tell(AgentCommand::Compact).await;
+    let said = rig.until("a word", |event| matches!(event, AgentEvent::Notice { .. })).await;
+    let AgentEvent::Notice { text, .. } = said else { unreachable!() };
     assert!(text.ends_with("did not let this happen: not now"), "{text}");
     assert_eq!(scene.hooks.told()[0].1["trigger"], "manual");
     rig.close().await;
@@ -525,10 +527,10 @@ async fn s72_a_guard_that_cannot_be_read_lets_nothing_through() {
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_person_a_refused_call_is_listed() {
     let mut scene = with(Mode::Yolo, &[("PreToolUse", "guard")]);
-    scene.person = Person::Absent;
+    scene.person = Interactivity::Headless;
     scene.hooks.set("guard", 2, "", "no");
     let (rig, _) = one_call(&scene, bash("make")).await;
-    let listed = rig.heard.iter().any(|event| matches!(event, Event::CallRefused { .. }));
+    let listed = rig.heard.iter().any(|event| matches!(event, AgentEvent::CallRefused { .. }));
     assert!(listed, "{:#?}", rig.heard);
     rig.close().await;
 }
@@ -537,9 +539,9 @@ async fn without_a_person_a_refused_call_is_listed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_person_s_own_commands_have_no_hooks() {
     let scene = with(Mode::Ask, &[("PreToolUse", "guard"), ("PostToolUse", "guard")]);
-    let mut rig = scene.open(Start::New).await;
-    rig.tell(Command::Shell { command: "make".into() }).await;
-    rig.until("end", |event| matches!(event, Event::ToolEnded { .. })).await;
+    let mut rig = scene.open(InitialSession::New).await;
+    rig.tell(AgentCommand::Shell { command: "make".into() }).await;
+    rig.until("end", |event| matches!(event, AgentEvent::ToolEnded { .. })).await;
     assert!(scene.hooks.run().is_empty());
     rig.close().await;
 }

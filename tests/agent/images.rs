@@ -1,6 +1,6 @@
 //! Images on their way from the person to the model, and back from a log.
 
-use slug_code::agent::{Command, Event, Start};
+use slug_code::agent::{AgentCommand, AgentEvent, InitialSession};
 use slug_code::domain::{Attached, Block, Image, MediaType, NoticeLevel, StopReason, Typed};
 use slug_code::providers::{ErrorRecovery, StreamEvent};
 use slug_code::session::TurnOutcome;
@@ -11,12 +11,12 @@ use super::rig::{Rig, Scene};
 const BYTES: &[u8] = b"the bytes of an image";
 
 /// A message with an image whose bytes are kept.
-fn shown(scene: &Scene) -> Command {
+fn shown(scene: &Scene) -> AgentCommand {
     scene.store.blobs().put(BYTES).unwrap();
     let image = Image::new("shot.png", MediaType::Png, (3, 2), BYTES);
     let label = "[Image 1 shot.png 3×2]".to_owned();
     let text = format!("what is {label}?");
-    Command::Send { text: Typed { text, images: vec![Attached { label, image }] } }
+    AgentCommand::Send { text: Typed { text, images: vec![Attached { label, image }] } }
 }
 
 fn answer(scene: &Scene, text: &str) {
@@ -40,7 +40,7 @@ fn last(scene: &Scene) -> (Vec<String>, String) {
 }
 
 async fn begun(scene: &Scene) -> Rig {
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     answer(scene, "A cat.");
     rig.tell(shown(scene)).await;
     assert_eq!(rig.ended().await, TurnOutcome::Answered);
@@ -68,7 +68,7 @@ async fn a_resumed_session_and_a_fork_show_it_again() {
     let rig = begun(&scene).await;
     let id = rig.session.unwrap();
     rig.close().await;
-    for start in [Start::Resume(id), Start::Fork(id)] {
+    for start in [InitialSession::Resume(id), InitialSession::Fork(id)] {
         let mut rig = scene.open(start).await;
         answer(&scene, "Grey.");
         rig.turn("which colour?").await;
@@ -84,7 +84,7 @@ async fn a_session_whose_image_is_lost_goes_on_with_a_note() {
     let id = rig.session.unwrap();
     rig.close().await;
     std::fs::remove_dir_all(scene.home.join("blobs")).unwrap();
-    let mut rig = scene.open(Start::Resume(id)).await;
+    let mut rig = scene.open(InitialSession::Resume(id)).await;
     answer(&scene, "Grey.");
     assert_eq!(rig.turn("which colour?").await, TurnOutcome::Answered);
     let (images, texts) = last(&scene);
@@ -96,13 +96,13 @@ async fn a_session_whose_image_is_lost_goes_on_with_a_note() {
 #[tokio::test]
 async fn a_model_that_refuses_images_is_told_of_them_instead() {
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     scene.model.reply(vec![failure(400, ErrorRecovery::LeaveImagesOut)]);
     answer(&scene, "I cannot see it.");
     rig.tell(shown(&scene)).await;
     assert_eq!(rig.ended().await, TurnOutcome::Answered);
     let told = rig.heard.iter().any(|event| {
-        matches!(event, Event::Notice { level: NoticeLevel::Warning, text }
+        matches!(event, AgentEvent::Notice { level: NoticeLevel::Warning, text }
             if text.contains("images of this conversation are left out"))
     });
     assert!(told, "{:#?}", rig.heard);

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use slug_code::agent::{Command, Event, Service, Standing, Start};
+use slug_code::agent::{AgentCommand, AgentEvent, AgentProvider, InitialSession, ModelPin};
 use slug_code::domain::{Effort, ModelName, NoticeLevel};
 use slug_code::providers::{ErrorRecovery, ProviderError};
 use slug_code::session::{LastModels, LogEntry, TurnOutcome};
@@ -14,7 +14,7 @@ use super::rig::{Rig, Scene, play};
 /// A scene with a provider `other` beside its own, and that provider.
 fn two() -> (Scene, Arc<Scripted>) {
     let other = Arc::new(Scripted::new(Models::These(vec!["big", "small"])));
-    let service = Service {
+    let service = AgentProvider {
         name: "other".into(),
         provider: other.clone(),
         model: Some("big".into()),
@@ -30,27 +30,27 @@ async fn changes_to(rig: &mut Rig, provider: &str, model: &str) -> Option<Effort
     let changed = rig
         .until(
             "change",
-            |event| matches!(event, Event::ModelChanged { model, .. } if *model == name),
+            |event| matches!(event, AgentEvent::ModelChanged { model, .. } if *model == name),
         )
         .await;
-    let Event::ModelChanged { effort, .. } = changed else { unreachable!() };
+    let AgentEvent::ModelChanged { effort, .. } = changed else { unreachable!() };
     effort
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_provider_answers_from_the_next_message_on() {
     let (scene, other) = two();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [words("here")]);
     assert_eq!(rig.turn("one").await, TurnOutcome::Answered);
-    rig.tell(Command::SetModel("other/small".into())).await;
+    rig.tell(AgentCommand::SetModel("other/small".into())).await;
     changes_to(&mut rig, "other", "small").await;
     other.reply(words("there"));
     assert_eq!(rig.turn("two").await, TurnOutcome::Answered);
     let request = other.last_request();
     assert_eq!((request.model.as_str(), request.max_tokens), ("small", 777));
     assert_eq!(request.messages.len(), 3);
-    rig.tell(Command::UseModel(ModelName::new("test", "test-model"))).await;
+    rig.tell(AgentCommand::UseModel(ModelName::new("test", "test-model"))).await;
     changes_to(&mut rig, "test", "test-model").await;
     play(&scene, [words("here again")]);
     assert_eq!(rig.turn("three").await, TurnOutcome::Answered);
@@ -61,10 +61,10 @@ async fn another_provider_answers_from_the_next_message_on() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_provider_that_is_not_there_changes_nothing() {
     let (scene, _) = two();
-    let mut rig = scene.open(Start::New).await;
-    rig.tell(Command::UseModel(ModelName::new("nobody", "big"))).await;
+    let mut rig = scene.open(InitialSession::New).await;
+    rig.tell(AgentCommand::UseModel(ModelName::new("nobody", "big"))).await;
     rig.until("sentence", |event| {
-        matches!(event, Event::Notice { text, .. } if text.contains("no provider `nobody`"))
+        matches!(event, AgentEvent::Notice { text, .. } if text.contains("no provider `nobody`"))
     })
     .await;
     play(&scene, [words("still here")]);
@@ -75,11 +75,11 @@ async fn a_provider_that_is_not_there_changes_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn how_hard_it_thinks_is_sent_and_kept() {
     let (scene, _) = two();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [words("quick"), words("slow")]);
     rig.turn("one").await;
     assert_eq!(scene.model.last_request().effort, None);
-    rig.tell(Command::SetEffort(Some(Effort::High))).await;
+    rig.tell(AgentCommand::SetEffort(Some(Effort::High))).await;
     rig.turn("two").await;
     assert_eq!(scene.model.last_request().effort, Some(Effort::High));
     let said = rig.records().into_iter().find_map(|record| match record.entry {
@@ -93,25 +93,25 @@ async fn how_hard_it_thinks_is_sent_and_kept() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_goes_on_with_its_own_model_unless_another_was_named() {
     let (scene, other) = two();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [words("here")]);
     rig.turn("one").await;
-    rig.tell(Command::SetModel("other/small".into())).await;
-    rig.tell(Command::SetEffort(Some(Effort::Low))).await;
+    rig.tell(AgentCommand::SetModel("other/small".into())).await;
+    rig.tell(AgentCommand::SetEffort(Some(Effort::Low))).await;
     changes_to(&mut rig, "other", "small").await;
     other.reply(words("there"));
     rig.turn("two").await;
     let session = rig.id();
     rig.close().await;
 
-    let mut rig = scene.open(Start::Resume(session)).await;
+    let mut rig = scene.open(InitialSession::Resume(session)).await;
     assert_eq!(changes_to(&mut rig, "other", "small").await, Some(Effort::Low));
     other.reply(words("there again"));
     assert_eq!(rig.turn("three").await, TurnOutcome::Answered);
     rig.close().await;
 
-    let scene = Scene { standing: Standing::Firm, ..scene };
-    let mut rig = scene.open(Start::Resume(session)).await;
+    let scene = Scene { standing: ModelPin::Explicit, ..scene };
+    let mut rig = scene.open(InitialSession::Resume(session)).await;
     play(&scene, [words("here")]);
     assert_eq!(rig.turn("four").await, TurnOutcome::Answered);
     assert_eq!(scene.model.last_request().model, "test-model");
@@ -121,8 +121,8 @@ async fn a_session_goes_on_with_its_own_model_unless_another_was_named() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_chosen_in_a_folder_is_remembered_there() {
     let (scene, _) = two();
-    let mut rig = scene.open(Start::New).await;
-    rig.tell(Command::SetModel("other/small".into())).await;
+    let mut rig = scene.open(InitialSession::New).await;
+    rig.tell(AgentCommand::SetModel("other/small".into())).await;
     changes_to(&mut rig, "other", "small").await;
     rig.close().await;
     let kept = LastModels::load(&scene.home.join("models.json"));
@@ -140,8 +140,8 @@ fn failing(times: usize, recovery: ErrorRecovery) -> Scene {
 
 /// The tries that were announced.
 fn tries(rig: &Rig) -> Vec<u32> {
-    let number = |event: &Event| match event {
-        Event::ResponseDropped { again, .. } => again.map(|again| again.number),
+    let number = |event: &AgentEvent| match event {
+        AgentEvent::ResponseDropped { again, .. } => again.map(|again| again.number),
         _ => None,
     };
     rig.heard.iter().filter_map(number).collect()
@@ -150,7 +150,7 @@ fn tries(rig: &Rig) -> Vec<u32> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_that_fails_is_waited_for_as_an_answer_is() {
     let scene = failing(4, ErrorRecovery::RetryAfter(Duration::from_millis(1)));
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [words("awake")]);
     assert_eq!(rig.turn("hello").await, TurnOutcome::Answered);
     // The first failure may have come before the message.
@@ -162,24 +162,24 @@ async fn a_list_that_fails_is_waited_for_as_an_answer_is() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_that_fails_in_passing_is_told_quietly_and_asked_for_with_the_next_message() {
     let scene = Scene { named: Some("test-model"), ..failing(1, ErrorRecovery::Retry) };
-    let mut rig = scene.open(Start::New).await;
-    let told = |event: &Event| {
-        matches!(event, Event::Notice { level: NoticeLevel::Info, text } if
+    let mut rig = scene.open(InitialSession::New).await;
+    let told = |event: &AgentEvent| {
+        matches!(event, AgentEvent::Notice { level: NoticeLevel::Info, text } if
             text == "It is not ready. slug asks again with your next message.")
     };
     rig.until("word of it", told).await;
     play(&scene, [words("awake")]);
     assert_eq!(rig.turn("hello").await, TurnOutcome::Answered);
-    rig.until("list", |event| matches!(event, Event::ModelChanged { .. })).await;
+    rig.until("list", |event| matches!(event, AgentEvent::ModelChanged { .. })).await;
     rig.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_wait_for_a_list_ends_with_the_turn() {
     let scene = failing(100, ErrorRecovery::RetryAfter(Duration::from_secs(60)));
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     rig.send("hello").await;
-    rig.until("pause", |event| matches!(event, Event::ResponseDropped { .. })).await;
+    rig.until("pause", |event| matches!(event, AgentEvent::ResponseDropped { .. })).await;
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
     rig.close().await;
 }
@@ -187,7 +187,7 @@ async fn the_wait_for_a_list_ends_with_the_turn() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_list_that_would_fail_again_is_not_waited_for() {
     let scene = failing(100, ErrorRecovery::AskUser);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     let outcome = TurnOutcome::Failed("It is not ready.".to_owned());
     assert_eq!(rig.turn("hello").await, outcome);
     assert_eq!(tries(&rig), [0; 0]);

@@ -1,7 +1,7 @@
 //! The modes, as the gate has them.
 
 use serde_json::{Value, json};
-use slug_code::agent::{Command, Event, Person, Start};
+use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, Interactivity};
 use slug_code::domain::{Mode, ToolStatus};
 use slug_code::session::TurnOutcome;
 
@@ -18,11 +18,11 @@ fn write(id: &'static str, path: &str) -> (&'static str, &'static str, Value) {
 
 /// What becomes of a call where nobody can answer: done, denied by the mode, or refused unasked.
 async fn unasked(scene: &Scene, call: (&'static str, &'static str, Value)) -> &'static str {
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(scene, [calls(&[call]), words("done")]);
     assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
     let (told, status) = rig.result("c");
-    let listed = rig.heard.iter().any(|event| matches!(event, Event::CallRefused { .. }));
+    let listed = rig.heard.iter().any(|event| matches!(event, AgentEvent::CallRefused { .. }));
     rig.close().await;
     match (status, told.split(':').next()) {
         (ToolStatus::Done, _) if !listed => "done",
@@ -46,7 +46,7 @@ async fn each_mode_asks_what_it_should() {
     for (call, expected) in cases {
         let modes = [Mode::Ask, Mode::AllowEdits, Mode::Plan, Mode::Yolo];
         for (mode, expected) in modes.into_iter().zip(expected) {
-            let scene = Scene { person: Person::Absent, ..Scene::in_mode(mode) };
+            let scene = Scene { person: Interactivity::Headless, ..Scene::in_mode(mode) };
             scene.put("a", "text\n");
             scene.settings(&json!({"permissions": {"deny": ["Bash(rm *)"]}}));
             assert_eq!(unasked(&scene, call.clone()).await, expected, "{mode}: {call:?}");
@@ -57,12 +57,12 @@ async fn each_mode_asks_what_it_should() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stricter_mode_holds_for_calls_that_wait_for_others() {
     let scene = Scene::in_mode(Mode::Yolo);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [calls(&[bash("c1", "block"), bash("c2", "touch x")]), words("done")]);
     rig.send("go").await;
     rig.tool_started().await;
-    rig.tell(Command::SetMode(Mode::Plan)).await;
-    rig.until("mode", |event| matches!(event, Event::ModeChanged(Mode::Plan))).await;
+    rig.tell(AgentCommand::SetMode(Mode::Plan)).await;
+    rig.until("mode", |event| matches!(event, AgentEvent::ModeChanged(Mode::Plan))).await;
     scene.processes.release();
     assert_eq!(rig.ended().await, TurnOutcome::Answered);
     assert_eq!(rig.result("c2").1, ToolStatus::Denied);
@@ -73,12 +73,12 @@ async fn a_stricter_mode_holds_for_calls_that_wait_for_others() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mode_that_asks_asks_for_calls_that_wait_for_others() {
     let scene = Scene::in_mode(Mode::Yolo);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [calls(&[bash("c1", "block"), bash("c2", "touch x")]), words("done")]);
     rig.send("go").await;
     rig.tool_started().await;
-    rig.tell(Command::SetMode(Mode::Ask)).await;
-    rig.until("mode", |event| matches!(event, Event::ModeChanged(Mode::Ask))).await;
+    rig.tell(AgentCommand::SetMode(Mode::Ask)).await;
+    rig.until("mode", |event| matches!(event, AgentEvent::ModeChanged(Mode::Ask))).await;
     scene.processes.release();
     let question = rig.asked().await;
     assert_eq!(question.call.as_str(), "c2");
@@ -90,13 +90,13 @@ async fn a_mode_that_asks_asks_for_calls_that_wait_for_others() {
 async fn an_open_question_follows_the_mode() {
     for (mode, status) in [(Mode::Yolo, ToolStatus::Done), (Mode::Plan, ToolStatus::Denied)] {
         let scene = Scene::new();
-        let mut rig = scene.open(Start::New).await;
+        let mut rig = scene.open(InitialSession::New).await;
         play(&scene, [calls(&[bash("c1", "touch x")]), words("done")]);
         rig.send("go").await;
         let question = rig.asked().await;
-        rig.tell(Command::SetMode(mode)).await;
+        rig.tell(AgentCommand::SetMode(mode)).await;
         assert_eq!(rig.ended().await, TurnOutcome::Answered);
-        assert!(rig.heard.contains(&Event::ApprovalWithdrawn(question.id)));
+        assert!(rig.heard.contains(&AgentEvent::ApprovalWithdrawn(question.id)));
         assert_eq!(rig.result("c1").1, status, "{mode}");
         rig.close().await;
     }

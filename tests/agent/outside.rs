@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::json;
-use slug_code::agent::{Command, Event, Person, RuleOrder, Start};
+use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, Interactivity, RuleRequest};
 use slug_code::domain::{Answer, Extent, Matter, Mode, RuleKind, ToolStatus};
 use slug_code::permissions::store::RuleEdit;
 use slug_code::session::{LogEntry, TurnOutcome};
@@ -46,7 +46,7 @@ fn scene(printed: &'static str) -> Scene {
 
 /// The agent in the middle of a turn in which it runs `touch /x`.
 async fn running(scene: &Scene) -> Rig {
-    let rig = scene.open(Start::New).await;
+    let rig = scene.open(InitialSession::New).await;
     play(scene, [calls(&[("c", "Bash", json!({"command": "touch /x"}))]), words("done")]);
     rig.send("go").await;
     rig
@@ -97,7 +97,7 @@ async fn s118_a_no_leaves_it_as_it_is() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn s118_without_a_person_nothing_runs_outside() {
-    let scene = Scene { person: Person::Absent, ..scene(MARK) };
+    let scene = Scene { person: Interactivity::Headless, ..scene(MARK) };
     let mut rig = running(&scene).await;
     assert_eq!(rig.ended().await, TurnOutcome::Answered);
     assert_eq!(rig.questions(), 0);
@@ -112,12 +112,12 @@ async fn s118_without_a_person_nothing_runs_outside() {
 async fn s49_the_sandbox_knows_the_rules_as_they_are() {
     let scene = scene(MARK);
     scene.settings(&json!({"permissions": {"deny": ["Read(.env)"]}}));
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     let hides = |name: &str| scene.readers.current().hides(&scene.work.join(name));
     assert_eq!((hides(".env"), hides("key")), (true, false));
     let edit = RuleEdit::Add((RuleKind::Deny, "Read(key)".to_owned()));
-    rig.tell(Command::Rules(RuleOrder::Change { file: None, edit })).await;
-    rig.until("the rules", |event| matches!(event, Event::Rules(_))).await;
+    rig.tell(AgentCommand::Rules(RuleRequest::Change { file: None, edit })).await;
+    rig.until("the rules", |event| matches!(event, AgentEvent::Rules(_))).await;
     assert_eq!((hides(".env"), hides("key")), (true, true));
     rig.close().await;
 }
@@ -159,8 +159,7 @@ async fn a_stop_withdraws_the_question() {
     let mut rig = running(&scene).await;
     let question = rig.asked().await;
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
-    let withdrawn =
-        |event: &Event| matches!(event, Event::ApprovalWithdrawn(id) if *id == question.id);
+    let withdrawn = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalWithdrawn(id) if *id == question.id);
     assert!(rig.heard.iter().any(withdrawn), "{:#?}", rig.heard);
     assert!(scene.processes.happened().is_empty());
     rig.close().await;
@@ -169,9 +168,9 @@ async fn a_stop_withdraws_the_question() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_of_the_persons_own_runs_outside() {
     let scene = scene(MARK);
-    let mut rig = scene.open(Start::New).await;
-    rig.tell(Command::Shell { command: "make install".into() }).await;
-    rig.until("its end", |event| matches!(event, Event::ToolEnded { .. })).await;
+    let mut rig = scene.open(InitialSession::New).await;
+    rig.tell(AgentCommand::Shell { command: "make install".into() }).await;
+    rig.until("its end", |event| matches!(event, AgentEvent::ToolEnded { .. })).await;
     assert_eq!(rig.questions(), 0);
     assert_eq!(scene.processes.happened(), ["begin make install", "end make install"]);
     rig.close().await;
@@ -180,11 +179,11 @@ async fn a_command_of_the_persons_own_runs_outside() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_mode_of_the_sandbox_needs_one() {
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
-    rig.tell(Command::SetMode(Mode::Sandbox)).await;
-    rig.until("a notice", |event| matches!(event, Event::Notice { .. })).await;
+    let mut rig = scene.open(InitialSession::New).await;
+    rig.tell(AgentCommand::SetMode(Mode::Sandbox)).await;
+    rig.until("a notice", |event| matches!(event, AgentEvent::Notice { .. })).await;
     assert!(rig.notices()[0].contains("--sandbox DIR"), "{:?}", rig.notices());
-    let changed = |event: &&Event| matches!(event, Event::ModeChanged(Mode::Sandbox));
+    let changed = |event: &&AgentEvent| matches!(event, AgentEvent::ModeChanged(Mode::Sandbox));
     assert_eq!(rig.heard.iter().filter(changed).count(), 0);
     rig.close().await;
 }

@@ -3,7 +3,7 @@
 use std::os::unix::fs::symlink;
 
 use serde_json::json;
-use slug_code::agent::Start;
+use slug_code::agent::InitialSession;
 use slug_code::domain::{Answer, Mode, ToolStatus};
 use slug_code::session::TurnOutcome;
 
@@ -17,7 +17,7 @@ async fn r15_a_write_through_a_link_changes_its_target() {
     symlink("sub/target", scene.work.join("link")).unwrap();
     let edit = json!({"file_path": "link", "old_string": "old", "new_string": "new"});
     let read = json!({"file_path": "link"});
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [calls(&[("r1", "Read", read)]), calls(&[("e1", "Edit", edit)]), words("done")]);
     assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
     assert_eq!(scene.read("sub/target"), "new\n");
@@ -31,7 +31,7 @@ async fn s114_a_link_that_is_planted_while_the_question_is_open_is_not_followed(
     let outside = scene.home.join("bashrc");
     std::fs::write(&outside, "theirs").unwrap();
     let write = json!({"file_path": "out", "content": "slug's"});
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [calls(&[("w1", "Write", write)]), words("done")]);
     rig.send("go").await;
     let question = rig.asked().await;
@@ -50,7 +50,7 @@ async fn s49_a_search_through_a_link_leaves_out_what_a_rule_denies_by_its_real_p
     scene.put("src/open", "needle");
     symlink("src", scene.work.join("link")).unwrap();
     scene.settings(&json!({"permissions": {"deny": ["Read(src/.env)"]}}));
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     let searches = [
         ("g1", "Grep", json!({"pattern": "needle", "path": "link"})),
         ("g2", "Glob", json!({"pattern": "link/**"})),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use slug_code::agent::{Command, Event, Start, SteerId};
+use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, SteerId};
 use slug_code::domain::{Answer, Mode};
 use slug_code::providers::chat::ChatCompletionsProvider;
 use slug_code::providers::http::{HttpClient, HttpEndpoint, PlainHttp};
@@ -61,7 +61,7 @@ async fn fifty_turns_only_ever_grow_at_their_end() {
     scene.put("SLUG.md", "Be brief.");
     scene.put("a", "text 0\n");
     let note = Note::default();
-    let mut rig = scene.open_with(Start::New, vec![Box::new(note.clone())]).await;
+    let mut rig = scene.open_with(InitialSession::New, vec![Box::new(note.clone())]).await;
     for turn in 0..50 {
         *note.0.lock().unwrap() = Some(format!("as of {}", turn / 3));
         let id = |name: &str| format!("{name}{turn}");
@@ -90,7 +90,7 @@ async fn fifty_turns_only_ever_grow_at_their_end() {
         let question = rig.asked().await;
         if turn % 4 == 1 {
             let text = "and be quick".to_owned();
-            rig.tell(Command::Steer { id: SteerId(turn as u64), text: text.into() }).await;
+            rig.tell(AgentCommand::Steer { id: SteerId(turn as u64), text: text.into() }).await;
         }
         let answer = match turn % 3 {
             0 => Answer::Once,
@@ -104,9 +104,9 @@ async fn fifty_turns_only_ever_grow_at_their_end() {
         }
         assert_eq!(rig.ended().await, TurnOutcome::Answered, "turn {turn}");
         if turn % 5 == 2 {
-            rig.tell(Command::Shell { command: format!("look {turn}") }).await;
-            rig.until("end", |event| matches!(event, Event::ToolEnded { .. })).await;
-            rig.tell(Command::SetTitle(format!("title {turn}"))).await;
+            rig.tell(AgentCommand::Shell { command: format!("look {turn}") }).await;
+            rig.until("end", |event| matches!(event, AgentEvent::ToolEnded { .. })).await;
+            rig.tell(AgentCommand::SetTitle(format!("title {turn}"))).await;
         }
     }
     assert_eq!(server.chats().len(), 150);
@@ -115,7 +115,7 @@ async fn fifty_turns_only_ever_grow_at_their_end() {
     let session = rig.id();
     rig.close().await;
 
-    let mut rig = scene.open_with(Start::Resume(session), vec![Box::new(note)]).await;
+    let mut rig = scene.open_with(InitialSession::Resume(session), vec![Box::new(note)]).await;
     server.reply(Reply::text("Still here."));
     assert_eq!(rig.turn("and again").await, TurnOutcome::Answered);
     server.assert_clean();
@@ -127,10 +127,10 @@ async fn fifty_turns_only_ever_grow_at_their_end() {
 async fn a_stop_in_mid_sentence_keeps_the_prefix() {
     let server = ModelServer::start();
     let scene = Scene { provider: Some(chat(&server)), ..Scene::new() };
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     server.reply(Reply::words(["half ", "an ", "answer"]).hanging_after(3));
     rig.send("hello").await;
-    rig.until("text", |event| matches!(event, Event::Text { .. })).await;
+    rig.until("text", |event| matches!(event, AgentEvent::Text { .. })).await;
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
     assert!(server.wait_until_idle(), "the server stops generating");
     server.reply(Reply::text("whole"));

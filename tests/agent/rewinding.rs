@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use chrono::DateTime;
 use serde_json::json;
-use slug_code::agent::{Command, Event, RewindPlan, RewindTo, Start};
+use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, RewindDestination, RewindPlan};
 use slug_code::domain::{
     Answer, Block, Budgets, ContentHash, EntryId, Message, Mode, SessionId, TurnId, Typed, Usage,
 };
@@ -20,13 +20,13 @@ use super::fakes::{Say, calls, words};
 use super::rig::{Rig, Scene, play};
 
 impl Rig {
-    async fn plan(&mut self, to: RewindTo) -> Result<Arc<RewindPlan>, String> {
-        self.tell(Command::PlanRewind(to)).await;
+    async fn plan(&mut self, to: RewindDestination) -> Result<Arc<RewindPlan>, String> {
+        self.tell(AgentCommand::PlanRewind(to)).await;
         self.planned().await
     }
 
     /// The same once all is on record that a stopped call has done.
-    async fn plan_once_settled(&mut self, to: RewindTo) -> Arc<RewindPlan> {
+    async fn plan_once_settled(&mut self, to: RewindDestination) -> Arc<RewindPlan> {
         loop {
             match self.plan(to).await {
                 Ok(plan) => return plan,
@@ -36,18 +36,18 @@ impl Rig {
     }
 
     async fn planned(&mut self) -> Result<Arc<RewindPlan>, String> {
-        match self.until("plan", |event| matches!(event, Event::RewindPlanned(_))).await {
-            Event::RewindPlanned(plan) => plan,
+        match self.until("plan", |event| matches!(event, AgentEvent::RewindPlanned(_))).await {
+            AgentEvent::RewindPlanned(plan) => plan,
             _ => unreachable!(),
         }
     }
 
     /// Goes there; what comes back into the input.
-    async fn go(&mut self, to: RewindTo, what: RewindScope) -> Option<Typed> {
+    async fn go(&mut self, to: RewindDestination, what: RewindScope) -> Option<Typed> {
         let plan = self.plan(to).await.unwrap();
-        self.tell(Command::Rewind { plan, what }).await;
-        match self.until("return", |event| matches!(event, Event::Rewound { .. })).await {
-            Event::Rewound { message, .. } => message,
+        self.tell(AgentCommand::Rewind { plan, what }).await;
+        match self.until("return", |event| matches!(event, AgentEvent::Rewound { .. })).await {
+            AgentEvent::Rewound { message, .. } => message,
             _ => unreachable!(),
         }
     }
@@ -83,7 +83,7 @@ async fn worked(scene: &Scene) -> Rig {
             words("Changed."),
         ],
     );
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     rig.turn("make it").await;
     rig.turn("change it").await;
     rig
@@ -104,22 +104,22 @@ async fn files_and_conversation_go_back_and_forth() {
     let all = rig.heard_by_the_model();
     assert_eq!(files(&scene), are([Some("two\n"), Some("made"), None]));
 
-    let message = rig.go(RewindTo::Last, RewindScope::Both).await;
+    let message = rig.go(RewindDestination::Last, RewindScope::Both).await;
     assert_eq!(message, Some("change it".into()));
     assert_eq!(files(&scene), are([Some("one\n"), None, Some("old\n")]));
     assert_eq!(rig.heard_by_the_model()[..1], ["make it"]);
     assert!(!rig.heard_by_the_model().contains(&"change it".to_owned()));
 
-    rig.go(RewindTo::Last, RewindScope::Both).await;
+    rig.go(RewindDestination::Last, RewindScope::Both).await;
     assert_eq!(files(&scene), are([None, None, Some("old\n")]));
     assert!(rig.heard_by_the_model().is_empty());
-    assert!(rig.plan(RewindTo::Last).await.is_err(), "there is nothing before");
+    assert!(rig.plan(RewindDestination::Last).await.is_err(), "there is nothing before");
 
-    rig.go(RewindTo::Again, RewindScope::Both).await;
-    rig.go(RewindTo::Again, RewindScope::Both).await;
+    rig.go(RewindDestination::Redo, RewindScope::Both).await;
+    rig.go(RewindDestination::Redo, RewindScope::Both).await;
     assert_eq!(files(&scene), are([Some("two\n"), Some("made"), None]));
     assert_eq!(rig.heard_by_the_model(), all);
-    assert!(rig.plan(RewindTo::Again).await.is_err(), "there is nothing more");
+    assert!(rig.plan(RewindDestination::Redo).await.is_err(), "there is nothing more");
     rig.close().await;
 }
 
@@ -127,16 +127,16 @@ async fn files_and_conversation_go_back_and_forth() {
 async fn what_went_back_is_the_same_after_a_restart() {
     let scene = Scene::in_mode(Mode::Yolo);
     let mut rig = worked(&scene).await;
-    rig.go(RewindTo::Last, RewindScope::Both).await;
+    rig.go(RewindDestination::Last, RewindScope::Both).await;
     let (session, heard) = (rig.id(), rig.heard_by_the_model());
     rig.close().await;
     let list = scene.store.list().unwrap();
     assert_eq!(list[0].message_count, 3, "question, call, answer");
     assert_eq!(list[0].summary.as_deref(), Some("Made."));
 
-    let mut rig = scene.open(Start::Resume(session)).await;
+    let mut rig = scene.open(InitialSession::Resume(session)).await;
     assert_eq!(rig.heard_by_the_model(), heard);
-    rig.go(RewindTo::Again, RewindScope::Both).await;
+    rig.go(RewindDestination::Redo, RewindScope::Both).await;
     assert_eq!(files(&scene), are([Some("two\n"), Some("made"), None]));
     rig.close().await;
 }
@@ -145,14 +145,14 @@ async fn what_went_back_is_the_same_after_a_restart() {
 async fn the_model_is_told_of_files_that_went_back_alone() {
     let scene = Scene::in_mode(Mode::Yolo);
     let mut rig = worked(&scene).await;
-    assert_eq!(rig.go(RewindTo::Last, RewindScope::Files).await, None);
+    assert_eq!(rig.go(RewindDestination::Last, RewindScope::Files).await, None);
     assert_eq!(files(&scene), are([Some("one\n"), None, Some("old\n")]));
     play(&scene, [words("I see.")]);
     rig.turn("and now?").await;
     let sent = serde_json::to_string(&scene.model.last_request().messages).unwrap();
     assert!(sent.contains("took your changes of these files back: a, b, old"), "{sent}");
     assert!(sent.contains("change it"), "the conversation stayed");
-    assert!(rig.plan(RewindTo::Again).await.is_err(), "something was said since");
+    assert!(rig.plan(RewindDestination::Redo).await.is_err(), "something was said since");
     rig.close().await;
 }
 
@@ -161,11 +161,11 @@ async fn what_the_person_wrote_meanwhile_stays() {
     let scene = Scene::in_mode(Mode::Yolo);
     let mut rig = worked(&scene).await;
     scene.put("b", "mine");
-    let plan = rig.plan(RewindTo::Last).await.unwrap();
+    let plan = rig.plan(RewindDestination::Last).await.unwrap();
     let left: Vec<&str> =
         plan.files.skipped().map(|file| file.path.file_name().unwrap().to_str().unwrap()).collect();
     assert_eq!(left, ["b"]);
-    rig.go(RewindTo::Last, RewindScope::Both).await;
+    rig.go(RewindDestination::Last, RewindScope::Both).await;
     assert_eq!(files(&scene), are([Some("one\n"), Some("mine"), Some("old\n")]));
     rig.close().await;
 }
@@ -174,9 +174,9 @@ async fn what_the_person_wrote_meanwhile_stays() {
 async fn what_changed_after_the_preview_is_shown_anew_and_not_done() {
     let scene = Scene::in_mode(Mode::Yolo);
     let mut rig = worked(&scene).await;
-    let plan = rig.plan(RewindTo::Last).await.unwrap();
+    let plan = rig.plan(RewindDestination::Last).await.unwrap();
     scene.put("a", "mine\n");
-    rig.tell(Command::Rewind { plan: plan.clone(), what: RewindScope::Both }).await;
+    rig.tell(AgentCommand::Rewind { plan: plan.clone(), what: RewindScope::Both }).await;
     let anew = rig.planned().await.unwrap();
     assert_ne!(anew.files, plan.files);
     assert_eq!(files(&scene), are([Some("mine\n"), Some("made"), None]));
@@ -189,7 +189,7 @@ async fn what_changed_after_the_preview_is_shown_anew_and_not_done() {
 async fn a_log_that_ends_before_the_files_were_written_is_gone_on_from() {
     let scene = Scene::in_mode(Mode::Yolo);
     let mut rig = worked(&scene).await;
-    rig.go(RewindTo::Last, RewindScope::Both).await;
+    rig.go(RewindDestination::Last, RewindScope::Both).await;
     let session = rig.id();
     rig.close().await;
     // As slug leaves it when it is killed right behind the announcement.
@@ -200,11 +200,11 @@ async fn a_log_that_ends_before_the_files_were_written_is_gone_on_from() {
     std::fs::write(&path, &log[..end]).unwrap();
     scene.put("a", "two\n");
 
-    let mut rig = scene.open(Start::Resume(session)).await;
-    let plan = rig.plan(RewindTo::Last).await.unwrap();
+    let mut rig = scene.open(InitialSession::Resume(session)).await;
+    let plan = rig.plan(RewindDestination::Last).await.unwrap();
     let left: Vec<_> = plan.files.skipped().collect();
     assert!(left.is_empty(), "{left:?}");
-    rig.go(RewindTo::Last, RewindScope::Files).await;
+    rig.go(RewindDestination::Last, RewindScope::Files).await;
     assert_eq!(files(&scene), are([None, None, Some("old\n")]));
     rig.close().await;
 }
@@ -213,11 +213,11 @@ async fn a_log_that_ends_before_the_files_were_written_is_gone_on_from() {
 async fn a_command_of_the_persons_own_is_covered_too() {
     let scene = Scene::in_mode(Mode::Ask);
     play(&scene, [words("Hello.")]);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     rig.turn("hello").await;
-    rig.tell(Command::Shell { command: "write b made".into() }).await;
-    rig.until("end", |event| matches!(event, Event::ToolEnded { .. })).await;
-    let plan = rig.plan(RewindTo::Last).await.unwrap();
+    rig.tell(AgentCommand::Shell { command: "write b made".into() }).await;
+    rig.until("end", |event| matches!(event, AgentEvent::ToolEnded { .. })).await;
+    let plan = rig.plan(RewindDestination::Last).await.unwrap();
     assert_eq!(plan.files.files.len(), 1);
     assert_eq!(plan.files.files[0].action, FileAction::Remove);
     rig.close().await;
@@ -227,7 +227,7 @@ async fn a_command_of_the_persons_own_is_covered_too() {
 async fn a_command_that_only_reads_is_not_looked_after() {
     let scene = Scene::in_mode(Mode::Yolo);
     play(&scene, [calls(&[("c1", "Bash", json!({"command": "cat a"}))]), words("Read.")]);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     rig.turn("read it").await;
     let of_files =
         |entry: &LogEntry| matches!(entry, LogEntry::FileChange(_) | LogEntry::NotCovered(_));
@@ -238,12 +238,12 @@ async fn a_command_that_only_reads_is_not_looked_after() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_stopped_command_changed_goes_back_too() {
     let scene = Scene::in_mode(Mode::Yolo);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [calls(&[("c1", "Bash", json!({"command": "block write b made"}))])]);
     rig.send("go").await;
-    rig.until("output", |event| matches!(event, Event::ToolProgress { .. })).await;
+    rig.until("output", |event| matches!(event, AgentEvent::ToolProgress { .. })).await;
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
-    let plan = rig.plan_once_settled(RewindTo::Last).await;
+    let plan = rig.plan_once_settled(RewindDestination::Last).await;
     let acts: Vec<_> = plan.files.files.iter().map(|file| &file.action).collect();
     assert_eq!(acts, [&FileAction::Remove]);
     rig.close().await;
@@ -252,16 +252,16 @@ async fn what_a_stopped_command_changed_goes_back_too() {
 #[tokio::test(flavor = "multi_thread")]
 async fn while_a_stopped_call_still_writes_nothing_goes_back() {
     let scene = Scene::in_mode(Mode::Yolo);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     let write = ("c1", "Write", json!({"file_path": "slow.txt", "content": "written"}));
     play(&scene, [calls(&[write])]);
     rig.send("go").await;
     scene.files.writing().await;
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
-    let refused = rig.plan(RewindTo::Last).await.unwrap_err();
+    let refused = rig.plan(RewindDestination::Last).await.unwrap_err();
     assert!(refused.contains("still being looked after"), "{refused}");
     scene.files.release();
-    let plan = rig.plan_once_settled(RewindTo::Last).await;
+    let plan = rig.plan_once_settled(RewindDestination::Last).await;
     assert_eq!(plan.files.touched().count(), 1);
     rig.close().await;
 }
@@ -280,7 +280,7 @@ impl Drop for Shut {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_does_not_wait_for_the_look_at_what_a_command_changed() {
     let scene = Scene::in_mode(Mode::Yolo);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     // A content that cannot be kept before somebody opens this.
     let hash = ContentHash::of(b"made");
     let (folder, name) = hash.as_str().split_at(2);
@@ -290,12 +290,12 @@ async fn a_stop_does_not_wait_for_the_look_at_what_a_command_changed() {
     assert!(std::process::Command::new("mkfifo").arg(&shut.0).status().unwrap().success());
     play(&scene, [calls(&[("c1", "Bash", json!({"command": "write b made"}))])]);
     rig.send("go").await;
-    rig.until("output", |event| matches!(event, Event::ToolProgress { .. })).await;
+    rig.until("output", |event| matches!(event, AgentEvent::ToolProgress { .. })).await;
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
-    let refused = rig.plan(RewindTo::Last).await.unwrap_err();
+    let refused = rig.plan(RewindDestination::Last).await.unwrap_err();
     assert!(refused.contains("still being looked after"), "{refused}");
     drop(shut);
-    let plan = rig.plan_once_settled(RewindTo::Last).await;
+    let plan = rig.plan_once_settled(RewindDestination::Last).await;
     assert_eq!(plan.files.touched().count(), 1);
     rig.close().await;
 }
@@ -310,10 +310,10 @@ async fn a_folder_comes_back_where_a_file_has_taken_its_place() {
         ("c2", "Bash", json!({"command": commands[1]})),
     ];
     play(&scene, [calls(&made), words("Done.")]);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     rig.turn("go").await;
     assert_eq!(scene.read("d"), "flat");
-    rig.go(RewindTo::Last, RewindScope::Files).await;
+    rig.go(RewindDestination::Last, RewindScope::Files).await;
     assert_eq!(scene.read("d/x"), "old", "{:?}", rig.notices());
     rig.close().await;
 }
@@ -322,11 +322,11 @@ async fn a_folder_comes_back_where_a_file_has_taken_its_place() {
 async fn what_went_back_is_told_with_the_next_message_and_once() {
     let scene = Scene::in_mode(Mode::Yolo);
     let mut rig = worked(&scene).await;
-    rig.go(RewindTo::Last, RewindScope::Files).await;
-    rig.go(RewindTo::Last, RewindScope::Files).await;
+    rig.go(RewindDestination::Last, RewindScope::Files).await;
+    rig.go(RewindDestination::Last, RewindScope::Files).await;
     // The model is not asked anything with this.
-    rig.tell(Command::Shell { command: "echo".into() }).await;
-    rig.until("end", |event| matches!(event, Event::ToolEnded { .. })).await;
+    rig.tell(AgentCommand::Shell { command: "echo".into() }).await;
+    rig.until("end", |event| matches!(event, AgentEvent::ToolEnded { .. })).await;
     play(&scene, [words("I see."), words("Yes.")]);
     rig.turn("and now?").await;
     let told = rig.told_of_files(&scene).unwrap();
@@ -346,16 +346,18 @@ async fn going_back_asks_for_no_budget_again() {
         reply.insert(0, Say::Event(StreamEvent::Usage(usage)));
         scene.model.reply(reply);
     }
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     rig.turn("one").await;
     rig.send("two").await;
     let question = rig.asked().await;
     rig.answer(&question, Answer::Session { rules: Vec::new() }).await;
     rig.ended().await;
-    rig.go(RewindTo::Last, RewindScope::Conversation).await;
+    rig.go(RewindDestination::Last, RewindScope::Conversation).await;
     let asked = rig.questions();
     rig.send("three").await;
-    let ends = |event: &Event| matches!(event, Event::TurnEnded { .. } | Event::ApprovalAsked(_));
+    let ends = |event: &AgentEvent| {
+        matches!(event, AgentEvent::TurnEnded { .. } | AgentEvent::ApprovalAsked(_))
+    };
     rig.until("end or question", ends).await;
     assert_eq!(rig.questions(), asked);
     rig.close().await;
@@ -373,10 +375,10 @@ async fn a_place_that_the_log_cannot_name_is_not_covered() {
     std::os::unix::fs::symlink(&real, scene.work.join("link")).unwrap();
     let write = ("c1", "Write", json!({"file_path": "link/a", "content": "one"}));
     play(&scene, [calls(&[write]), words("Made.")]);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     rig.turn("go").await;
     assert_eq!(scene.read("link/a"), "one");
-    let plan = rig.plan(RewindTo::Last).await.unwrap();
+    let plan = rig.plan(RewindDestination::Last).await.unwrap();
     assert_eq!(plan.files.files, []);
     let why = |not_covered: &UntrackedChanges| not_covered.files.first().map(|file| file.why);
     assert_eq!(
@@ -391,14 +393,14 @@ async fn a_file_that_the_person_has_changed_goes_back_by_their_word_and_comes_ag
     let scene = Scene::in_mode(Mode::Yolo);
     let mut rig = worked(&scene).await;
     scene.put("b", "mine");
-    let mut plan = Arc::unwrap_or_clone(rig.plan(RewindTo::Last).await.unwrap());
+    let mut plan = Arc::unwrap_or_clone(rig.plan(RewindDestination::Last).await.unwrap());
     for file in &mut plan.files.files {
         file.toggle_override();
     }
-    rig.tell(Command::Rewind { plan: Arc::new(plan), what: RewindScope::Both }).await;
-    rig.until("return", |event| matches!(event, Event::Rewound { .. })).await;
+    rig.tell(AgentCommand::Rewind { plan: Arc::new(plan), what: RewindScope::Both }).await;
+    rig.until("return", |event| matches!(event, AgentEvent::Rewound { .. })).await;
     assert_eq!(files(&scene), are([Some("one\n"), None, Some("old\n")]));
-    rig.go(RewindTo::Again, RewindScope::Both).await;
+    rig.go(RewindDestination::Redo, RewindScope::Both).await;
     assert_eq!(files(&scene), are([Some("two\n"), Some("mine"), None]));
     rig.close().await;
 }
@@ -408,10 +410,10 @@ async fn an_answer_is_for_the_version_that_was_shown() {
     let scene = Scene::in_mode(Mode::Yolo);
     let mut rig = worked(&scene).await;
     scene.put("a", "mine\n");
-    let mut plan = Arc::unwrap_or_clone(rig.plan(RewindTo::Last).await.unwrap());
+    let mut plan = Arc::unwrap_or_clone(rig.plan(RewindDestination::Last).await.unwrap());
     plan.files.files.iter_mut().for_each(|file| file.toggle_override());
     scene.put("a", "mine, and more\n");
-    rig.tell(Command::Rewind { plan: Arc::new(plan), what: RewindScope::Both }).await;
+    rig.tell(AgentCommand::Rewind { plan: Arc::new(plan), what: RewindScope::Both }).await;
     let anew = rig.planned().await.unwrap();
     assert!(
         anew.files.has_questions() && !anew.files.files.iter().any(|file| file.is_overridden())
@@ -457,7 +459,7 @@ async fn imported(scene: &Scene, changed: &[(PathBuf, &str, Option<&str>)]) -> R
     std::fs::write(&file, lines.join("\n") + "\n").unwrap();
     let taken = scene.store.import(&file, &scene.work, &|_| None, ImportMode::Write);
     assert_eq!(taken[0].outcome.as_ref().unwrap().session, session);
-    scene.open(Start::Resume(session)).await
+    scene.open(InitialSession::Resume(session)).await
 }
 
 #[tokio::test]
@@ -488,7 +490,7 @@ async fn an_imported_session_restores_nothing_outside_or_protected_without_an_an
     let mut rig = imported(&scene, &changed).await;
     let read = |path: &PathBuf| std::fs::read_to_string(path).unwrap_or_else(|_| "gone".into());
 
-    let plan = rig.plan(RewindTo::Last).await.unwrap();
+    let plan = rig.plan(RewindDestination::Last).await.unwrap();
     let marked =
         |path: &PathBuf| plan.files.files.iter().find(|it| it.path == *path).unwrap().place;
     assert!(!marked(&paths[0]).needs_answer());
@@ -497,7 +499,7 @@ async fn an_imported_session_restores_nothing_outside_or_protected_without_an_an
     }
     assert!(marked(&outside).is_outside && marked(&link.join("linked")).is_outside);
     assert_eq!(marked(&paths[5]).protected, Some("what git runs"));
-    rig.go(RewindTo::Last, RewindScope::Files).await;
+    rig.go(RewindDestination::Last, RewindScope::Files).await;
     let now: Vec<String> = paths.iter().map(read).collect();
     assert_eq!(now[0], "evil", "what is plain goes back");
     assert_eq!(now[1..], ["{}"; 7].map(str::to_owned), "all else stays");
@@ -513,17 +515,17 @@ async fn what_an_answer_of_its_own_names_is_restored_and_nothing_else() {
     }
     let changed = [&one, &other].map(|path| (path.clone(), "now", Some("then")));
     let mut rig = imported(&scene, &changed).await;
-    let plan = rig.plan(RewindTo::Last).await.unwrap();
+    let plan = rig.plan(RewindDestination::Last).await.unwrap();
     let mut plan = (*plan).clone();
     plan.files.files[0].toggle_override();
     let what = RewindScope::Files;
-    rig.tell(Command::Rewind { plan: Arc::new(plan), what }).await;
-    rig.until("return", |event| matches!(event, Event::Rewound { .. })).await;
+    rig.tell(AgentCommand::Rewind { plan: Arc::new(plan), what }).await;
+    rig.until("return", |event| matches!(event, AgentEvent::Rewound { .. })).await;
     let read = |path: &PathBuf| std::fs::read_to_string(path).unwrap();
     assert_eq!((read(&one), read(&other)), ("then".to_owned(), "now".to_owned()));
 
     // Forth again is asked about in the same way.
-    rig.go(RewindTo::Again, RewindScope::Files).await;
+    rig.go(RewindDestination::Redo, RewindScope::Files).await;
     assert_eq!(read(&one), "then");
     rig.close().await;
 }

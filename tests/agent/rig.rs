@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use slug_code::agent::{
-    AgentHandle, Command, Event, Outside, Person, Service, Services, Setup, Standing, Start, spawn,
+    AgentCommand, AgentEvent, AgentHandle, AgentProvider, AgentProviderSet, AgentSetup,
+    InitialSession, Interactivity, ModelPin, SandboxEscalation, spawn,
 };
 use slug_code::catalogue::CatalogueCache;
 use slug_code::context::ContextProvider;
@@ -46,14 +47,14 @@ pub struct Scene {
     pub store: SessionStore,
     pub model: Arc<Scripted>,
     pub provider: Option<Arc<dyn Provider>>,
-    pub others: Vec<Service>,
-    pub standing: Standing,
+    pub others: Vec<AgentProvider>,
+    pub standing: ModelPin,
     pub processes: Arc<FakeProcesses>,
     /// What runs commands inside a sandbox, where one is in force.
     pub sandbox: Option<Arc<dyn Processes>>,
     pub files: Arc<FakeFiles>,
     pub mode: Mode,
-    pub person: Person,
+    pub person: Interactivity,
     pub project: ProjectSettingsTrust,
     pub named: Option<&'static str>,
     pub rounds: u32,
@@ -87,12 +88,12 @@ impl Scene {
             model: Arc::new(Scripted::new(models)),
             provider: None,
             others: Vec::new(),
-            standing: Standing::Usual,
+            standing: ModelPin::Default,
             processes: Arc::new(FakeProcesses::new(sessions)),
             sandbox: None,
             files: Arc::new(FakeFiles::new()),
             mode: Mode::Ask,
-            person: Person::Present,
+            person: Interactivity::Interactive,
             project: ProjectSettingsTrust::Trusted,
             named: Some("test-model"),
             rounds: 10,
@@ -131,24 +132,24 @@ impl Scene {
         std::fs::read_to_string(self.work.join(name)).unwrap_or_default()
     }
 
-    pub fn setup(&self, contexts: Vec<Box<dyn ContextProvider>>) -> Setup {
+    pub fn setup(&self, contexts: Vec<Box<dyn ContextProvider>>) -> AgentSetup {
         let workspace = Workspace::new(self.work.clone(), Vec::new(), None, self.home.clone());
         let (method, network) = (Method::Bubblewrap, Network::Off);
         let (dir, extent) = (self.work.clone(), Extent::Whole);
         let boundary = Boundary { method, dir, network, extent };
-        let around = |_: &Arc<dyn Processes>| Outside {
+        let around = |_: &Arc<dyn Processes>| SandboxEscalation {
             boundary,
             processes: self.processes.clone(),
-            readers: self.readers.clone(),
+            read_rules: self.readers.clone(),
         };
         let workspace = match &self.sandbox {
             Some(_) => workspace.with_sandbox(&self.work),
             None => workspace,
         };
         let provider = self.provider.clone();
-        Setup {
-            services: Services::new(
-                Service {
+        AgentSetup {
+            providers: AgentProviderSet::new(
+                AgentProvider {
                     name: "test".into(),
                     provider: provider.unwrap_or_else(|| self.model.clone()),
                     model: self.named.map(str::to_owned),
@@ -161,7 +162,7 @@ impl Scene {
             budgets: self.budgets,
             catalogue: Arc::new(CatalogueCache::new(self.home.join("catalogue.json"))),
             model: self.named.map(str::to_owned),
-            standing: self.standing,
+            model_pin: self.standing,
             fallback_model: self.fallback.map(str::to_owned),
             effort: None,
             last_models: Some(self.home.join("models.json")),
@@ -173,10 +174,10 @@ impl Scene {
             registry: Arc::new(ToolRegistry::standard()),
             files: self.files.clone(),
             processes: self.sandbox.clone().unwrap_or_else(|| self.processes.clone()),
-            outside: self.sandbox.as_ref().map(around),
+            escalation: self.sandbox.as_ref().map(around),
             project: self.project,
             mode: self.mode,
-            person: self.person,
+            interactivity: self.person,
             blobs: self.store.blobs().clone(),
             store: self.store.clone(),
             home: self.home.clone(),
@@ -198,12 +199,16 @@ impl Scene {
         HookFiles { home: self.home.clone(), project }
     }
 
-    pub async fn open(&self, start: Start) -> Rig {
+    pub async fn open(&self, start: InitialSession) -> Rig {
         self.open_with(start, Vec::new()).await
     }
 
     /// An agent whose session is open.
-    pub async fn open_with(&self, start: Start, contexts: Vec<Box<dyn ContextProvider>>) -> Rig {
+    pub async fn open_with(
+        &self,
+        start: InitialSession,
+        contexts: Vec<Box<dyn ContextProvider>>,
+    ) -> Rig {
         let mut rig = Rig {
             agent: spawn(self.setup(contexts), start),
             heard: Vec::new(),
@@ -211,7 +216,7 @@ impl Scene {
             asked: 0,
             store: self.store.clone(),
         };
-        rig.until("a session", |event| matches!(event, Event::SessionOpened { .. })).await;
+        rig.until("a session", |event| matches!(event, AgentEvent::SessionOpened { .. })).await;
         rig
     }
 }
@@ -224,7 +229,7 @@ fn put(path: &Path, text: &str) {
 /// An agent, and what it has told so far.
 pub struct Rig {
     pub agent: AgentHandle,
-    pub heard: Vec<Event>,
+    pub heard: Vec<AgentEvent>,
     pub session: Option<SessionId>,
     /// How many questions the test has taken.
     asked: usize,
@@ -232,11 +237,11 @@ pub struct Rig {
 }
 
 impl Rig {
-    pub async fn event(&mut self) -> Event {
+    pub async fn event(&mut self) -> AgentEvent {
         let event = timeout(PATIENCE, self.agent.events.recv()).await;
         let event = event.unwrap_or_else(|_| panic!("nothing more came after {:#?}", self.heard));
         let event = event.expect("the agent is gone");
-        if let Event::SessionOpened { session, .. } = event {
+        if let AgentEvent::SessionOpened { session, .. } = event {
             self.session = Some(session);
         }
         self.heard.push(event.clone());
@@ -244,7 +249,7 @@ impl Rig {
     }
 
     /// The next event that fits.
-    pub async fn until(&mut self, what: &str, fits: impl Fn(&Event) -> bool) -> Event {
+    pub async fn until(&mut self, what: &str, fits: impl Fn(&AgentEvent) -> bool) -> AgentEvent {
         let began = Instant::now();
         loop {
             assert!(began.elapsed() < PATIENCE, "no {what} in {:#?}", self.heard);
@@ -255,12 +260,12 @@ impl Rig {
         }
     }
 
-    pub async fn tell(&self, command: Command) {
+    pub async fn tell(&self, command: AgentCommand) {
         self.agent.commands.send(command).await.unwrap();
     }
 
     pub async fn send(&self, text: &str) {
-        self.tell(Command::Send { text: text.into() }).await;
+        self.tell(AgentCommand::Send { text: text.into() }).await;
     }
 
     /// Sends a message and waits for the end of its turn.
@@ -270,8 +275,8 @@ impl Rig {
     }
 
     pub async fn ended(&mut self) -> TurnOutcome {
-        match self.until("end", |event| matches!(event, Event::TurnEnded { .. })).await {
-            Event::TurnEnded { outcome, .. } => outcome,
+        match self.until("end", |event| matches!(event, AgentEvent::TurnEnded { .. })).await {
+            AgentEvent::TurnEnded { outcome, .. } => outcome,
             _ => unreachable!(),
         }
     }
@@ -279,7 +284,7 @@ impl Rig {
     /// Stops the turn and says how it ended. Fails when that takes long.
     pub async fn stop(&mut self) -> TurnOutcome {
         let stopped = Instant::now();
-        self.agent.stop.turn();
+        self.agent.stop.stop_turn();
         let outcome = self.ended().await;
         assert!(stopped.elapsed() < STOPPED_WITHIN, "it took {:?}", stopped.elapsed());
         outcome
@@ -291,27 +296,29 @@ impl Rig {
         while self.questions() < self.asked {
             self.event().await;
         }
-        let question = |event: &Event| match event {
-            Event::ApprovalAsked(request) => Some((**request).clone()),
+        let question = |event: &AgentEvent| match event {
+            AgentEvent::ApprovalAsked(request) => Some((**request).clone()),
             _ => None,
         };
         self.heard.iter().filter_map(question).nth(self.asked - 1).unwrap()
     }
 
     pub async fn answer(&self, question: &ApprovalRequest, answer: Answer) {
-        self.tell(Command::Answer { id: question.id, answer }).await;
+        self.tell(AgentCommand::Answer { id: question.id, answer }).await;
     }
 
     pub async fn tool_started(&mut self) {
-        self.until("start of a tool", |event| matches!(event, Event::ToolStarted { .. })).await;
+        self.until("start of a tool", |event| matches!(event, AgentEvent::ToolStarted { .. }))
+            .await;
     }
 
     /// Waits for the end of this call.
     pub async fn tool_ended(&mut self, id: &str) -> ToolStatus {
         let id = CallId::new(id);
-        let is_it = |event: &Event| matches!(event, Event::ToolEnded { call, .. } if *call == id);
+        let is_it =
+            |event: &AgentEvent| matches!(event, AgentEvent::ToolEnded { call, .. } if *call == id);
         match self.until("end of a tool", is_it).await {
-            Event::ToolEnded { status, .. } => status,
+            AgentEvent::ToolEnded { status, .. } => status,
             _ => unreachable!(),
         }
     }
@@ -322,7 +329,7 @@ impl Rig {
 
     /// How many questions were asked so far.
     pub fn questions(&self) -> usize {
-        self.heard.iter().filter(|event| matches!(event, Event::ApprovalAsked(_))).count()
+        self.heard.iter().filter(|event| matches!(event, AgentEvent::ApprovalAsked(_))).count()
     }
 
     /// All notices so far.
@@ -330,7 +337,7 @@ impl Rig {
         self.heard
             .iter()
             .filter_map(|event| match event {
-                Event::Notice { text, .. } => Some(text.as_str()),
+                AgentEvent::Notice { text, .. } => Some(text.as_str()),
                 _ => None,
             })
             .collect()

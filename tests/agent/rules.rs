@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use slug_code::agent::{Command, Event, RuleNews, RuleOrder, Start};
+use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, RuleReply, RuleRequest};
 use slug_code::domain::{Answer, Outcome, RuleKind, ToolStatus};
 use slug_code::permissions::store::RuleEdit;
 use slug_code::session::{LogEntry, TurnOutcome};
@@ -19,25 +19,25 @@ fn allow(rule: &str) -> (RuleKind, String) {
     (RuleKind::Allow, rule.to_owned())
 }
 
-async fn order(rig: &mut Rig, order: RuleOrder) -> RuleNews {
-    rig.tell(Command::Rules(order)).await;
-    match rig.until("rules", |event| matches!(event, Event::Rules(_))).await {
-        Event::Rules(news) => *news,
+async fn order(rig: &mut Rig, order: RuleRequest) -> RuleReply {
+    rig.tell(AgentCommand::Rules(order)).await;
+    match rig.until("rules", |event| matches!(event, AgentEvent::Rules(_))).await {
+        AgentEvent::Rules(news) => *news,
         other => panic!("{other:?}"),
     }
 }
 
 async fn change(rig: &mut Rig, file: Option<PathBuf>, edit: RuleEdit) -> Option<String> {
-    match order(rig, RuleOrder::Change { file, edit }).await {
-        RuleNews::Listed { failed, .. } => failed,
-        other @ RuleNews::Tried { .. } => panic!("{other:?}"),
+    match order(rig, RuleRequest::Change { file, edit }).await {
+        RuleReply::Listed { failed, .. } => failed,
+        other @ RuleReply::Tried { .. } => panic!("{other:?}"),
     }
 }
 
 async fn tried(rig: &mut Rig, typed: &str) -> Outcome {
-    match order(rig, RuleOrder::Try(typed.to_owned())).await {
-        RuleNews::Tried { report, .. } => report.unwrap().decision,
-        other @ RuleNews::Listed { .. } => panic!("{other:?}"),
+    match order(rig, RuleRequest::Try(typed.to_owned())).await {
+        RuleReply::Tried { report, .. } => report.unwrap().decision,
+        other @ RuleReply::Listed { .. } => panic!("{other:?}"),
     }
 }
 
@@ -46,9 +46,9 @@ async fn all_rules_are_listed_with_file_and_line() {
     let scene = Scene::new();
     scene.settings(&json!({"permissions": {"deny": ["Bash(rm *)"], "allow": ["Bash(ls"]}}));
     scene.put(".slug/settings.json", "{\"permissions\":{\n\"allow\":[\n\"Bash(ls)\"]}}");
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     assert_eq!(change(&mut rig, None, RuleEdit::Add(allow("Bash(make)"))).await, None);
-    let RuleNews::Listed { list, files, .. } = order(&mut rig, RuleOrder::List).await else {
+    let RuleReply::Listed { list, files, .. } = order(&mut rig, RuleRequest::List).await else {
         panic!("no list");
     };
     let own = scene.home.join("settings.json");
@@ -71,14 +71,14 @@ async fn all_rules_are_listed_with_file_and_line() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rule_that_is_added_decides_the_open_question() {
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [calls(&[bash("c1", "make")]), words("done")]);
     rig.send("go").await;
     let question = rig.asked().await;
     let file = Some(scene.home.join("settings.json"));
     assert_eq!(change(&mut rig, file, RuleEdit::Add(allow("Bash(make)"))).await, None);
     assert_eq!(rig.ended().await, TurnOutcome::Answered);
-    assert!(rig.heard.contains(&Event::ApprovalWithdrawn(question.id)));
+    assert!(rig.heard.contains(&AgentEvent::ApprovalWithdrawn(question.id)));
     assert_eq!(rig.result("c1").1, ToolStatus::Done);
     rig.close().await;
 }
@@ -87,7 +87,7 @@ async fn a_rule_that_is_added_decides_the_open_question() {
 async fn a_rule_that_is_removed_or_edited_holds_no_longer() {
     let scene = Scene::new();
     scene.put(".slug/settings.json", r#"{"permissions":{"allow":["Bash(make)"]}}"#);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     assert_eq!(tried(&mut rig, "make").await, Outcome::Allow);
     let file = Some(scene.work.join(".slug/settings.json"));
     let edit = RuleEdit::Replace { from: allow("Bash(make)"), to: allow("Bash(make a)") };
@@ -106,7 +106,7 @@ async fn a_rule_that_is_removed_or_edited_holds_no_longer() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_rule_is_refused_with_a_reason() {
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     let file = Some(scene.home.join("settings.json"));
     let failed = change(&mut rig, file, RuleEdit::Add(allow("Bash(make"))).await;
     assert!(failed.unwrap().contains("is not a rule"));
@@ -120,7 +120,7 @@ async fn what_is_no_rule_is_refused_with_a_reason() {
 async fn a_tool_with_a_path_can_be_tried() {
     let scene = Scene::new();
     scene.settings(&json!({"permissions": {"deny": ["Read(.env)"]}}));
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     for (typed, outcome) in [
         ("Read src/main.rs", Outcome::Allow),
         ("Read .env", Outcome::Deny),
@@ -138,7 +138,7 @@ async fn a_tool_with_a_path_can_be_tried() {
 async fn s66_what_others_write_into_a_projects_file_does_not_hold_before_it_is_asked() {
     let scene = Scene::new();
     scene.put(".slug/settings.json", r#"{"permissions":{"allow":["Bash(ls)"]}}"#);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     scene.put(".slug/settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
     play(&scene, [calls(&[bash("c1", "make")]), words("done")]);
     rig.send("go").await;
@@ -157,7 +157,7 @@ async fn s66_what_others_write_into_a_projects_file_does_not_hold_before_it_is_a
 async fn a_refusal_is_on_record_with_what_was_refused() {
     let scene = Scene::new();
     scene.settings(&json!({"permissions": {"deny": ["Bash(rm *)"]}}));
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [calls(&[bash("c1", "rm -rf build")]), words("done")]);
     assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
     let refused = rig.records().into_iter().find_map(|record| match record.entry {

@@ -1,7 +1,7 @@
 //! Sessions that go on: resumed, forked, and after a kill at any point.
 
 use serde_json::{Value, json};
-use slug_code::agent::{Command, Event, ForkAt, Start};
+use slug_code::agent::{AgentCommand, AgentEvent, ForkPosition, InitialSession};
 use slug_code::domain::{EntryId, Message, Mode, SessionId};
 use slug_code::session::{LogEntry, TurnOutcome};
 
@@ -16,7 +16,7 @@ fn bash(id: &'static str, command: &str) -> (&'static str, &'static str, Value) 
 
 /// A session of two turns with calls.
 async fn two_turns(scene: &Scene) -> Rig {
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(scene, [calls(&[bash("c1", "one"), bash("c2", "two")]), words("first answer")]);
     assert_eq!(rig.turn("first").await, TurnOutcome::Answered);
     play(scene, [calls(&[bash("c3", "three")]), words("second answer")]);
@@ -49,7 +49,7 @@ async fn a_resumed_session_sends_the_same_bytes() {
     let before = history(&scene);
     rig.close().await;
 
-    let mut rig = scene.open(Start::Resume(session)).await;
+    let mut rig = scene.open(InitialSession::Resume(session)).await;
     play(&scene, [words("fourth answer")]);
     rig.turn("fourth").await;
     let after = history(&scene);
@@ -63,9 +63,9 @@ async fn a_fork_goes_up_to_its_entry_and_leaves_the_rest_alone() {
     let scene = Scene::in_mode(Mode::Yolo);
     let mut rig = two_turns(&scene).await;
     let (session, before) = (rig.id(), rig.records());
-    let at = ForkAt::After(entry_of(&rig, "first answer"));
-    rig.tell(Command::Fork { session, at }).await;
-    let forked = Event::Forked { from: session, at, message: None };
+    let at = ForkPosition::After(entry_of(&rig, "first answer"));
+    rig.tell(AgentCommand::Fork { session, at }).await;
+    let forked = AgentEvent::Forked { from: session, at, message: None };
     rig.until("fork", |event| *event == forked).await;
     let fork = rig.id();
     assert_ne!(fork, session);
@@ -83,9 +83,9 @@ async fn a_fork_before_a_message_gives_its_words_back() {
     let mut rig = two_turns(&scene).await;
     let (session, records) = (rig.id(), rig.records());
     let fork = async |rig: &mut Rig, words: &str| {
-        let at = ForkAt::Before(entry_of(rig, words));
-        rig.tell(Command::Fork { session, at }).await;
-        let forked = Event::Forked { from: session, at, message: Some(words.into()) };
+        let at = ForkPosition::Before(entry_of(rig, words));
+        rig.tell(AgentCommand::Fork { session, at }).await;
+        let forked = AgentEvent::Forked { from: session, at, message: Some(words.into()) };
         rig.until("fork", |event| *event == forked).await;
         assert_ne!(rig.id(), session);
     };
@@ -94,8 +94,8 @@ async fn a_fork_before_a_message_gives_its_words_back() {
     rig.turn("the second, said otherwise").await;
     let said: Vec<String> = scene.model.last_request().messages.iter().map(Message::text).collect();
     assert_eq!(said, ["first", "", "", "first answer", "the second, said otherwise"]);
-    rig.tell(Command::Resume { session }).await;
-    rig.until("session", |event| matches!(event, Event::SessionOpened { .. })).await;
+    rig.tell(AgentCommand::Resume { session }).await;
+    rig.until("session", |event| matches!(event, AgentEvent::SessionOpened { .. })).await;
     fork(&mut rig, "first").await;
     play(&scene, [words("another first answer")]);
     rig.turn("all of it otherwise").await;
@@ -109,14 +109,14 @@ async fn a_new_session_begins_with_nothing() {
     let scene = Scene::in_mode(Mode::Yolo);
     let mut rig = two_turns(&scene).await;
     let old = rig.id();
-    rig.tell(Command::NewSession).await;
-    rig.until("session", |event| matches!(event, Event::SessionOpened { .. })).await;
+    rig.tell(AgentCommand::NewSession).await;
+    rig.until("session", |event| matches!(event, AgentEvent::SessionOpened { .. })).await;
     assert_ne!(rig.id(), old);
     play(&scene, [words("hi")]);
     rig.turn("hello").await;
     assert_eq!(scene.model.last_request().messages.len(), 1);
-    rig.tell(Command::Resume { session: old }).await;
-    rig.until("session", |event| matches!(event, Event::SessionOpened { .. })).await;
+    rig.tell(AgentCommand::Resume { session: old }).await;
+    rig.until("session", |event| matches!(event, AgentEvent::SessionOpened { .. })).await;
     assert_eq!(rig.id(), old);
     rig.close().await;
 }
@@ -124,14 +124,14 @@ async fn a_new_session_begins_with_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn no_power_comes_back_with_a_session() {
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [words("hi")]);
     rig.turn("hello").await;
-    rig.tell(Command::SetMode(Mode::Yolo)).await;
-    rig.until("mode", |event| *event == Event::ModeChanged(Mode::Yolo)).await;
+    rig.tell(AgentCommand::SetMode(Mode::Yolo)).await;
+    rig.until("mode", |event| *event == AgentEvent::ModeChanged(Mode::Yolo)).await;
     let session = rig.id();
     rig.close().await;
-    let mut rig = scene.open(Start::Resume(session)).await;
+    let mut rig = scene.open(InitialSession::Resume(session)).await;
     play(&scene, [calls(&[bash("c1", "touch x")])]);
     rig.send("go").await;
     rig.asked().await;
@@ -169,7 +169,7 @@ async fn goes_on_after_kill(scene: &Scene, session: SessionId, cut: usize) {
             ..Scene::new()
         }
     };
-    let mut rig = scene.open(Start::Resume(session)).await;
+    let mut rig = scene.open(InitialSession::Resume(session)).await;
     server.reply(Reply::text("here again"));
     assert_eq!(rig.turn("go on").await, TurnOutcome::Answered, "cut at {cut}");
     server.assert_clean();
@@ -179,13 +179,13 @@ async fn goes_on_after_kill(scene: &Scene, session: SessionId, cut: usize) {
 /// The records of a session as it was told when it was opened: the end first, then the rest.
 async fn told(rig: &mut Rig) -> (usize, Vec<slug_code::session::LogRecord>) {
     let opened = rig.heard.iter().find_map(|event| match event {
-        Event::SessionOpened { records, .. } => Some(records.to_vec()),
+        AgentEvent::SessionOpened { records, .. } => Some(records.to_vec()),
         _ => None,
     });
     let end = opened.unwrap();
-    let is_read = |event: &Event| matches!(event, Event::SessionRead { .. });
+    let is_read = |event: &AgentEvent| matches!(event, AgentEvent::SessionRead { .. });
     match rig.until("all of it", is_read).await {
-        Event::SessionRead { earlier, .. } => (end.len(), [earlier.to_vec(), end].concat()),
+        AgentEvent::SessionRead { earlier, .. } => (end.len(), [earlier.to_vec(), end].concat()),
         other => panic!("{other:?}"),
     }
 }
@@ -193,7 +193,7 @@ async fn told(rig: &mut Rig) -> (usize, Vec<slug_code::session::LogRecord>) {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_end_of_a_long_session_is_told_before_all_of_it_is_read() {
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     for answer in ["x".repeat(5 << 20), "second".into(), "third".into()] {
         play(&scene, [words(&answer)]);
         rig.turn("go on").await;
@@ -201,7 +201,7 @@ async fn the_end_of_a_long_session_is_told_before_all_of_it_is_read() {
     let (session, records) = (rig.id(), rig.records());
     rig.close().await;
 
-    let mut rig = scene.open(Start::Resume(session)).await;
+    let mut rig = scene.open(InitialSession::Resume(session)).await;
     let (end, all) = told(&mut rig).await;
     assert!(end < records.len() / 2 + 2, "{end} of {}", records.len());
     assert_eq!(all, records);

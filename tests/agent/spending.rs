@@ -1,6 +1,6 @@
 //! What is known of a hosted model: its cost on record, and what a request heeds.
 
-use slug_code::agent::{Command, Event, Person, Start};
+use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, Interactivity};
 use slug_code::domain::{
     Answer, Attached, Block, Effort, Image, Matter, MediaType, Money, StopReason, Typed, Usage,
     Window,
@@ -29,7 +29,7 @@ fn counted(usage: Usage) -> Reply {
 /// What the front end was told last.
 fn told(rig: &Rig) -> SessionSpending {
     let told = rig.heard.iter().rev().find_map(|event| match event {
-        Event::Spent(spending) => Some((**spending).clone()),
+        AgentEvent::SpendingChanged(spending) => Some((**spending).clone()),
         _ => None,
     });
     told.expect("nothing was told")
@@ -39,7 +39,7 @@ fn told(rig: &Rig) -> SessionSpending {
 async fn a_response_is_on_record_with_its_model_and_cost() {
     let scene = gpt();
     play(&scene, [counted(USAGE), counted(USAGE)]);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     rig.turn("one").await;
     rig.turn("two").await;
     let said = rig.said();
@@ -61,15 +61,15 @@ async fn a_response_is_on_record_with_its_model_and_cost() {
 async fn a_resumed_session_goes_on_with_its_sum_and_a_fork_begins_at_nothing() {
     let scene = gpt();
     play(&scene, [counted(USAGE), counted(USAGE), counted(USAGE)]);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     rig.turn("one").await;
     let id = rig.id();
     rig.close().await;
-    let mut rig = scene.open(Start::Resume(id)).await;
+    let mut rig = scene.open(InitialSession::Resume(id)).await;
     rig.turn("two").await;
     assert_eq!(told(&rig).total().cost, Money::from_nanos(2 * COST));
     rig.close().await;
-    let mut rig = scene.open(Start::Fork(id)).await;
+    let mut rig = scene.open(InitialSession::Fork(id)).await;
     rig.turn("three").await;
     let spending = told(&rig);
     assert_eq!(spending.total().cost, Money::from_nanos(COST));
@@ -83,7 +83,7 @@ async fn a_server_on_this_machine_has_no_price() {
     let mut scene = Scene::new();
     scene.named = Some("gpt-5");
     play(&scene, [counted(USAGE)]);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     rig.turn("one").await;
     let total = told(&rig).total();
     assert_eq!((total.known_cost(), total.unpriced, total.usage), (None, 1, USAGE));
@@ -94,7 +94,7 @@ async fn a_server_on_this_machine_has_no_price() {
 async fn what_nobody_counted_has_no_cost() {
     let scene = gpt();
     play(&scene, [words("Well.")]);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     rig.turn("one").await;
     assert_eq!(told(&rig).total().known_cost(), None);
     rig.close().await;
@@ -108,9 +108,9 @@ async fn the_catalogue_says_the_window_where_the_server_does_not() {
         ("gateway.example.com", "my-own", Window::Assumed(100_000)),
     ] {
         let scene = Scene::hosted(host, model);
-        let mut rig = scene.open(Start::New).await;
-        let changed = |event: &Event| match event {
-            Event::ModelChanged { window, .. } => Some(*window),
+        let mut rig = scene.open(InitialSession::New).await;
+        let changed = |event: &AgentEvent| match event {
+            AgentEvent::ModelChanged { window, .. } => Some(*window),
             _ => None,
         };
         // Told before the session is open.
@@ -126,8 +126,8 @@ async fn the_catalogue_says_the_window_where_the_server_does_not() {
 async fn effort_goes_by_what_the_model_knows() {
     for (model, effort) in [("gpt-4", None), ("gpt-5", Some(Effort::High))] {
         let scene = Scene::hosted("api.openai.com", model);
-        let mut rig = scene.open(Start::New).await;
-        rig.tell(Command::SetEffort(Some(Effort::Max))).await;
+        let mut rig = scene.open(InitialSession::New).await;
+        rig.tell(AgentCommand::SetEffort(Some(Effort::Max))).await;
         play(&scene, [words("Well.")]);
         rig.turn("one").await;
         let request = scene.model.last_request();
@@ -140,14 +140,14 @@ async fn effort_goes_by_what_the_model_knows() {
 async fn no_image_goes_to_a_model_that_takes_none() {
     for (model, images) in [("gpt-4", 0), ("gpt-5", 1)] {
         let scene = Scene::hosted("api.openai.com", model);
-        let mut rig = scene.open(Start::New).await;
+        let mut rig = scene.open(InitialSession::New).await;
         let bytes: &[u8] = b"an image";
         scene.store.blobs().put(bytes).unwrap();
         let image = Image::new("shot.png", MediaType::Png, (3, 2), bytes);
         let label = "[Image 1]".to_owned();
         let text = Typed { text: label.clone(), images: vec![Attached { label, image }] };
         scene.model.reply(vec![finished(StopReason::EndTurn)]);
-        rig.tell(Command::Send { text }).await;
+        rig.tell(AgentCommand::Send { text }).await;
         rig.ended().await;
         let request = scene.model.last_request();
         let sent = request.messages.iter().flat_map(|message| &message.content);
@@ -177,7 +177,7 @@ async fn a_turn_over_its_budget_asks_before_the_next_request() {
         (Answer::Deny { instruction: None }, Some("would be overdrawn"), 1),
     ] {
         let scene = bounded("700 tokens");
-        let mut rig = scene.open(Start::New).await;
+        let mut rig = scene.open(InitialSession::New).await;
         rig.send("go").await;
         let question = rig.asked().await;
         assert_eq!((question.matter, question.tool.as_str()), (Matter::Budget, "Budget"));
@@ -200,7 +200,7 @@ async fn a_budget_in_money_counts_what_the_next_request_takes_at_least() {
     // The first response costs $0.0018; the second reads 1,100 tokens from the cache at least.
     for (session, asked) in [("0.0018", true), ("0.0019", true), ("0.01", false)] {
         let scene = bounded(session);
-        let mut rig = scene.open(Start::New).await;
+        let mut rig = scene.open(InitialSession::New).await;
         rig.send("go").await;
         if asked {
             let question = rig.asked().await;
@@ -216,8 +216,8 @@ async fn a_budget_in_money_counts_what_the_next_request_takes_at_least() {
 #[tokio::test]
 async fn without_a_person_a_budget_stops_the_turn() {
     let mut scene = bounded("700 tokens");
-    scene.person = Person::Absent;
-    let mut rig = scene.open(Start::New).await;
+    scene.person = Interactivity::Headless;
+    let mut rig = scene.open(InitialSession::New).await;
     assert!(matches!(rig.turn("go").await, TurnOutcome::Budget(_)));
     assert_eq!(scene.model.requests().len(), 1);
     rig.close().await;
@@ -226,12 +226,11 @@ async fn without_a_person_a_budget_stops_the_turn() {
 #[tokio::test]
 async fn a_stop_ends_a_turn_that_waits_for_its_budget() {
     let scene = bounded("700 tokens");
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     rig.send("go").await;
     let question = rig.asked().await;
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
-    let withdrawn =
-        |event: &Event| matches!(event, Event::ApprovalWithdrawn(id) if *id == question.id);
+    let withdrawn = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalWithdrawn(id) if *id == question.id);
     assert!(rig.heard.iter().any(withdrawn));
     rig.close().await;
 }
@@ -240,7 +239,7 @@ async fn a_stop_ends_a_turn_that_waits_for_its_budget() {
 async fn a_model_without_a_price_is_told_once_and_goes_on() {
     let mut scene = bounded("0.0000001");
     scene.named = Some("my-own");
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
     let told = rig.notices().iter().filter(|text| text.contains("No price is known")).count();
     assert_eq!((told, rig.questions()), (1, 0));

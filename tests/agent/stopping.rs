@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use slug_code::agent::{Command, Event, Start};
+use slug_code::agent::{AgentCommand, AgentEvent, InitialSession};
 use slug_code::domain::{Block, CallId, Mode, StopReason, ToolStatus};
 use slug_code::providers::{ErrorRecovery, StreamEvent};
 use slug_code::session::{LogEntry, TurnOutcome};
@@ -26,10 +26,10 @@ async fn goes_on(scene: &Scene, mut rig: Rig) {
 #[tokio::test(flavor = "multi_thread")]
 async fn before_the_first_byte() {
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [vec![Say::Hang]]);
     rig.send("hello").await;
-    rig.until("request", |event| matches!(event, Event::RequestSent { .. })).await;
+    rig.until("request", |event| matches!(event, AgentEvent::RequestSent { .. })).await;
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
     assert_eq!(rig.said().len(), 1, "nothing was said but the question");
     goes_on(&scene, rig).await;
@@ -38,10 +38,10 @@ async fn before_the_first_byte() {
 #[tokio::test(flavor = "multi_thread")]
 async fn in_mid_sentence_the_words_are_kept() {
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [vec![Say::Event(StreamEvent::Text("half an ans".into())), Say::Hang]]);
     rig.send("hello").await;
-    rig.until("text", |event| matches!(event, Event::Text { .. })).await;
+    rig.until("text", |event| matches!(event, AgentEvent::Text { .. })).await;
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
     let said = rig.said().pop().unwrap();
     assert_eq!(said.message().text(), "half an ans");
@@ -60,12 +60,12 @@ async fn in_mid_sentence_the_words_are_kept() {
 #[tokio::test(flavor = "multi_thread")]
 async fn in_the_midst_of_a_call_it_is_never_made() {
     let scene = Scene::in_mode(Mode::Yolo);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     let mut reply = begun(&[bash("c1", "echo")]);
     reply.push(Say::Hang);
     play(&scene, [reply]);
     rig.send("hello").await;
-    rig.until("arguments", |event| matches!(event, Event::CallInput { .. })).await;
+    rig.until("arguments", |event| matches!(event, AgentEvent::CallInput { .. })).await;
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
     assert_eq!(scene.processes.happened(), [""; 0]);
     assert!(rig.said().iter().all(|said| said.message().calls().next().is_none()));
@@ -75,9 +75,9 @@ async fn in_the_midst_of_a_call_it_is_never_made() {
 #[tokio::test(flavor = "multi_thread")]
 async fn while_the_server_is_asked_for_its_models() {
     let scene = Scene { named: None, ..Scene::with_models(Models::Hang) };
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     rig.send("hello").await;
-    rig.until("message", |event| matches!(event, Event::Recorded(_))).await;
+    rig.until("message", |event| matches!(event, AgentEvent::Recorded(_))).await;
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
     rig.close().await;
 }
@@ -85,9 +85,9 @@ async fn while_the_server_is_asked_for_its_models() {
 #[tokio::test(flavor = "multi_thread")]
 async fn while_the_notes_are_collected_the_message_is_kept() {
     let scene = Scene::new();
-    let mut rig = scene.open_with(Start::New, vec![Box::new(Stalled)]).await;
+    let mut rig = scene.open_with(InitialSession::New, vec![Box::new(Stalled)]).await;
     rig.send("do not lose this").await;
-    rig.until("start", |event| matches!(event, Event::TurnStarted { .. })).await;
+    rig.until("start", |event| matches!(event, AgentEvent::TurnStarted { .. })).await;
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
     assert_eq!(rig.said()[0].message().text(), "do not lose this");
     assert!(scene.model.requests().is_empty(), "nothing was sent");
@@ -97,12 +97,12 @@ async fn while_the_notes_are_collected_the_message_is_kept() {
 #[tokio::test(flavor = "multi_thread")]
 async fn between_enter_and_the_beginning_of_the_turn() {
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     for round in 0..40 {
         play(&scene, [vec![Say::Hang]]);
         rig.agent
             .commands
-            .try_send(Command::Send { text: format!("message {round}").into() })
+            .try_send(AgentCommand::Send { text: format!("message {round}").into() })
             .unwrap();
         assert_eq!(rig.stop().await, TurnOutcome::Interrupted, "round {round}");
         // The reply to what was stopped before it was sent is for nobody.
@@ -114,18 +114,18 @@ async fn between_enter_and_the_beginning_of_the_turn() {
 #[tokio::test(flavor = "multi_thread")]
 async fn with_nothing_to_stop_the_next_turn_is_left_alone() {
     let scene = Scene::new();
-    let rig = scene.open(Start::New).await;
-    rig.agent.stop.turn();
+    let rig = scene.open(InitialSession::New).await;
+    rig.agent.stop.stop_turn();
     goes_on(&scene, rig).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn during_the_pause_before_another_try() {
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [vec![failure(429, ErrorRecovery::RetryAfter(Duration::from_secs(60)))]]);
     rig.send("hello").await;
-    rig.until("pause", |event| matches!(event, Event::ResponseDropped { .. })).await;
+    rig.until("pause", |event| matches!(event, AgentEvent::ResponseDropped { .. })).await;
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
     goes_on(&scene, rig).await;
 }
@@ -133,13 +133,13 @@ async fn during_the_pause_before_another_try() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_open_question_is_withdrawn() {
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [calls(&[bash("c1", "make"), bash("c2", "make test")])]);
     rig.send("hello").await;
     let mut open = vec![rig.asked().await.id, rig.asked().await.id];
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
     for event in &rig.heard {
-        if let Event::ApprovalWithdrawn(id) = event {
+        if let AgentEvent::ApprovalWithdrawn(id) = event {
             open.retain(|open| open != id);
         }
     }
@@ -155,7 +155,7 @@ async fn an_open_question_is_withdrawn() {
 async fn a_tool_that_runs_ends_with_a_result_and_those_behind_it_never_run() {
     for command in ["block", "deaf"] {
         let scene = Scene::in_mode(Mode::Yolo);
-        let mut rig = scene.open(Start::New).await;
+        let mut rig = scene.open(InitialSession::New).await;
         play(&scene, [calls(&[bash("c1", command), bash("c2", "echo")])]);
         rig.send("hello").await;
         rig.tool_started().await;
@@ -172,13 +172,14 @@ async fn a_tool_that_runs_ends_with_a_result_and_those_behind_it_never_run() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_of_the_persons_own() {
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
-    rig.tell(Command::Shell { command: "block".into() }).await;
+    let mut rig = scene.open(InitialSession::New).await;
+    rig.tell(AgentCommand::Shell { command: "block".into() }).await;
     rig.tool_started().await;
     let stopped = std::time::Instant::now();
-    rig.agent.stop.turn();
-    let ended =
-        |event: &Event| matches!(event, Event::ToolEnded { status: ToolStatus::Cancelled, .. });
+    rig.agent.stop.stop_turn();
+    let ended = |event: &AgentEvent| {
+        matches!(event, AgentEvent::ToolEnded { status: ToolStatus::Cancelled, .. })
+    };
     rig.until("end of the command", ended).await;
     assert!(stopped.elapsed() < STOPPED_WITHIN);
     goes_on(&scene, rig).await;
@@ -187,14 +188,14 @@ async fn a_command_of_the_persons_own() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_that_is_written_all_the_same_is_on_record() {
     let scene = Scene::in_mode(Mode::Yolo);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     let write = ("c1", "Write", json!({"file_path": "slow.txt", "content": "written"}));
     play(&scene, [calls(&[write])]);
     rig.send("hello").await;
     scene.files.writing().await;
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
     scene.files.release();
-    let changed = |event: &Event| matches!(event, Event::Recorded(it) if matches!(it.entry, LogEntry::FileChange(_)));
+    let changed = |event: &AgentEvent| matches!(event, AgentEvent::Recorded(it) if matches!(it.entry, LogEntry::FileChange(_)));
     rig.until("change of the file", changed).await;
     assert_eq!(scene.read("slow.txt"), "written");
     assert_eq!(rig.result(CallId::new("c1").as_str()).1, ToolStatus::Cancelled);
@@ -204,7 +205,7 @@ async fn a_file_that_is_written_all_the_same_is_on_record() {
 #[tokio::test(flavor = "multi_thread")]
 async fn leaving_ends_the_turn_and_saves_it() {
     let scene = Scene::in_mode(Mode::Yolo);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [calls(&[bash("c1", "block")])]);
     rig.send("hello").await;
     rig.tool_started().await;

@@ -1,7 +1,7 @@
 //! What the model is told besides the conversation: instruction files, notes and its own plan.
 
 use serde_json::{Value, json};
-use slug_code::agent::{Event, Start};
+use slug_code::agent::{AgentEvent, InitialSession};
 use slug_code::domain::{Block, Message, TodoStatus};
 
 use super::fakes::{Note, calls, words};
@@ -24,7 +24,7 @@ fn todos(states: &[(&str, &str)]) -> Value {
 async fn instruction_files_are_read_at_each_message_and_never_stored() {
     let scene = Scene::new();
     scene.put("SLUG.md", "Say SECRET-ONE.");
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [words("one"), words("two"), words("three")]);
     rig.turn("first").await;
     scene.put("SLUG.md", "Say SECRET-TWO.");
@@ -45,14 +45,14 @@ async fn instruction_files_are_read_at_each_message_and_never_stored() {
 async fn a_change_of_instructions_within_a_turn_waits_for_the_next_message() {
     let scene = Scene { mode: slug_code::domain::Mode::Yolo, ..Scene::new() };
     scene.put("SLUG.md", "one");
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     let read = calls(&[("c1", "Read", json!({"file_path": "SLUG.md"}))]);
     let write = calls(&[("c2", "Bash", json!({"command": "block"}))]);
     play(&scene, [read, write, words("done")]);
     rig.send("go").await;
     rig.until(
         "command",
-        |event| matches!(event, Event::ToolStarted { call, .. } if call.name == "Bash"),
+        |event| matches!(event, AgentEvent::ToolStarted { call, .. } if call.name == "Bash"),
     )
     .await;
     scene.put("SLUG.md", "two");
@@ -67,7 +67,7 @@ async fn a_change_of_instructions_within_a_turn_waits_for_the_next_message() {
 async fn a_note_is_sent_again_only_when_it_has_changed() {
     let scene = Scene::new();
     let note = Note::default();
-    let mut rig = scene.open_with(Start::New, vec![Box::new(note.clone())]).await;
+    let mut rig = scene.open_with(InitialSession::New, vec![Box::new(note.clone())]).await;
     for (text, told) in [("a", true), ("a", false), ("b", true), ("b", false), ("a", true)] {
         *note.0.lock().unwrap() = Some(text.to_owned());
         play(&scene, [words("ok")]);
@@ -78,7 +78,7 @@ async fn a_note_is_sent_again_only_when_it_has_changed() {
     }
     let session = rig.id();
     rig.close().await;
-    let mut rig = scene.open_with(Start::Resume(session), vec![Box::new(note)]).await;
+    let mut rig = scene.open_with(InitialSession::Resume(session), vec![Box::new(note)]).await;
     play(&scene, [words("ok")]);
     rig.turn("go").await;
     let last = scene.model.last_request().messages.pop().unwrap();
@@ -89,11 +89,12 @@ async fn a_note_is_sent_again_only_when_it_has_changed() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_plan_is_told_shown_and_restored() {
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     let plan = todos(&[("look", "completed"), ("mend", "in_progress")]);
     play(&scene, [calls(&[("c1", "TodoWrite", plan)]), words("ok"), words("ok"), words("ok")]);
     rig.turn("go").await;
-    let shown = |event: &Event| matches!(event, Event::TodosChanged(todos) if todos.len() == 2);
+    let shown =
+        |event: &AgentEvent| matches!(event, AgentEvent::TodosChanged(todos) if todos.len() == 2);
     assert!(rig.heard.iter().any(shown));
     rig.turn("go on").await;
     let last = scene.model.last_request().messages.pop().unwrap();
@@ -103,7 +104,7 @@ async fn the_plan_is_told_shown_and_restored() {
     assert_eq!(notes(&last, "todo"), [""; 0], "it has not changed");
     let session = rig.id();
     rig.close().await;
-    let mut rig = scene.open(Start::Resume(session)).await;
+    let mut rig = scene.open(InitialSession::Resume(session)).await;
     rig.until("plan", shown).await;
     assert_eq!(rig.conversation().todos[1].status, TodoStatus::InProgress);
     rig.close().await;
@@ -122,7 +123,7 @@ async fn what_a_message_refers_to_is_told_with_it_and_sent_the_same_ever_after()
     let scene = Scene::new();
     scene.put("src/cart.rs", &"line\n".repeat(220));
     scene.put("my notes.md", "one\ntwo");
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [words("one"), words("two")]);
     rig.turn("See @src/cart.rs:10-40, @\"my notes.md\" and @src/, but ask @alice.").await;
     let told = "The user's message refers to:\n\
@@ -133,7 +134,7 @@ async fn what_a_message_refers_to_is_told_with_it_and_sent_the_same_ever_after()
     scene.put("src/cart.rs", "now it is short\n");
     let id = rig.id();
     rig.close().await;
-    let mut rig = scene.open(Start::Resume(id)).await;
+    let mut rig = scene.open(InitialSession::Resume(id)).await;
     rig.turn("Nothing is named here, me@example.com.").await;
     assert_eq!(mentions(&scene)[0], [told]);
     assert_eq!(mentions(&scene).concat().len(), 1);
@@ -148,7 +149,7 @@ async fn what_the_model_may_not_read_is_named_and_not_read() {
     scene.put("short.txt", "a\n");
     scene.put("../outside.txt", "a\nb\n");
     std::os::unix::fs::symlink("../outside.txt", scene.work.join("link")).unwrap();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [words("one")]);
     rig.turn("@secret.txt @link @short.txt:3-9 @gone.txt").await;
     let told = "The user's message refers to:\n\
@@ -162,12 +163,12 @@ async fn what_the_model_may_not_read_is_named_and_not_read() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_past_session_is_told_by_its_title_and_how_to_read_it() {
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [words("one"), words("two")]);
     rig.turn("Fix the empty cart").await;
     let id = rig.id();
     rig.close().await;
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     rig.turn(&format!("Go on as in @session:{id}.")).await;
     let told = mentions(&scene).concat().concat();
     let wanted = format!("- the past session {id}, \"Fix the empty cart\", 2 messages, in ");

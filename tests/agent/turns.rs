@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use slug_code::agent::{Command, Event, Start, SteerId};
+use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, SteerId};
 use slug_code::domain::{Mode, Role, StopReason, ToolStatus};
 use slug_code::providers::{ErrorRecovery, StreamEvent};
 use slug_code::session::{LogEntry, TurnOutcome};
@@ -16,23 +16,23 @@ fn bash(id: &'static str, command: &str) -> (&'static str, &'static str, Value) 
     (id, "Bash", json!({"command": command}))
 }
 
-fn steer(id: u64, text: &str) -> Command {
-    Command::Steer { id: SteerId(id), text: text.into() }
+fn steer(id: u64, text: &str) -> AgentCommand {
+    AgentCommand::Steer { id: SteerId(id), text: text.into() }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn steering_goes_in_behind_the_result() {
     let scene = Scene::in_mode(Mode::Yolo);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [calls(&[bash("c1", "block")]), words("as you wish")]);
     rig.send("go").await;
     rig.tool_started().await;
     rig.tell(steer(1, "the other way")).await;
     rig.tell(steer(2, "no, forget it")).await;
-    rig.tell(Command::Unsteer { id: SteerId(2) }).await;
-    let back = rig.until("return", |event| matches!(event, Event::SteerSettled { .. })).await;
+    rig.tell(AgentCommand::WithdrawSteer { id: SteerId(2) }).await;
+    let back = rig.until("return", |event| matches!(event, AgentEvent::SteerSettled { .. })).await;
     let returned = Some("no, forget it".into());
-    assert_eq!(back, Event::SteerSettled { id: SteerId(2), returned });
+    assert_eq!(back, AgentEvent::SteerSettled { id: SteerId(2), returned });
     scene.processes.release();
     assert_eq!(rig.ended().await, TurnOutcome::Answered);
     let last = scene.model.last_request().messages.pop().unwrap();
@@ -41,9 +41,9 @@ async fn steering_goes_in_behind_the_result() {
     let settled = rig
         .heard
         .iter()
-        .position(|event| *event == Event::SteerSettled { id: SteerId(1), returned: None });
+        .position(|event| *event == AgentEvent::SteerSettled { id: SteerId(1), returned: None });
     let recorded = rig.heard.iter().position(|event| match event {
-        Event::Recorded(record) => match &record.entry {
+        AgentEvent::Recorded(record) => match &record.entry {
             LogEntry::Message(said) => said.message().text() == "the other way",
             _ => false,
         },
@@ -56,7 +56,7 @@ async fn steering_goes_in_behind_the_result() {
 #[tokio::test(flavor = "multi_thread")]
 async fn steering_after_the_turn_is_the_front_ends_again() {
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [words("one"), words("two")]);
     rig.turn("first").await;
     rig.tell(steer(1, "too late")).await;
@@ -69,23 +69,23 @@ async fn steering_after_the_turn_is_the_front_ends_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn steering_comes_back_when_the_turn_is_stopped() {
     let scene = Scene::in_mode(Mode::Yolo);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [calls(&[bash("c1", "block")])]);
     rig.send("go").await;
     rig.tool_started().await;
     rig.tell(steer(1, "the other way")).await;
-    rig.tell(Command::SetMode(Mode::Ask)).await;
-    rig.until("mode", |event| matches!(event, Event::ModeChanged(_))).await;
+    rig.tell(AgentCommand::SetMode(Mode::Ask)).await;
+    rig.until("mode", |event| matches!(event, AgentEvent::ModeChanged(_))).await;
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
     let returned = Some("the other way".into());
-    assert!(rig.heard.contains(&Event::SteerSettled { id: SteerId(1), returned }));
+    assert!(rig.heard.contains(&AgentEvent::SteerSettled { id: SteerId(1), returned }));
     rig.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rounds_are_limited() {
     let scene = Scene { rounds: 2, ..Scene::in_mode(Mode::Yolo) };
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, ["c1", "c2", "c3"].map(|id| calls(&[bash(id, id)])));
     assert_eq!(rig.turn("go").await, TurnOutcome::RoundLimit);
     assert_eq!(scene.processes.happened().len(), 4);
@@ -98,7 +98,7 @@ async fn rounds_are_limited() {
 #[tokio::test(flavor = "multi_thread")]
 async fn r34_a_passing_failure_leaves_one_clean_history() {
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     let half = vec![
         Say::Event(StreamEvent::Text("half".into())),
         failure(503, ErrorRecovery::RetryAfter(Duration::ZERO)),
@@ -115,7 +115,7 @@ async fn r34_a_passing_failure_leaves_one_clean_history() {
 #[tokio::test(flavor = "multi_thread")]
 async fn r25_a_response_that_breaks_off_runs_none_of_its_calls() {
     let scene = Scene::in_mode(Mode::Yolo);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     let mut half = begun(&[bash("c1", "echo")]);
     half.push(failure(502, ErrorRecovery::RetryAfter(Duration::ZERO)));
     play(&scene, [half, calls(&[bash("c1", "echo")]), words("done")]);
@@ -128,10 +128,10 @@ async fn r25_a_response_that_breaks_off_runs_none_of_its_calls() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failure_for_good_ends_the_turn_and_can_be_retried() {
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [vec![failure(401, ErrorRecovery::AskUser)], words("now")]);
     assert_eq!(rig.turn("go").await, TurnOutcome::Failed("The server said 401.".into()));
-    rig.tell(Command::Retry).await;
+    rig.tell(AgentCommand::Retry).await;
     assert_eq!(rig.ended().await, TurnOutcome::Answered);
     let requests = scene.model.requests();
     assert_eq!(requests[0], requests[1]);
@@ -141,12 +141,12 @@ async fn a_failure_for_good_ends_the_turn_and_can_be_retried() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_of_nothing_can_be_retried() {
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     let thought = Say::Event(StreamEvent::Thinking("hm".into()));
     play(&scene, [vec![thought, finished(StopReason::EndTurn)], words("yes?")]);
     assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
     assert!(rig.notices().iter().any(|text| text.contains("/retry")), "{:?}", rig.notices());
-    rig.tell(Command::Retry).await;
+    rig.tell(AgentCommand::Retry).await;
     assert_eq!(rig.ended().await, TurnOutcome::Answered);
     let requests = scene.model.requests();
     assert_eq!(requests[0], requests[1]);
@@ -156,18 +156,18 @@ async fn an_answer_of_nothing_can_be_retried() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_retry_with_nothing_to_retry_ends_like_a_turn() {
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
-    rig.tell(Command::Retry).await;
+    let mut rig = scene.open(InitialSession::New).await;
+    rig.tell(AgentCommand::Retry).await;
     assert!(matches!(rig.ended().await, TurnOutcome::Failed(_)));
     play(&scene, [words("hello")]);
     assert_eq!(rig.turn("hello").await, TurnOutcome::Answered);
-    rig.tell(Command::Retry).await;
+    rig.tell(AgentCommand::Retry).await;
     assert!(matches!(rig.ended().await, TurnOutcome::Failed(_)));
     let turns: Vec<_> = rig
         .heard
         .iter()
         .filter_map(|event| match event {
-            Event::TurnEnded { turn, .. } => Some(*turn),
+            AgentEvent::TurnEnded { turn, .. } => Some(*turn),
             _ => None,
         })
         .collect();
@@ -178,7 +178,7 @@ async fn a_retry_with_nothing_to_retry_ends_like_a_turn() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_prompt_that_is_too_long_is_made_shorter() {
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     for number in 0..8 {
         scene.put(&format!("f{number}"), &"a line of text\n".repeat(40));
         let read = calls(&[("r", "Read", json!({"file_path": format!("f{number}")}))]);
@@ -203,7 +203,7 @@ async fn a_prompt_that_is_too_long_is_made_shorter() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_last_message_that_is_sent_is_always_the_users() {
     let scene = Scene::in_mode(Mode::Yolo);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [calls(&[bash("c1", "echo")]), words("done"), words("again")]);
     rig.turn("one").await;
     rig.turn("two").await;
@@ -216,7 +216,7 @@ async fn the_last_message_that_is_sent_is_always_the_users() {
 #[tokio::test(flavor = "multi_thread")]
 async fn r25_an_answer_that_breaks_off_twice_fails_with_what_streamed_kept() {
     let scene = Scene::in_mode(Mode::Yolo);
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     let half = |text: &str| {
         let mut reply = vec![Say::Event(StreamEvent::Text(text.into()))];
         reply.extend(begun(&[bash("c1", "echo")]));
@@ -228,7 +228,8 @@ async fn r25_an_answer_that_breaks_off_twice_fails_with_what_streamed_kept() {
     assert_eq!(scene.processes.happened(), [""; 0]);
     let said: Vec<String> = rig.said().iter().map(|said| said.message().text()).collect();
     assert_eq!(said, ["go", "second half"]);
-    let dropped = rig.heard.iter().filter(|event| matches!(event, Event::ResponseDropped { .. }));
+    let dropped =
+        rig.heard.iter().filter(|event| matches!(event, AgentEvent::ResponseDropped { .. }));
     assert_eq!(dropped.count(), 1, "one clean retry");
     rig.close().await;
 }
@@ -244,7 +245,7 @@ fn cut(text: &str) -> Vec<Say> {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_reached_the_limit_goes_on_and_is_one_answer() {
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, [cut("one tw"), cut("o thr"), words("ee")]);
     assert_eq!(rig.turn("count").await, TurnOutcome::Answered);
     let requests = scene.model.requests();
@@ -265,7 +266,7 @@ async fn an_answer_that_reached_the_limit_goes_on_and_is_one_answer() {
 #[tokio::test(flavor = "multi_thread")]
 async fn after_three_continuations_the_person_is_told() {
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     play(&scene, (0..4).map(|_| cut("more ")));
     assert_eq!(rig.turn("count").await, TurnOutcome::Answered);
     assert_eq!(scene.model.requests().len(), 4);
@@ -277,7 +278,7 @@ async fn after_three_continuations_the_person_is_told() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_response_that_only_thought_is_not_sent_back() {
     let scene = Scene::new();
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     let thought = StreamEvent::Thinking("hm".into());
     play(&scene, [vec![Say::Event(thought), finished(StopReason::MaxTokens)], words("Four.")]);
     assert_eq!(rig.turn("two and two?").await, TurnOutcome::Answered);
@@ -292,7 +293,7 @@ async fn a_response_that_only_thought_is_not_sent_back() {
 #[tokio::test(flavor = "multi_thread")]
 async fn another_model_stands_in_for_the_rest_of_the_turn() {
     let scene = Scene { fallback: Some("other"), ..Scene::in_mode(Mode::Yolo) };
-    let mut rig = scene.open(Start::New).await;
+    let mut rig = scene.open(InitialSession::New).await;
     let busy = |status| vec![failure(status, ErrorRecovery::RetryAfter(Duration::ZERO))];
     play(&scene, [busy(529), busy(529), busy(503), calls(&[bash("c1", "echo")]), words("done")]);
     assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
@@ -308,7 +309,7 @@ async fn another_model_stands_in_for_the_rest_of_the_turn() {
         .heard
         .iter()
         .filter_map(|event| match event {
-            Event::ModelChanged { model, .. } => Some(model.model.as_str()),
+            AgentEvent::ModelChanged { model, .. } => Some(model.model.as_str()),
             _ => None,
         })
         .collect();

@@ -10,7 +10,7 @@ use divan::Bencher;
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
-use slug_code::agent::Event;
+use slug_code::agent::AgentEvent;
 use slug_code::domain::{CallId, SessionId, TurnId};
 use slug_code::tui::app::composer::Composer;
 use slug_code::tui::app::model::Settings;
@@ -48,7 +48,7 @@ impl Screen {
             terminal: Terminal::with_options(backend, TerminalOptions { viewport }).unwrap(),
         };
         screen.take(Msg::Tick(Duration::from_secs(1)));
-        screen.event(Event::SessionOpened {
+        screen.event(AgentEvent::SessionOpened {
             session: SessionId::generate(),
             records: Arc::new(samples::records(messages)),
         });
@@ -59,8 +59,8 @@ impl Screen {
     /// With a turn that has streamed a while.
     fn streaming(messages: usize) -> Self {
         let mut screen = Self::new(messages, NORMAL);
-        screen.event(Event::TurnStarted { turn: TurnId(1) });
-        screen.event(Event::Text { turn: TurnId(1), text: samples::markdown(20_000) });
+        screen.event(AgentEvent::TurnStarted { turn: TurnId(1) });
+        screen.event(AgentEvent::Text { turn: TurnId(1), text: samples::markdown(20_000) });
         screen.draw();
         screen
     }
@@ -74,7 +74,7 @@ impl Screen {
     fn complete(messages: usize) -> Self {
         let mut screen = Self::new(0, LARGE);
         let records = Arc::new(samples::records(messages));
-        let opened = Event::SessionOpened { session: SessionId::generate(), records };
+        let opened = AgentEvent::SessionOpened { session: SessionId::generate(), records };
         for effect in update(&mut screen.model, Msg::Agent(Box::new(opened))) {
             if let Effect::FoldOlder { id, older } = effect {
                 screen.take(Msg::OlderFolded { id, folded: older.fold() });
@@ -84,7 +84,7 @@ impl Screen {
         screen
     }
 
-    fn event(&mut self, event: Event) {
+    fn event(&mut self, event: AgentEvent) {
         self.take(Msg::Agent(Box::new(event)));
     }
 
@@ -140,7 +140,7 @@ fn two_keys_typed(bencher: Bencher, messages: usize) {
 fn delta_at_the_tail(bencher: Bencher, messages: usize) {
     let mut screen = Screen::streaming(messages);
     bencher.bench_local(|| {
-        screen.event(Event::Text { turn: TurnId(1), text: "another few words of it ".into() });
+        screen.event(AgentEvent::Text { turn: TurnId(1), text: "another few words of it ".into() });
         screen.draw();
     });
 }
@@ -151,7 +151,7 @@ fn delta_while_scrolled_up(bencher: Bencher, messages: usize) {
     screen.press(KeyCode::PageUp);
     screen.draw();
     bencher.bench_local(|| {
-        screen.event(Event::Text { turn: TurnId(1), text: "another few words of it ".into() });
+        screen.event(AgentEvent::Text { turn: TurnId(1), text: "another few words of it ".into() });
         screen.draw();
     });
 }
@@ -181,9 +181,9 @@ fn ten_megabytes_shown(bencher: Bencher) {
             let turn = TurnId(1);
             let call = CallId::new("c1");
             let name = "Bash".to_owned();
-            screen.event(Event::TurnStarted { turn });
-            screen.event(Event::CallStarted { turn, call: call.clone(), name });
-            screen.event(Event::ToolProgress { turn, call, text });
+            screen.event(AgentEvent::TurnStarted { turn });
+            screen.event(AgentEvent::CallStarted { turn, call: call.clone(), name });
+            screen.event(AgentEvent::ToolProgress { turn, call, text });
             screen.draw();
             screen
         },

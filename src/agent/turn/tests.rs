@@ -7,57 +7,60 @@ use proptest::prelude::*;
 use super::*;
 use crate::domain::CallId;
 
-fn turn() -> Turn {
-    Turn::new(Limits { tool_rounds: 2 })
+fn turn() -> TurnMachine {
+    TurnMachine::new(TurnLimits { tool_rounds: 2 })
 }
 
 fn error(recovery: ErrorRecovery) -> ProviderError {
     ProviderError { message: "it broke".into(), status: None, recovery }
 }
 
-fn failed(recovery: ErrorRecovery, pause: Option<Duration>) -> Input {
+fn failed(recovery: ErrorRecovery, pause: Option<Duration>) -> TurnInput {
     let again = pause.map(|pause| RetryAttempt { pause, number: 1, of: 10 });
-    Input::Failed { error: error(recovery), again }
+    TurnInput::Failed { error: error(recovery), again }
 }
 
 /// A failure of this status, to be tried again at once.
-fn refused(status: u16) -> Input {
+fn refused(status: u16) -> TurnInput {
     let error = ProviderError { status: Some(status), ..error(ErrorRecovery::Retry) };
-    Input::Failed { error, again: Some(RetryAttempt { pause: Duration::ZERO, number: 1, of: 10 }) }
+    TurnInput::Failed {
+        error,
+        again: Some(RetryAttempt { pause: Duration::ZERO, number: 1, of: 10 }),
+    }
 }
 
-fn say(turn: &mut Turn, text: &str, stop: StopReason) -> Vec<Action> {
-    assert_eq!(turn.step(Input::Event(StreamEvent::Text(text.into()))), []);
-    turn.step(Input::Event(StreamEvent::Finished(stop)))
+fn say(turn: &mut TurnMachine, text: &str, stop: StopReason) -> Vec<TurnAction> {
+    assert_eq!(turn.step(TurnInput::Event(StreamEvent::Text(text.into()))), []);
+    turn.step(TurnInput::Event(StreamEvent::Finished(stop)))
 }
 
-fn call(turn: &mut Turn, id: &str) -> Vec<Action> {
-    turn.step(Input::Event(StreamEvent::ToolUseStarted {
+fn call(turn: &mut TurnMachine, id: &str) -> Vec<TurnAction> {
+    turn.step(TurnInput::Event(StreamEvent::ToolUseStarted {
         index: 0,
         id: CallId::new(id),
         name: "Read".into(),
     }));
-    turn.step(Input::Event(StreamEvent::Finished(StopReason::ToolUse)))
+    turn.step(TurnInput::Event(StreamEvent::Finished(StopReason::ToolUse)))
 }
 
-fn names(actions: &[Action]) -> Vec<&'static str> {
+fn names(actions: &[TurnAction]) -> Vec<&'static str> {
     actions
         .iter()
         .map(|action| match action {
-            Action::Request => "request",
-            Action::Record { .. } => "record",
-            Action::Run(_) => "run",
-            Action::Refuse { .. } => "refuse",
-            Action::TakeSteering => "steer",
-            Action::Pause { .. } => "pause",
-            Action::Drop(_) => "drop",
-            Action::Compact(_) => "compact",
-            Action::FallBack { .. } => "fall back",
-            Action::GoOn(_) => "go on",
-            Action::AskHooks(_) => "ask hooks",
-            Action::TellCut => "tell",
-            Action::LeaveImagesOut(_) => "leave images out",
-            Action::End(_) => "end",
+            TurnAction::Request => "request",
+            TurnAction::Record { .. } => "record",
+            TurnAction::Run(_) => "run",
+            TurnAction::Refuse { .. } => "refuse",
+            TurnAction::TakeSteering => "steer",
+            TurnAction::Pause { .. } => "pause",
+            TurnAction::Drop(_) => "drop",
+            TurnAction::Compact(_) => "compact",
+            TurnAction::FallBack { .. } => "fall back",
+            TurnAction::ContinueTruncated(_) => "go on",
+            TurnAction::AskHooks(_) => "ask hooks",
+            TurnAction::WarnTruncated => "tell",
+            TurnAction::LeaveImagesOut(_) => "leave images out",
+            TurnAction::End(_) => "end",
         })
         .collect()
 }
@@ -65,144 +68,144 @@ fn names(actions: &[Action]) -> Vec<&'static str> {
 #[test]
 fn a_paused_response_goes_on_within_the_rounds() {
     let mut turn = turn();
-    turn.step(Input::Begun);
+    turn.step(TurnInput::Begun);
     for _ in 0..2 {
         assert_eq!(names(&say(&mut turn, "so far", StopReason::Paused)), ["record", "request"]);
     }
     let actions = say(&mut turn, "so far", StopReason::Paused);
-    assert_eq!(actions[1], Action::End(TurnOutcome::RoundLimit));
+    assert_eq!(actions[1], TurnAction::End(TurnOutcome::RoundLimit));
 }
 
 #[test]
 fn an_answer_is_recorded_and_ends_the_turn() {
     let mut turn = turn();
-    assert_eq!(turn.step(Input::Begun), [Action::Request]);
+    assert_eq!(turn.step(TurnInput::Begun), [TurnAction::Request]);
     let actions = say(&mut turn, "hi", StopReason::EndTurn);
     assert_eq!(names(&actions), ["record", "end"]);
-    assert_eq!(actions[1], Action::End(TurnOutcome::Answered));
+    assert_eq!(actions[1], TurnAction::End(TurnOutcome::Answered));
 }
 
 #[test]
 fn what_was_said_before_the_last_failure_is_kept() {
     let mut turn = turn();
-    turn.step(Input::Begun);
-    turn.step(Input::Event(StreamEvent::Text("half".into())));
+    turn.step(TurnInput::Begun);
+    turn.step(TurnInput::Event(StreamEvent::Text("half".into())));
     let actions = turn.step(failed(ErrorRecovery::Retry, None));
     assert_eq!(names(&actions), ["record", "end"]);
-    assert_eq!(actions[1], Action::End(TurnOutcome::Failed("it broke".into())));
+    assert_eq!(actions[1], TurnAction::End(TurnOutcome::Failed("it broke".into())));
 }
 
 #[test]
 fn calls_run_after_the_whole_response_and_lead_to_the_next_request() {
     let mut turn = turn();
-    turn.step(Input::Begun);
+    turn.step(TurnInput::Begun);
     assert_eq!(names(&call(&mut turn, "a")), ["record", "run"]);
-    assert_eq!(turn.step(Input::CallsDone), [Action::Request]);
+    assert_eq!(turn.step(TurnInput::CallsDone), [TurnAction::Request]);
 }
 
 #[test]
 fn calls_count_even_when_the_server_says_stop() {
     let mut turn = turn();
-    turn.step(Input::Begun);
-    turn.step(Input::Event(StreamEvent::ToolUseStarted {
+    turn.step(TurnInput::Begun);
+    turn.step(TurnInput::Event(StreamEvent::ToolUseStarted {
         index: 0,
         id: CallId::new("a"),
         name: "Read".into(),
     }));
-    let actions = turn.step(Input::Event(StreamEvent::Finished(StopReason::EndTurn)));
+    let actions = turn.step(TurnInput::Event(StreamEvent::Finished(StopReason::EndTurn)));
     assert_eq!(names(&actions), ["record", "run"]);
 }
 
 #[test]
 fn calls_of_a_response_that_was_cut_off_are_never_run() {
     let mut turn = turn();
-    turn.step(Input::Begun);
-    turn.step(Input::Event(StreamEvent::ToolUseStarted {
+    turn.step(TurnInput::Begun);
+    turn.step(TurnInput::Event(StreamEvent::ToolUseStarted {
         index: 0,
         id: CallId::new("a"),
         name: "Read".into(),
     }));
-    let actions = turn.step(Input::Event(StreamEvent::Finished(StopReason::MaxTokens)));
+    let actions = turn.step(TurnInput::Event(StreamEvent::Finished(StopReason::MaxTokens)));
     assert_eq!(names(&actions), ["record", "refuse", "request"]);
 }
 
 #[test]
 fn rounds_are_limited_and_the_last_calls_still_get_results() {
     let mut turn = turn();
-    turn.step(Input::Begun);
+    turn.step(TurnInput::Begun);
     for id in ["a", "b"] {
         assert_eq!(names(&call(&mut turn, id)), ["record", "run"]);
-        turn.step(Input::CallsDone);
+        turn.step(TurnInput::CallsDone);
     }
     let actions = call(&mut turn, "c");
     assert_eq!(names(&actions), ["record", "refuse", "end"]);
-    assert_eq!(actions[2], Action::End(TurnOutcome::RoundLimit));
+    assert_eq!(actions[2], TurnAction::End(TurnOutcome::RoundLimit));
 }
 
 #[test]
 fn escape_while_streaming_keeps_the_words() {
     let mut turn = turn();
-    turn.step(Input::Begun);
-    turn.step(Input::Event(StreamEvent::Text("half an ans".into())));
-    let actions = turn.step(Input::Cancelled);
+    turn.step(TurnInput::Begun);
+    turn.step(TurnInput::Event(StreamEvent::Text("half an ans".into())));
+    let actions = turn.step(TurnInput::Cancelled);
     assert_eq!(names(&actions), ["record", "end"]);
-    assert!(matches!(&actions[0], Action::Record { stop: StopReason::Interrupted, .. }));
+    assert!(matches!(&actions[0], TurnAction::Record { stop: StopReason::Interrupted, .. }));
 }
 
 #[test]
 fn escape_before_the_first_word_records_nothing() {
     let mut turn = turn();
-    turn.step(Input::Begun);
-    assert_eq!(turn.step(Input::Cancelled), [Action::End(TurnOutcome::Interrupted)]);
+    turn.step(TurnInput::Begun);
+    assert_eq!(turn.step(TurnInput::Cancelled), [TurnAction::End(TurnOutcome::Interrupted)]);
 }
 
 #[test]
 fn escape_while_tools_run_waits_for_their_results() {
     let mut turn = turn();
-    turn.step(Input::Begun);
+    turn.step(TurnInput::Begun);
     call(&mut turn, "a");
-    assert_eq!(turn.step(Input::Cancelled), []);
-    assert_eq!(turn.step(Input::CallsDone), [Action::End(TurnOutcome::Interrupted)]);
+    assert_eq!(turn.step(TurnInput::Cancelled), []);
+    assert_eq!(turn.step(TurnInput::CallsDone), [TurnAction::End(TurnOutcome::Interrupted)]);
 }
 
 #[test]
 fn steering_goes_in_at_the_tool_boundary() {
     let mut turn = turn();
-    turn.step(Input::Begun);
+    turn.step(TurnInput::Begun);
     call(&mut turn, "a");
-    turn.step(Input::Steered);
-    assert_eq!(names(&turn.step(Input::CallsDone)), ["steer", "request"]);
+    turn.step(TurnInput::Steered);
+    assert_eq!(names(&turn.step(TurnInput::CallsDone)), ["steer", "request"]);
 }
 
 #[test]
 fn steering_goes_in_behind_calls_that_were_cut_off_too() {
     let mut turn = turn();
-    turn.step(Input::Begun);
-    turn.step(Input::Event(StreamEvent::ToolUseStarted {
+    turn.step(TurnInput::Begun);
+    turn.step(TurnInput::Event(StreamEvent::ToolUseStarted {
         index: 0,
         id: CallId::new("a"),
         name: "Read".into(),
     }));
-    turn.step(Input::Steered);
-    let actions = turn.step(Input::Event(StreamEvent::Finished(StopReason::MaxTokens)));
+    turn.step(TurnInput::Steered);
+    let actions = turn.step(TurnInput::Event(StreamEvent::Finished(StopReason::MaxTokens)));
     assert_eq!(names(&actions), ["record", "refuse", "steer", "request"]);
 }
 
 #[test]
 fn what_a_stopped_response_took_counts() {
     let mut turn = turn();
-    turn.step(Input::Begun);
+    turn.step(TurnInput::Begun);
     let usage = Usage { input: 7, ..Usage::default() };
-    turn.step(Input::Event(StreamEvent::Usage(usage)));
-    turn.step(Input::Cancelled);
+    turn.step(TurnInput::Event(StreamEvent::Usage(usage)));
+    turn.step(TurnInput::Cancelled);
     assert_eq!(turn.usage(), usage);
 }
 
 #[test]
 fn steering_without_a_boundary_goes_in_before_the_turn_would_end() {
     let mut turn = turn();
-    turn.step(Input::Begun);
-    turn.step(Input::Steered);
+    turn.step(TurnInput::Begun);
+    turn.step(TurnInput::Steered);
     let actions = say(&mut turn, "done", StopReason::EndTurn);
     assert_eq!(names(&actions), ["record", "steer", "request"]);
 }
@@ -210,19 +213,19 @@ fn steering_without_a_boundary_goes_in_before_the_turn_would_end() {
 #[test]
 fn a_failure_in_mid_stream_voids_what_came_and_tries_again() {
     let mut turn = turn();
-    turn.step(Input::Begun);
-    turn.step(Input::Event(StreamEvent::Text("half".into())));
+    turn.step(TurnInput::Begun);
+    turn.step(TurnInput::Event(StreamEvent::Text("half".into())));
     let pause = Duration::from_secs(1);
     assert_eq!(names(&turn.step(failed(ErrorRecovery::Retry, Some(pause)))), ["pause"]);
-    assert_eq!(turn.step(Input::PauseOver), [Action::Request]);
+    assert_eq!(turn.step(TurnInput::PauseOver), [TurnAction::Request]);
     let actions = say(&mut turn, "whole", StopReason::EndTurn);
-    assert!(matches!(&actions[0], Action::Record { message, .. } if message.text() == "whole"));
+    assert!(matches!(&actions[0], TurnAction::Record { message, .. } if message.text() == "whole"));
 }
 
 #[test]
 fn a_model_that_takes_no_images_is_asked_again_without_them_once() {
     let mut turn = turn();
-    turn.step(Input::Begun);
+    turn.step(TurnInput::Begun);
     let refused = || failed(ErrorRecovery::LeaveImagesOut, None);
     assert_eq!(names(&turn.step(refused())), ["leave images out", "request"]);
     assert_eq!(names(&turn.step(refused())), ["end"]);
@@ -236,10 +239,10 @@ fn a_failure_that_cannot_be_retried_ends_the_turn() {
         (ErrorRecovery::GiveUp, Some(Duration::ZERO)),
     ] {
         let mut turn = turn();
-        turn.step(Input::Begun);
+        turn.step(TurnInput::Begun);
         assert_eq!(
             turn.step(failed(recovery, pause)),
-            [Action::End(TurnOutcome::Failed("it broke".into()))]
+            [TurnAction::End(TurnOutcome::Failed("it broke".into()))]
         );
     }
 }
@@ -247,12 +250,15 @@ fn a_failure_that_cannot_be_retried_ends_the_turn() {
 #[test]
 fn r33_each_way_to_a_shorter_prompt_is_gone_once() {
     let mut turn = turn();
-    turn.step(Input::Begun);
+    turn.step(TurnInput::Begun);
     for stage in [CompactionStage::Results, CompactionStage::Turns] {
-        assert_eq!(turn.step(failed(ErrorRecovery::Compact, None)), [Action::Compact(stage)]);
-        assert_eq!(turn.step(Input::Compacted(Compacted::Shorter)), [Action::Request]);
+        assert_eq!(turn.step(failed(ErrorRecovery::Compact, None)), [TurnAction::Compact(stage)]);
+        assert_eq!(
+            turn.step(TurnInput::Compacted(CompactionResult::Shorter)),
+            [TurnAction::Request]
+        );
         assert_eq!(names(&call(&mut turn, "a")), ["record", "run"]);
-        turn.step(Input::CallsDone);
+        turn.step(TurnInput::CallsDone);
     }
     assert_eq!(names(&turn.step(failed(ErrorRecovery::Compact, None))), ["end"]);
 }
@@ -260,11 +266,11 @@ fn r33_each_way_to_a_shorter_prompt_is_gone_once() {
 #[test]
 fn r33_where_one_way_leaves_nothing_out_the_next_is_gone() {
     let mut turn = turn();
-    turn.step(Input::Begun);
+    turn.step(TurnInput::Begun);
     turn.step(failed(ErrorRecovery::Compact, None));
-    let nothing = || Input::Compacted(Compacted::NothingLeft);
-    assert_eq!(turn.step(nothing()), [Action::Compact(CompactionStage::Turns)]);
-    assert_eq!(turn.step(nothing()), [Action::End(TurnOutcome::Failed("it broke".into()))]);
+    let nothing = || TurnInput::Compacted(CompactionResult::NothingLeft);
+    assert_eq!(turn.step(nothing()), [TurnAction::Compact(CompactionStage::Turns)]);
+    assert_eq!(turn.step(nothing()), [TurnAction::End(TurnOutcome::Failed("it broke".into()))]);
 }
 
 #[test]
@@ -274,8 +280,8 @@ fn what_streamed_before_another_request_is_void() {
         (ErrorRecovery::LeaveImagesOut, vec!["drop", "leave images out", "request"]),
     ] {
         let mut turn = turn();
-        turn.step(Input::Begun);
-        turn.step(Input::Event(StreamEvent::Text("half".into())));
+        turn.step(TurnInput::Begun);
+        turn.step(TurnInput::Event(StreamEvent::Text("half".into())));
         assert_eq!(names(&turn.step(failed(recovery, None))), then);
     }
 }
@@ -283,94 +289,94 @@ fn what_streamed_before_another_request_is_void() {
 #[test]
 fn after_three_overloads_in_a_row_another_model_stands_in_once() {
     let mut turn = turn().with_fallback(Some("other".into()));
-    turn.step(Input::Begun);
+    turn.step(TurnInput::Begun);
     for status in [529, 503] {
         assert_eq!(names(&turn.step(refused(status))), ["pause"]);
-        turn.step(Input::PauseOver);
+        turn.step(TurnInput::PauseOver);
     }
-    let stands_in = Action::FallBack { model: "other".into(), reason: "it broke".into() };
-    assert_eq!(turn.step(refused(500)), [stands_in, Action::Request]);
+    let stands_in = TurnAction::FallBack { model: "other".into(), reason: "it broke".into() };
+    assert_eq!(turn.step(refused(500)), [stands_in, TurnAction::Request]);
     assert_eq!(turn.failures(), 0, "the other model is tried as often as the first");
     for _ in 0..4 {
         assert_eq!(names(&turn.step(refused(529))), ["pause"]);
-        turn.step(Input::PauseOver);
+        turn.step(TurnInput::PauseOver);
     }
 }
 
 #[test]
 fn only_overloads_in_a_row_count() {
     let mut turn = turn().with_fallback(Some("other".into()));
-    turn.step(Input::Begun);
+    turn.step(TurnInput::Begun);
     for status in [529, 529, 429, 529, 529] {
         assert_eq!(names(&turn.step(refused(status))), ["pause"], "{status}");
-        turn.step(Input::PauseOver);
+        turn.step(TurnInput::PauseOver);
     }
     call(&mut turn, "a");
-    turn.step(Input::CallsDone);
+    turn.step(TurnInput::CallsDone);
     assert_eq!(names(&turn.step(refused(529))), ["pause"], "an answer came between");
 }
 
 #[test]
 fn without_another_model_the_same_is_asked_again() {
     let mut turn = turn();
-    turn.step(Input::Begun);
+    turn.step(TurnInput::Begun);
     for _ in 0..5 {
         assert_eq!(names(&turn.step(refused(529))), ["pause"]);
-        turn.step(Input::PauseOver);
+        turn.step(TurnInput::PauseOver);
     }
 }
 
 #[test]
 fn an_answer_that_reaches_the_limit_goes_on_three_times() {
     let mut turn = turn();
-    turn.step(Input::Begun);
+    turn.step(TurnInput::Begun);
     for _ in 0..3 {
         let actions = say(&mut turn, "so far", StopReason::MaxTokens);
         assert_eq!(names(&actions), ["record", "go on", "request"]);
-        assert_eq!(actions[1], Action::GoOn(Cut::Answer));
+        assert_eq!(actions[1], TurnAction::ContinueTruncated(TruncationPoint::Answer));
     }
     let actions = say(&mut turn, "so far", StopReason::MaxTokens);
     assert_eq!(names(&actions), ["record", "tell", "end"]);
-    assert_eq!(actions[2], Action::End(TurnOutcome::Answered));
+    assert_eq!(actions[2], TurnAction::End(TurnOutcome::Answered));
 }
 
 #[test]
 fn a_response_that_only_thought_is_told_to_speak() {
     let mut turn = turn();
-    turn.step(Input::Begun);
-    turn.step(Input::Event(StreamEvent::Thinking("hm".into())));
-    let actions = turn.step(Input::Event(StreamEvent::Finished(StopReason::MaxTokens)));
-    assert_eq!(actions[1], Action::GoOn(Cut::Thought));
+    turn.step(TurnInput::Begun);
+    turn.step(TurnInput::Event(StreamEvent::Thinking("hm".into())));
+    let actions = turn.step(TurnInput::Event(StreamEvent::Finished(StopReason::MaxTokens)));
+    assert_eq!(actions[1], TurnAction::ContinueTruncated(TruncationPoint::Thought));
 }
 
 #[test]
 fn steering_goes_before_the_rest_of_a_cut_answer() {
     let mut turn = turn();
-    turn.step(Input::Begun);
-    turn.step(Input::Steered);
+    turn.step(TurnInput::Begun);
+    turn.step(TurnInput::Steered);
     let actions = say(&mut turn, "so far", StopReason::MaxTokens);
     assert_eq!(names(&actions), ["record", "steer", "request"]);
 }
 
-fn any_input() -> impl Strategy<Value = Input> {
+fn any_input() -> impl Strategy<Value = TurnInput> {
     prop_oneof![
-        Just(Input::Begun),
-        Just(Input::Event(StreamEvent::Text("t".into()))),
-        Just(Input::Event(StreamEvent::ToolUseStarted {
+        Just(TurnInput::Begun),
+        Just(TurnInput::Event(StreamEvent::Text("t".into()))),
+        Just(TurnInput::Event(StreamEvent::ToolUseStarted {
             index: 0,
             id: CallId::new("c"),
             name: "Read".into()
         })),
-        Just(Input::Event(StreamEvent::Finished(StopReason::EndTurn))),
-        Just(Input::Event(StreamEvent::Finished(StopReason::MaxTokens))),
+        Just(TurnInput::Event(StreamEvent::Finished(StopReason::EndTurn))),
+        Just(TurnInput::Event(StreamEvent::Finished(StopReason::MaxTokens))),
         Just(refused(529)),
         Just(failed(ErrorRecovery::Retry, Some(Duration::ZERO))),
         Just(failed(ErrorRecovery::Compact, None)),
-        Just(Input::PauseOver),
-        Just(Input::CallsDone),
-        Just(Input::Compacted(Compacted::Shorter)),
-        Just(Input::Steered),
-        Just(Input::Cancelled),
+        Just(TurnInput::PauseOver),
+        Just(TurnInput::CallsDone),
+        Just(TurnInput::Compacted(CompactionResult::Shorter)),
+        Just(TurnInput::Steered),
+        Just(TurnInput::Cancelled),
     ]
 }
 
@@ -380,20 +386,20 @@ proptest! {
     #[test]
     fn nothing_follows_the_end(inputs in prop::collection::vec(any_input(), 0..40)) {
         let mut turn = turn();
-        turn.step(Input::Begun);
+        turn.step(TurnInput::Begun);
         let mut ended = false;
-        for input in inputs.into_iter().filter(|input| *input != Input::Begun) {
+        for input in inputs.into_iter().filter(|input| *input != TurnInput::Begun) {
             let actions = turn.step(input);
             prop_assert!(!ended || actions.is_empty());
             for (at, action) in actions.iter().enumerate() {
-                if let Action::Run(calls) = action {
+                if let TurnAction::Run(calls) = action {
                     let recorded = matches!(
                         &actions[at - 1],
-                        Action::Record { message, .. } if message.calls().eq(calls)
+                        TurnAction::Record { message, .. } if message.calls().eq(calls)
                     );
                     prop_assert!(recorded);
                 }
-                if let Action::End(_) = action {
+                if let TurnAction::End(_) = action {
                     prop_assert_eq!(at, actions.len() - 1);
                     ended = true;
                 }
@@ -404,34 +410,35 @@ proptest! {
 
 #[test]
 fn hooks_are_asked_before_the_end_and_hold_it_up_so_often_and_no_more() {
-    let mut turn = turn().with_holds(2);
-    turn.step(Input::Begun);
-    for held in [Held::Never, Held::Before] {
+    let mut turn = turn().with_hook_continuations(2);
+    turn.step(TurnInput::Begun);
+    for held in [StopHookState::Inactive, StopHookState::Active] {
         let actions = say(&mut turn, "done", StopReason::EndTurn);
-        assert_eq!(actions.last(), Some(&Action::AskHooks(held)));
-        assert_eq!(turn.step(Input::HeldUp), [Action::Request]);
+        assert_eq!(actions.last(), Some(&TurnAction::AskHooks(held)));
+        assert_eq!(turn.step(TurnInput::HooksContinue), [TurnAction::Request]);
     }
     assert_eq!(names(&say(&mut turn, "done", StopReason::EndTurn)), ["record", "end"]);
-    assert_eq!(turn.step(Input::HeldUp), []);
+    assert_eq!(turn.step(TurnInput::HooksContinue), []);
 }
 
 #[test]
 fn a_turn_that_hooks_let_go_ends_unless_the_person_has_more_to_say() {
-    for (before, actions) in [(None, vec!["end"]), (Some(Input::Steered), vec!["steer", "request"])]
+    for (before, actions) in
+        [(None, vec!["end"]), (Some(TurnInput::Steered), vec!["steer", "request"])]
     {
-        let mut turn = turn().with_holds(1);
-        turn.step(Input::Begun);
+        let mut turn = turn().with_hook_continuations(1);
+        turn.step(TurnInput::Begun);
         say(&mut turn, "done", StopReason::EndTurn);
         before.into_iter().for_each(|input| drop(turn.step(input)));
-        assert_eq!(names(&turn.step(Input::LetGo)), actions);
+        assert_eq!(names(&turn.step(TurnInput::HooksAllowEnd)), actions);
     }
 }
 
 #[test]
 fn a_stop_while_hooks_are_asked_leaves_a_whole_answer() {
-    let mut turn = turn().with_holds(1);
-    turn.step(Input::Begun);
+    let mut turn = turn().with_hook_continuations(1);
+    turn.step(TurnInput::Begun);
     say(&mut turn, "done", StopReason::EndTurn);
-    assert_eq!(turn.step(Input::Cancelled), [Action::End(TurnOutcome::Answered)]);
-    assert_eq!(turn.step(Input::LetGo), []);
+    assert_eq!(turn.step(TurnInput::Cancelled), [TurnAction::End(TurnOutcome::Answered)]);
+    assert_eq!(turn.step(TurnInput::HooksAllowEnd), []);
 }

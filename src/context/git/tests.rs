@@ -7,17 +7,17 @@ use tempfile::TempDir;
 use super::*;
 
 /// A folder with a repository in `repo`, and `marker`, which nothing may make.
-struct Scene {
+struct GitTestRepository {
     folder: TempDir,
-    git: Git,
+    git: GitExecutable,
 }
 
-impl Scene {
+impl GitTestRepository {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("repo")).unwrap();
         let path = std::env::var_os("PATH").unwrap();
-        let scene = Self { git: Git::find(&path, &[]).expect("git is needed"), folder };
+        let scene = Self { git: GitExecutable::find(&path, &[]).expect("git is needed"), folder };
         scene.git(&["init", "-q", "-b", "main"]);
         scene
     }
@@ -60,7 +60,7 @@ impl Scene {
 
 #[tokio::test]
 async fn branch_changes_and_commits_are_told() {
-    let scene = Scene::new();
+    let scene = GitTestRepository::new();
     assert_eq!(
         scene.status().await.unwrap(),
         "branch: No commits yet on main\nchanged files: none"
@@ -87,7 +87,7 @@ async fn branch_changes_and_commits_are_told() {
 
 #[tokio::test]
 async fn a_long_list_is_cut_with_a_count() {
-    let scene = Scene::new();
+    let scene = GitTestRepository::new();
     for number in 0..30 {
         scene.write(&format!("f{number:02}"), "");
     }
@@ -98,7 +98,7 @@ async fn a_long_list_is_cut_with_a_count() {
 
 #[tokio::test]
 async fn what_keeps_a_name_free_for_a_sandbox_is_no_file() {
-    let scene = Scene::new();
+    let scene = GitTestRepository::new();
     for (name, mode) in [(".mcp.json", 0o400), (".envrc", 0o644)] {
         scene.write(name, "");
         let path = scene.path("repo").join(name);
@@ -111,14 +111,14 @@ async fn what_keeps_a_name_free_for_a_sandbox_is_no_file() {
 
 #[tokio::test]
 async fn outside_a_repository_nothing_is_told() {
-    let scene = Scene::new();
+    let scene = GitTestRepository::new();
     let outside = GitStatus::new(scene.git.clone(), scene.folder.path().to_owned());
     assert_eq!(outside.collect().await, None);
 }
 
 #[tokio::test]
 async fn s57_a_repository_cannot_have_a_program_run() {
-    let scene = Scene::new();
+    let scene = GitTestRepository::new();
     let trap = scene.trap();
     scene.write(".gitattributes", "*.txt filter=x=y diff=x\n");
     scene.write("a.txt", "a");
@@ -156,7 +156,7 @@ async fn s57_a_repository_cannot_have_a_program_run() {
 
 #[tokio::test]
 async fn more_filters_than_can_be_listed_end_the_asking() {
-    let scene = Scene::new();
+    let scene = GitTestRepository::new();
     let trap = scene.trap();
     scene.write(".gitattributes", "*.txt filter=zz\n");
     scene.write("a.txt", "a");
@@ -175,7 +175,7 @@ async fn more_filters_than_can_be_listed_end_the_asking() {
 
 #[tokio::test]
 async fn s58_a_bare_repository_inside_is_not_used() {
-    let scene = Scene::new();
+    let scene = GitTestRepository::new();
     let trap = scene.trap();
     let bare = scene.path("repo/inner");
     scene.git(&["init", "-q", "--bare", "inner"]);
@@ -194,7 +194,7 @@ async fn s58_a_bare_repository_inside_is_not_used() {
 
 #[test]
 fn s64_git_is_not_taken_from_the_workspace() {
-    let scene = Scene::new();
+    let scene = GitTestRepository::new();
     let bin = scene.path("repo/bin");
     fs::create_dir(&bin).unwrap();
     fs::copy(
@@ -208,7 +208,8 @@ fn s64_git_is_not_taken_from_the_workspace() {
     let workspace = [scene.path("repo")];
     let path = |folders: &[&Path]| std::env::join_paths(folders).unwrap();
     let relative = Path::new("bin");
-    let found = |folders: &[&Path]| Git::find(&path(folders), &workspace).map(|git| git.program);
+    let found =
+        |folders: &[&Path]| GitExecutable::find(&path(folders), &workspace).map(|git| git.program);
     assert_eq!(found(&[&bin, relative, Path::new(".")]), None);
     let own = scene.git.program().parent().unwrap();
     assert_eq!(found(&[&bin, own]), Some(scene.git.program.clone()));

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::cli::{Exit, SessionsGc};
+use crate::cli::{CliExitStatus, SessionsGc};
 use crate::domain::bytes;
 use crate::launch::build;
-use crate::launch::ground::Ground;
 use crate::launch::print;
+use crate::launch::run_context::RunContext;
 use crate::session::{GcMode, GcOptions, GcReport, PackReport, Reclaimed};
 
-pub(super) fn run(ground: &Ground, gc: &SessionsGc) -> anyhow::Result<Exit> {
+pub(super) fn run(ground: &RunContext, gc: &SessionsGc) -> anyhow::Result<CliExitStatus> {
     let home = &ground.home;
     let also = [home.drafts(), home.history(), home.clipboard()];
     let kept = build::store(ground).collect_garbage(keeping(gc), &also)?;
@@ -25,7 +25,7 @@ pub(super) fn run(ground: &Ground, gc: &SessionsGc) -> anyhow::Result<Exit> {
     } else {
         tell(&mut out, gc, &kept)?;
     }
-    Ok(Exit::Answered)
+    Ok(CliExitStatus::Answered)
 }
 
 fn keeping(gc: &SessionsGc) -> GcOptions {

@@ -4,17 +4,17 @@ use std::io::Write;
 
 use serde_json::{Value, json};
 
-use crate::cli::{Exit, Format};
+use crate::cli::{CliExitStatus, PrintFormat};
 use crate::config::ResolvedConfig;
-use crate::launch::ground::Ground;
 use crate::launch::print;
+use crate::launch::run_context::RunContext;
 use crate::tui::app::keymap::{Context, Keymap, Origin, Row};
 
 pub(super) fn run(
-    ground: &Ground,
+    ground: &RunContext,
     config: &ResolvedConfig,
-    format: Format,
-) -> anyhow::Result<Exit> {
+    format: PrintFormat,
+) -> anyhow::Result<CliExitStatus> {
     let (map, warnings) = ground.keys(config);
     let file = ground.home.root().join("keys.toml").display().to_string();
     let mut out = print::out();
@@ -22,7 +22,7 @@ pub(super) fn run(
         let keys: Vec<Value> = rows(&map).map(|row| as_json(row, &file)).collect();
         let preset = map.preset().name();
         writeln!(out, "{}", json!({"preset": preset, "keys": keys, "warnings": warnings}))?;
-        return Ok(Exit::Answered);
+        return Ok(CliExitStatus::Answered);
     }
     let names = rows(&map).map(|row| row.full_name().len()).max().unwrap_or_default();
     let keys = rows(&map).map(|row| written(row).chars().count()).max().unwrap_or_default();
@@ -38,7 +38,7 @@ pub(super) fn run(
     for warning in warnings {
         writeln!(out, "warning: {warning}")?;
     }
-    Ok(Exit::Answered)
+    Ok(CliExitStatus::Answered)
 }
 
 fn rows(map: &Keymap) -> impl Iterator<Item = &Row> {

@@ -1,34 +1,38 @@
 //! The subcommands: each prints what a room knows, as text or as JSON.
 
+mod export_import;
 mod gc;
 mod keys;
 mod models;
-mod moving;
 mod permissions;
 mod sessions;
 mod tools;
 mod trials;
 
 use crate::catalogue::CatalogueCache;
-use crate::cli::{Cli, Command, Exit, ModelsCommand};
+use crate::cli::{Cli, CliCommand, CliExitStatus, ModelsCommand};
 use crate::config::{self, ConfigError};
-use crate::context::{FIXED_PROMPT, Git, PromptReport};
-use crate::doctor::{self, Checkup, State, Terminal};
+use crate::context::{FIXED_PROMPT, GitExecutable, PromptReport};
+use crate::doctor::{self, DoctorInput, DoctorStatus, DoctorTerminal};
 use crate::platform::redact::Redactor;
 use crate::providers::Provider;
 use crate::tools::ToolRegistry;
 
-use super::boundary;
-use super::ground::Ground;
 use super::print;
-use super::servers::Servers;
+use super::run_context::RunContext;
+use super::sandbox_setup;
+use super::servers::ServerConnector;
 
-pub(super) async fn run(cli: &Cli, ground: &Ground, command: &Command) -> anyhow::Result<Exit> {
+pub(super) async fn run(
+    cli: &Cli,
+    ground: &RunContext,
+    command: &CliCommand,
+) -> anyhow::Result<CliExitStatus> {
     match command {
-        Command::Config { format } => {
+        CliCommand::Config { format } => {
             let mut config = match ground.config(cli, ground.project(cli)?) {
                 Ok(config) => config,
-                Err(errors) => return Ok(wrong(&errors)),
+                Err(errors) => return Ok(report_config_errors(&errors)),
             };
             config.warnings.extend(ground.keys(&config).1);
             if format.json {
@@ -36,21 +40,21 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, command: &Command) -> anyhow
             } else {
                 config::write_text(&config, &mut print::out())?;
             }
-            Ok(Exit::Answered)
+            Ok(CliExitStatus::Answered)
         }
-        Command::Keys { format } => match ground.config(cli, ground.project(cli)?) {
+        CliCommand::Keys { format } => match ground.config(cli, ground.project(cli)?) {
             Ok(config) => keys::run(ground, &config, *format),
-            Err(errors) => Ok(wrong(&errors)),
+            Err(errors) => Ok(report_config_errors(&errors)),
         },
-        Command::Models { command: Some(ModelsCommand::Refresh), .. } => {
+        CliCommand::Models { command: Some(ModelsCommand::Refresh), .. } => {
             models::refresh(cli, ground).await
         }
-        Command::Models { command: Some(ModelsCommand::List(list)), .. }
-        | Command::Models { command: None, list } => models::list(cli, ground, list).await,
-        Command::Tools(command) => tools::run(cli, ground, command).await,
-        Command::Sessions(command) => sessions::run(ground, command),
-        Command::Permissions(command) => permissions::run(cli, ground, command),
-        Command::Prompt { format } => {
+        CliCommand::Models { command: Some(ModelsCommand::List(list)), .. }
+        | CliCommand::Models { command: None, list } => models::list(cli, ground, list).await,
+        CliCommand::Tools(command) => tools::run(cli, ground, command).await,
+        CliCommand::Sessions(command) => sessions::run(ground, command),
+        CliCommand::Permissions(command) => permissions::run(cli, ground, command),
+        CliCommand::Prompt { format } => {
             let tools = ToolRegistry::standard().specs();
             let report = PromptReport { prompt: FIXED_PROMPT, tools: &tools };
             if format.json {
@@ -58,39 +62,41 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, command: &Command) -> anyhow
             } else {
                 report.write_text(&mut print::out())?;
             }
-            Ok(Exit::Answered)
+            Ok(CliExitStatus::Answered)
         }
-        Command::Doctor { format } => examine(cli, ground, format.json).await,
+        CliCommand::Doctor { format } => examine(cli, ground, format.json).await,
         // These two need no ground and are answered before there is one.
-        Command::Completions { .. } | Command::Man => Ok(Exit::Answered),
+        CliCommand::Completions { .. } | CliCommand::Man => Ok(CliExitStatus::Answered),
     }
 }
 
 /// Says what is wrong with the configuration.
-fn wrong(errors: &[ConfigError]) -> Exit {
+fn report_config_errors(errors: &[ConfigError]) -> CliExitStatus {
     print::config_errors(errors);
-    Exit::Usage
+    CliExitStatus::Usage
 }
 
-async fn examine(cli: &Cli, ground: &Ground, json: bool) -> anyhow::Result<Exit> {
+async fn examine(cli: &Cli, ground: &RunContext, json: bool) -> anyhow::Result<CliExitStatus> {
     let mut config = ground.config(cli, ground.project(cli)?);
     if let Ok(config) = &mut config {
         config.warnings.extend(ground.keys(config).1);
     }
     let redactor = Redactor::default();
     let server = match &config {
-        Ok(config) => Servers::new(ground, config, &redactor).with_key(&config.server).await,
+        Ok(config) => {
+            ServerConnector::new(ground, config, &redactor).with_key(&config.server).await
+        }
         Err(_) => None,
     };
     let (provider, key) = server.unzip();
     let changeable = match &config {
-        Ok(config) => boundary::changeable(ground, config),
+        Ok(config) => sandbox_setup::changeable(ground, config),
         Err(_) => ground.cwd.clone(),
     };
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let git = Git::find(&path, std::slice::from_ref(&changeable));
-    let network = config.as_ref().map(boundary::network).unwrap_or_default();
-    let findings = doctor::examine(&Checkup {
+    let git = GitExecutable::find(&path, std::slice::from_ref(&changeable));
+    let network = config.as_ref().map(sandbox_setup::network).unwrap_or_default();
+    let findings = doctor::examine(&DoctorInput {
         config: config.as_ref().map_err(Vec::as_slice),
         provider: provider.as_deref().map(|provider| provider as &dyn Provider),
         key: key.unwrap_or(Ok(())),
@@ -99,7 +105,7 @@ async fn examine(cli: &Cli, ground: &Ground, json: bool) -> anyhow::Result<Exit>
         cwd: &ground.cwd,
         user_home: ground.user_home.as_deref(),
         git: git.as_ref(),
-        terminal: &Terminal::read(|name| std::env::var_os(name)),
+        terminal: &DoctorTerminal::read(|name| std::env::var_os(name)),
         sandboxes: &trials::run(ground, &changeable, &network).await,
         network: &network,
         extent: trials::extent(ground),
@@ -111,7 +117,7 @@ async fn examine(cli: &Cli, ground: &Ground, json: bool) -> anyhow::Result<Exit>
         doctor::write_text(&findings, &mut print::out())?;
     }
     Ok(match doctor::worst(&findings) {
-        State::Ok | State::Warn => Exit::Answered,
-        State::Fail => Exit::Failed,
+        DoctorStatus::Ok | DoctorStatus::Warn => CliExitStatus::Answered,
+        DoctorStatus::Fail => CliExitStatus::Failed,
     })
 }

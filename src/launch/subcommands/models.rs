@@ -12,25 +12,25 @@ use crate::catalogue::{
     self, CatalogueCache, ImageSupport, ModelCatalogue, ModelFacts, ReasoningCapability,
     ReasoningSetting,
 };
-use crate::cli::{Cli, Exit, ModelsList};
+use crate::cli::{Cli, CliExitStatus, ModelsList};
 use crate::domain::sanitize::sanitize;
 use crate::domain::{Price, Rate};
-use crate::launch::ground::Ground;
 use crate::launch::print;
-use crate::launch::servers::Servers;
+use crate::launch::run_context::RunContext;
+use crate::launch::servers::ServerConnector;
 use crate::platform::paths::replace_private;
 use crate::platform::redact::Redactor;
 use crate::providers::http::{HttpEndpoint, PlainHttp};
 use crate::providers::{ModelInfo, Provider};
 
-use super::wrong;
+use super::report_config_errors;
 
 /// A model that is listed.
-struct Row<'a> {
+struct ModelsTableRow<'a> {
     /// The configured provider that offers it, or the catalogue's that has it.
     provider: String,
     id: String,
-    place: Place,
+    place: ModelRowOrigin,
     /// What the server says that it reads.
     served: Option<u64>,
     facts: Option<&'a ModelFacts>,
@@ -38,7 +38,7 @@ struct Row<'a> {
 
 /// Where a model was found.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ModelRowOrigin {
     Server,
     Catalogue,
 }
@@ -46,17 +46,21 @@ enum Place {
 /// What stands over the columns.
 const HEADS: [&str; 7] = ["model", "window", "output", "in", "cached", "out", ""];
 
-pub(super) async fn list(cli: &Cli, ground: &Ground, list: &ModelsList) -> anyhow::Result<Exit> {
+pub(super) async fn list(
+    cli: &Cli,
+    ground: &RunContext,
+    list: &ModelsList,
+) -> anyhow::Result<CliExitStatus> {
     let config = match ground.config(cli, ground.project(cli)?) {
         Ok(config) => config,
-        Err(errors) => return Ok(wrong(&errors)),
+        Err(errors) => return Ok(report_config_errors(&errors)),
     };
     let shelf = CatalogueCache::new(ground.home.catalogue());
     let catalogue = shelf.catalogue();
     if let Some(complaint) = shelf.complaint() {
         print::complain(complaint);
     }
-    let servers = Servers::new(ground, &config, &Redactor::default());
+    let servers = ServerConnector::new(ground, &config, &Redactor::default());
     let asked = std::iter::once(&config.server).chain(&config.others).map(async |server| {
         let provider = servers.connect_or_tell(server);
         let models = provider.models().await;
@@ -84,21 +88,21 @@ pub(super) async fn list(cli: &Cli, ground: &Ground, list: &ModelsList) -> anyho
     }
     let mut out = print::out();
     if list.format.json {
-        let rows: Vec<Value> = rows.iter().map(Row::json).collect();
+        let rows: Vec<Value> = rows.iter().map(ModelsTableRow::json).collect();
         writeln!(out, "{}", Value::from(rows))?;
     } else {
         out.write_all(text(&rows, &heads).as_bytes())?;
         writeln!(out, "{}", about(catalogue, list.filter.as_deref(), rows.is_empty()))?;
     }
-    Ok(if failed && rows.is_empty() { Exit::Failed } else { Exit::Answered })
+    Ok(if failed && rows.is_empty() { CliExitStatus::Failed } else { CliExitStatus::Answered })
 }
 
-pub(super) async fn refresh(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> {
+pub(super) async fn refresh(cli: &Cli, ground: &RunContext) -> anyhow::Result<CliExitStatus> {
     let config = match ground.config(cli, ground.project(cli)?) {
         Ok(config) => config,
-        Err(errors) => return Ok(wrong(&errors)),
+        Err(errors) => return Ok(report_config_errors(&errors)),
     };
-    let servers = Servers::new(ground, &config, &Redactor::default());
+    let servers = ServerConnector::new(ground, &config, &Redactor::default());
     let http = servers.http(&config.server.connection.shared());
     let from = HttpEndpoint::parse(catalogue::SOURCE, PlainHttp::LoopbackOnly)?;
     let fetched = catalogue::refresh(&http, &from, Utc::now().date_naive()).await?;
@@ -107,7 +111,7 @@ pub(super) async fn refresh(cli: &Cli, ground: &Ground) -> anyhow::Result<Exit> 
         .with_context(|| format!("Cannot write {}", path.display()))?;
     let (count, from, path) = (fetched.len(), catalogue::SOURCE, path.display());
     writeln!(print::out(), "{count} models of {from} are kept in {path}.")?;
-    Ok(Exit::Answered)
+    Ok(CliExitStatus::Answered)
 }
 
 fn served<'a>(
@@ -115,28 +119,28 @@ fn served<'a>(
     models: Vec<ModelInfo>,
     provider: &dyn Provider,
     catalogue: &'a ModelCatalogue,
-) -> Vec<Row<'a>> {
-    let row = |model: ModelInfo| Row {
+) -> Vec<ModelsTableRow<'a>> {
+    let row = |model: ModelInfo| ModelsTableRow {
         provider: name.to_owned(),
         facts: provider.host().and_then(|host| catalogue.find(host, &model.id)),
         id: model.id,
-        place: Place::Server,
+        place: ModelRowOrigin::Server,
         served: model.context_window,
     };
     models.into_iter().map(row).collect()
 }
 
-fn known(catalogue: &ModelCatalogue) -> impl Iterator<Item = Row<'_>> {
-    catalogue.models().map(|(provider, id, facts)| Row {
+fn known(catalogue: &ModelCatalogue) -> impl Iterator<Item = ModelsTableRow<'_>> {
+    catalogue.models().map(|(provider, id, facts)| ModelsTableRow {
         provider: provider.to_owned(),
         id: id.to_owned(),
-        place: Place::Catalogue,
+        place: ModelRowOrigin::Catalogue,
         served: None,
         facts: Some(facts),
     })
 }
 
-impl Row<'_> {
+impl ModelsTableRow<'_> {
     fn price(&self) -> Option<&Price> {
         self.facts?.price.as_ref()
     }
@@ -152,8 +156,8 @@ impl Row<'_> {
             rate.map(|rate| format!("${}", rate.dollars_per_million())).unwrap_or_default()
         };
         let id = match self.place {
-            Place::Server => sanitize(&self.id).into_owned(),
-            Place::Catalogue => format!("{}/{}", self.provider, self.id),
+            ModelRowOrigin::Server => sanitize(&self.id).into_owned(),
+            ModelRowOrigin::Catalogue => format!("{}/{}", self.provider, self.id),
         };
         [
             id,
@@ -172,7 +176,7 @@ impl Row<'_> {
         json!({
             "provider": self.provider,
             "id": self.id,
-            "offered": self.place == Place::Server,
+            "offered": self.place == ModelRowOrigin::Server,
             "context_window": self.window(),
             "window_from": match (self.served, facts) {
                 (Some(_), _) => Some("server"),
@@ -220,15 +224,16 @@ fn reasons(reasoning: &ReasoningCapability) -> String {
 
 /// The rows of each server under a line that names it, and those that only the catalogue has under
 /// one of their own.
-fn text(rows: &[Row<'_>], servers: &[(String, String)]) -> String {
+fn text(rows: &[ModelsTableRow<'_>], servers: &[(String, String)]) -> String {
     let mut text = String::new();
     let of_servers = servers.iter().map(|(name, head)| (Some(name), head.as_str()));
     for (server, head) in of_servers.chain([(None, "In the catalogue")]) {
-        let is_here = |row: &&Row<'_>| match server {
-            Some(name) => row.place == Place::Server && row.provider == *name,
-            None => row.place == Place::Catalogue,
+        let is_here = |row: &&ModelsTableRow<'_>| match server {
+            Some(name) => row.place == ModelRowOrigin::Server && row.provider == *name,
+            None => row.place == ModelRowOrigin::Catalogue,
         };
-        let cells: Vec<[String; 7]> = rows.iter().filter(is_here).map(Row::cells).collect();
+        let cells: Vec<[String; 7]> =
+            rows.iter().filter(is_here).map(ModelsTableRow::cells).collect();
         if !cells.is_empty() {
             // Writing to a String cannot fail.
             let _ = writeln!(text, "{head}\n");
@@ -308,10 +313,10 @@ mod tests {
         let sonnet = known(&catalogue).find(|row| row.id == "claude-sonnet-5-5");
         let rows = [
             sonnet.unwrap(),
-            Row {
+            ModelsTableRow {
                 provider: "openai".into(),
                 id: "qwen\u{1b}[31m3".into(),
-                place: Place::Server,
+                place: ModelRowOrigin::Server,
                 served: Some(131_072),
                 facts: None,
             },

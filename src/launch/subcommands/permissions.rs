@@ -5,10 +5,10 @@ use std::io::Write;
 use serde_json::{Value, json};
 
 use crate::agent::accesses_of;
-use crate::cli::{Cli, Exit, PermissionsCommand, PermissionsTest};
+use crate::cli::{Cli, CliExitStatus, PermissionsCommand, PermissionsTest};
 use crate::domain::{Mode, Outcome, RuleKind, RuleSource};
-use crate::launch::ground::Ground;
 use crate::launch::print;
+use crate::launch::run_context::RunContext;
 use crate::permissions::{
     self, PermissionQuery, PermissionTestReport, RuleListReport, RuleSet, store,
 };
@@ -16,9 +16,9 @@ use crate::tools::{ToolRegistry, WorkingDirectory};
 
 pub(super) fn run(
     cli: &Cli,
-    ground: &Ground,
+    ground: &RunContext,
     command: &PermissionsCommand,
-) -> anyhow::Result<Exit> {
+) -> anyhow::Result<CliExitStatus> {
     match command {
         PermissionsCommand::List { format } => {
             let project = ground.project(cli)?;
@@ -31,7 +31,7 @@ pub(super) fn run(
                     explain(rule);
                 }
                 writeln!(out, "{report}")?;
-                return Ok(Exit::Answered);
+                return Ok(CliExitStatus::Answered);
             }
             for rule in &report.rules {
                 writeln!(out, "{:5}  {}  {}", rule.kind.word(), rule.rule, stands_in(rule))?;
@@ -42,13 +42,17 @@ pub(super) fn run(
             for warning in &report.warnings {
                 print::complain(&warning.to_string());
             }
-            Ok(Exit::Answered)
+            Ok(CliExitStatus::Answered)
         }
         PermissionsCommand::Test(test) => try_out(cli, ground, test),
     }
 }
 
-fn try_out(cli: &Cli, ground: &Ground, test: &PermissionsTest) -> anyhow::Result<Exit> {
+fn try_out(
+    cli: &Cli,
+    ground: &RunContext,
+    test: &PermissionsTest,
+) -> anyhow::Result<CliExitStatus> {
     let project = ground.project(cli)?;
     let workspace = ground.workspace(project);
     let rules = match &test.settings {
@@ -69,7 +73,7 @@ fn try_out(cli: &Cli, ground: &Ground, test: &PermissionsTest) -> anyhow::Result
         Some(mode) => mode,
         None => match ground.config(cli, project) {
             Ok(config) => config.mode.value,
-            Err(errors) => return Ok(super::wrong(&errors)),
+            Err(errors) => return Ok(super::report_config_errors(&errors)),
         },
     };
     let workspace = match mode {
@@ -90,7 +94,7 @@ fn try_out(cli: &Cli, ground: &Ground, test: &PermissionsTest) -> anyhow::Result
             explain(&mut part["rule"]);
         }
         writeln!(out, "{report}")?;
-        return Ok(Exit::Answered);
+        return Ok(CliExitStatus::Answered);
     }
     writeln!(out, "{}: {}", report.decision.word(), report.reason)?;
     for part in &report.commands {
@@ -106,7 +110,7 @@ fn try_out(cli: &Cli, ground: &Ground, test: &PermissionsTest) -> anyhow::Result
             writeln!(out, "         {} {means}", part.rule.as_ref().map_or("", |rule| &rule.rule))?;
         }
     }
-    Ok(Exit::Answered)
+    Ok(CliExitStatus::Answered)
 }
 
 /// The file and the line of a rule.

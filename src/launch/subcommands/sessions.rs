@@ -6,13 +6,13 @@ use std::io::Write;
 use chrono::{DateTime, Local, NaiveDate, Utc};
 use serde_json::{Value, json};
 
-use crate::cli::{Exit, SessionsCommand, SessionsFilter};
+use crate::cli::{CliExitStatus, SessionsCommand, SessionsFilter};
 use crate::domain::sanitize::sanitize;
 use crate::domain::{Block, Role, SessionId, Usage};
 use crate::launch::build;
-use crate::launch::ground::Ground;
 use crate::launch::print;
-use crate::launch::subcommands::moving;
+use crate::launch::run_context::RunContext;
+use crate::launch::subcommands::export_import;
 use crate::session::undo::RewindHistory;
 use crate::session::{
     LogEntry, LogRecord, ReplayedConversation, SearchHitSource, SearchText, SessionAttributes,
@@ -22,13 +22,13 @@ use crate::session::{
 
 use super::gc;
 
-pub(super) fn run(ground: &Ground, command: &SessionsCommand) -> anyhow::Result<Exit> {
+pub(super) fn run(ground: &RunContext, command: &SessionsCommand) -> anyhow::Result<CliExitStatus> {
     let store = build::store(ground);
     let mut out = print::out();
     match command {
         SessionsCommand::List { which, limit, format } => {
             let Some(filter) = narrowed(SessionListFilter::default(), which) else {
-                return Ok(Exit::Usage);
+                return Ok(CliExitStatus::Usage);
             };
             let mut sessions = store.list()?;
             sessions.retain(|session| filter.takes(facts(session)));
@@ -55,12 +55,12 @@ pub(super) fn run(ground: &Ground, command: &SessionsCommand) -> anyhow::Result<
         }
         SessionsCommand::Search { query, which, limit, format } => {
             let typed = SessionListFilter::parse(query, today());
-            let Some(filter) = narrowed(typed, which) else { return Ok(Exit::Usage) };
+            let Some(filter) = narrowed(typed, which) else { return Ok(CliExitStatus::Usage) };
             let Some(text) = SearchText::new(&filter.text) else {
                 print::complain(
                     "Say what to look for, as in `slug sessions search \"empty cart\"`.",
                 );
-                return Ok(Exit::Usage);
+                return Ok(CliExitStatus::Usage);
             };
             let found = search(&store, &text, &filter, *limit)?;
             if format.json {
@@ -74,7 +74,7 @@ pub(super) fn run(ground: &Ground, command: &SessionsCommand) -> anyhow::Result<
             let (session, title) = (store.resolve(id)?, title.trim());
             if title.is_empty() {
                 print::complain("A title has to say something.");
-                return Ok(Exit::Usage);
+                return Ok(CliExitStatus::Usage);
             }
             store.rename(session, title)?;
             if format.json {
@@ -83,8 +83,8 @@ pub(super) fn run(ground: &Ground, command: &SessionsCommand) -> anyhow::Result<
                 writeln!(out, "{session} is now called {}", sanitize(title))?;
             }
         }
-        SessionsCommand::Export(what) => moving::export(&store, what, &mut out)?,
-        SessionsCommand::Import(what) => return moving::import(&store, what, &mut out),
+        SessionsCommand::Export(what) => export_import::export(&store, what, &mut out)?,
+        SessionsCommand::Import(what) => return export_import::import(&store, what, &mut out),
         SessionsCommand::Delete { ids, format } => {
             // A name that means nothing is found before anything is moved.
             let sessions: Vec<SessionId> =
@@ -93,7 +93,7 @@ pub(super) fn run(ground: &Ground, command: &SessionsCommand) -> anyhow::Result<
         }
         SessionsCommand::Gc(gc) => return gc::run(ground, gc),
     }
-    Ok(Exit::Answered)
+    Ok(CliExitStatus::Answered)
 }
 
 /// Moves all that can be moved; what cannot is said, and leads to a failure in the end.
@@ -102,14 +102,14 @@ fn delete(
     sessions: &[SessionId],
     as_json: bool,
     out: &mut dyn Write,
-) -> anyhow::Result<Exit> {
-    let (mut deleted, mut exit) = (Vec::new(), Exit::Answered);
+) -> anyhow::Result<CliExitStatus> {
+    let (mut deleted, mut exit) = (Vec::new(), CliExitStatus::Answered);
     for session in sessions {
         match store.trash(*session) {
             Ok(()) => deleted.push(*session),
             Err(error) => {
                 print::complain(&error.to_string());
-                exit = Exit::Failed;
+                exit = CliExitStatus::Failed;
             }
         }
     }

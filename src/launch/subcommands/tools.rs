@@ -4,21 +4,21 @@ use std::io::Write;
 
 use serde_json::json;
 
-use crate::agent::{Person, run_call};
-use crate::cli::{Cli, Exit, ToolsCommand};
+use crate::agent::{Interactivity, run_call};
+use crate::cli::{Cli, CliExitStatus, ToolsCommand};
 use crate::domain::{CallId, CallInput, ToolCall, ToolStatus};
-use crate::launch::build::{self, Parts, Sides};
-use crate::launch::ground::Ground;
+use crate::launch::build::{self, RunParticipants, RunParts};
 use crate::launch::print;
+use crate::launch::run_context::RunContext;
 use crate::platform::redact::Redactor;
 use crate::session::SessionStore;
 use crate::tools::ToolRegistry;
 
 pub(super) async fn run(
     cli: &Cli,
-    ground: &Ground,
+    ground: &RunContext,
     command: &ToolsCommand,
-) -> anyhow::Result<Exit> {
+) -> anyhow::Result<CliExitStatus> {
     match command {
         ToolsCommand::List { format } => {
             let tools = ToolRegistry::standard().specs();
@@ -31,7 +31,7 @@ pub(super) async fn run(
                     writeln!(out, "{:10} {first}", tool.name)?;
                 }
             }
-            Ok(Exit::Answered)
+            Ok(CliExitStatus::Answered)
         }
         ToolsCommand::Run { name, input, format } => {
             let call = ToolCall {
@@ -44,16 +44,25 @@ pub(super) async fn run(
     }
 }
 
-async fn call_one(cli: &Cli, ground: &Ground, call: ToolCall, json: bool) -> anyhow::Result<Exit> {
+async fn call_one(
+    cli: &Cli,
+    ground: &RunContext,
+    call: ToolCall,
+    json: bool,
+) -> anyhow::Result<CliExitStatus> {
     let project = ground.project(cli)?;
     let config = match ground.config(cli, project) {
         Ok(config) => config,
-        Err(errors) => return Ok(super::wrong(&errors)),
+        Err(errors) => return Ok(super::report_config_errors(&errors)),
     };
     let redactor = Redactor::default();
     let services = build::services(ground, &config, cli.demo.as_ref(), &redactor)?;
-    let sides = Sides { services, person: Person::Absent, last_models: None };
-    let Parts { mut setup, processes, .. } =
+    let sides = RunParticipants {
+        providers: services,
+        interactivity: Interactivity::Headless,
+        last_models: None,
+    };
+    let RunParts { mut setup, processes, .. } =
         build::parts(cli, ground, &config, project, sides, &redactor)?;
     // A call by itself is no session to come back to; it is on record while it runs.
     let scratch = tempfile::tempdir()?;
@@ -64,7 +73,7 @@ async fn call_one(cli: &Cli, ground: &Ground, call: ToolCall, json: bool) -> any
     processes.end_all().await;
     let Some(output) = output else {
         print::complain("The call could not be put on record, so it was not made.");
-        return Ok(Exit::Failed);
+        return Ok(CliExitStatus::Failed);
     };
     if json {
         let status = output.status;
@@ -77,8 +86,8 @@ async fn call_one(cli: &Cli, ground: &Ground, call: ToolCall, json: bool) -> any
         writeln!(print::out(), "{}", output.observation)?;
     }
     Ok(match output.status {
-        ToolStatus::Done => Exit::Answered,
-        ToolStatus::Failed | ToolStatus::Cancelled => Exit::Failed,
-        ToolStatus::Denied => Exit::Refused,
+        ToolStatus::Done => CliExitStatus::Answered,
+        ToolStatus::Failed | ToolStatus::Cancelled => CliExitStatus::Failed,
+        ToolStatus::Denied => CliExitStatus::Refused,
     })
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use crate::agent::{self, ForkAt, RewindTo};
-use crate::commands::{self, Copied, FoldHow, SlashCommand, Switch, THINKING};
+use crate::agent::{self, ForkPosition, RewindDestination};
+use crate::commands::{self, CopyArgument, EFFORT_WORDS, FoldSetting, OnOffArgument, SlashCommand};
 use crate::config::ThemeChoice;
 use crate::domain::{Effort, Mode, NoticeLevel, SessionId, Typed};
 
@@ -89,7 +89,9 @@ pub fn send_next(model: &mut Model) -> Vec<Effect> {
 pub fn take_back(model: &mut Model) -> Vec<Effect> {
     match model.queue.items().last().map(|item| (item.id, item.goes)) {
         // It may be on its way already: the agent says whether it came back.
-        Some((id, Goes::NextStep)) => vec![Effect::Agent(agent::Command::Unsteer { id })],
+        Some((id, Goes::NextStep)) => {
+            vec![Effect::Agent(agent::AgentCommand::WithdrawSteer { id })]
+        }
         Some((_, Goes::AfterTurn)) => {
             if let Some(item) = model.queue.take_last() {
                 model.composer.load(item.text);
@@ -108,14 +110,14 @@ pub fn choose(model: &mut Model, choice: Choice) -> Vec<Effect> {
             Some(Ok(command)) => run(model, command),
             Some(Err(_)) | None => Vec::new(),
         },
-        Choice::Model(name) => vec![Effect::Agent(agent::Command::UseModel(name))],
+        Choice::Model(name) => vec![Effect::Agent(agent::AgentCommand::UseModel(name))],
         Choice::Thinking(how) => run(model, SlashCommand::Effort(Some(how))),
         Choice::Mode(mode) => run(model, SlashCommand::Mode(Some(mode))),
         Choice::Copied(what) => copy(model, what),
         Choice::Theme(choice) => looks::change(model, choice),
         Choice::Session(session) => run(model, SlashCommand::Sessions(Some(session))),
         Choice::Hook(choice) => hooks::choose(model, choice),
-        Choice::Rewind(entry) => rewind::open(model, RewindTo::Before(entry)),
+        Choice::Rewind(entry) => rewind::open(model, RewindDestination::Before(entry)),
         Choice::Text(text) => {
             model.composer.load(text);
             Vec::new()
@@ -178,7 +180,7 @@ pub fn next_mode(model: &mut Model) -> Vec<Effect> {
         Mode::AllowEdits if model.settings.boundary.is_some() => Mode::Sandbox,
         Mode::AllowEdits | Mode::Sandbox | Mode::Yolo => Mode::Plan,
     };
-    vec![Effect::Agent(agent::Command::SetMode(next))]
+    vec![Effect::Agent(agent::AgentCommand::SetMode(next))]
 }
 
 /// Copies what a block says.
@@ -202,18 +204,18 @@ pub fn copy_selection(model: &Model) -> Vec<Effect> {
 }
 
 /// Copies a part of the session.
-pub fn copy(model: &mut Model, what: Copied) -> Vec<Effect> {
+pub fn copy(model: &mut Model, what: CopyArgument) -> Vec<Effect> {
     let blocks = model.transcript.blocks();
     let (text, what, none) = match what {
-        Copied::Answer => {
+        CopyArgument::Answer => {
             let text = model.transcript.last_answer().map(str::to_owned);
             (text, "the last answer", "There is no answer to copy yet.")
         }
-        Copied::Code => {
+        CopyArgument::Code => {
             let text = blocks.iter().rev().find_map(source::last_code);
             (text, "the last code block", "There is no code block to copy yet.")
         }
-        Copied::All => {
+        CopyArgument::All => {
             let text = source::whole(&model.transcript);
             let text = (!text.is_empty()).then_some(text);
             (text, "the whole session", "There is nothing to copy yet.")
@@ -250,7 +252,7 @@ pub fn view_block(model: &mut Model, block: BlockId) -> Vec<Effect> {
 pub fn fork_at(model: &mut Model, block: BlockId) -> Vec<Effect> {
     let upto = model.transcript.get(block).and_then(|block| block.entry);
     match (model.status.session, upto) {
-        (Some(session), Some(entry)) => fork(model, session, ForkAt::After(entry)),
+        (Some(session), Some(entry)) => fork(model, session, ForkPosition::After(entry)),
         (_, None) => told(model, "Only messages that are in the log can be forked from."),
         (None, _) => told(model, NO_SESSION),
     }
@@ -262,38 +264,41 @@ const NO_SESSION: &str = "No session is open yet. Send a message first.";
 fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
     match command {
         SlashCommand::Help => keys::chat_action(model, ChatKey::Help),
-        SlashCommand::New | SlashCommand::Clear => when_idle(model, agent::Command::NewSession),
+        SlashCommand::New | SlashCommand::Clear => {
+            when_idle(model, agent::AgentCommand::NewSession)
+        }
         SlashCommand::Sessions(None) => sidebar::open(model),
         SlashCommand::Sessions(Some(session)) => {
-            when_idle(model, agent::Command::Resume { session })
+            when_idle(model, agent::AgentCommand::Resume { session })
         }
         SlashCommand::Fork(which) => {
-            let at = which
-                .map_or(Ok(ForkAt::End), |which| rewind::find(model, &which).map(ForkAt::Before));
+            let at = which.map_or(Ok(ForkPosition::End), |which| {
+                rewind::find(model, &which).map(ForkPosition::Before)
+            });
             match (model.status.session, at) {
                 (Some(session), Ok(at)) => fork(model, session, at),
                 (Some(_), Err(reason)) => told(model, &reason),
                 (None, _) => told(model, NO_SESSION),
             }
         }
-        SlashCommand::Model(Some(name)) => vec![Effect::Agent(agent::Command::SetModel(name))],
+        SlashCommand::Model(Some(name)) => vec![Effect::Agent(agent::AgentCommand::SetModel(name))],
         SlashCommand::Model(None) => {
             let id = model.requests.issue();
             model.overlays.push(Overlay::Picker(Box::new(Picker::waiting("Models", id))));
             vec![Effect::ListModels(id)]
         }
         SlashCommand::Effort(Some(how)) => {
-            vec![Effect::Agent(agent::Command::SetEffort(how.effort()))]
+            vec![Effect::Agent(agent::AgentCommand::SetEffort(how.effort()))]
         }
         SlashCommand::Effort(None) => {
             let mut picker = Picker::ready("Thinking", complete::thinking());
             let now = model.status.effort;
-            let at = THINKING.iter().position(|(word, _)| Effort::parse(word) == now);
+            let at = EFFORT_WORDS.iter().position(|(word, _)| Effort::parse(word) == now);
             picker.list.select(at.unwrap_or_default());
             model.overlays.push(Overlay::Picker(Box::new(picker)));
             Vec::new()
         }
-        SlashCommand::Mode(Some(mode)) => vec![Effect::Agent(agent::Command::SetMode(mode))],
+        SlashCommand::Mode(Some(mode)) => vec![Effect::Agent(agent::AgentCommand::SetMode(mode))],
         SlashCommand::Mode(None) => {
             let mut picker = Picker::ready("Modes", complete::modes(model).collect());
             let is_now = |item: &Item| item.choice == Choice::Mode(model.status.mode);
@@ -304,14 +309,14 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
         }
         SlashCommand::Permissions => rules::open(model),
         SlashCommand::Hooks => hooks::open(model),
-        SlashCommand::Undo => rewind::open(model, RewindTo::Last),
-        SlashCommand::Redo => rewind::open(model, RewindTo::Again),
+        SlashCommand::Undo => rewind::open(model, RewindDestination::Last),
+        SlashCommand::Redo => rewind::open(model, RewindDestination::Redo),
         SlashCommand::Rewind(None) => rewind::list(model),
         SlashCommand::Rewind(Some(which)) => match rewind::find(model, &which) {
-            Ok(entry) => rewind::open(model, RewindTo::Before(entry)),
+            Ok(entry) => rewind::open(model, RewindDestination::Before(entry)),
             Err(reason) => told(model, &reason),
         },
-        SlashCommand::Compact => when_idle(model, agent::Command::Compact),
+        SlashCommand::Compact => when_idle(model, agent::AgentCommand::Compact),
         SlashCommand::Copy(what) => copy(model, what),
         SlashCommand::Diff(path) => changes::open(model, path),
         SlashCommand::Pager => {
@@ -325,9 +330,9 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
             let kind = PaneKind::named(&order.kind);
             match order.how {
                 None => folds::cycle_kind(model, &kind),
-                Some(FoldHow::Open) => folds::set_kind(model, &kind, Some(Fold::Open)),
-                Some(FoldHow::Closed) => folds::set_kind(model, &kind, Some(Fold::Closed)),
-                Some(FoldHow::Auto) => folds::set_kind(model, &kind, None),
+                Some(FoldSetting::Open) => folds::set_kind(model, &kind, Some(Fold::Open)),
+                Some(FoldSetting::Closed) => folds::set_kind(model, &kind, Some(Fold::Closed)),
+                Some(FoldSetting::Auto) => folds::set_kind(model, &kind, None),
             }
         }
         SlashCommand::Todos => read(model, Page::Todos),
@@ -340,14 +345,16 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
             looks::read(model, looks::Reading::Change(ThemeChoice::parse(&name)))
         }
         SlashCommand::Retry => {
-            let effects = when_idle(model, agent::Command::Retry);
+            let effects = when_idle(model, agent::AgentCommand::Retry);
             start(model, &effects);
             effects
         }
         SlashCommand::Vi(switch) => {
             let (typing, word) = match (switch, &model.composer.vi) {
-                (Some(Switch::Off), _) | (None, Some(_)) => (Typing::Plain, "Vi keys are off."),
-                (Some(Switch::On), _) | (None, None) => {
+                (Some(OnOffArgument::Off), _) | (None, Some(_)) => {
+                    (Typing::Plain, "Vi keys are off.")
+                }
+                (Some(OnOffArgument::On), _) | (None, None) => {
                     (Typing::Vi, "Vi keys are on: esc leaves insert mode.")
                 }
             };
@@ -359,8 +366,8 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
     }
 }
 
-fn fork(model: &mut Model, session: SessionId, at: ForkAt) -> Vec<Effect> {
-    when_idle(model, agent::Command::Fork { session, at })
+fn fork(model: &mut Model, session: SessionId, at: ForkPosition) -> Vec<Effect> {
+    when_idle(model, agent::AgentCommand::Fork { session, at })
 }
 
 fn read(model: &mut Model, page: Page) -> Vec<Effect> {
@@ -374,7 +381,7 @@ fn told(model: &mut Model, text: &str) -> Vec<Effect> {
 }
 
 /// Tells the agent what it can do only between turns.
-pub fn when_idle(model: &mut Model, command: agent::Command) -> Vec<Effect> {
+pub fn when_idle(model: &mut Model, command: agent::AgentCommand) -> Vec<Effect> {
     if model.turn.is_idle() {
         return vec![Effect::Agent(command)];
     }
@@ -392,13 +399,13 @@ fn say(model: &mut Model, text: Typed, goes: Goes) -> Vec<Effect> {
         let id = model.queue.push(text.clone(), goes);
         return match goes {
             Goes::AfterTurn => Vec::new(),
-            Goes::NextStep => vec![Effect::Agent(agent::Command::Steer { id, text })],
+            Goes::NextStep => vec![Effect::Agent(agent::AgentCommand::Steer { id, text })],
         };
     }
     let effects = match command {
         Some(command) if command.is_empty() => Vec::new(),
-        Some(command) => vec![Effect::Agent(agent::Command::Shell { command })],
-        None => vec![Effect::Agent(agent::Command::Send { text })],
+        Some(command) => vec![Effect::Agent(agent::AgentCommand::Shell { command })],
+        None => vec![Effect::Agent(agent::AgentCommand::Send { text })],
     };
     start(model, &effects);
     effects
@@ -407,7 +414,10 @@ fn say(model: &mut Model, text: Typed, goes: Goes) -> Vec<Effect> {
 /// From here on a turn is on its way, so that the next message waits for it.
 fn start(model: &mut Model, effects: &[Effect]) {
     let begins = effects.iter().any(|effect| {
-        matches!(effect, Effect::Agent(agent::Command::Send { .. } | agent::Command::Retry))
+        matches!(
+            effect,
+            Effect::Agent(agent::AgentCommand::Send { .. } | agent::AgentCommand::Retry)
+        )
     });
     if begins {
         model.turn = Turn::Starting { since: model.now };

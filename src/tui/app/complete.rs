@@ -4,7 +4,9 @@
 
 use std::ops::Range;
 
-use crate::commands::{self, Argument, Copied, Spec, THINKING, Thinking};
+use crate::commands::{
+    self, CopyArgument, EFFORT_WORDS, EffortArgument, SlashArgumentKind, SlashCommandSpec,
+};
 use crate::domain::mention::LineRange;
 use crate::domain::{Effort, Mode};
 
@@ -53,16 +55,16 @@ pub fn source(trigger: &Trigger, model: &Model) -> Source {
         Trigger::Command => Source::Items(commands().collect()),
         Trigger::FoldHow => Source::Items(words(FOLD_HOW)),
         Trigger::Argument(spec) => match spec.argument {
-            Argument::None => Source::Items(Vec::new()),
-            Argument::Mode => Source::Items(modes(model).collect()),
-            Argument::Copied => Source::Items(copied().collect()),
-            Argument::OneOf(all) => Source::Items(words(all)),
-            Argument::Fold => Source::Items(words(FOLD_KINDS)),
-            Argument::Model => Source::Items(models(model)),
-            Argument::Theme => Source::Items(looks::items(&model.looks)),
-            Argument::Session => Source::Items(sessions(model)),
-            Argument::Earlier => Source::Items(earlier(model)),
-            Argument::File => workspace(model),
+            SlashArgumentKind::None => Source::Items(Vec::new()),
+            SlashArgumentKind::Mode => Source::Items(modes(model).collect()),
+            SlashArgumentKind::Copy => Source::Items(copied().collect()),
+            SlashArgumentKind::OneOf(all) => Source::Items(words(all)),
+            SlashArgumentKind::Fold => Source::Items(words(FOLD_KINDS)),
+            SlashArgumentKind::Model => Source::Items(models(model)),
+            SlashArgumentKind::Theme => Source::Items(looks::items(&model.looks)),
+            SlashArgumentKind::Session => Source::Items(sessions(model)),
+            SlashArgumentKind::Message => Source::Items(earlier(model)),
+            SlashArgumentKind::File => workspace(model),
         },
     }
 }
@@ -86,7 +88,8 @@ pub fn hint(open: &Completion, model: &Model) -> Option<Hint> {
             let (counted, lines) = model.line_count.as_ref()?;
             (counted == path).then(|| lines_hint(path, typed, *lines))
         }
-        Trigger::Session | Trigger::Argument(Spec { argument: Argument::Session, .. })
+        Trigger::Session
+        | Trigger::Argument(SlashCommandSpec { argument: SlashArgumentKind::Session, .. })
             if open.list.is_empty() && model.requests.sessions.is_some() =>
         {
             says("Reading the list of sessions …")
@@ -133,9 +136,11 @@ pub fn thinking() -> Vec<Item> {
         label: word.to_owned(),
         detail: meaning.to_owned(),
         aside: String::new(),
-        choice: Choice::Thinking(Effort::parse(word).map_or(Thinking::AsUsual, Thinking::Step)),
+        choice: Choice::Thinking(
+            Effort::parse(word).map_or(EffortArgument::Default, EffortArgument::Level),
+        ),
     };
-    THINKING.iter().map(item).collect()
+    EFFORT_WORDS.iter().map(item).collect()
 }
 
 /// The models, favourites first. Whose one is stands before it where there is more than one
@@ -181,7 +186,7 @@ fn workspace(model: &Model) -> Source {
 
 /// What can be copied.
 fn copied() -> impl Iterator<Item = Item> {
-    Copied::ALL.into_iter().map(|it| Item {
+    CopyArgument::ALL.into_iter().map(|it| Item {
         label: it.name().to_owned(),
         detail: it.meaning().to_owned(),
         aside: String::new(),

@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::commands::{Argument, Spec};
+use crate::commands::{SlashArgumentKind, SlashCommandSpec};
 use crate::domain::SessionId;
 use crate::domain::mention::written;
 
@@ -220,7 +220,8 @@ fn is_known(files: &[String], path: &str) -> bool {
 /// Asks for what a list needs.
 fn ask(model: &mut Model, trigger: &Trigger) -> Vec<Effect> {
     match trigger {
-        Trigger::Path | Trigger::Argument(Spec { argument: Argument::File, .. }) => {
+        Trigger::Path
+        | Trigger::Argument(SlashCommandSpec { argument: SlashArgumentKind::File, .. }) => {
             let id = model.requests.issue();
             model.requests.files = Some(id);
             vec![Effect::IndexFiles(id)]
@@ -235,12 +236,13 @@ fn ask(model: &mut Model, trigger: &Trigger) -> Vec<Effect> {
             model.requests.folder = Some(id);
             vec![Effect::ListFolder { id, folder: folder.clone() }]
         }
-        Trigger::Argument(Spec { argument: Argument::Model, .. }) => {
+        Trigger::Argument(SlashCommandSpec { argument: SlashArgumentKind::Model, .. }) => {
             let id = model.requests.issue();
             model.requests.models = Some(id);
             vec![Effect::ListModels(id)]
         }
-        Trigger::Session | Trigger::Argument(Spec { argument: Argument::Session, .. }) => {
+        Trigger::Session
+        | Trigger::Argument(SlashCommandSpec { argument: SlashArgumentKind::Session, .. }) => {
             let id = model.requests.issue();
             model.requests.sessions = Some(id);
             vec![Effect::Sessions { id, job: SessionJob::List }]
@@ -336,9 +338,10 @@ fn word(choice: Choice, trigger: &Trigger, then: Then) -> Option<Word> {
         (Choice::Model(name), _) => complete(name.to_string()),
         (Choice::Theme(choice), _) => complete(choice.to_string()),
         (Choice::Session(id), _) => complete(id.to_string()),
-        (Choice::Text(kind), Trigger::Argument(Spec { argument: Argument::Fold, .. })) => {
-            Some(Word { text: kind, end: End::Space })
-        }
+        (
+            Choice::Text(kind),
+            Trigger::Argument(SlashCommandSpec { argument: SlashArgumentKind::Fold, .. }),
+        ) => Some(Word { text: kind, end: End::Space }),
         (Choice::Text(word), Trigger::Argument(_) | Trigger::FoldHow) => complete(word),
         (Choice::Text(path), trigger) => Some(path_word(&path, trigger, then)),
         (

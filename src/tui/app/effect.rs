@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::agent::Command;
+use crate::agent::AgentCommand;
 use crate::config::ThemeChoice;
 use crate::domain::{Image, ModelName, SessionId, Typed};
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
@@ -23,7 +23,7 @@ use super::sessions::SessionJob;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Effect {
     /// Tells the agent.
-    Agent(Command),
+    Agent(AgentCommand),
     /// Looks for a text in what was said in these sessions; the search before it ends.
     SearchSessions {
         /// Which request.

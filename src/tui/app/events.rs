@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::agent::Event;
+use crate::agent::AgentEvent;
 use crate::domain::{ApprovalId, ModelName, NoticeLevel, SessionId, TurnId, Usage};
 use crate::providers::ModelInfo;
 use crate::session::undo::RewindHistory;
@@ -32,11 +32,11 @@ use super::transcript::Ended;
 use super::turn::{Phase, Running, Streamed, Turn};
 
 /// Takes an event in.
-pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
+pub fn event(model: &mut Model, event: AgentEvent) -> Vec<Effect> {
     let now = model.now;
     match event {
-        Event::SessionOpened { session, records } => return open(model, session, &records),
-        Event::SessionRead { session, earlier } => {
+        AgentEvent::SessionOpened { session, records } => return open(model, session, &records),
+        AgentEvent::SessionRead { session, earlier } => {
             if model.status.session == Some(session) {
                 rules::note_earlier(model, &earlier);
                 let older = model.transcript.older(&earlier, earlier.len());
@@ -46,14 +46,14 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
                 return older.map(|older| fold_older(model, older)).into_iter().collect();
             }
         }
-        Event::ModelChanged { model: name, effort, window, local } => {
+        AgentEvent::ModelChanged { model: name, effort, window, local } => {
             model.status.model = name.model;
             model.status.provider = name.provider;
             model.status.effort = effort;
             model.status.window = Some(window);
             model.status.host = if local { Host::Local } else { Host::Remote };
         }
-        Event::ModelNeeded { provider, models } => {
+        AgentEvent::ModelNeeded { provider, models } => {
             let row = |info: ModelInfo| ModelRow {
                 name: ModelName::new(provider.as_str(), info.id),
                 window: info.context_window,
@@ -63,58 +63,58 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
             let items = complete::models(model);
             model.overlays.push(Overlay::Picker(Box::new(Picker::ready("Models", items))));
         }
-        Event::ModeChanged(mode) => model.status.mode = mode,
-        Event::TitleChanged(title) => {
+        AgentEvent::ModeChanged(mode) => model.status.mode = mode,
+        AgentEvent::TitleChanged(title) => {
             model.status.title = Some(title);
             return sidebar::title_changed(model);
         }
-        Event::TurnStarted { turn } => model.turn = Turn::Running(Running::new(turn, now)),
-        Event::Recorded(record) => {
+        AgentEvent::TurnStarted { turn } => model.turn = Turn::Running(Running::new(turn, now)),
+        AgentEvent::Recorded(record) => {
             note(model, &record);
             model.transcript.record(&record, now);
             if let LogEntry::FileChange(_) = record.entry {
                 return changes::read(model).into_iter().collect();
             }
         }
-        Event::SteerSettled { id, returned } => {
+        AgentEvent::SteerSettled { id, returned } => {
             model.queue.settle(id);
             if let Some(text) = returned {
                 model.composer.append(text);
             }
         }
-        Event::MessageReturned(text) => model.composer.append(text),
-        Event::RequestSent { turn } => enter(model, turn, Phase::Waiting),
-        Event::RequestHeld { turn, held } => {
+        AgentEvent::MessageReturned(text) => model.composer.append(text),
+        AgentEvent::RequestSent { turn } => enter(model, turn, Phase::Waiting),
+        AgentEvent::RequestRateLimited { turn, held } => {
             enter(model, turn, Phase::Held { at: now + held.wait, reason: held.reason });
         }
-        Event::Prefill { turn, progress } => enter(model, turn, Phase::Prefill(progress)),
-        Event::Text { turn, text } => {
+        AgentEvent::Prefill { turn, progress } => enter(model, turn, Phase::Prefill(progress)),
+        AgentEvent::Text { turn, text } => {
             if stream(model, turn, text.len(), Phase::Answering) {
                 model.transcript.text(&text, now);
             }
         }
-        Event::Thinking { turn, text } => {
+        AgentEvent::Thinking { turn, text } => {
             if stream(model, turn, text.len(), Phase::Thinking) {
                 model.transcript.thinking(&text, now);
             }
         }
-        Event::CallStarted { turn, call, name } => {
+        AgentEvent::CallStarted { turn, call, name } => {
             if stream(model, turn, 0, Phase::Calling(name.clone())) {
                 model.transcript.call_started(&call, &name, now);
             }
         }
-        Event::CallInput { turn, call, json } => {
+        AgentEvent::CallInput { turn, call, json } => {
             if let Some(running) = model.turn.of(turn) {
                 running.stream(json.len(), now);
                 model.transcript.call_input(&call, &json);
             }
         }
-        Event::ResponseEnded { turn, stop: _, usage, streamed_for } => {
+        AgentEvent::ResponseEnded { turn, stop: _, usage, streamed_for } => {
             response_ended(model, turn, usage, streamed_for.as_secs_f64());
         }
-        Event::CacheMissed { reason } => model.status.cache_miss = Some(reason),
-        Event::Spent(spending) => model.status.spending = *spending,
-        Event::ResponseDropped { turn, reason, again } => {
+        AgentEvent::CacheMissed { reason } => model.status.cache_miss = Some(reason),
+        AgentEvent::SpendingChanged(spending) => model.status.spending = *spending,
+        AgentEvent::ResponseDropped { turn, reason, again } => {
             if let Some(running) = model.turn.of(turn) {
                 running.streamed = Streamed::default();
                 model.transcript.response_dropped(now);
@@ -128,37 +128,39 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Effect> {
                 }
             }
         }
-        Event::ToolStarted { turn, call } => {
+        AgentEvent::ToolStarted { turn, call } => {
             enter(model, turn, Phase::Tool(call.name.clone()));
             model.transcript.tool_started(&call, now);
         }
-        Event::ToolProgress { turn: _, call, text } => {
+        AgentEvent::ToolProgress { turn: _, call, text } => {
             model.transcript.tool_progress(&call, &text);
             pager::progress(model, &call, &text);
         }
-        Event::ToolEnded { turn, call, status, display, summary, elapsed } => {
+        AgentEvent::ToolEnded { turn, call, status, display, summary, elapsed } => {
             enter(model, turn, Phase::Waiting);
             model.transcript.tool_ended(&call, Ended { status, display, summary, elapsed });
             return pager::ended(model, &call);
         }
-        Event::ApprovalAsked(request) => {
+        AgentEvent::ApprovalAsked(request) => {
             let call = attention::question(model, &request.tool);
             model.questions.push_back(*request);
             commands::next_question(model, Stray::Below);
             return call;
         }
-        Event::ApprovalWithdrawn(id) => withdraw(model, id),
-        Event::TodosChanged(todos) => model.todos = todos,
-        Event::Notice { level, text } => model.transcript.notice(level, text),
-        Event::TurnEnded { turn, outcome, usage: _ } => return end_turn(model, turn, &outcome),
-        Event::CallRefused { call, reason } => {
+        AgentEvent::ApprovalWithdrawn(id) => withdraw(model, id),
+        AgentEvent::TodosChanged(todos) => model.todos = todos,
+        AgentEvent::Notice { level, text } => model.transcript.notice(level, text),
+        AgentEvent::TurnEnded { turn, outcome, usage: _ } => {
+            return end_turn(model, turn, &outcome);
+        }
+        AgentEvent::CallRefused { call, reason } => {
             model.transcript.notice(NoticeLevel::Warning, format!("{}: {reason}", call.name));
         }
-        Event::Rules(news) => rules::told(model, *news),
-        Event::NotSaved { reason } => model.transcript.notice(NoticeLevel::Error, reason),
-        Event::RewindPlanned(plan) => rewind::planned(model, plan),
-        Event::Rewound { message, told } => return rewind::done(model, message, told),
-        Event::Forked { message, .. } => {
+        AgentEvent::Rules(news) => rules::told(model, *news),
+        AgentEvent::SaveFailed { reason } => model.transcript.notice(NoticeLevel::Error, reason),
+        AgentEvent::RewindPlanned(plan) => rewind::planned(model, plan),
+        AgentEvent::Rewound { message, told } => return rewind::done(model, message, told),
+        AgentEvent::Forked { message, .. } => {
             let told = match &message {
                 None => "This is a fork; the session it came from is kept.",
                 Some(_) => "This is a fork from before that message. Files stay as they are.",

@@ -4,7 +4,7 @@
 //! place may have to be waited for. What is gone to is marked as a match of a search of the
 //! transcript, with its keys: the next one, and back to the list.
 
-use crate::agent::Command;
+use crate::agent::AgentCommand;
 use crate::domain::{CallId, EntryId, NoticeLevel, SessionId};
 use crate::session::SessionSearchHit;
 
@@ -55,7 +55,7 @@ pub fn go(model: &mut Model, goal: Goal) -> Vec<Effect> {
         arrive(model, Part::Whole);
         return Vec::new();
     }
-    let effects = commands::when_idle(model, Command::Resume { session });
+    let effects = commands::when_idle(model, AgentCommand::Resume { session });
     model.goal = Some(goal).filter(|_| !effects.is_empty());
     effects
 }

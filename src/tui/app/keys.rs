@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use crate::agent;
-use crate::commands::Copied;
+use crate::commands::CopyArgument;
 use crate::domain::{ModelName, NoticeLevel};
 
 use super::approval::{Stage, Stray};
@@ -159,8 +159,8 @@ pub fn chat_action(model: &mut Model, key: ChatKey) -> Vec<Effect> {
         ChatKey::Back => return back(model),
         ChatKey::Scroll(how) => scroll(model, how),
         ChatKey::Jump(to) => moving::jump(model, to),
-        ChatKey::CopyAnswer => return commands::copy(model, Copied::Answer),
-        ChatKey::CopyCode => return commands::copy(model, Copied::Code),
+        ChatKey::CopyAnswer => return commands::copy(model, CopyArgument::Answer),
+        ChatKey::CopyCode => return commands::copy(model, CopyArgument::Code),
         ChatKey::Search => search::open(model),
     }
     Vec::new()
@@ -340,14 +340,14 @@ pub fn take(model: &mut Model, at: usize, step: Step) -> Vec<Effect> {
         Step::Answer(id, answer) => {
             model.overlays.remove(at);
             commands::next_question(model, Stray::Nowhere);
-            vec![Effect::Agent(agent::Command::Answer { id, answer })]
+            vec![Effect::Agent(agent::AgentCommand::Answer { id, answer })]
         }
         Step::Choose(choice) => {
             model.overlays.remove(at);
             commands::choose(model, choice)
         }
         Step::Rewind(plan, what) => {
-            vec![Effect::Agent(agent::Command::Rewind { plan, what })]
+            vec![Effect::Agent(agent::AgentCommand::Rewind { plan, what })]
         }
         Step::Mark(name) => mark(model, at, name),
     }

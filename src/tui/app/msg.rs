@@ -70,7 +70,7 @@ pub enum Msg {
     /// not typed at slug.
     ScreenLost,
     /// The agent says.
-    Agent(Box<agent::Event>),
+    Agent(Box<agent::AgentEvent>),
     /// Answer to `IndexFiles`.
     FilesIndexed {
         /// Which request.

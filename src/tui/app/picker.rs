@@ -11,7 +11,7 @@ use std::sync::Arc;
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-use crate::commands::{Copied, Thinking};
+use crate::commands::{CopyArgument, EffortArgument};
 use crate::config::ThemeChoice;
 use crate::domain::{EntryId, Mode, ModelName, SessionId, Typed};
 
@@ -33,11 +33,11 @@ pub enum Choice {
     /// Changes the model.
     Model(ModelName),
     /// Has the model think so hard.
-    Thinking(Thinking),
+    Thinking(EffortArgument),
     /// Changes the mode.
     Mode(Mode),
     /// Copies a part of the session.
-    Copied(Copied),
+    Copied(CopyArgument),
     /// Changes the theme; while it is selected, it is tried on.
     Theme(ThemeChoice),
     /// A past session.

@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::agent::{self, RewindPlan, RewindTo};
-use crate::commands::Earlier;
+use crate::agent::{self, RewindDestination, RewindPlan};
+use crate::commands::MessageArgument;
 use crate::domain::{EntryId, NoticeLevel, Typed};
 
 use super::block::{Body, Shows};
@@ -30,7 +30,7 @@ const NOTHING_SAID: &str = "Nothing has been said in this session yet.";
 const TWICE: Duration = Duration::from_millis(1500);
 
 /// Asks what going there would do, and shows it.
-pub fn open(model: &mut Model, to: RewindTo) -> Vec<Effect> {
+pub fn open(model: &mut Model, to: RewindDestination) -> Vec<Effect> {
     if commands::something_runs(model) {
         let stop = model.settings.keys.key(ChatKey::Back);
         model.toast(NoticeLevel::Warning, format!("A turn is running. Stop it with {stop} first."));
@@ -42,7 +42,7 @@ pub fn open(model: &mut Model, to: RewindTo) -> Vec<Effect> {
     }
     let dialog = RewindDialog::new(Stage::Planning);
     model.overlays.push(Overlay::Rewind(Box::new(dialog)));
-    vec![Effect::Agent(agent::Command::PlanRewind(to))]
+    vec![Effect::Agent(agent::AgentCommand::PlanRewind(to))]
 }
 
 /// A message of the person's that is in the log.
@@ -96,18 +96,18 @@ pub fn own_messages(model: &Model) -> Vec<Own<'_>> {
 }
 
 /// The message that is meant, or why there is none.
-pub fn find(model: &Model, which: &Earlier) -> Result<EntryId, String> {
+pub fn find(model: &Model, which: &MessageArgument) -> Result<EntryId, String> {
     let own = own_messages(model);
     if own.is_empty() {
         return Err(NOTHING_SAID.to_owned());
     }
     match which {
-        Earlier::Nth(number) => {
+        MessageArgument::Nth(number) => {
             let found = own.get(number.saturating_sub(1)).map(|message| message.entry);
             let all = counted(own.len() as u64, "message");
             found.ok_or_else(|| format!("There is no such message: {all} of yours can be chosen."))
         }
-        Earlier::With(words) => {
+        MessageArgument::Containing(words) => {
             let plain = |text: &str| {
                 let words: Vec<&str> = text.split_whitespace().collect();
                 words.join(" ").to_lowercase()
@@ -160,7 +160,7 @@ pub fn at(model: &mut Model, block: BlockId) -> Vec<Effect> {
     let blocks = model.transcript.blocks().iter().take(upto + 1).rev();
     let mut own = blocks.filter(|block| matches!(block.body, Body::User(_)));
     match own.find_map(|block| block.entry) {
-        Some(entry) => open(model, RewindTo::Before(entry)),
+        Some(entry) => open(model, RewindDestination::Before(entry)),
         None => {
             model.toast(NoticeLevel::Info, "There is no message of yours to go back before.");
             Vec::new()

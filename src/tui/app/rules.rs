@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 
-use crate::agent::{self, RuleNews, RuleOrder};
+use crate::agent::{self, RuleReply, RuleRequest};
 use crate::domain::{Mode, Outcome, RuleKind, RuleSource};
 use crate::permissions::store::{RuleEdit, RuleEntry};
 use crate::permissions::{PermissionTestReport, RuleListReport, RuleWarning};
@@ -198,7 +198,7 @@ impl RulesPage {
                 }
                 self.stage = Stage::Choosing;
                 let edit = RuleEdit::Remove((rule.kind, rule.rule));
-                return Then::Ask(RuleOrder::Change { file: rule.file, edit });
+                return Then::Ask(RuleRequest::Change { file: rule.file, edit });
             }
             (RulesKey::Remove, Some(_)) => {
                 self.stage = Stage::Removing;
@@ -239,7 +239,7 @@ impl RulesPage {
             return Then::Stay;
         }
         let (file, edit) = match what {
-            What::Try => return Then::Ask(RuleOrder::Try(text.to_owned())),
+            What::Try => return Then::Ask(RuleRequest::Try(text.to_owned())),
             What::Add(file) => (self.files.get(file).cloned(), listed(text).map(RuleEdit::Add)),
             What::Edit(rule) => {
                 let from = (rule.kind, rule.rule);
@@ -248,7 +248,7 @@ impl RulesPage {
             }
         };
         match edit {
-            Some(edit) => Then::Ask(RuleOrder::Change { file, edit }),
+            Some(edit) => Then::Ask(RuleRequest::Change { file, edit }),
             None => {
                 let text = "Begin with deny, ask or allow, as in `allow Bash(npm test)`.";
                 self.failed = Some(text.to_owned());
@@ -268,7 +268,7 @@ impl Row<'_> {
 enum Then {
     Stay,
     Close,
-    Ask(RuleOrder),
+    Ask(RuleRequest),
 }
 
 /// The rule in a text that begins with its list.
@@ -298,7 +298,7 @@ pub fn short(file: &Path, settings: &Settings) -> String {
 /// Opens the page.
 pub fn open(model: &mut Model) -> Vec<Effect> {
     model.overlays.push(Overlay::Rules(Box::default()));
-    vec![ask(RuleOrder::List)]
+    vec![ask(RuleRequest::List)]
 }
 
 /// A key for the page at this place in the stack.
@@ -323,7 +323,7 @@ pub fn key(model: &mut Model, at: usize, key: &Press<'_>) -> Vec<Effect> {
 }
 
 /// What came of something that was asked of the rules.
-pub fn told(model: &mut Model, news: RuleNews) {
+pub fn told(model: &mut Model, news: RuleReply) {
     let Model { overlays, refused, .. } = model;
     let pages = overlays.iter_mut().filter_map(|overlay| match overlay {
         Overlay::Rules(page) => Some(&mut **page),
@@ -336,7 +336,7 @@ pub fn told(model: &mut Model, news: RuleNews) {
     });
     let Some(page) = pages.last() else { return };
     match news {
-        RuleNews::Listed { list, files, failed } => {
+        RuleReply::Listed { list, files, failed } => {
             page.list = Some(list);
             page.files = files;
             let is_try = matches!(&page.stage, Stage::Typing(typing) if typing.what == What::Try);
@@ -345,7 +345,7 @@ pub fn told(model: &mut Model, news: RuleNews) {
             }
             page.failed = failed;
         }
-        RuleNews::Tried { typed, mode, report } => {
+        RuleReply::Tried { typed, mode, report } => {
             page.tried = Some(Tried { typed, mode, report });
         }
     }
@@ -383,6 +383,6 @@ fn refusal(record: &LogRecord) -> Option<Refused> {
     }
 }
 
-fn ask(order: RuleOrder) -> Effect {
-    Effect::Agent(agent::Command::Rules(order))
+fn ask(order: RuleRequest) -> Effect {
+    Effect::Agent(agent::AgentCommand::Rules(order))
 }

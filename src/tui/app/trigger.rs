@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::commands::{self, Argument, Spec};
+use crate::commands::{self, SlashArgumentKind, SlashCommandSpec};
 use crate::domain::mention::may_begin;
 
 /// What is being typed at the caret.
@@ -28,7 +28,7 @@ pub enum Trigger {
     /// A command's name, after `/`.
     Command,
     /// What follows this command's name.
-    Argument(&'static Spec),
+    Argument(&'static SlashCommandSpec),
     /// How panes are to be folded, behind their kind.
     FoldHow,
 }
@@ -65,7 +65,8 @@ pub fn trigger(
             None if line.contains('/') => None,
             None => Some((Trigger::Command, 1..caret)),
             Some((name, argument)) => {
-                let spec = commands::find(name).filter(|spec| spec.argument != Argument::None)?;
+                let spec =
+                    commands::find(name).filter(|spec| spec.argument != SlashArgumentKind::None)?;
                 after_command(spec, argument).map(|(it, word)| (it, caret - word.len()..caret))
             }
         };
@@ -104,22 +105,29 @@ pub fn escaped(path: &str) -> String {
 }
 
 /// What follows a command. Titles and paths have spaces in them; nothing else has.
-fn after_command<'a>(spec: &'static Spec, argument: &'a str) -> Option<(Trigger, &'a str)> {
+fn after_command<'a>(
+    spec: &'static SlashCommandSpec,
+    argument: &'a str,
+) -> Option<(Trigger, &'a str)> {
     match (spec.argument, argument.split_once(' ')) {
         // A number says which message it is: enter is not to take one that has it in its words.
-        (Argument::Earlier, None) if is_number(argument) => None,
-        (_, None) | (Argument::Session | Argument::File | Argument::Earlier, Some(_)) => {
-            Some((Trigger::Argument(spec), argument))
+        (SlashArgumentKind::Message, None) if is_number(argument) => None,
+        (_, None)
+        | (
+            SlashArgumentKind::Session | SlashArgumentKind::File | SlashArgumentKind::Message,
+            Some(_),
+        ) => Some((Trigger::Argument(spec), argument)),
+        (SlashArgumentKind::Fold, Some((_, how))) if !how.contains(' ') => {
+            Some((Trigger::FoldHow, how))
         }
-        (Argument::Fold, Some((_, how))) if !how.contains(' ') => Some((Trigger::FoldHow, how)),
         (
-            Argument::None
-            | Argument::Model
-            | Argument::Mode
-            | Argument::Copied
-            | Argument::Theme
-            | Argument::Fold
-            | Argument::OneOf(_),
+            SlashArgumentKind::None
+            | SlashArgumentKind::Model
+            | SlashArgumentKind::Mode
+            | SlashArgumentKind::Copy
+            | SlashArgumentKind::Theme
+            | SlashArgumentKind::Fold
+            | SlashArgumentKind::OneOf(_),
             Some(_),
         ) => None,
     }

@@ -362,8 +362,9 @@ fn sessions(model: &Model, sidebar: &Sidebar) -> Option<Open> {
 
 fn help() -> Vec<Said> {
     let mut said = vec![Said::new(Who::Note, "Commands:")];
-    let row =
-        |spec: &commands::Spec| Said::new(Who::Same, format!("/{}: {}", spec.name, spec.help));
+    let row = |spec: &commands::SlashCommandSpec| {
+        Said::new(Who::Same, format!("/{}: {}", spec.name, spec.help))
+    };
     said.extend(commands::TABLE.iter().map(row));
     said.extend(
         [

@@ -79,7 +79,7 @@ pub async fn run<W: Write>(
     mut ears: Ears,
     voice: Voice<W>,
     handles: Handles,
-    mut events: mpsc::Receiver<agent::Event>,
+    mut events: mpsc::Receiver<agent::AgentEvent>,
 ) -> anyhow::Result<Left> {
     let Start { settings, status, history, mut interrupts, shutdown, bell } = start;
     let (answers_in, mut answers) = mpsc::channel(64);
@@ -266,8 +266,8 @@ impl<W: Write> Talk<W> {
             let text = "Nobody is there to answer any more: no.";
             self.voice.say(&[Said::new(Who::Note, text)])?;
             let answer = crate::domain::Answer::Deny { instruction: None };
-            executor.run(Effect::Agent(agent::Command::Answer { id, answer }));
-            update(&mut self.model, Msg::Agent(Box::new(agent::Event::ApprovalWithdrawn(id))));
+            executor.run(Effect::Agent(agent::AgentCommand::Answer { id, answer }));
+            update(&mut self.model, Msg::Agent(Box::new(agent::AgentEvent::ApprovalWithdrawn(id))));
         }
         Ok(Flow::GoOn)
     }

@@ -306,14 +306,14 @@ fn who(level: NoticeLevel) -> Who {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::Event;
+    use crate::agent::AgentEvent;
     use crate::tui::scene::{TURN, question, screen};
 
     #[test]
     fn the_time_that_a_question_waited_is_no_silence() {
         let mut speaker = Speaker::default();
         let scene =
-            screen(80, 24).event(Event::TurnStarted { turn: TURN }).event(question(1, "ls"));
+            screen(80, 24).event(AgentEvent::TurnStarted { turn: TURN }).event(question(1, "ls"));
         assert!(!speaker.hear(&scene.model).is_empty());
         let scene = scene.after(60_000).key("y");
         assert!(!scene.model.has_question());

@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{Command, Event, RewindPlan, RewindTo};
+use crate::agent::{AgentCommand, AgentEvent, RewindDestination, RewindPlan};
 use crate::domain::{
     Answer, ApprovalId, Block, ContentHash, EntryId, Image, Mode, ModelName, SessionId, ToolStatus,
     TurnId, Typed, Usage, Window,
@@ -147,8 +147,8 @@ impl Write for Paper {
 }
 
 struct Rig {
-    events: mpsc::Sender<Event>,
-    commands: mpsc::Receiver<Command>,
+    events: mpsc::Sender<AgentEvent>,
+    commands: mpsc::Receiver<AgentCommand>,
     lines: Option<mpsc::Sender<std::io::Result<String>>>,
     interrupts: mpsc::Sender<()>,
     cancelled: Arc<Mutex<usize>>,
@@ -188,11 +188,11 @@ fn rig(hand: Hand) -> Rig {
 }
 
 impl Rig {
-    async fn event(&self, event: Event) {
+    async fn event(&self, event: AgentEvent) {
         self.events.send(event).await.unwrap();
     }
 
-    async fn events(&self, events: impl IntoIterator<Item = Event>) {
+    async fn events(&self, events: impl IntoIterator<Item = AgentEvent>) {
         for event in events {
             self.event(event).await;
         }
@@ -201,14 +201,14 @@ impl Rig {
     /// An empty session with a model.
     async fn opened(self) -> Self {
         let records = Arc::default();
-        self.event(Event::SessionOpened { session: session(), records }).await;
+        self.event(AgentEvent::SessionOpened { session: session(), records }).await;
         self.modelled().await
     }
 
     async fn modelled(self) -> Self {
         let window = Window::Served(32_000);
         let model = ModelName::new("vllm", "qwen3");
-        let model = Event::ModelChanged { model, effort: None, window, local: true };
+        let model = AgentEvent::ModelChanged { model, effort: None, window, local: true };
         self.event(model).await;
         self.until("You: ").await;
         self
@@ -240,7 +240,7 @@ impl Rig {
         }
     }
 
-    async fn command(&mut self) -> Command {
+    async fn command(&mut self) -> AgentCommand {
         let wait = tokio::time::timeout(Duration::from_secs(60), self.commands.recv());
         wait.await.unwrap_or_else(|_| panic!("no command in\n{}", self.said())).unwrap()
     }
@@ -253,23 +253,23 @@ impl Rig {
     }
 }
 
-fn ended(outcome: TurnOutcome) -> [Event; 2] {
+fn ended(outcome: TurnOutcome) -> [AgentEvent; 2] {
     [
         recorded(&turn_end(outcome.clone())),
-        Event::TurnEnded { turn: TURN, outcome, usage: Usage::default() },
+        AgentEvent::TurnEnded { turn: TURN, outcome, usage: Usage::default() },
     ]
 }
 
-fn text(text: &str) -> Event {
-    Event::Text { turn: TURN, text: text.into() }
+fn text(text: &str) -> AgentEvent {
+    AgentEvent::Text { turn: TURN, text: text.into() }
 }
 
 #[tokio::test]
 async fn an_answer_is_said_by_whole_lines_and_once() {
     let mut rig = rig(Hand::Piped).opened().await;
     rig.line("why?").await;
-    assert_eq!(rig.command().await, Command::Send { text: "why?".into() });
-    rig.event(Event::TurnStarted { turn: TURN }).await;
+    assert_eq!(rig.command().await, AgentCommand::Send { text: "why?".into() });
+    rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
     rig.events([recorded(&user("why?")), text("Because.\nIt "), text("was **so**")]).await;
     rig.until("slug: Because.\n").await;
     assert!(!rig.said().contains("It"), "{}", rig.said());
@@ -287,14 +287,14 @@ async fn an_answer_is_said_by_whole_lines_and_once() {
 #[tokio::test]
 async fn a_pause_before_another_try_is_told_once() {
     let rig = rig(Hand::Piped).opened().await;
-    rig.event(Event::TurnStarted { turn: TURN }).await;
+    rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
     let (turn, reason) = (TURN, "The server is busy.".to_owned());
     let again = Some(RetryAttempt { pause: Duration::from_secs(40), number: 2, of: 5 });
-    rig.event(Event::ResponseDropped { turn, reason, again }).await;
+    rig.event(AgentEvent::ResponseDropped { turn, reason, again }).await;
     rig.until("Warning: The server is busy.\n").await;
     rig.until("s (2 of 5). ctrl+c stops.\n").await;
     let held = RateLimited { wait: Duration::from_secs(40), reason: "Slow down.".to_owned() };
-    rig.event(Event::RequestHeld { turn, held }).await;
+    rig.event(AgentEvent::RequestRateLimited { turn, held }).await;
     rig.until("s for the server. ctrl+c stops.\n").await;
     rig.events(ended(TurnOutcome::Interrupted)).await;
     let said = rig.end().await;
@@ -307,11 +307,11 @@ async fn a_call_is_one_line_when_it_is_over() {
     let read = call("c1", "Read", json!({"file_path": "/home/me/src/webshop/a.rs"}));
     let bash = call("c2", "Bash", json!({"command": "cargo test"}));
     let calls = vec![Block::ToolUse(read.clone()), Block::ToolUse(bash.clone())];
-    rig.event(Event::TurnStarted { turn: TURN }).await;
+    rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
     rig.events([
         recorded(&assistant(calls)),
-        Event::ToolStarted { turn: TURN, call: read },
-        Event::ToolStarted { turn: TURN, call: bash },
+        AgentEvent::ToolStarted { turn: TURN, call: read },
+        AgentEvent::ToolStarted { turn: TURN, call: bash },
         recorded(&result(
             "c2",
             "boom\u{1b}[31m",
@@ -337,7 +337,7 @@ async fn a_call_is_one_line_when_it_is_over() {
 #[tokio::test]
 async fn a_question_is_asked_in_words_and_answered_by_a_letter() {
     let mut rig = rig(Hand::Piped).opened().await;
-    rig.event(Event::TurnStarted { turn: TURN }).await;
+    rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
     rig.event(question(1, "git status && rm -rf build/")).await;
     rig.until_last("Answer: ").await;
     let said = rig.said();
@@ -355,20 +355,20 @@ async fn a_question_is_asked_in_words_and_answered_by_a_letter() {
     rig.until("none of the answers").await;
     rig.line("y").await;
     let answer = Answer::Once;
-    assert_eq!(rig.command().await, Command::Answer { id: ApprovalId(1), answer });
+    assert_eq!(rig.command().await, AgentCommand::Answer { id: ApprovalId(1), answer });
     rig.task.abort();
 }
 
 /// What a line makes of a question.
 async fn answered(lines: &[&str]) -> Answer {
     let mut rig = rig(Hand::Piped).opened().await;
-    rig.event(Event::TurnStarted { turn: TURN }).await;
+    rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
     rig.event(question(1, "rm -rf build/")).await;
     rig.until("Answer: ").await;
     for line in lines {
         rig.line(line).await;
     }
-    let Command::Answer { answer, .. } = rig.command().await else { panic!("{}", rig.said()) };
+    let AgentCommand::Answer { answer, .. } = rig.command().await else { panic!("{}", rig.said()) };
     rig.task.abort();
     answer
 }
@@ -400,7 +400,7 @@ async fn every_answer_of_the_dialog_can_be_given() {
 #[tokio::test]
 async fn a_line_typed_before_the_question_answers_nothing() {
     let rig = rig(Hand::Typed).opened().await;
-    rig.event(Event::TurnStarted { turn: TURN }).await;
+    rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
     rig.event(question(1, "rm -rf build/")).await;
     rig.until_last("Answer: ").await;
     rig.line("y").await;
@@ -415,11 +415,11 @@ async fn lines_of_a_pipe_wait_until_they_are_asked_for() {
     for line in ["clean up", "y", "/quit"] {
         rig.line(line).await;
     }
-    assert_eq!(rig.command().await, Command::Send { text: "clean up".into() });
-    rig.event(Event::TurnStarted { turn: TURN }).await;
+    assert_eq!(rig.command().await, AgentCommand::Send { text: "clean up".into() });
+    rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
     rig.event(question(1, "rm -rf build/")).await;
     let answer = Answer::Once;
-    assert_eq!(rig.command().await, Command::Answer { id: ApprovalId(1), answer });
+    assert_eq!(rig.command().await, AgentCommand::Answer { id: ApprovalId(1), answer });
     rig.events(ended(TurnOutcome::Answered)).await;
     rig.until("You: /quit\n").await;
     (&mut rig.task).await.unwrap().unwrap();
@@ -431,10 +431,10 @@ async fn when_lines_end_the_turn_is_seen_through_and_questions_get_a_no() {
     rig.line("clean up").await;
     rig.command().await;
     rig.lines = None;
-    rig.event(Event::TurnStarted { turn: TURN }).await;
+    rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
     rig.event(question(1, "rm -rf build/")).await;
     let answer = Answer::Deny { instruction: None };
-    assert_eq!(rig.command().await, Command::Answer { id: ApprovalId(1), answer });
+    assert_eq!(rig.command().await, AgentCommand::Answer { id: ApprovalId(1), answer });
     rig.until("Nobody is there to answer").await;
     rig.events([text("Then not.")]).await;
     rig.events(ended(TurnOutcome::Answered)).await;
@@ -445,7 +445,7 @@ async fn when_lines_end_the_turn_is_seen_through_and_questions_get_a_no() {
 #[tokio::test]
 async fn ctrl_c_stops_the_turn_and_twice_leaves() {
     let mut rig = rig(Hand::Typed).opened().await;
-    rig.event(Event::TurnStarted { turn: TURN }).await;
+    rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
     rig.event(text("Well,\nnow")).await;
     rig.until("Well,\n").await;
     rig.line("and another thing").await;
@@ -468,10 +468,10 @@ async fn a_list_is_numbered_and_a_row_chosen_by_its_number_or_name() {
     rig.line("7").await;
     rig.until("No row has that number").await;
     rig.line("2").await;
-    assert_eq!(rig.command().await, Command::UseModel(ModelName::new("vllm", "large")));
+    assert_eq!(rig.command().await, AgentCommand::UseModel(ModelName::new("vllm", "large")));
     rig.line("/mode").await;
     rig.line("plan").await;
-    assert_eq!(rig.command().await, Command::SetMode(Mode::Plan));
+    assert_eq!(rig.command().await, AgentCommand::SetMode(Mode::Plan));
     rig.line("/mode").await;
     rig.line("").await;
     rig.line("/sessions").await;
@@ -499,7 +499,7 @@ async fn a_session_that_is_resumed_has_its_end_read_out() {
     let answer = |text: &str| assistant(vec![Block::Text { text: text.into() }]);
     let records = vec![user("first"), answer("old news"), user("and now?"), answer("Now\nthis.")];
     let records = Arc::new(records);
-    rig.event(Event::SessionOpened { session: session(), records }).await;
+    rig.event(AgentEvent::SessionOpened { session: session(), records }).await;
     let said = rig.modelled().await.end().await;
     assert!(
         said.contains("This is its end, after 2 earlier parts.\nYou: and now?\nslug: Now\nthis.\n"),
@@ -512,11 +512,11 @@ async fn a_session_that_is_resumed_has_its_end_read_out() {
 async fn the_output_of_a_persons_own_command_is_read_out() {
     let mut rig = rig(Hand::Piped).opened().await;
     rig.line("!ls").await;
-    assert_eq!(rig.command().await, Command::Shell { command: "ls".into() });
+    assert_eq!(rig.command().await, AgentCommand::Shell { command: "ls".into() });
     let ls = call("s1", "Bash", json!({"command": "ls"}));
-    rig.event(Event::ToolStarted { turn: TurnId(0), call: ls }).await;
+    rig.event(AgentEvent::ToolStarted { turn: TurnId(0), call: ls }).await;
     let display = crate::domain::Display::Terminal { text: "a.rs\n\x1b[32mb.rs\x1b[0m\n".into() };
-    rig.event(Event::ToolEnded {
+    rig.event(AgentEvent::ToolEnded {
         turn: TurnId(0),
         call: crate::domain::CallId::new("s1"),
         status: ToolStatus::Done,
@@ -545,7 +545,7 @@ fn labels_have_colours_only_where_they_are_wanted() {
 async fn what_going_back_would_do_is_answered_by_numbers() {
     let mut rig = rig(Hand::Piped).opened().await;
     rig.line("/undo").await;
-    assert_eq!(rig.command().await, Command::PlanRewind(RewindTo::Last));
+    assert_eq!(rig.command().await, AgentCommand::PlanRewind(RewindDestination::Last));
     let image = |bytes| crate::session::FileVersion {
         kind: FileKind::File,
         hash: ContentHash::of(bytes),
@@ -567,14 +567,14 @@ async fn what_going_back_would_do_is_answered_by_numbers() {
     };
     let before = EntryId::generate();
     let mut plan = RewindPlan {
-        to: RewindTo::Before(before),
+        to: RewindDestination::Before(before),
         before,
         message: "go".into(),
         offers: vec![RewindScope::Both, RewindScope::Files, RewindScope::Conversation],
         messages: 2,
         files: FilesPlan { files: vec![file], not_covered: Vec::new() },
     };
-    rig.event(Event::RewindPlanned(Ok(Arc::new(plan.clone())))).await;
+    rig.event(AgentEvent::RewindPlanned(Ok(Arc::new(plan.clone())))).await;
     rig.until("1 conversation only\n").await;
     rig.until("2 notes.md: take it back all the same; yours is kept\n").await;
     rig.line("2").await;
@@ -582,9 +582,9 @@ async fn what_going_back_would_do_is_answered_by_numbers() {
     rig.until("4 notes.md: leave it as it is\n").await;
     rig.line("1").await;
     plan.files.files[0].toggle_override();
-    let wanted = Command::Rewind { plan: Arc::new(plan), what: RewindScope::Both };
+    let wanted = AgentCommand::Rewind { plan: Arc::new(plan), what: RewindScope::Both };
     assert_eq!(rig.command().await, wanted);
-    rig.event(Event::RewindPlanned(Err("The disk is gone.".into()))).await;
+    rig.event(AgentEvent::RewindPlanned(Err("The disk is gone.".into()))).await;
     rig.until("The disk is gone.").await;
     rig.end().await;
 }

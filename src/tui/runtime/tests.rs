@@ -10,7 +10,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
 use super::*;
-use crate::agent::Command;
+use crate::agent::AgentCommand;
 use crate::config::ThemeChoice;
 use crate::domain::{Image, ModelName, TurnId};
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
@@ -163,8 +163,8 @@ impl Surface for Glass {
 
 struct Rig {
     keys: mpsc::UnboundedSender<Input>,
-    events: mpsc::Sender<agent::Event>,
-    commands: mpsc::Receiver<Command>,
+    events: mpsc::Sender<agent::AgentEvent>,
+    commands: mpsc::Receiver<AgentCommand>,
     desk: Arc<Desk>,
     frames: Arc<AtomicUsize>,
     shown: Arc<Mutex<String>>,
@@ -241,10 +241,10 @@ async fn a_key_reaches_the_agent_and_its_event_the_screen() {
     let mut rig = rig();
     rig.key("h");
     rig.key("enter");
-    assert_eq!(rig.commands.recv().await, Some(Command::Send { text: "h".into() }));
+    assert_eq!(rig.commands.recv().await, Some(AgentCommand::Send { text: "h".into() }));
     let turn = TurnId(1);
-    rig.events.send(agent::Event::TurnStarted { turn }).await.unwrap();
-    rig.events.send(agent::Event::Text { turn, text: "good day".into() }).await.unwrap();
+    rig.events.send(agent::AgentEvent::TurnStarted { turn }).await.unwrap();
+    rig.events.send(agent::AgentEvent::Text { turn, text: "good day".into() }).await.unwrap();
     rig.until("good day").await;
     rig.key("ctrl+c");
     rig.shutdown.cancel();
@@ -268,7 +268,7 @@ fn an_idle_screen_has_no_timer() {
     assert!(ui.wake().is_some());
     ui.draw().unwrap();
     assert_eq!(ui.wake(), None);
-    ui.take(Msg::Agent(Box::new(agent::Event::TurnStarted { turn: TurnId(1) })));
+    ui.take(Msg::Agent(Box::new(agent::AgentEvent::TurnStarted { turn: TurnId(1) })));
     ui.draw().unwrap();
     assert!(ui.wake().is_some());
 }
@@ -277,11 +277,11 @@ fn an_idle_screen_has_no_timer() {
 async fn a_stream_is_drawn_at_most_once_an_interval() {
     let rig = rig();
     let turn = TurnId(1);
-    rig.events.send(agent::Event::TurnStarted { turn }).await.unwrap();
+    rig.events.send(agent::AgentEvent::TurnStarted { turn }).await.unwrap();
     let began = Instant::now();
     for number in 0..4000 {
         let text = format!("{number}\n");
-        rig.events.send(agent::Event::Text { turn, text }).await.unwrap();
+        rig.events.send(agent::AgentEvent::Text { turn, text }).await.unwrap();
     }
     rig.until("3999").await;
     let frames = rig.frames.load(Ordering::SeqCst);
@@ -297,7 +297,7 @@ async fn the_editor_gets_the_text_and_gives_it_back() {
     rig.key("h");
     rig.key("ctrl+g");
     rig.until("❯ h, edited").await;
-    rig.events.send(agent::Event::TitleChanged("still here".into())).await.unwrap();
+    rig.events.send(agent::AgentEvent::TitleChanged("still here".into())).await.unwrap();
     rig.until("still here").await;
     rig.key("ctrl+c");
     rig.key("ctrl+c");

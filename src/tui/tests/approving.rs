@@ -1,6 +1,6 @@
 //! The permission dialog.
 
-use crate::agent::{Command, Event};
+use crate::agent::{AgentCommand, AgentEvent};
 use crate::domain::{Answer, ApprovalId, ApprovalRequest, Diff, Matter};
 use crate::tui::app::Effect;
 use crate::tui::scene::{Scene, TURN, question, screen};
@@ -8,11 +8,14 @@ use crate::tui::scene::{Scene, TURN, question, screen};
 const COMMAND: &str = "git status && rm -rf build/";
 
 fn asked() -> Scene {
-    screen(80, 24).event(Event::TurnStarted { turn: TURN }).event(question(1, COMMAND)).quietly()
+    screen(80, 24)
+        .event(AgentEvent::TurnStarted { turn: TURN })
+        .event(question(1, COMMAND))
+        .quietly()
 }
 
 fn answered(answer: Answer) -> [Effect; 1] {
-    [Effect::Agent(Command::Answer { id: ApprovalId(1), answer })]
+    [Effect::Agent(AgentCommand::Answer { id: ApprovalId(1), answer })]
 }
 
 fn rules() -> Vec<String> {
@@ -36,11 +39,11 @@ fn each_key_is_its_answer() {
 
 #[test]
 fn s78_a_question_shows_what_would_run_and_not_what_the_model_calls_it() {
-    let Event::ApprovalAsked(mut request) = question(1, "rm -rf build/") else { panic!() };
+    let AgentEvent::ApprovalAsked(mut request) = question(1, "rm -rf build/") else { panic!() };
     request.input["description"] = "list the files".into();
     screen(80, 24)
-        .event(Event::TurnStarted { turn: TURN })
-        .event(Event::ApprovalAsked(request))
+        .event(AgentEvent::TurnStarted { turn: TURN })
+        .event(AgentEvent::ApprovalAsked(request))
         .quietly()
         .shows("rm -rf build/")
         .hides("list the files");
@@ -57,7 +60,7 @@ fn the_next_question_waits_for_a_quiet_hand_too() {
     let scene = asked().event(question(2, "make")).shows("1 of 2").key("y").quick("y");
     let scene = scene.asks(&answered(Answer::Once)).hides("1 of 2").shows("make");
     assert!(scene.model.composer.is_empty());
-    scene.key("n").asks(&[Effect::Agent(Command::Answer {
+    scene.key("n").asks(&[Effect::Agent(AgentCommand::Answer {
         id: ApprovalId(2),
         answer: Answer::Deny { instruction: None },
     })]);
@@ -104,15 +107,15 @@ fn a_long_command_is_seen_to_its_end_before_it_can_run() {
 
 #[test]
 fn without_rules_there_is_no_always() {
-    let Event::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
+    let AgentEvent::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
     let request = ApprovalRequest { allow_rules: Vec::new(), deny_rule: None, ..*request };
-    let scene = screen(80, 24).event(Event::ApprovalAsked(Box::new(request))).quietly();
+    let scene = screen(80, 24).event(AgentEvent::ApprovalAsked(Box::new(request))).quietly();
     scene.hides("always").key("a").key("s").key("d").key("tab").asks(&[]);
 }
 
 #[test]
 fn a_withdrawn_question_goes() {
-    asked().shows("rm -rf").event(Event::ApprovalWithdrawn(ApprovalId(1))).hides("rm -rf");
+    asked().shows("rm -rf").event(AgentEvent::ApprovalWithdrawn(ApprovalId(1))).hides("rm -rf");
 }
 
 #[test]
@@ -122,7 +125,7 @@ fn hidden_characters_are_shown() {
 
 #[test]
 fn an_edit_shows_what_it_changes() {
-    let Event::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
+    let AgentEvent::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
     let path = "/home/me/src/webshop/src/cart.rs";
     let request = ApprovalRequest {
         tool: "Edit".into(),
@@ -131,14 +134,14 @@ fn an_edit_shows_what_it_changes() {
         preview: Some(Diff::between(path, "fn a() {}\nold();\n", "fn a() {}\nnew();\n")),
         ..*request
     };
-    let scene = screen(80, 24).event(Event::ApprovalAsked(Box::new(request)));
+    let scene = screen(80, 24).event(AgentEvent::ApprovalAsked(Box::new(request)));
     insta::assert_snapshot!(scene.after(400).text());
 }
 
 /// An edit of this file, of one line.
-fn edit_of(path: &str, count: usize) -> Event {
-    let Event::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
-    Event::ApprovalAsked(Box::new(ApprovalRequest {
+fn edit_of(path: &str, count: usize) -> AgentEvent {
+    let AgentEvent::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
+    AgentEvent::ApprovalAsked(Box::new(ApprovalRequest {
         tool: "Write".into(),
         input: serde_json::json!({"file_path": path}),
         parts: Vec::new(),
@@ -199,9 +202,9 @@ fn rules_that_do_not_fit_end_with_a_mark() {
 
 #[test]
 fn the_folder_of_a_command_is_shown_whole() {
-    let Event::ApprovalAsked(mut request) = question(1, "make") else { unreachable!() };
+    let AgentEvent::ApprovalAsked(mut request) = question(1, "make") else { unreachable!() };
     request.cwd = format!("/srv/{}/other", "a  long/".repeat(12)).into();
-    let event = Event::ApprovalAsked(request);
+    let event = AgentEvent::ApprovalAsked(request);
     screen(80, 24).event(event).after(400).shows("a␠␠long").shows("/other");
 }
 
@@ -231,17 +234,17 @@ fn a_click_that_comes_too_early_answers_nothing() {
 
 #[test]
 fn a_click_on_the_box_of_a_change_leaves_it_out() {
-    let Event::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
+    let AgentEvent::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
     let between = "same\n".repeat(9);
     let (old, new) = (format!("a\n{between}b\n"), format!("A\n{between}B\n"));
     let preview = Some(Diff::between("/home/me/src/webshop/a", &old, &new));
     let input = serde_json::json!({"file_path": "a"});
     let request = ApprovalRequest { tool: "Edit".into(), input, preview, ..*request };
-    let scene = screen(80, 30).event(Event::ApprovalAsked(Box::new(request))).after(400);
+    let scene = screen(80, 30).event(AgentEvent::ApprovalAsked(Box::new(request))).after(400);
     let scene =
         scene.quietly().shows("all 2 changes").click("[x]   11").shows("yes, 1 of 2 changes");
     let scene = scene.click("[ ]").shows("all 2 changes").click("[x]    1").shows("[ ]    1");
-    let Some(Effect::Agent(Command::Answer { answer: Answer::Part { left_out }, .. })) =
+    let Some(Effect::Agent(AgentCommand::Answer { answer: Answer::Part { left_out }, .. })) =
         scene.click("yes, 1 of 2").effects.pop_back()
     else {
         panic!("no part is taken")
@@ -267,11 +270,11 @@ fn the_dialog_on_the_smallest_screen() {
 }
 
 /// A command that failed in the sandbox.
-fn outside() -> Event {
-    let Event::ApprovalAsked(request) = question(1, "touch /srv/x && npm i") else {
+fn outside() -> AgentEvent {
+    let AgentEvent::ApprovalAsked(request) = question(1, "touch /srv/x && npm i") else {
         unreachable!()
     };
-    Event::ApprovalAsked(Box::new(ApprovalRequest {
+    AgentEvent::ApprovalAsked(Box::new(ApprovalRequest {
         matter: Matter::Outside,
         reason: "It failed in the sandbox (bwrap around /home/me/src/webshop, no network): touch: \
                  cannot touch '/srv/x': Read-only file system. Outside the sandbox it can change \
@@ -296,9 +299,9 @@ fn s118_a_command_is_asked_for_again_outside_the_sandbox() {
 }
 
 /// A call that has led nowhere twice.
-fn repeats() -> Event {
-    let Event::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
-    Event::ApprovalAsked(Box::new(ApprovalRequest {
+fn repeats() -> AgentEvent {
+    let AgentEvent::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
+    AgentEvent::ApprovalAsked(Box::new(ApprovalRequest {
         tool: "Read".into(),
         input: serde_json::json!({"file_path": "src/cart.rs"}),
         matter: Matter::Repeats,

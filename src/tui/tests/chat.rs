@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::agent::Event;
+use crate::agent::AgentEvent;
 use crate::domain::{Block, CallId, Diff, Display, StopReason, ToolStatus, Usage};
 use crate::providers::PrefillProgress;
 use crate::session::ToolResultInfo;
@@ -23,7 +23,7 @@ fn chat(width: u16, height: u16) -> Scene {
     let found = ToolResultInfo { summary: Some("4 matches".into()), ..done("Grep", 9) };
     let display = Some(Display::Diff(Diff::between(path, old, new)));
     let edited = ToolResultInfo { display, ..done("Edit", 5) };
-    let thinking = Event::Thinking { turn: TURN, text: "An empty cart has no lines.".into() };
+    let thinking = AgentEvent::Thinking { turn: TURN, text: "An empty cart has no lines.".into() };
     let usage = Usage { input: 12_000, output: 400, cache_read: 9_000, ..Usage::default() };
     let first = assistant(vec![
         Block::Thinking { thinking: "An empty cart has no lines.".into(), signature: None },
@@ -34,12 +34,12 @@ fn chat(width: u16, height: u16) -> Scene {
     let answer = "Checkout panics because `reduce` on an empty iterator yields `None`.";
     let second = assistant(vec![Block::Text { text: answer.into() }, Block::ToolUse(bash.clone())]);
     screen(width, height)
-        .event(Event::TurnStarted { turn: TURN })
+        .event(AgentEvent::TurnStarted { turn: TURN })
         .event(recorded(&user("why does checkout fail when the cart is empty?")))
         .event(thinking)
         .after(4200)
         .event(recorded(&first))
-        .event(Event::ResponseEnded {
+        .event(AgentEvent::ResponseEnded {
             turn: TURN,
             stop: StopReason::ToolUse,
             usage: Some(usage),
@@ -49,8 +49,8 @@ fn chat(width: u16, height: u16) -> Scene {
         .event(recorded(&result("c2", "src/cart.rs:1", found)))
         .event(recorded(&result("c3", "edited", edited)))
         .event(recorded(&second))
-        .event(Event::ToolStarted { turn: TURN, call: bash })
-        .event(Event::ToolProgress {
+        .event(AgentEvent::ToolStarted { turn: TURN, call: bash })
+        .event(AgentEvent::ToolProgress {
             turn: TURN,
             call: CallId::new("c4"),
             text: "running 14 tests\ntest cart::empty_total_is_zero ... ok\n".into(),
@@ -92,7 +92,7 @@ fn any_size_can_be_drawn() {
 fn nothing_moves_when_idle() {
     let scene = screen(80, 24);
     assert_eq!(wake_at(&scene.model), None);
-    let scene = scene.event(Event::TurnStarted { turn: TURN });
+    let scene = scene.event(AgentEvent::TurnStarted { turn: TURN });
     assert!(wake_at(&scene.model).is_some());
 }
 
@@ -100,8 +100,8 @@ fn nothing_moves_when_idle() {
 fn a_slow_prompt_shows_how_far_it_is() {
     let progress = PrefillProgress { processed: 3_100, total: 12_400, cached: 2_000 };
     screen(80, 24)
-        .event(Event::TurnStarted { turn: TURN })
-        .event(Event::Prefill { turn: TURN, progress })
+        .event(AgentEvent::TurnStarted { turn: TURN })
+        .event(AgentEvent::Prefill { turn: TURN, progress })
         .shows("Reading the prompt 25% · 3.1k of 12.4k tokens, 2k cached");
 }
 

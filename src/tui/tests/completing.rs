@@ -1,6 +1,6 @@
 //! The list under the caret: mentions, commands and what follows them, paths for the shell.
 
-use crate::agent::Command;
+use crate::agent::AgentCommand;
 use crate::domain::Mode;
 use crate::tui::app::effect::RequestId;
 use crate::tui::app::sessions::SessionAnswer;
@@ -149,14 +149,14 @@ fn a_session_is_found_by_its_title() {
     has(&scene, "as in @session:empty");
     let scene = knows_sessions(screen(80, 24).types("/sessions refunds")).quietly().key("enter");
     let session = samples::id(3);
-    scene.asks(&[Effect::Agent(Command::Resume { session })]);
+    scene.asks(&[Effect::Agent(AgentCommand::Resume { session })]);
 }
 
 #[test]
 fn what_follows_a_command_is_explained() {
     let scene = screen(80, 24).types("/mode ").shows("/mode takes a mode").shows("changes nothing");
     let scene = scene.types("pl").quietly().key("enter");
-    scene.asks(&[Effect::Agent(Command::SetMode(Mode::Plan))]);
+    scene.asks(&[Effect::Agent(AgentCommand::SetMode(Mode::Plan))]);
     screen(80, 24).types("/vi ").shows("/vi takes one of these words").shows("from now on");
     let scene = screen(80, 24).types("/fold too").key("enter").shows("as suits what each shows");
     has(&scene.key("down").key("tab"), "/fold tools closed ");
@@ -176,7 +176,7 @@ fn the_only_path_that_goes_on_is_put_in_at_once() {
     has(&scene, "!ls src/");
     let scene = lists(scene, "src/", &["cart.rs", "domain/"]).shows("src/cart.rs").quietly();
     let command = "ls src/".to_owned();
-    let run = Effect::Agent(Command::Shell { command });
+    let run = Effect::Agent(AgentCommand::Shell { command });
     let scene = scene.key("esc").key("enter");
     assert!(scene.effects.contains(&run), "{:?}", scene.effects);
 }
@@ -184,6 +184,6 @@ fn the_only_path_that_goes_on_is_put_in_at_once() {
 #[test]
 fn enter_runs_a_shell_command_that_has_no_list() {
     let scene = screen(80, 24).types("!ls src").quietly().key("enter");
-    let run = Effect::Agent(Command::Shell { command: "ls src".into() });
+    let run = Effect::Agent(AgentCommand::Shell { command: "ls src".into() });
     assert!(scene.effects.contains(&run), "{:?}", scene.effects);
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::agent::Event;
+use crate::agent::AgentEvent;
 use crate::domain::{Block, CallId, Diff, Display, StopReason, ToolStatus, Usage};
 use crate::providers::retry::RetryAttempt;
 use crate::session::{LogEntry, LogRecord, RewindEntry, RewindScope, ToolResultInfo, TurnOutcome};
@@ -16,7 +16,7 @@ use crate::tui::scene::{
 };
 
 /// A turn: thinking, text, a read and an edit, the answer. As a log, and as it happens.
-fn turn() -> (Vec<LogRecord>, Vec<Event>) {
+fn turn() -> (Vec<LogRecord>, Vec<AgentEvent>) {
     let read = call("c1", "Read", json!({"file_path": "/home/me/src/webshop/src/cart.rs"}));
     let edit = call("c2", "Edit", json!({"file_path": "/home/me/src/webshop/src/cart.rs"}));
     let diff = Diff::between("/home/me/src/webshop/src/cart.rs", "a\nb\n", "a\nc\n");
@@ -38,14 +38,14 @@ fn turn() -> (Vec<LogRecord>, Vec<Event>) {
         assistant(vec![Block::Text { text: "It is fixed.".into() }]),
         turn_end(TurnOutcome::Answered),
     ];
-    let text = |text: &str| Event::Text { turn: TURN, text: text.into() };
-    let ended = Event::ResponseEnded {
+    let text = |text: &str| AgentEvent::Text { turn: TURN, text: text.into() };
+    let ended = AgentEvent::ResponseEnded {
         turn: TURN,
         stop: StopReason::ToolUse,
         usage: Some(Usage { input: 12_000, output: 400, cache_read: 9_000, ..Usage::default() }),
         streamed_for: Duration::from_secs(10),
     };
-    let tool_ended = |id: &str, display, summary, millis| Event::ToolEnded {
+    let tool_ended = |id: &str, display, summary, millis| AgentEvent::ToolEnded {
         turn: TURN,
         call: CallId::new(id),
         status: ToolStatus::Done,
@@ -54,32 +54,36 @@ fn turn() -> (Vec<LogRecord>, Vec<Event>) {
         elapsed: Duration::from_millis(millis),
     };
     let events = vec![
-        Event::TurnStarted { turn: TURN },
+        AgentEvent::TurnStarted { turn: TURN },
         recorded(&log[0]),
-        Event::RequestSent { turn: TURN },
-        Event::Thinking { turn: TURN, text: "let me ".into() },
-        Event::Thinking { turn: TURN, text: "see".into() },
+        AgentEvent::RequestSent { turn: TURN },
+        AgentEvent::Thinking { turn: TURN, text: "let me ".into() },
+        AgentEvent::Thinking { turn: TURN, text: "see".into() },
         text("I "),
         text("look."),
-        Event::CallStarted { turn: TURN, call: CallId::new("c1"), name: "Read".into() },
-        Event::CallInput { turn: TURN, call: CallId::new("c1"), json: "{\"file".into() },
-        Event::CallStarted { turn: TURN, call: CallId::new("c2"), name: "Edit".into() },
+        AgentEvent::CallStarted { turn: TURN, call: CallId::new("c1"), name: "Read".into() },
+        AgentEvent::CallInput { turn: TURN, call: CallId::new("c1"), json: "{\"file".into() },
+        AgentEvent::CallStarted { turn: TURN, call: CallId::new("c2"), name: "Edit".into() },
         recorded(&log[1]),
         ended.clone(),
-        Event::ToolStarted { turn: TURN, call: read },
+        AgentEvent::ToolStarted { turn: TURN, call: read },
         recorded(&log[2]),
         tool_ended("c1", None, None, 3),
-        Event::ToolStarted { turn: TURN, call: edit },
-        Event::ToolProgress { turn: TURN, call: CallId::new("c2"), text: "…".into() },
+        AgentEvent::ToolStarted { turn: TURN, call: edit },
+        AgentEvent::ToolProgress { turn: TURN, call: CallId::new("c2"), text: "…".into() },
         recorded(&log[3]),
         tool_ended("c2", Some(Display::Diff(diff)), Some("+1 -1".into()), 5),
-        Event::RequestSent { turn: TURN },
+        AgentEvent::RequestSent { turn: TURN },
         text("\n"),
         text("It is"),
         recorded(&log[4]),
         ended,
         recorded(&log[5]),
-        Event::TurnEnded { turn: TURN, outcome: TurnOutcome::Answered, usage: Usage::default() },
+        AgentEvent::TurnEnded {
+            turn: TURN,
+            outcome: TurnOutcome::Answered,
+            usage: Usage::default(),
+        },
     ];
     (log, events)
 }
@@ -100,7 +104,7 @@ fn from_log(log: &[LogRecord]) -> Vec<Body> {
     bodies(&Transcript::from_records("/home/me/src/webshop".into(), log))
 }
 
-fn played(events: Vec<Event>) -> Scene {
+fn played(events: Vec<AgentEvent>) -> Scene {
     screen(80, 24).events(events)
 }
 
@@ -117,11 +121,11 @@ fn an_interrupted_turn_is_the_same_from_both() {
     let (log, events) = turn();
     let interrupted = crate::tui::scene::record(LogEntry::Interrupted);
     let partial = assistant(vec![Block::Text { text: "I look.".into() }]);
-    let mut live: Vec<Event> = events.into_iter().take(10).collect();
+    let mut live: Vec<AgentEvent> = events.into_iter().take(10).collect();
     live.push(recorded(&partial));
     live.push(recorded(&interrupted));
     live.push(recorded(&turn_end(TurnOutcome::Interrupted)));
-    live.push(Event::TurnEnded {
+    live.push(AgentEvent::TurnEnded {
         turn: TURN,
         outcome: TurnOutcome::Interrupted,
         usage: Usage::default(),
@@ -144,9 +148,9 @@ fn a_block_keeps_its_name_when_its_line_arrives() {
 
 #[test]
 fn what_is_stale_changes_nothing() {
-    let scene = screen(80, 24).event(Event::TurnStarted { turn: TURN });
+    let scene = screen(80, 24).event(AgentEvent::TurnStarted { turn: TURN });
     let stale = crate::domain::TurnId(7);
-    let scene = scene.event(Event::Text { turn: stale, text: "old".into() });
+    let scene = scene.event(AgentEvent::Text { turn: stale, text: "old".into() });
     assert_eq!(scene.model.transcript.blocks().len(), 0);
 }
 
@@ -168,12 +172,12 @@ fn an_answer_that_was_cut_off_goes_on_where_it_stood() {
     }
     let rest = assistant(vec![Block::Text { text: "let b;\n```".into() }]);
     let log = [cut("```rs\nlet a;\n"), note, rest];
-    let text = |piece: &str| Event::Text { turn: TURN, text: piece.into() };
+    let text = |piece: &str| AgentEvent::Text { turn: TURN, text: piece.into() };
     let dropped =
-        Event::ResponseDropped { turn: TURN, reason: "It broke.".to_owned(), again: None };
+        AgentEvent::ResponseDropped { turn: TURN, reason: "It broke.".to_owned(), again: None };
     let [first, note, rest] = log.each_ref().map(recorded);
     let events = [
-        Event::TurnStarted { turn: TURN },
+        AgentEvent::TurnStarted { turn: TURN },
         text("```rs\nlet a"),
         text(";\n"),
         first,
@@ -193,7 +197,7 @@ fn an_answer_that_was_cut_off_goes_on_where_it_stood() {
 #[test]
 fn a_dropped_response_is_struck_and_its_calls_go() {
     let (_, events) = turn();
-    let dropped = Event::ResponseDropped {
+    let dropped = AgentEvent::ResponseDropped {
         turn: TURN,
         reason: "The server closed the connection.".into(),
         again: Some(RetryAttempt { pause: Duration::from_secs(4), number: 2, of: 5 }),
@@ -203,7 +207,7 @@ fn a_dropped_response_is_struck_and_its_calls_go() {
     let blocks = scene.model.transcript.blocks().len();
     let scene = scene.shows("Trying again in 4 s (2 of 5)").event(dropped);
     assert_eq!(scene.model.transcript.blocks().len(), blocks, "the same is said once");
-    let anew = Event::ResponseDropped { turn: TURN, reason: "Too long.".into(), again: None };
+    let anew = AgentEvent::ResponseDropped { turn: TURN, reason: "Too long.".into(), again: None };
     scene.event(anew).shows("Waiting for the model");
 }
 
@@ -225,7 +229,7 @@ fn events_and_log_agree_on_what_went_back() {
     let scene = played(events.into_iter().chain(later).collect());
     let whole = bodies(&scene.model.transcript);
     log.push(crate::tui::scene::record(LogEntry::Rewind(rewind.clone())));
-    let opened = |log: &[LogRecord]| Event::SessionOpened {
+    let opened = |log: &[LogRecord]| AgentEvent::SessionOpened {
         session: crate::tui::scene::session(),
         records: Arc::new(log.to_vec()),
     };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::agent::Event;
+use crate::agent::AgentEvent;
 use crate::domain::{Block, Fold, ToolStatus};
 use crate::session::{KindFolds, LogRecord, SessionFolds, ToolResultInfo};
 use crate::tui::app::pages::{PageAnswer, PageJob};
@@ -38,7 +38,7 @@ fn log() -> Vec<LogRecord> {
 
 fn opened(log: &[LogRecord]) -> Scene {
     let records = Arc::new(log.to_vec());
-    screen(80, 60).event(Event::SessionOpened { session: session(), records })
+    screen(80, 60).event(AgentEvent::SessionOpened { session: session(), records })
 }
 
 /// What was asked to be remembered.
@@ -169,7 +169,7 @@ fn kinds_hold_in_every_session() {
     let scene = remembering(opened(&log()), &SessionFolds::default(), &kinds);
     let scene = scene.hides("one line 0");
     let records = Arc::new(log());
-    scene.event(Event::SessionOpened { session: session(), records }).hides("one line 0");
+    scene.event(AgentEvent::SessionOpened { session: session(), records }).hides("one line 0");
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_stale_answer_folds_nothing() {
         Some(Effect::Pages { id, .. }) => *id,
         _ => panic!("nothing was asked"),
     };
-    let scene = scene.event(Event::SessionOpened { session: session(), records });
+    let scene = scene.event(AgentEvent::SessionOpened { session: session(), records });
     let kinds = KindFolds(BTreeMap::from([("Bash".to_owned(), Fold::Closed)]));
     let answer = Ok(PageAnswer::Folds { session: SessionFolds::default(), kinds });
     scene.msg(Msg::Pages { id, answer }).shows("one line 0");

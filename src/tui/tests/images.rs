@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::agent::{Command, Event, SteerId};
+use crate::agent::{AgentCommand, AgentEvent, SteerId};
 use crate::domain::{Attached, Block, Image, MediaType, Message, Role, Typed};
 use crate::platform::graphics::{GraphicsCanvas, GraphicsProtocol};
 use crate::session::{LogEntry, MessageEntry};
@@ -51,7 +51,7 @@ fn id_of(scene: &Scene, wanted: &ImageSource) -> u64 {
 fn a_dropped_path_becomes_an_image_that_goes_with_the_message() {
     let scene = dropped().shows(LABEL).types(" why?").quietly().key("enter");
     let said = typed(&format!("{LABEL} why?"));
-    let sent = Effect::Agent(Command::Send { text: said.clone() });
+    let sent = Effect::Agent(AgentCommand::Send { text: said.clone() });
     scene.asks(&[Effect::AddHistory(said), sent]);
 }
 
@@ -113,12 +113,13 @@ fn a_file_copied_elsewhere_is_read_as_an_image() {
 
 #[test]
 fn a_queued_message_that_is_taken_back_has_its_image() {
-    let scene = dropped().event(Event::TurnStarted { turn: TURN }).key("enter").shows("+ [Image 1");
+    let scene =
+        dropped().event(AgentEvent::TurnStarted { turn: TURN }).key("enter").shows("+ [Image 1");
     let scene = scene.key("up").shows(&format!("❯ {LABEL}"));
     assert_eq!(scene.model.composer.typed(), typed(LABEL));
     let scene = scene.key("ctrl+s").quietly();
     let returned = Some(typed(LABEL));
-    let scene = scene.event(Event::SteerSettled { id: SteerId(1), returned });
+    let scene = scene.event(AgentEvent::SteerSettled { id: SteerId(1), returned });
     assert_eq!(scene.model.composer.typed(), typed(LABEL));
 }
 

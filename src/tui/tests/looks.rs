@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::agent::Event;
+use crate::agent::AgentEvent;
 use crate::config::StatusItems;
 use crate::domain::{StopReason, Todo, TodoStatus, Usage};
 use crate::platform::terminal_notifier::TerminalProgress;
@@ -18,22 +18,22 @@ use crate::tui::app::{Effect, Msg, wake_at};
 use crate::tui::scene::{Scene, TURN, assistant, call, question, recorded, screen, turn_end, user};
 use crate::tui::view::label::label;
 
-const RUNS: Event = Event::TurnStarted { turn: TURN };
+const RUNS: AgentEvent = AgentEvent::TurnStarted { turn: TURN };
 
-fn todo() -> Event {
-    Event::TodosChanged(vec![Todo {
+fn todo() -> AgentEvent {
+    AgentEvent::TodosChanged(vec![Todo {
         content: "Fix the cart".into(),
         active_form: "Fixing the cart".into(),
         status: TodoStatus::InProgress,
     }])
 }
 
-fn runs(id: &str, command: &str) -> [Event; 3] {
+fn runs(id: &str, command: &str) -> [AgentEvent; 3] {
     let bash = call(id, "Bash", json!({"command": command}));
     [
-        Event::CallStarted { turn: TURN, call: bash.id.clone(), name: "Bash".into() },
+        AgentEvent::CallStarted { turn: TURN, call: bash.id.clone(), name: "Bash".into() },
         recorded(&assistant(vec![crate::domain::Block::ToolUse(bash.clone())])),
-        Event::ToolStarted { turn: TURN, call: bash },
+        AgentEvent::ToolStarted { turn: TURN, call: bash },
     ]
 }
 
@@ -63,13 +63,13 @@ fn the_running_line_names_the_step_and_what_is_done_for_it() {
 #[test]
 fn the_running_line_says_what_it_waits_for() {
     let held = RateLimited { wait: Duration::from_secs(7), reason: "slow down".into() };
-    let held = Event::RequestHeld { turn: TURN, held };
+    let held = AgentEvent::RequestRateLimited { turn: TURN, held };
     let progress = PrefillProgress { processed: 5_200, total: 12_000, cached: 0 };
     screen(80, 24)
         .event(RUNS)
-        .event(Event::Prefill { turn: TURN, progress })
+        .event(AgentEvent::Prefill { turn: TURN, progress })
         .shows("Reading the prompt 43% · 5.2k of 12k tokens")
-        .event(Event::ResponseDropped {
+        .event(AgentEvent::ResponseDropped {
             turn: TURN,
             reason: "The server is busy (429).".into(),
             again: Some(RetryAttempt { pause: Duration::from_secs(8), number: 2, of: 5 }),
@@ -95,14 +95,14 @@ fn what_is_long_gives_way_to_what_is_counted() {
 #[test]
 fn estimates_carry_a_tilde_and_measured_counts_none() {
     let usage = Usage { input: 900, output: 400, cache_read: 0, ..Usage::default() };
-    let text = Event::Text { turn: TURN, text: "x".repeat(4_000) };
+    let text = AgentEvent::Text { turn: TURN, text: "x".repeat(4_000) };
     screen(80, 24)
         .event(RUNS)
         .event(text)
         .after(2_000)
         .shows("~1k tokens  ~500/s  0:02")
         .event(recorded(&assistant(vec![crate::domain::Block::Text { text: "x".into() }])))
-        .event(Event::ResponseEnded {
+        .event(AgentEvent::ResponseEnded {
             turn: TURN,
             stop: StopReason::EndTurn,
             usage: Some(usage),
@@ -116,7 +116,7 @@ fn with_reduced_motion_only_seconds_move_and_in_steps() {
     let mut scene = screen(80, 24);
     scene.model.settings.motion = Motion::Reduced;
     // The scene begins at one second; what counts seconds moves at 5, 10, 15.
-    let scene = scene.event(RUNS).event(Event::Text { turn: TURN, text: "abc ".repeat(100) });
+    let scene = scene.event(RUNS).event(AgentEvent::Text { turn: TURN, text: "abc ".repeat(100) });
     assert_eq!(wake_at(&scene.model), Some(Duration::from_secs(5)));
     let before = scene.text();
     let scene = scene.after(3_900);
@@ -133,7 +133,7 @@ fn a_person_who_looks_here_is_not_called() {
         .after(60_000)
         .key("y")
         .event(recorded(&turn_end(TurnOutcome::Answered)))
-        .event(Event::TurnEnded {
+        .event(AgentEvent::TurnEnded {
             turn: TURN,
             outcome: TurnOutcome::Answered,
             usage: Usage::default(),
@@ -141,8 +141,8 @@ fn a_person_who_looks_here_is_not_called() {
     assert_eq!(notified(&scene), [""; 0]);
 }
 
-fn ended(outcome: TurnOutcome) -> Event {
-    Event::TurnEnded { turn: TURN, outcome, usage: Usage::default() }
+fn ended(outcome: TurnOutcome) -> AgentEvent {
+    AgentEvent::TurnEnded { turn: TURN, outcome, usage: Usage::default() }
 }
 
 #[test]
@@ -187,11 +187,11 @@ fn where_the_focus_is_not_known_a_question_calls_after_a_quiet_while() {
 fn the_window_is_named_after_the_session_with_a_mark_for_its_state() {
     let scene = screen(80, 24);
     assert_eq!(label(&scene.model).title, "slug · webshop");
-    let scene = scene.event(Event::TitleChanged("Fix the cart".into())).event(RUNS);
+    let scene = scene.event(AgentEvent::TitleChanged("Fix the cart".into())).event(RUNS);
     assert_eq!(label(&scene.model).title, "● slug · Fix the cart");
     assert_eq!(label(&scene.model).progress, TerminalProgress::Busy);
     let progress = PrefillProgress { processed: 50, total: 200, cached: 0 };
-    let scene = scene.event(Event::Prefill { turn: TURN, progress });
+    let scene = scene.event(AgentEvent::Prefill { turn: TURN, progress });
     assert_eq!(label(&scene.model).progress, TerminalProgress::Percent(25));
     let scene = scene.event(question(1, "rm -rf build/"));
     assert_eq!(label(&scene.model).title, "? slug · Fix the cart");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::agent::Event;
+use crate::agent::AgentEvent;
 use crate::domain::{Block, CallId, ContentHash, ToolStatus};
 use crate::session::ToolResultInfo;
 use crate::tui::app::pager::document::Document;
@@ -42,13 +42,13 @@ fn answered(mut scene: Scene, text: &str) -> Scene {
 fn running() -> Scene {
     let bash = call("c1", "Bash", json!({"command": "make all"}));
     screen(80, 24)
-        .event(Event::TurnStarted { turn: TURN })
+        .event(AgentEvent::TurnStarted { turn: TURN })
         .event(recorded(&assistant(vec![Block::ToolUse(bash.clone())])))
-        .event(Event::ToolStarted { turn: TURN, call: bash })
+        .event(AgentEvent::ToolStarted { turn: TURN, call: bash })
 }
 
-fn prints(text: String) -> Event {
-    Event::ToolProgress { turn: TURN, call: CallId::new("c1"), text }
+fn prints(text: String) -> AgentEvent {
+    AgentEvent::ToolProgress { turn: TURN, call: CallId::new("c1"), text }
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn output_is_followed_until_the_person_scrolls_up() {
     let scene = scene.hides("line 50 ").key("F").shows("following").shows("line 50 ");
     let kept = Some(ContentHash::of(b"whole"));
     let info = ToolResultInfo { kept, ..done("Bash", 9) };
-    let scene = scene.event(recorded(&result("c1", "cut", info))).event(Event::ToolEnded {
+    let scene = scene.event(recorded(&result("c1", "cut", info))).event(AgentEvent::ToolEnded {
         turn: TURN,
         call: CallId::new("c1"),
         status: ToolStatus::Done,

@@ -2,7 +2,7 @@
 
 use crossterm::event::MouseEventKind;
 
-use crate::agent::{Command, Event};
+use crate::agent::{AgentCommand, AgentEvent};
 use crate::domain::{Answer, ApprovalId, ApprovalRequest, Diff};
 use crate::tui::app::Effect;
 use crate::tui::app::overlay::Overlay;
@@ -30,7 +30,7 @@ fn texts() -> (String, String) {
 }
 
 fn asked_about(width: u16, height: u16, old: &str, new: &str) -> Scene {
-    let Event::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
+    let AgentEvent::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
     let path = "/home/me/src/webshop/src/cart.rs";
     let request = ApprovalRequest {
         tool: "Edit".into(),
@@ -42,7 +42,7 @@ fn asked_about(width: u16, height: u16, old: &str, new: &str) -> Scene {
         preview: Some(Diff::between(path, old, new)),
         ..*request
     };
-    screen(width, height).event(Event::ApprovalAsked(Box::new(request))).after(400).quietly()
+    screen(width, height).event(AgentEvent::ApprovalAsked(Box::new(request))).after(400).quietly()
 }
 
 fn asked(width: u16, height: u16) -> Scene {
@@ -51,7 +51,7 @@ fn asked(width: u16, height: u16) -> Scene {
 }
 
 fn answered(answer: Answer) -> [Effect; 1] {
-    [Effect::Agent(Command::Answer { id: ApprovalId(1), answer })]
+    [Effect::Agent(AgentCommand::Answer { id: ApprovalId(1), answer })]
 }
 
 fn focus(scene: &Scene) -> usize {

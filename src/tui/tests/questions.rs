@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::agent::{Command, Event, RuleNews};
+use crate::agent::{AgentCommand, AgentEvent, RuleReply};
 use crate::config::KeyPreset;
 use crate::domain::{ApprovalRequest, Diff, Matter, RuleKind, RuleSource};
 use crate::hooks::{HookAction, HookEvent, HookId, HookOrigin, HookRow};
@@ -42,24 +42,24 @@ const KINDS: [Kind; 9] = [
 ];
 
 fn asked(matter: Matter) -> Scene {
-    let Event::ApprovalAsked(request) = question(1, "rm -rf build/") else { unreachable!() };
+    let AgentEvent::ApprovalAsked(request) = question(1, "rm -rf build/") else { unreachable!() };
     let request = ApprovalRequest { matter, ..*request };
-    start().event(Event::ApprovalAsked(Box::new(request)))
+    start().event(AgentEvent::ApprovalAsked(Box::new(request)))
 }
 
 fn edit() -> Scene {
-    let Event::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
+    let AgentEvent::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
     let request = ApprovalRequest {
         tool: "Edit".into(),
         input: serde_json::json!({"file_path": "/home/me/src/webshop/a.rs"}),
         preview: Some(Diff::between("/home/me/src/webshop/a.rs", "one\n", "two\n")),
         ..*request
     };
-    start().event(Event::ApprovalAsked(Box::new(request)))
+    start().event(AgentEvent::ApprovalAsked(Box::new(request)))
 }
 
 fn start() -> Scene {
-    screen(80, 24).event(Event::TurnStarted { turn: TURN })
+    screen(80, 24).event(AgentEvent::TurnStarted { turn: TURN })
 }
 
 fn rewind() -> Scene {
@@ -107,15 +107,17 @@ fn removal() -> Scene {
         line: Some(3),
     };
     let list = RuleListReport { rules: vec![rule], warnings: Vec::new() };
-    let news = RuleNews::Listed { list, files: Vec::new(), failed: None };
+    let news = RuleReply::Listed { list, files: Vec::new(), failed: None };
     let scene = screen(80, 24).types("/permissions").key("enter");
-    scene.event(Event::Rules(Box::new(news))).key("d")
+    scene.event(AgentEvent::Rules(Box::new(news))).key("d")
 }
 
 /// Whether something was agreed to since the last look.
 fn agreed(scene: &Scene) -> bool {
     scene.effects.iter().any(|effect| match effect {
-        Effect::Agent(Command::Answer { .. } | Command::Rewind { .. } | Command::Rules(_)) => true,
+        Effect::Agent(
+            AgentCommand::Answer { .. } | AgentCommand::Rewind { .. } | AgentCommand::Rules(_),
+        ) => true,
         Effect::Hooks { job, .. } => matches!(job, HookJob::Trust | HookJob::Try(_)),
         _ => false,
     })
@@ -238,14 +240,16 @@ fn text_that_was_typed_at_the_shell_stands_nowhere() {
 #[test]
 fn a_question_below_another_overlay_takes_nothing() {
     let scene = rewind().after(500).event(question(1, "ls")).quietly().quick("y").quick("f");
-    assert!(!scene.effects.iter().any(|it| matches!(it, Effect::Agent(Command::Rewind { .. }))));
+    assert!(
+        !scene.effects.iter().any(|it| matches!(it, Effect::Agent(AgentCommand::Rewind { .. })))
+    );
     // Once the upper one is answered, the lower one is to be read anew.
     let scene = scene.key("n").quietly().quick("y");
     assert!(!agreed(&scene));
     let scene = scene.after(300).quick("y");
     assert!(matches!(
         scene.effects.back(),
-        Some(Effect::Agent(Command::Rewind { what: RewindScope::Both, .. }))
+        Some(Effect::Agent(AgentCommand::Rewind { what: RewindScope::Both, .. }))
     ));
 }
 
@@ -253,14 +257,14 @@ fn a_question_below_another_overlay_takes_nothing() {
 fn a_diff_that_is_longer_than_the_screen_is_approved_once_its_end_was_seen() {
     let (old, new): (String, String) = (String::new(), (0..90).map(|n| format!("{n}\n")).collect());
     for tool in ["Write", "Edit"] {
-        let Event::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
+        let AgentEvent::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
         let request = ApprovalRequest {
             tool: tool.into(),
             input: serde_json::json!({"file_path": "/home/me/src/webshop/a.rs"}),
             preview: Some(Diff::between("/home/me/src/webshop/a.rs", &old, &new)),
             ..*request
         };
-        let scene = screen(80, 24).event(Event::ApprovalAsked(Box::new(request))).quietly();
+        let scene = screen(80, 24).event(AgentEvent::ApprovalAsked(Box::new(request))).quietly();
         let mut scene = scene.shows("to the end, then it can be approved");
         for key in ["y", "s", "a", "pgdn", "y"] {
             scene = scene.key(key);
@@ -272,11 +276,11 @@ fn a_diff_that_is_longer_than_the_screen_is_approved_once_its_end_was_seen() {
 
 #[test]
 fn arguments_that_are_longer_than_the_screen_are_seen_to_their_end() {
-    let Event::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
+    let AgentEvent::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
     let text: String = (0..90).map(|n| format!("{n}\n")).collect();
     let input = serde_json::json!({ "text": text });
     let request = ApprovalRequest { tool: "Other".into(), input, ..*request };
-    let scene = screen(80, 24).event(Event::ApprovalAsked(Box::new(request))).quietly();
+    let scene = screen(80, 24).event(AgentEvent::ApprovalAsked(Box::new(request))).quietly();
     let scene = scene.key("y");
     assert!(!agreed(&scene));
     assert!(agreed(&scene.key("end").key("y")));

@@ -1,6 +1,6 @@
 //! Where nothing moves, nothing wakes the loop: an idle slug uses no processor.
 
-use crate::agent::Event;
+use crate::agent::AgentEvent;
 use crate::domain::{NoticeLevel, Usage};
 use crate::session::TurnOutcome;
 use crate::tui::app::{Msg, wake_at};
@@ -14,11 +14,11 @@ const RESTING: [(&str, Play); 13] = [
     ("a draft", |scene| scene.types("half a thought")),
     ("a finished turn", finished),
     ("a turn that was stopped", |scene| {
-        scene.event(Event::TurnStarted { turn: TURN }).event(ended(TurnOutcome::Interrupted))
+        scene.event(AgentEvent::TurnStarted { turn: TURN }).event(ended(TurnOutcome::Interrupted))
     }),
     ("a turn that failed", |scene| {
         let failed = TurnOutcome::Failed("No server answers.".into());
-        scene.event(Event::TurnStarted { turn: TURN }).event(ended(failed))
+        scene.event(AgentEvent::TurnStarted { turn: TURN }).event(ended(failed))
     }),
     ("scrolled up", |scene| finished(scene).key("pgup")),
     ("the list of sessions", |scene| scene.key("ctrl+b")),
@@ -32,13 +32,13 @@ const RESTING: [(&str, Play); 13] = [
     ("a question outside of a turn", |scene| scene.event(question(1, "make"))),
 ];
 
-fn ended(outcome: TurnOutcome) -> Event {
-    Event::TurnEnded { turn: TURN, outcome, usage: Usage::default() }
+fn ended(outcome: TurnOutcome) -> AgentEvent {
+    AgentEvent::TurnEnded { turn: TURN, outcome, usage: Usage::default() }
 }
 
 fn finished(scene: Scene) -> Scene {
     let records = [user(&"a question\n".repeat(60)), turn_end(TurnOutcome::Answered)];
-    let scene = scene.event(Event::TurnStarted { turn: TURN });
+    let scene = scene.event(AgentEvent::TurnStarted { turn: TURN });
     let scene =
         records.iter().fold(scene, |it, record| it.event(crate::tui::scene::recorded(record)));
     scene.event(ended(TurnOutcome::Answered))

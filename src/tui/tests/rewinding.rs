@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::agent::{Command, Event, ForkAt, RewindPlan, RewindTo};
+use crate::agent::{AgentCommand, AgentEvent, ForkPosition, RewindDestination, RewindPlan};
 use crate::domain::{Block, ContentHash, EntryId, SessionId};
 use crate::session::undo::{
     Alternative, FileAction, FilePlace, FilesPlan, PlannedFile, PlannedRestore, SkipReason,
@@ -64,7 +64,7 @@ fn far(width: u16, height: u16) -> (Scene, RewindPlan) {
     let scene = opened(width, height, &log).types("/undo").key("enter");
     // What is typed is kept as a draft once the hand rests.
     let scene = scene.after(5_000).after(5_000).quietly();
-    (scene.event(Event::RewindPlanned(Ok(Arc::new(plan.clone())))), plan)
+    (scene.event(AgentEvent::RewindPlanned(Ok(Arc::new(plan.clone())))), plan)
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn what_lies_outside_or_is_protected_is_marked_at_120x40() {
 fn a_file_outside_or_protected_goes_back_only_by_its_own_answer_and_never_by_enter() {
     let back = |plan: &RewindPlan| {
         let plan = Arc::new(plan.clone());
-        [Effect::Agent(Command::Rewind { plan, what: RewindScope::Both })]
+        [Effect::Agent(AgentCommand::Rewind { plan, what: RewindScope::Both })]
     };
     let (scene, plan) = far(80, 24);
     scene.key("enter").asks(&back(&plan));
@@ -107,7 +107,7 @@ fn put(is_merged: bool) -> FileAction {
 fn plan(before: EntryId) -> RewindPlan {
     let path = format!("{ROOT}/assets/catalogue.db").into();
     RewindPlan {
-        to: RewindTo::Before(before),
+        to: RewindDestination::Before(before),
         before,
         message: "also add a test for a cart with one free item".into(),
         offers: vec![RewindScope::Both, RewindScope::Files, RewindScope::Conversation],
@@ -144,13 +144,13 @@ fn log() -> Vec<LogRecord> {
 
 fn opened(width: u16, height: u16, log: &[LogRecord]) -> Scene {
     let records = Arc::new(log.to_vec());
-    screen(width, height).event(Event::SessionOpened { session: session(), records }).quietly()
+    screen(width, height).event(AgentEvent::SessionOpened { session: session(), records }).quietly()
 }
 
 pub(super) fn planned(width: u16, height: u16) -> Scene {
     let log = log();
     let plan = Ok(Arc::new(plan(log[3].id)));
-    opened(width, height, &log).types("/undo").key("enter").event(Event::RewindPlanned(plan))
+    opened(width, height, &log).types("/undo").key("enter").event(AgentEvent::RewindPlanned(plan))
 }
 
 #[test]
@@ -177,12 +177,12 @@ fn the_list_at_80x24() {
 fn a_message_is_named_by_its_number_or_its_words() {
     let log = log();
     let fork = |at: usize| {
-        let at = ForkAt::Before(log[at].id);
-        Some(Effect::Agent(Command::Fork { session: session(), at }))
+        let at = ForkPosition::Before(log[at].id);
+        Some(Effect::Agent(AgentCommand::Fork { session: session(), at }))
     };
     let back = |at: usize| {
-        let to = RewindTo::Before(log[at].id);
-        Some(Effect::Agent(Command::PlanRewind(to)))
+        let to = RewindDestination::Before(log[at].id);
+        Some(Effect::Agent(AgentCommand::PlanRewind(to)))
     };
     for (line, effect, told) in [
         ("/fork 1", fork(3), ""),
@@ -207,20 +207,20 @@ fn behind_fork_the_messages_are_listed_and_one_is_taken() {
     insta::assert_snapshot!(scene.text());
     scene = scene.key("down").quietly().key("enter");
     scene.effects.retain(|effect| matches!(effect, Effect::Agent(_)));
-    let at = ForkAt::Before(log[0].id);
-    assert_eq!(scene.effects, [Effect::Agent(Command::Fork { session: session(), at })]);
+    let at = ForkPosition::Before(log[0].id);
+    assert_eq!(scene.effects, [Effect::Agent(AgentCommand::Fork { session: session(), at })]);
 }
 
 #[test]
 fn a_fork_before_a_message_puts_its_words_into_the_input() {
     let log = log();
     let forked = |message| {
-        let at = ForkAt::Before(log[3].id);
+        let at = ForkPosition::Before(log[3].id);
         let records = Arc::new(log[..3].to_vec());
         let scene = opened(120, 24, &log).types("half a draft");
         let fork = SessionId::generate();
-        let scene = scene.event(Event::SessionOpened { session: fork, records });
-        scene.quietly().event(Event::Forked { from: session(), at, message })
+        let scene = scene.event(AgentEvent::SessionOpened { session: fork, records });
+        scene.quietly().event(AgentEvent::Forked { from: session(), at, message })
     };
     let words = "also add a test";
     let scene = forked(Some(words.into())).shows("a fork from before that message");
@@ -237,7 +237,7 @@ fn a_fork_before_a_message_puts_its_words_into_the_input() {
 fn nothing_is_done_but_what_the_dialog_shows() {
     let log = log();
     let plan = Arc::new(plan(log[3].id));
-    let shown = Event::RewindPlanned(Ok(plan.clone()));
+    let shown = AgentEvent::RewindPlanned(Ok(plan.clone()));
     for (key, what) in [
         ("y", Some(RewindScope::Both)),
         ("enter", Some(RewindScope::Both)),
@@ -246,13 +246,14 @@ fn nothing_is_done_but_what_the_dialog_shows() {
         ("esc", None),
     ] {
         let scene = opened(80, 24, &log).types("/undo").key("enter");
-        let scene = scene.asks(&[Effect::Agent(Command::PlanRewind(RewindTo::Last))]);
+        let scene = scene.asks(&[Effect::Agent(AgentCommand::PlanRewind(RewindDestination::Last))]);
         // Before it is known what would happen, no key does anything.
         let is_for_agent = |effect: &Effect| matches!(effect, Effect::Agent(_));
         let scene = scene.quietly().key("y");
         assert!(!scene.effects.iter().any(is_for_agent), "{:?}", scene.effects);
         let scene = scene.event(shown.clone());
-        let wanted = what.map(|what| Effect::Agent(Command::Rewind { plan: plan.clone(), what }));
+        let wanted =
+            what.map(|what| Effect::Agent(AgentCommand::Rewind { plan: plan.clone(), what }));
         let wanted: Vec<Effect> = wanted.into_iter().collect();
         let mut asked = scene.quietly().key(key).effects;
         asked.retain(is_for_agent);
@@ -265,7 +266,7 @@ fn escape_twice_lists_the_messages_and_one_is_gone_back_before() {
     let log = log();
     let scene = opened(80, 24, &log).key("esc").shows("esc again").hides("Go back before");
     let scene = scene.key("esc").shows("Go back before").key("down").quietly().key("enter");
-    let wanted = Command::PlanRewind(RewindTo::Before(log[0].id));
+    let wanted = AgentCommand::PlanRewind(RewindDestination::Before(log[0].id));
     scene.asks(&[Effect::Agent(wanted)]).shows("One moment");
 }
 
@@ -279,19 +280,20 @@ fn two_escapes_far_apart_list_nothing() {
 fn a_pane_goes_back_before_the_message_that_it_answers() {
     let log = log();
     let scene = opened(80, 24, &log).key("tab").quietly().key("r");
-    scene.asks(&[Effect::Agent(Command::PlanRewind(RewindTo::Before(log[3].id)))]);
+    scene.asks(&[Effect::Agent(AgentCommand::PlanRewind(RewindDestination::Before(log[3].id)))]);
 }
 
 #[test]
 fn while_a_turn_runs_nothing_goes_back() {
-    let scene = opened(80, 24, &log()).event(Event::TurnStarted { turn: crate::tui::scene::TURN });
+    let scene =
+        opened(80, 24, &log()).event(AgentEvent::TurnStarted { turn: crate::tui::scene::TURN });
     scene.quietly().types("/undo").key("enter").shows("Stop it with esc first");
 }
 
 #[test]
 fn why_it_cannot_be_is_said() {
     let scene = opened(80, 24, &log()).types("/redo").key("enter");
-    let refused = Event::RewindPlanned(Err("There is nothing to bring back.".into()));
+    let refused = AgentEvent::RewindPlanned(Err("There is nothing to bring back.".into()));
     scene.event(refused).shows("There is nothing to bring back.").hides("One moment");
 }
 
@@ -313,8 +315,8 @@ fn what_was_said_comes_back_into_the_input_and_leaves_the_transcript() {
     log.push(rewound(&log[3], None));
     let scene = planned(80, 24).key("y").shows("One moment");
     let records = Arc::new(log.clone());
-    let scene = scene.event(Event::SessionOpened { session: session(), records });
-    let done = Event::Rewound {
+    let scene = scene.event(AgentEvent::SessionOpened { session: session(), records });
+    let done = AgentEvent::Rewound {
         message: Some("also add a test".into()),
         told: "Took the conversation back; /redo undoes that".into(),
     };
@@ -328,7 +330,7 @@ fn what_was_said_comes_back_into_the_input_and_leaves_the_transcript() {
 #[test]
 fn a_draft_that_has_to_make_room_goes_to_the_history() {
     let scene = opened(80, 24, &log()).types("my draft").quietly();
-    let done = Event::Rewound { message: Some("also add a test".into()), told: String::new() };
+    let done = AgentEvent::Rewound { message: Some("also add a test".into()), told: String::new() };
     let scene = scene.event(done).shows("❯ also add a test");
     let kept =
         |effect: &Effect| matches!(effect, Effect::AddHistory(text) if text.text == "my draft");
@@ -338,18 +340,20 @@ fn a_draft_that_has_to_make_room_goes_to_the_history() {
 #[test]
 fn what_waits_to_be_sent_is_still_there_after_going_back() {
     let log = log();
-    let scene = opened(80, 24, &log).event(Event::TurnStarted { turn: crate::tui::scene::TURN });
+    let scene =
+        opened(80, 24, &log).event(AgentEvent::TurnStarted { turn: crate::tui::scene::TURN });
     let scene = scene.types("and then this").quick("enter");
     assert_eq!(scene.model.queue.items().len(), 1);
-    let ended = Event::TurnEnded {
+    let ended = AgentEvent::TurnEnded {
         turn: crate::tui::scene::TURN,
         outcome: TurnOutcome::Interrupted,
         usage: crate::domain::Usage::default(),
     };
     let records = Arc::new(log.clone());
-    let scene = scene.event(ended).event(Event::SessionOpened { session: session(), records });
+    let scene = scene.event(ended).event(AgentEvent::SessionOpened { session: session(), records });
     assert_eq!(scene.model.queue.items().len(), 1);
-    let other = Event::SessionOpened { session: SessionId::generate(), records: Arc::new(log) };
+    let other =
+        AgentEvent::SessionOpened { session: SessionId::generate(), records: Arc::new(log) };
     assert!(scene.quietly().event(other).model.queue.items().is_empty());
 }
 
@@ -361,7 +365,7 @@ fn asking(width: u16, height: u16) -> (Scene, RewindPlan) {
         file("src/cart/price.rs", true, FileAction::Skip(SkipReason::Changed), None),
         file("notes.md", false, FileAction::Skip(SkipReason::Removed), None),
     ]);
-    let shown = Event::RewindPlanned(Ok(Arc::new(plan.clone())));
+    let shown = AgentEvent::RewindPlanned(Ok(Arc::new(plan.clone())));
     (opened(width, height, &log).types("/undo").key("enter").event(shown), plan)
 }
 
@@ -381,7 +385,7 @@ fn a_file_that_the_person_has_changed_goes_back_by_their_word_alone() {
         let (scene, mut plan) = asking(120, 40);
         let scene = keys.iter().fold(scene, |scene, key| scene.key(key)).quietly().key("y");
         let sent = scene.effects.iter().find_map(|effect| match effect {
-            Effect::Agent(Command::Rewind { plan, .. }) => Some(plan.files.clone()),
+            Effect::Agent(AgentCommand::Rewind { plan, .. }) => Some(plan.files.clone()),
             _ => None,
         });
         let sent = sent.unwrap();
@@ -404,7 +408,7 @@ fn where_all_files_are_left_no_files_are_offered_before_one_is_turned() {
     let log = log();
     let mut plan = plan(log[3].id);
     plan.files.files.retain(|file| file.alternative.is_some());
-    let shown = Event::RewindPlanned(Ok(Arc::new(plan)));
+    let shown = AgentEvent::RewindPlanned(Ok(Arc::new(plan)));
     let scene = opened(80, 24, &log).types("/undo").key("enter").event(shown);
     let scene = scene.shows("conversation only").hides("files only");
     scene.key("space").shows("files only").shows("restored; yours is kept");

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::agent::{Command, Event, RuleNews, RuleOrder};
+use crate::agent::{AgentCommand, AgentEvent, RuleReply, RuleRequest};
 use crate::domain::{CallId, Mode, Outcome, Part, RuleKind, RuleSource};
 use crate::permissions::store::RuleEdit;
 use crate::permissions::{PermissionTestReport, RuleListReport, RuleWarning};
@@ -19,7 +19,7 @@ fn rule(kind: RuleKind, rule: &str, file: Option<&str>, line: usize) -> RuleSour
     RuleSource { rule: rule.into(), kind, file: file.map(PathBuf::from), line }
 }
 
-fn listed(failed: Option<&str>) -> Event {
+fn listed(failed: Option<&str>) -> AgentEvent {
     let rules = vec![
         rule(RuleKind::Allow, "Bash(git status)", Some(OWN), 4),
         rule(RuleKind::Deny, "Bash(git push *)", Some(OWN), 7),
@@ -36,10 +36,14 @@ fn listed(failed: Option<&str>) -> Event {
     }];
     let files = [OWN, PROJECT, LOCAL].map(PathBuf::from).to_vec();
     let list = RuleListReport { rules, warnings };
-    Event::Rules(Box::new(RuleNews::Listed { list, files, failed: failed.map(str::to_owned) }))
+    AgentEvent::Rules(Box::new(RuleReply::Listed {
+        list,
+        files,
+        failed: failed.map(str::to_owned),
+    }))
 }
 
-fn refused(about: &str, answer: &str, rule: Option<RuleSource>) -> Event {
+fn refused(about: &str, answer: &str, rule: Option<RuleSource>) -> AgentEvent {
     recorded(&record(LogEntry::Permission(PermissionEntry {
         call: CallId::new("c1"),
         tool: "Bash".into(),
@@ -66,7 +70,7 @@ fn page(width: u16, height: u16) -> Scene {
 
 fn changes(file: Option<&str>, edit: RuleEdit) -> [Effect; 1] {
     let file = file.map(PathBuf::from);
-    [Effect::Agent(Command::Rules(RuleOrder::Change { file, edit }))]
+    [Effect::Agent(AgentCommand::Rules(RuleRequest::Change { file, edit }))]
 }
 
 #[test]
@@ -86,7 +90,7 @@ fn the_page_at_40x12() {
 
 #[test]
 fn opening_it_asks_for_the_rules() {
-    let order = Effect::Agent(Command::Rules(RuleOrder::List));
+    let order = Effect::Agent(AgentCommand::Rules(RuleRequest::List));
     let scene = screen(80, 24).types("/permissions").quietly().key("enter");
     assert!(scene.effects.contains(&order));
     scene.shows("One moment");
@@ -153,7 +157,7 @@ fn a_refusal_is_no_rule_that_could_be_removed() {
 fn a_call_is_tested_and_each_part_has_its_rule_and_line() {
     let scene = page(80, 24).key("t").types("npm test && rm x").key("enter");
     let typed = "npm test && rm x".to_owned();
-    let scene = scene.asks(&[Effect::Agent(Command::Rules(RuleOrder::Try(typed.clone())))]);
+    let scene = scene.asks(&[Effect::Agent(AgentCommand::Rules(RuleRequest::Try(typed.clone())))]);
     let npm = rule(RuleKind::Allow, "Bash(npm *)", Some(PROJECT), 3);
     let report = PermissionTestReport {
         decision: Outcome::Ask,
@@ -164,8 +168,8 @@ fn a_call_is_tested_and_each_part_has_its_rule_and_line() {
             Part { text: "rm x".into(), decision: Outcome::Ask, rule: None },
         ],
     };
-    let news = RuleNews::Tried { typed, mode: Mode::Ask, report: Ok(report) };
-    let scene = scene.event(Event::Rules(Box::new(news)));
+    let news = RuleReply::Tried { typed, mode: Mode::Ask, report: Ok(report) };
+    let scene = scene.event(AgentEvent::Rules(Box::new(news)));
     let scene = scene.shows("allowed by Bash(npm *)   .slug/settings.json:3").shows("? rm x");
     insta::assert_snapshot!(scene.text());
 }
@@ -175,6 +179,6 @@ fn refusals_belong_to_their_session() {
     let scene = page(80, 24).key("end").shows("rm -rf build/").key("esc");
     let session = crate::tui::scene::session();
     let records = std::sync::Arc::default();
-    let scene = scene.event(Event::SessionOpened { session, records });
+    let scene = scene.event(AgentEvent::SessionOpened { session, records });
     scene.types("/permissions").key("enter").event(listed(None)).hides("rm -rf build/");
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::agent::Event;
+use crate::agent::AgentEvent;
 use crate::domain::Block;
 use crate::tui::app::scroll::Anchor;
 use crate::tui::scene::{Scene, TURN, assistant, call, done, recorded, result, screen, user};
@@ -26,8 +26,8 @@ fn the_tail_is_followed_until_the_person_goes_up() {
     let scene = long().shows("answer 39").key("pgup").hides("answer 39").shows("more below");
     let before = top(&scene);
     let scene = scene
-        .event(Event::TurnStarted { turn: TURN })
-        .event(Event::Text { turn: TURN, text: "one\ntwo\nthree\n".into() });
+        .event(AgentEvent::TurnStarted { turn: TURN })
+        .event(AgentEvent::Text { turn: TURN, text: "one\ntwo\nthree\n".into() });
     assert_eq!(top(&scene), before);
     scene.shows("4 new lines below").key("ctrl+end").shows("three").hides("below");
 }

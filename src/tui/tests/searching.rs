@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::agent::Event;
+use crate::agent::AgentEvent;
 use crate::domain::{Block, Display};
 use crate::session::ToolResultInfo;
 use crate::tui::app::Effect;
@@ -116,10 +116,10 @@ fn enter_folds_the_pane_of_a_match_that_is_shown() {
 fn what_streams_while_one_searches_is_found_too() {
     let scene = talk().key("ctrl+f").types("pear").after(20).shows("no match");
     let scene = scene
-        .event(Event::TurnStarted { turn: TURN })
-        .event(Event::Text { turn: TURN, text: "a pe".into() })
+        .event(AgentEvent::TurnStarted { turn: TURN })
+        .event(AgentEvent::Text { turn: TURN, text: "a pe".into() })
         .after(20)
-        .event(Event::Text { turn: TURN, text: "ar and a pear".into() })
+        .event(AgentEvent::Text { turn: TURN, text: "ar and a pear".into() })
         .after(20)
         .after(20);
     scene.shows("of 2");

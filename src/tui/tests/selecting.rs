@@ -4,7 +4,7 @@ use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::agent::Event;
+use crate::agent::AgentEvent;
 use crate::domain::{Block, Diff, Display};
 use crate::session::ToolResultInfo;
 use crate::tui::app::geometry::RowKind;
@@ -121,8 +121,8 @@ fn a_selection_stays_on_its_text() {
     let scene = scene.resized(41, 24);
     assert_eq!(scene.selected(), wanted);
     let scene = scene
-        .event(Event::TurnStarted { turn: TURN })
-        .event(Event::Text { turn: TURN, text: "more and more".into() });
+        .event(AgentEvent::TurnStarted { turn: TURN })
+        .event(AgentEvent::Text { turn: TURN, text: "more and more".into() });
     assert_eq!(scene.selected(), wanted);
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::agent::{Command, Event};
+use crate::agent::{AgentCommand, AgentEvent};
 use crate::domain::{Block, CallId, EntryId};
 use crate::session::{
     LogEntry, LogRecord, SearchHitSource, SessionHeader, SessionSearchHit, SessionSearchResult,
@@ -86,10 +86,11 @@ fn enter_on_a_place_that_was_found_opens_its_session_there_and_escape_goes_back(
     for width in [80, 120] {
         let (records, entry) = with_a_needle();
         let scene = gone_to(width, entry, None);
-        let Some(Effect::Agent(Command::Resume { session })) = scene.effects.back().cloned() else {
+        let Some(Effect::Agent(AgentCommand::Resume { session })) = scene.effects.back().cloned()
+        else {
             panic!("{:?}", scene.effects)
         };
-        let opened = Event::SessionOpened { session, records: Arc::clone(&records) };
+        let opened = AgentEvent::SessionOpened { session, records: Arc::clone(&records) };
         let mut scene = scene.event(opened).shows("hay").hides("/ needle  ");
         let folded = scene.effects.iter().find_map(|effect| match effect {
             Effect::FoldOlder { id, older } => Some((*id, older.clone().fold())),
@@ -121,7 +122,7 @@ fn a_place_in_a_result_is_gone_to_by_its_call() {
     };
     let first = LogRecord { entry: LogEntry::Session(header), ..user("") };
     let records = Arc::new([vec![first], records].concat());
-    let scene = scene.event(Event::SessionOpened { session: id(1), records }).after(20);
+    let scene = scene.event(AgentEvent::SessionOpened { session: id(1), records }).after(20);
     scene.shows("1 of 1").shows("needle");
 }
 
@@ -130,8 +131,9 @@ fn a_place_that_is_gone_is_said() {
     let (records, _) = with_a_needle();
     let scene = gone_to(120, EntryId::generate(), None);
     let short = Arc::new(records[..4].to_vec());
-    let scene = scene.event(Event::SessionOpened { session: id(1), records: short });
-    let scene = scene.event(Event::SessionRead { session: id(1), earlier: Arc::new(Vec::new()) });
+    let scene = scene.event(AgentEvent::SessionOpened { session: id(1), records: short });
+    let scene =
+        scene.event(AgentEvent::SessionRead { session: id(1), earlier: Arc::new(Vec::new()) });
     assert_eq!(scene.model.goal, None);
     scene.shows("no longer part of what is shown");
 }

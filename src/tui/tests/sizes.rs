@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::agent::Event;
+use crate::agent::AgentEvent;
 use crate::domain::Block;
 use crate::tui::scene::{Scene, TURN, assistant, call, done, question, recorded, result};
 use crate::tui::scene::{screen, user};
@@ -15,9 +15,11 @@ const SCENES: [fn(Scene) -> Scene; 9] = [
     |scene| scene,
     |scene| scene.types("a draft that wraps").key("alt+enter").types("and a second line"),
     said,
-    |scene| said(scene).event(Event::TurnStarted { turn: TURN }).event(streamed()),
+    |scene| said(scene).event(AgentEvent::TurnStarted { turn: TURN }).event(streamed()),
     |scene| {
-        said(scene).event(Event::TurnStarted { turn: TURN }).event(question(1, "rm -rf build/"))
+        said(scene)
+            .event(AgentEvent::TurnStarted { turn: TURN })
+            .event(question(1, "rm -rf build/"))
     },
     |scene| said(scene).key("?"),
     |scene| said(scene).key("ctrl+b"),
@@ -36,8 +38,8 @@ fn said(scene: Scene) -> Scene {
     records.iter().fold(scene, |scene, record| scene.event(recorded(record)))
 }
 
-fn streamed() -> Event {
-    Event::Text { turn: TURN, text: TEXT.into() }
+fn streamed() -> AgentEvent {
+    AgentEvent::Text { turn: TURN, text: TEXT.into() }
 }
 
 fn sizes() -> impl Strategy<Value = (u16, u16)> {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::agent::{Command, Event};
+use crate::agent::{AgentCommand, AgentEvent};
 use crate::domain::{Answer, ApprovalId, Matter, Money, Usage, Window};
 use crate::session::{LogEntry, LogRecord, MessageEntry, ReplayedConversation};
 use crate::tui::app::Effect;
@@ -28,8 +28,8 @@ fn took(model: &str, tokens: u64, cost: Option<u64>) -> LogRecord {
     record
 }
 
-fn spent(records: &[LogRecord]) -> Event {
-    Event::Spent(Box::new(ReplayedConversation::of(records).spending))
+fn spent(records: &[LogRecord]) -> AgentEvent {
+    AgentEvent::SpendingChanged(Box::new(ReplayedConversation::of(records).spending))
 }
 
 fn two_models(width: u16, height: u16) -> Scene {
@@ -64,7 +64,9 @@ fn the_page_has_the_sums_by_model() {
 #[test]
 fn the_page_says_why_the_cache_missed() {
     let reason = "the last prompt was read anew: the tools changed".to_owned();
-    two_models(120, 40).event(Event::CacheMissed { reason }).shows("cache    the last prompt was");
+    two_models(120, 40)
+        .event(AgentEvent::CacheMissed { reason })
+        .shows("cache    the last prompt was");
 }
 
 #[test]
@@ -77,8 +79,8 @@ fn the_page_says_so_where_no_price_is_known() {
 }
 
 /// The question of a turn that would overdraw the session's budget.
-fn over_budget() -> Event {
-    let Event::ApprovalAsked(mut request) = question(1, "") else { unreachable!() };
+fn over_budget() -> AgentEvent {
+    let AgentEvent::ApprovalAsked(mut request) = question(1, "") else { unreachable!() };
     request.tool = "Budget".into();
     request.matter = Matter::Budget;
     request.input = json!({});
@@ -88,7 +90,7 @@ fn over_budget() -> Event {
     request.parts.clear();
     request.allow_rules.clear();
     request.deny_rule = None;
-    Event::ApprovalAsked(request)
+    AgentEvent::ApprovalAsked(request)
 }
 
 #[test]
@@ -106,7 +108,7 @@ fn a_budget_is_overdrawn_once_doubled_or_kept() {
         ("s", Answer::Session { rules: Vec::new() }),
         ("n", Answer::Deny { instruction: None }),
     ] {
-        let told = Effect::Agent(Command::Answer { id: ApprovalId(1), answer });
+        let told = Effect::Agent(AgentCommand::Answer { id: ApprovalId(1), answer });
         screen(80, 24).event(over_budget()).after(400).key(key).asks(&[told]);
     }
 }

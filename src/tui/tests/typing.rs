@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::agent::{Command, Event, ForkAt, SteerId};
+use crate::agent::{AgentCommand, AgentEvent, ForkPosition, SteerId};
 use crate::domain::{Effort, Mode, ModelName, Typed, Usage, Window};
 use crate::session::{HistoryPage, TurnOutcome};
 use crate::tui::app::effect::RequestId;
@@ -15,15 +15,15 @@ use crate::tui::scene::{Scene, TURN, screen, session};
 
 fn send(text: &str) -> [Effect; 2] {
     let text = Typed::from(text);
-    [Effect::AddHistory(text.clone()), Effect::Agent(Command::Send { text })]
+    [Effect::AddHistory(text.clone()), Effect::Agent(AgentCommand::Send { text })]
 }
 
 fn running(scene: Scene) -> Scene {
-    scene.event(Event::TurnStarted { turn: TURN }).quietly()
+    scene.event(AgentEvent::TurnStarted { turn: TURN }).quietly()
 }
 
-fn ended(outcome: TurnOutcome) -> Event {
-    Event::TurnEnded { turn: TURN, outcome, usage: Usage::default() }
+fn ended(outcome: TurnOutcome) -> AgentEvent {
+    AgentEvent::TurnEnded { turn: TURN, outcome, usage: Usage::default() }
 }
 
 #[test]
@@ -93,7 +93,7 @@ fn a_second_message_waits_for_the_first() {
     let scene = screen(80, 24).types("one").quick("enter").types("two").quick("enter").quietly();
     running(scene).shows("+ two").event(ended(TurnOutcome::Answered)).asks(&[
         Effect::ReadGit(RequestId(1)),
-        Effect::Agent(Command::Send { text: "two".into() }),
+        Effect::Agent(AgentCommand::Send { text: "two".into() }),
     ]);
 }
 
@@ -106,7 +106,7 @@ fn after_a_stop_messages_wait_for_a_word() {
         .event(ended(TurnOutcome::Interrupted))
         .asks(&[Effect::ReadGit(RequestId(1))])
         .key("enter")
-        .asks(&[Effect::Agent(Command::Send { text: "next".into() })]);
+        .asks(&[Effect::Agent(AgentCommand::Send { text: "next".into() })]);
 }
 
 #[test]
@@ -125,12 +125,12 @@ fn ctrl_s_steers_the_running_turn() {
         .quick("ctrl+s")
         .asks(&[
             Effect::AddHistory(text.clone().into()),
-            Effect::Agent(Command::Steer { id: SteerId(0), text: text.clone().into() }),
+            Effect::Agent(AgentCommand::Steer { id: SteerId(0), text: text.clone().into() }),
         ])
         .shows("next step")
         .key("up")
-        .asks(&[Effect::Agent(Command::Unsteer { id: SteerId(0) })])
-        .event(Event::SteerSettled { id: SteerId(0), returned: Some(text.clone().into()) })
+        .asks(&[Effect::Agent(AgentCommand::WithdrawSteer { id: SteerId(0) })])
+        .event(AgentEvent::SteerSettled { id: SteerId(0), returned: Some(text.clone().into()) })
         .hides("next step")
         .shows("❯ use sum()");
 }
@@ -164,18 +164,18 @@ fn a_shell_command_is_the_persons_own() {
     let scene = screen(80, 24).types("!ls -l").quietly().quick("enter");
     scene.asks(&[
         Effect::AddHistory("!ls -l".into()),
-        Effect::Agent(Command::Shell { command: "ls -l".into() }),
+        Effect::Agent(AgentCommand::Shell { command: "ls -l".into() }),
     ]);
 }
 
 #[test]
 fn slash_commands_do_what_they_say() {
     let rows: &[(&str, Effect)] = &[
-        ("/new", Effect::Agent(Command::NewSession)),
-        ("/compact", Effect::Agent(Command::Compact)),
-        ("/fork", Effect::Agent(Command::Fork { session: session(), at: ForkAt::End })),
-        ("/mode plan", Effect::Agent(Command::SetMode(Mode::Plan))),
-        ("/retry", Effect::Agent(Command::Retry)),
+        ("/new", Effect::Agent(AgentCommand::NewSession)),
+        ("/compact", Effect::Agent(AgentCommand::Compact)),
+        ("/fork", Effect::Agent(AgentCommand::Fork { session: session(), at: ForkPosition::End })),
+        ("/mode plan", Effect::Agent(AgentCommand::SetMode(Mode::Plan))),
+        ("/retry", Effect::Agent(AgentCommand::Retry)),
         ("/sessions", Effect::Sessions { id: RequestId(2), job: SessionJob::List }),
         ("/quit", Effect::Quit),
     ];
@@ -200,7 +200,7 @@ fn the_palette_under_a_slash_runs_a_command() {
         .shows("send less of the older conversation")
         .quietly()
         .quick("enter")
-        .asks(&[Effect::Agent(Command::Compact)]);
+        .asks(&[Effect::Agent(AgentCommand::Compact)]);
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn a_favourite_comes_first_and_stays_selected() {
         .shows("❯ router/large  ★")
         .quietly()
         .key("enter")
-        .asks(&[Effect::Agent(Command::UseModel(ModelName::new("router", "large")))]);
+        .asks(&[Effect::Agent(AgentCommand::UseModel(ModelName::new("router", "large")))]);
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn how_hard_the_model_thinks_is_chosen() {
         .types("/effort high")
         .quietly()
         .key("enter")
-        .asks(&[Effect::Agent(Command::SetEffort(Some(Effort::High)))]);
+        .asks(&[Effect::Agent(AgentCommand::SetEffort(Some(Effort::High)))]);
 }
 
 #[test]
@@ -252,7 +252,7 @@ fn models_are_listed_and_chosen() {
         .shows("32k")
         .quietly()
         .key("enter")
-        .asks(&[Effect::Agent(Command::SetModel("vllm/small".into()))]);
+        .asks(&[Effect::Agent(AgentCommand::SetModel("vllm/small".into()))]);
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn the_list_of_models_begins_at_the_one_that_answers() {
     let models = vec![row("small"), row("qwen3"), row("large")];
     let model = ModelName::new("vllm", "qwen3");
     let changed =
-        Event::ModelChanged { model, effort: None, window: Window::Served(1), local: true };
+        AgentEvent::ModelChanged { model, effort: None, window: Window::Served(1), local: true };
     screen(80, 24)
         .event(changed)
         .types("/model")
@@ -332,8 +332,8 @@ fn the_history_is_read_further_back_while_its_list_is_open() {
 fn the_next_mode_never_asks_nothing() {
     let mut scene = screen(80, 24);
     for want in [Mode::AllowEdits, Mode::Plan, Mode::Ask] {
-        scene = scene.key("shift+tab").asks(&[Effect::Agent(Command::SetMode(want))]);
-        scene = scene.event(Event::ModeChanged(want));
+        scene = scene.key("shift+tab").asks(&[Effect::Agent(AgentCommand::SetMode(want))]);
+        scene = scene.event(AgentEvent::ModeChanged(want));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Vi's keys in the input: what they leave to the rest of the screen, and what is shown of them.
 
-use crate::agent::{Command, Event};
+use crate::agent::{AgentCommand, AgentEvent};
 use crate::tui::app::composer::{CaretShape, Typing};
 use crate::tui::app::{Effect, Msg};
 use crate::tui::scene::{Scene, TURN, screen};
@@ -29,7 +29,7 @@ fn the_mode_is_shown_in_the_last_line_and_by_the_cursor() {
 
 #[test]
 fn escape_leaves_insert_mode_before_it_stops_the_turn() {
-    vi().event(Event::TurnStarted { turn: TURN })
+    vi().event(AgentEvent::TurnStarted { turn: TURN })
         .types("a")
         .quietly()
         .quick("esc")
@@ -43,7 +43,7 @@ fn escape_leaves_insert_mode_before_it_stops_the_turn() {
 fn enter_sends_in_normal_mode_and_the_next_text_is_typed() {
     let scene = vi().types("hello").quick("esc").quietly().quick("enter").asks(&[
         Effect::AddHistory("hello".into()),
-        Effect::Agent(Command::Send { text: "hello".into() }),
+        Effect::Agent(AgentCommand::Send { text: "hello".into() }),
     ]);
     assert_eq!(text(&scene.shows("INSERT").types("x")), "x");
 }

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::doctor::Tried;
+use crate::doctor::SandboxTrialResult;
 use crate::domain::{Method, Network};
-use crate::launch::ground::Ground;
+use crate::launch::run_context::RunContext;
 use crate::permissions::RuleSet;
 use crate::permissions::sandbox::{HostSandboxDisk, SandboxPolicy};
 use crate::platform::environment::{ChildEnvironment, EnvironmentRules};
@@ -13,11 +13,11 @@ use crate::platform::sandbox::{self, SandboxBackend};
 
 /// Starts what tries them, inside a sandbox of folders made for it.
 pub(super) async fn try_out(
-    ground: &Ground,
+    ground: &RunContext,
     changeable: &Path,
     means: &SandboxBackend,
     network: &Network,
-) -> Tried {
+) -> SandboxTrialResult {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let rules = EnvironmentRules::default();
     let environment = ChildEnvironment::from_variables(std::env::vars_os(), &rules);
@@ -25,7 +25,7 @@ pub(super) async fn try_out(
         .and_then(|programs| ProcessHost::new(programs, environment));
     let host = match host {
         Ok(host) => host,
-        Err(error) => return Tried::Failed(error.to_string()),
+        Err(error) => return SandboxTrialResult::Failed(error.to_string()),
     };
     // A sandbox has folders of its own under the system's one for temporary files.
     let temporary = std::env::temp_dir();
@@ -47,11 +47,11 @@ pub(super) async fn try_out(
                 let those = attempts.iter().filter(move |it| it.outcome == came_to);
                 those.map(|it| it.what).collect()
             };
-            Tried::Ran {
+            SandboxTrialResult::Ran {
                 refused: of(sandbox::EscapeOutcome::Nothing),
                 escaped: of(sandbox::EscapeOutcome::Escape),
             }
         }
-        Err(why) => Tried::Failed(why),
+        Err(why) => SandboxTrialResult::Failed(why),
     }
 }

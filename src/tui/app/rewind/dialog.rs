@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crossterm::event::KeyCode;
 
-use crate::agent::{RewindPlan, RewindTo};
+use crate::agent::{RewindDestination, RewindPlan};
 use crate::session::undo::{FileAction, FilePlace, PlannedFile, SkipReason};
 use crate::session::{FileChangeSource, RewindScope, UntrackedChanges, UnwatchedFolderReason};
 use crate::tui::app::geometry::Extent;
@@ -122,7 +122,7 @@ impl RewindDialog {
     /// What it is about.
     pub fn title(&self) -> &'static str {
         match &self.stage {
-            Stage::Planned(plan) if plan.to == RewindTo::Again => "Bring back",
+            Stage::Planned(plan) if plan.to == RewindDestination::Redo => "Bring back",
             Stage::Planning | Stage::Planned(_) | Stage::Going => "Go back",
         }
     }
@@ -159,12 +159,16 @@ impl RewindDialog {
         let answers = asked.map(|file| {
             let how = match (file.is_overridden(), plan.to) {
                 (true, _) => "leave it as it is",
-                (false, RewindTo::Again) if file.place.needs_answer() => "bring it back",
-                (false, RewindTo::Again) => "bring it back all the same",
-                (false, RewindTo::Last | RewindTo::Before(_)) if file.place.needs_answer() => {
+                (false, RewindDestination::Redo) if file.place.needs_answer() => "bring it back",
+                (false, RewindDestination::Redo) => "bring it back all the same",
+                (false, RewindDestination::Last | RewindDestination::Before(_))
+                    if file.place.needs_answer() =>
+                {
                     "take it back"
                 }
-                (false, RewindTo::Last | RewindTo::Before(_)) => "take it back all the same",
+                (false, RewindDestination::Last | RewindDestination::Before(_)) => {
+                    "take it back all the same"
+                }
             };
             let after = if file.is_overridden() {
                 String::new()
@@ -193,7 +197,7 @@ impl RewindDialog {
             Stage::Planned(plan) => plan,
             Stage::Planning | Stage::Going => return vec![Row::Note("One moment …".to_owned())],
         };
-        let again = plan.to == RewindTo::Again;
+        let again = plan.to == RewindDestination::Redo;
         let mut rows = vec![Row::Message(first_line(&plan.message.text))];
         let count = counted(plan.messages, "message");
         let what = plan.offers.first().copied().unwrap_or(RewindScope::Conversation);

@@ -2,7 +2,7 @@
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
-use crate::agent::{self, ForkAt};
+use crate::agent::{self, ForkPosition};
 use crate::domain::NoticeLevel;
 use crate::domain::sanitize::sanitize;
 use crate::session::{ExportedFile, SessionSearchResult};
@@ -262,10 +262,10 @@ fn take(model: &mut Model, step: Step) -> Vec<Effect> {
         }
         Step::GoTo(goal) => jump::go(model, goal),
         Step::Help => keys::chat_action(model, ChatKey::Help),
-        Step::Open(session) => commands::when_idle(model, agent::Command::Resume { session }),
+        Step::Open(session) => commands::when_idle(model, agent::AgentCommand::Resume { session }),
         Step::Fork(session, upto) => {
-            let at = upto.map_or(ForkAt::End, ForkAt::After);
-            commands::when_idle(model, agent::Command::Fork { session, at })
+            let at = upto.map_or(ForkPosition::End, ForkPosition::After);
+            commands::when_idle(model, agent::AgentCommand::Fork { session, at })
         }
         Step::Compare(sessions) => {
             let width = pager::text_width(&model.geometry);
@@ -281,6 +281,6 @@ fn take(model: &mut Model, step: Step) -> Vec<Effect> {
             let beside = model.status.session.filter(|open| *open != session);
             ask_for_branches(model, |_| SessionJob::SumUp { session, beside })
         }
-        Step::Retitle(title) => vec![Effect::Agent(agent::Command::SetTitle(title))],
+        Step::Retitle(title) => vec![Effect::Agent(agent::AgentCommand::SetTitle(title))],
     }
 }

@@ -6,7 +6,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::samples::{HERE, at, fork, id, list, now, row, week};
 use super::*;
-use crate::agent::{Command, ForkAt};
+use crate::agent::{AgentCommand, ForkPosition};
 use crate::domain::Role;
 use crate::session::{
     BranchComparison, ExportedFile, SearchHitSource, SessionBranch, SessionSearchHit,
@@ -147,9 +147,12 @@ fn enter_opens_and_f_forks() {
     let session = id(1);
     let mut scene = Scene::of(week());
     scene.press("enter");
-    assert_eq!(scene.effects, [Effect::Agent(Command::Resume { session })]);
+    assert_eq!(scene.effects, [Effect::Agent(AgentCommand::Resume { session })]);
     scene.press("f");
-    assert_eq!(scene.effects, [Effect::Agent(Command::Fork { session, at: ForkAt::End })]);
+    assert_eq!(
+        scene.effects,
+        [Effect::Agent(AgentCommand::Fork { session, at: ForkPosition::End })]
+    );
 }
 
 #[test]
@@ -199,7 +202,7 @@ fn the_open_session_gets_its_title_from_the_agent() {
     scene.model.status.session = Some(id(1));
     scene.press("r").typed("!").press("enter");
     let title = "Fix empty cart checkout!".to_owned();
-    assert_eq!(scene.effects, [Effect::Agent(Command::SetTitle(title))]);
+    assert_eq!(scene.effects, [Effect::Agent(AgentCommand::SetTitle(title))]);
 }
 
 #[test]
@@ -297,7 +300,7 @@ fn typing_after_a_slash_filters_and_commands_are_letters_there() {
 fn what_was_found_is_opened_and_stays_selected() {
     let mut scene = Scene::of(week());
     scene.press("/").typed("fl").press("down enter");
-    assert_eq!(scene.effects, [Effect::Agent(Command::Resume { session: id(6) })]);
+    assert_eq!(scene.effects, [Effect::Agent(AgentCommand::Resume { session: id(6) })]);
     scene.press("esc");
     assert_eq!(scene.selected(), "Flaky inventory test");
 }
@@ -385,7 +388,7 @@ fn a_click_selects_and_another_one_opens() {
     assert!(update(&mut scene.model, click(1)).is_empty(), "a heading is not opened");
     assert_eq!(scene.selected(), "try sum() instead");
     let effects = update(&mut scene.model, click(3));
-    assert_eq!(effects, [Effect::Agent(Command::Resume { session: id(2) })]);
+    assert_eq!(effects, [Effect::Agent(AgentCommand::Resume { session: id(2) })]);
 }
 
 #[test]
@@ -419,7 +422,8 @@ fn a_list_that_cannot_be_read_says_why() {
 #[test]
 fn another_session_opened_is_read_into_the_list() {
     let mut scene = Scene::of(week());
-    let opened = crate::agent::Event::SessionOpened { session: id(2), records: Vec::new().into() };
+    let opened =
+        crate::agent::AgentEvent::SessionOpened { session: id(2), records: Vec::new().into() };
     scene.effects = update(&mut scene.model, Msg::Agent(Box::new(opened)));
     assert_eq!(scene.jobs(), [SessionJob::List]);
     assert_eq!(scene.model.focus, Focus::Input);
@@ -542,7 +546,7 @@ fn what_is_found_comes_in_bit_by_bit_and_the_selection_stays() {
     scene.press("down down");
     assert_eq!(scene.selected(), "and a property test", "its place is selected, too");
     scene.press("enter");
-    assert_eq!(scene.effects, [Effect::Agent(Command::Resume { session: id(4) })]);
+    assert_eq!(scene.effects, [Effect::Agent(AgentCommand::Resume { session: id(4) })]);
     assert!(scene.model.goal.is_some());
 }
 
@@ -594,10 +598,13 @@ fn a_fork_begins_at_the_message_of_the_preview_that_was_gone_to() {
     scene.answer(scene.asked(), Ok(SessionAnswer::Previewed(preview.clone())));
     let session = id(1);
     scene.press("f");
-    assert_eq!(scene.effects, [Effect::Agent(Command::Fork { session, at: ForkAt::End })]);
+    assert_eq!(
+        scene.effects,
+        [Effect::Agent(AgentCommand::Fork { session, at: ForkPosition::End })]
+    );
     scene.press("K K K J f");
-    let at = ForkAt::After(preview.said[3].entry);
-    assert_eq!(scene.effects, [Effect::Agent(Command::Fork { session, at })]);
+    let at = ForkPosition::After(preview.said[3].entry);
+    assert_eq!(scene.effects, [Effect::Agent(AgentCommand::Fork { session, at })]);
 }
 
 #[test]

@@ -17,7 +17,7 @@ use crate::platform::redact::Redactor;
 use crate::tools::{ProcessError, Processes, ScriptExit, ScriptSpec};
 
 /// Runs commands and takes slug's keys out of what they print.
-pub(super) struct Keyless {
+pub(super) struct RedactingProcesses {
     pub(super) processes: Arc<dyn Processes>,
     pub(super) redactor: Redactor,
     /// The value of PATH that the call was approved with, where it is not the usual one.
@@ -25,7 +25,7 @@ pub(super) struct Keyless {
 }
 
 #[async_trait]
-impl Processes for Keyless {
+impl Processes for RedactingProcesses {
     async fn run(
         &self,
         script: ScriptSpec,

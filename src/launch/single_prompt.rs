@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use crate::agent::{self, AgentHandle, Person, Start};
-use crate::cli::{Cli, Exit};
+use crate::agent::{self, AgentHandle, InitialSession, Interactivity};
+use crate::cli::{Cli, CliExitStatus};
 use crate::headless;
 use crate::permissions::store::{self, ProjectSettingsTrust};
 use crate::platform::redact::Redactor;
@@ -14,16 +14,20 @@ use crate::platform::signals::{HandledSignal, SignalStream, raise_again};
 use crate::platform::{child, logging};
 use crate::trust;
 
-use super::build::{self, Parts, Sides};
-use super::ground::Ground;
+use super::build::{self, RunParticipants, RunParts};
 use super::print;
+use super::run_context::RunContext;
 
 /// The most of standard input that is read as context, in bytes.
 const INPUT_LIMIT: u64 = 4 << 20;
 /// How long a run that was stopped may take to put its things in order.
 const WIND_UP: Duration = Duration::from_secs(3);
 
-pub(super) async fn run(cli: &Cli, ground: &Ground, prompt: Option<&str>) -> anyhow::Result<Exit> {
+pub(super) async fn run(
+    cli: &Cli,
+    ground: &RunContext,
+    prompt: Option<&str>,
+) -> anyhow::Result<CliExitStatus> {
     let scratch = super::screen::scratch(cli)?;
     let moved = scratch.as_ref().map(|scratch| ground.moved_to(scratch.path().to_owned()));
     let ground = moved.as_ref().unwrap_or(ground);
@@ -32,7 +36,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, prompt: Option<&str>) -> any
         Ok(config) => config,
         Err(errors) => {
             print::config_errors(&errors);
-            return Ok(Exit::Usage);
+            return Ok(CliExitStatus::Usage);
         }
     };
     let rules = store::load(&ground.workspace(project), project);
@@ -42,7 +46,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, prompt: Option<&str>) -> any
             "what these settings forbid cannot be told, and nobody is here to be asked about every \
              call, so nothing was done",
         );
-        return Ok(Exit::Usage);
+        return Ok(CliExitStatus::Usage);
     }
     let text = prompt_text(prompt)?;
     if project == ProjectSettingsTrust::Untrusted && !trust::inventory(&ground.cwd).is_empty() {
@@ -55,15 +59,20 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, prompt: Option<&str>) -> any
     let filter = std::env::var("RUST_LOG").ok();
     let log = logging::start(&ground.home.logs(), filter.as_deref(), redactor.clone());
     let services = build::services(ground, &config, cli.demo.as_ref(), &redactor)?;
-    let sides = Sides { services, person: Person::Absent, last_models: None };
-    let Parts { mut setup, processes, .. } =
+    let sides = RunParticipants {
+        providers: services,
+        interactivity: Interactivity::Headless,
+        last_models: None,
+    };
+    let RunParts { mut setup, processes, .. } =
         build::parts(cli, ground, &config, project, sides, &redactor)?;
     setup.notices.extend(log.as_ref().err().map(ToString::to_string));
     let start = start(cli, ground)?;
     let mut signals = SignalStream::listen()?;
     let AgentHandle { commands, mut events, stop, task } = agent::spawn(setup, start);
 
-    let mut streams = (print::Words::new(std::io::stdout()), print::Words::new(std::io::stderr()));
+    let mut streams =
+        (print::PrintWriter::new(std::io::stdout()), print::PrintWriter::new(std::io::stderr()));
     let mut signal: Option<HandledSignal> = None;
     let report = {
         let streams: (&mut dyn std::io::Write, &mut dyn std::io::Write) =
@@ -76,7 +85,7 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, prompt: Option<&str>) -> any
                 got = signals.next(), if signal.is_none() => {
                     if got.is_ending() {
                         signal = Some(got);
-                        stop.everything();
+                        stop.stop_all();
                     }
                 }
                 () = tokio::time::sleep(WIND_UP), if signal.is_some() => break None,
@@ -101,19 +110,19 @@ pub(super) async fn run(cli: &Cli, ground: &Ground, prompt: Option<&str>) -> any
 }
 
 /// What the agent opens first.
-pub(super) fn start(cli: &Cli, ground: &Ground) -> anyhow::Result<Start> {
+pub(super) fn start(cli: &Cli, ground: &RunContext) -> anyhow::Result<InitialSession> {
     let store = build::store(ground);
     if let Some(prefix) = &cli.resume {
-        return Ok(Start::Resume(store.resolve(prefix)?));
+        return Ok(InitialSession::Resume(store.resolve(prefix)?));
     }
     if let Some(prefix) = &cli.fork_session {
-        return Ok(Start::Fork(store.resolve(prefix)?));
+        return Ok(InitialSession::Fork(store.resolve(prefix)?));
     }
     if !cli.continue_newest {
-        return Ok(Start::New);
+        return Ok(InitialSession::New);
     }
     match store.newest_in(&ground.cwd)? {
-        Some(session) => Ok(Start::Resume(session)),
+        Some(session) => Ok(InitialSession::Resume(session)),
         None => bail!("There is no session of this folder to continue. `slug` begins one."),
     }
 }

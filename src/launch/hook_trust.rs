@@ -8,7 +8,7 @@ use crate::trust::{
 };
 
 /// Where that is asked and kept.
-pub(super) struct Trusting {
+pub(super) struct ProjectHookTrust {
     pub(super) cwd: PathBuf,
     pub(super) home: PathBuf,
     pub(super) user_home: Option<PathBuf>,
@@ -16,7 +16,7 @@ pub(super) struct Trusting {
 
 /// Why a yes does not hold.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum TrustingError {
+pub(super) enum HookTrustError {
     /// It could not be kept.
     #[error(transparent)]
     Store(#[from] TrustError),
@@ -25,7 +25,7 @@ pub(super) enum TrustingError {
     Changed(PathBuf),
 }
 
-impl Trusting {
+impl ProjectHookTrust {
     /// What to ask where these files have changed; nothing where none has.
     pub(super) fn question(
         &self,
@@ -42,12 +42,12 @@ impl Trusting {
         &self,
         question: TrustQuestion,
         hooks: &HookSet,
-    ) -> Result<(), TrustingError> {
+    ) -> Result<(), HookTrustError> {
         let mut store = self.store()?;
         store.grant_asked(question)?;
         let covered = store.covered(&self.cwd);
         let renewed = hooks.accept_changes(|file, hash| covered.get(file) == Some(hash));
-        renewed.map_err(TrustingError::Changed)
+        renewed.map_err(HookTrustError::Changed)
     }
 
     fn store(&self) -> Result<TrustStore, TrustError> {

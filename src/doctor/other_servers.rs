@@ -1,9 +1,9 @@
 //! Which other servers could be switched to. They are named, and not asked.
 
-use super::Finding;
+use super::DoctorFinding;
 use crate::config::ModelServerConfig;
 
-pub(super) fn check(others: &[ModelServerConfig]) -> Option<Finding> {
+pub(super) fn check(others: &[ModelServerConfig]) -> Option<DoctorFinding> {
     let names: Vec<String> = others
         .iter()
         .map(|ModelServerConfig { name, endpoint, .. }| {
@@ -11,5 +11,5 @@ pub(super) fn check(others: &[ModelServerConfig]) -> Option<Finding> {
         })
         .collect();
     let text = format!("Can be chosen, too: {}.", names.join(", "));
-    (!names.is_empty()).then(|| Finding::ok("providers", text))
+    (!names.is_empty()).then(|| DoctorFinding::ok("providers", text))
 }

@@ -20,11 +20,11 @@ use crate::tui::app::keymap::Keymap;
 const MAX_KEYS: u64 = 1 << 20;
 
 /// Where slug works and where it keeps its things.
-pub(super) struct Ground {
+pub(super) struct RunContext {
     /// The working folder, without symbolic links.
     pub(super) cwd: PathBuf,
     /// The folders that `--add-dir` names.
-    pub(super) added: Vec<PathBuf>,
+    pub(super) added_folders: Vec<PathBuf>,
     /// The person's home folder.
     pub(super) user_home: Option<PathBuf>,
     /// slug's own folder.
@@ -35,7 +35,7 @@ pub(super) struct Ground {
     pub(super) environment: ConfigEnvironment,
 }
 
-impl Ground {
+impl RunContext {
     pub(super) fn find(cli: &Cli) -> anyhow::Result<Self> {
         let cwd = match &cli.directory {
             Some(folder) => folder.clone(),
@@ -51,7 +51,7 @@ impl Ground {
         })?;
         Ok(Self {
             cwd,
-            added,
+            added_folders: added,
             user_home: directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned()),
             home,
             notices: narrowed.iter().map(ToString::to_string).collect(),
@@ -63,7 +63,7 @@ impl Ground {
     pub(super) fn moved_to(&self, cwd: PathBuf) -> Self {
         Self {
             cwd,
-            added: Vec::new(),
+            added_folders: Vec::new(),
             user_home: self.user_home.clone(),
             home: self.home.clone(),
             notices: self.notices.clone(),
@@ -85,7 +85,10 @@ impl Ground {
     }
 
     /// What to say of a folder that is not asked about, because it cannot be trusted.
-    pub(super) fn too_wide(&self, project: ProjectSettingsTrust) -> anyhow::Result<Option<String>> {
+    pub(super) fn too_wide_notice(
+        &self,
+        project: ProjectSettingsTrust,
+    ) -> anyhow::Result<Option<String>> {
         let is_it = project == ProjectSettingsTrust::Untrusted
             && self.trust()?.status(&self.cwd) == TrustStatus::TooWide;
         let why = || TrustError::TooWide(self.cwd.clone());
@@ -128,7 +131,8 @@ impl Ground {
 
     pub(super) fn workspace(&self, project: ProjectSettingsTrust) -> Workspace {
         let (home, slug_home) = (self.user_home.clone(), self.home.root().to_owned());
-        let workspace = Workspace::new(self.cwd.clone(), self.added.clone(), home, slug_home);
+        let workspace =
+            Workspace::new(self.cwd.clone(), self.added_folders.clone(), home, slug_home);
         let workspace = workspace.with_search_path(&std::env::var_os("PATH").unwrap_or_default());
         match project {
             ProjectSettingsTrust::Trusted => workspace.trusted(),

@@ -20,28 +20,28 @@ use crate::session::{
 };
 use crate::tools::ToolContext;
 
-use super::asks::Asks;
-use super::budget::Allowance;
-use super::drive::Running;
-use super::events::Events;
-use super::facts::Facts;
-use super::gate::Gate;
-use super::hooks::Background;
-use super::lifecycle::{HOLDS, at};
-use super::models::{ANY_MODEL, Models};
+use super::active_session::ActiveSession;
+use super::approvals::PendingApprovals;
+use super::budget::BudgetLimits;
+use super::change_tracker;
+use super::event_sender::AgentEventSender;
+use super::gate::ToolGate;
+use super::hooks::BackgroundHooks;
+use super::images::ConversationImages;
+use super::lifecycle::{MAX_HOOK_CONTINUATIONS, wait_until};
+use super::models::{ANY_MODEL, OfferedModels};
 use super::normalise::is_silent;
-use super::open::Open;
-use super::pictures::Pictures;
-use super::powers::Powers;
-use super::prefix::Prefix;
-use super::repeats::Repeats;
-use super::services::Service;
+use super::permission_state::PermissionState;
+use super::prefix::PromptCacheMonitor;
+use super::provider_set::AgentProvider;
+use super::repeats::RepeatedCalls;
 use super::sessions::blocking;
-use super::setup::Setup;
-use super::stop::{self, Inbox, Stop};
-use super::turn::{Limits, Turn};
-use super::witness;
-use super::{Command, Event, request};
+use super::setup::AgentSetup;
+use super::stop::{self, CommandInbox, StopHandle};
+use super::tool_events::ToolEventQueue;
+use super::turn::{TurnLimits, TurnMachine};
+use super::turn_runner::TurnRun;
+use super::{AgentCommand, AgentEvent, request};
 
 /// How many events may wait for the front end.
 const EVENTS: usize = 1024;
@@ -58,18 +58,18 @@ const NOTHING_TO_RETRY: &str = "There is nothing to ask again: the last word is 
 #[derive(Debug)]
 pub struct AgentHandle {
     /// Takes commands. Dropping it ends the agent once its turn is over.
-    pub commands: mpsc::Sender<Command>,
+    pub commands: mpsc::Sender<AgentCommand>,
     /// Tells what happened.
-    pub events: mpsc::Receiver<Event>,
+    pub events: mpsc::Receiver<AgentEvent>,
     /// Stops what runs, behind no queue.
-    pub stop: Stop,
+    pub stop: StopHandle,
     /// Ends when the agent has, with its session saved.
     pub task: JoinHandle<()>,
 }
 
 /// What the agent opens first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Start {
+pub enum InitialSession {
     /// An empty session.
     New,
     /// A session from the store.
@@ -80,21 +80,21 @@ pub enum Start {
 
 /// An agent and all it has.
 pub(super) struct Agent {
-    pub(super) setup: Setup,
-    pub(super) open: Open,
-    pub(super) commands: Inbox,
-    pub(super) events: Events,
-    pub(super) stop: Stop,
-    pub(super) powers: Arc<Powers>,
-    asks: Arc<Asks>,
+    pub(super) setup: AgentSetup,
+    pub(super) session: ActiveSession,
+    pub(super) commands: CommandInbox,
+    pub(super) events: AgentEventSender,
+    pub(super) stop: StopHandle,
+    pub(super) permissions: Arc<PermissionState>,
+    approvals: Arc<PendingApprovals>,
     pub(super) model: Option<String>,
     pub(super) effort: Option<Effort>,
-    pub(super) models: Models,
-    pub(super) pictures: Pictures,
+    pub(super) models: OfferedModels,
+    pub(super) images: ConversationImages,
     pub(super) warned: HashSet<String>,
-    pub(super) prefix: Prefix,
-    pub(super) allowance: Allowance,
-    pub(super) background: Background,
+    pub(super) prompt_cache: PromptCacheMonitor,
+    pub(super) allowance: BudgetLimits,
+    pub(super) background: BackgroundHooks,
     /// What commands change.
     watch: Arc<FolderWatcher>,
     /// What the hooks of the session's start are about to say.
@@ -104,7 +104,7 @@ pub(super) struct Agent {
 }
 
 /// Starts an agent on a task of its own.
-pub fn spawn(setup: Setup, start: Start) -> AgentHandle {
+pub fn spawn(setup: AgentSetup, start: InitialSession) -> AgentHandle {
     let (commands, inbox, stop) = stop::channel(COMMANDS);
     let (outbox, events) = mpsc::channel(EVENTS);
     let stopped = stop.clone();
@@ -116,30 +116,38 @@ pub fn spawn(setup: Setup, start: Start) -> AgentHandle {
 
 impl Agent {
     /// An agent with an empty session, and both ends of its ways to a front end.
-    pub(super) fn new(setup: Setup) -> (Self, mpsc::Receiver<Event>, mpsc::Sender<Command>) {
+    pub(super) fn new(
+        setup: AgentSetup,
+    ) -> (Self, mpsc::Receiver<AgentEvent>, mpsc::Sender<AgentCommand>) {
         let (commands, inbox, stop) = stop::channel(COMMANDS);
         let (outbox, events) = mpsc::channel(EVENTS);
         (Self::with(setup, inbox, outbox, stop), events, commands)
     }
 
-    fn with(setup: Setup, commands: Inbox, events: mpsc::Sender<Event>, stop: Stop) -> Self {
-        let readers = setup.outside.as_ref().map(|outside| outside.readers.clone());
-        let powers = Powers::new(setup.workspace.clone(), setup.project, setup.mode, readers);
+    fn with(
+        setup: AgentSetup,
+        commands: CommandInbox,
+        events: mpsc::Sender<AgentEvent>,
+        stop: StopHandle,
+    ) -> Self {
+        let readers = setup.escalation.as_ref().map(|outside| outside.read_rules.clone());
+        let powers =
+            PermissionState::new(setup.workspace.clone(), setup.project, setup.mode, readers);
         Self {
             model: setup.model.clone(),
-            effort: setup.effort.or(setup.services.current().effort),
-            open: Open::new(),
+            effort: setup.effort.or(setup.providers.current().effort),
+            session: ActiveSession::new(),
             commands,
-            events: Events::new(events),
+            events: AgentEventSender::new(events),
             stop,
-            powers: Arc::new(powers),
-            asks: Arc::default(),
-            models: Models::default(),
-            pictures: Pictures::default(),
+            permissions: Arc::new(powers),
+            approvals: Arc::default(),
+            models: OfferedModels::default(),
+            images: ConversationImages::default(),
             warned: HashSet::new(),
-            prefix: Prefix::default(),
-            allowance: Allowance::new(setup.budgets),
-            background: Background::default(),
+            prompt_cache: PromptCacheMonitor::default(),
+            allowance: BudgetLimits::new(setup.budgets),
+            background: BackgroundHooks::default(),
             watch: Arc::new(FolderWatcher::new(
                 setup.workspace.root().to_owned(),
                 setup.home.clone(),
@@ -151,24 +159,24 @@ impl Agent {
     }
 
     /// The provider that answers.
-    pub(super) fn service(&self) -> &Service {
-        self.setup.services.current()
+    pub(super) fn current_provider(&self) -> &AgentProvider {
+        self.setup.providers.current()
     }
 
-    async fn run(mut self, start: Start) {
-        self.events.tell(Event::ModeChanged(self.powers.mode())).await;
-        self.models.ask(&self.service().provider.clone());
+    async fn run(mut self, start: InitialSession) {
+        self.events.tell(AgentEvent::ModeChanged(self.permissions.mode())).await;
+        self.models.ask(&self.current_provider().provider.clone());
         self.tell_model().await;
         let source = match start {
-            Start::New => {
+            InitialSession::New => {
                 self.tell_opened(Vec::new()).await;
                 "startup"
             }
-            Start::Resume(session) => {
+            InitialSession::Resume(session) => {
                 self.resume_or_new(session).await;
                 "resume"
             }
-            Start::Fork(session) => {
+            InitialSession::Fork(session) => {
                 self.fork_or_new(session).await;
                 "resume"
             }
@@ -178,7 +186,7 @@ impl Agent {
         let of_hooks = self.setup.hooks.warnings();
         let of_hooks = of_hooks.iter().map(ToString::to_string);
         let warnings: Vec<String> =
-            notices.into_iter().chain(self.powers.warnings()).chain(of_hooks).collect();
+            notices.into_iter().chain(self.permissions.warnings()).chain(of_hooks).collect();
         for warning in warnings {
             self.events.notice(NoticeLevel::Warning, warning).await;
         }
@@ -191,87 +199,90 @@ impl Agent {
                     }
                     None => break,
                 },
-                () = at(self.idle_at) => self.calls_the_person(),
+                () = wait_until(self.idle_at) => self.notify_idle(),
                 answer = self.models.answer() => self.take_models(answer).await,
             }
         }
         self.session_ended().await;
-        self.stop.everything();
-        self.open.close().await;
+        self.stop.stop_all();
+        self.session.close().await;
     }
 
-    async fn command(&mut self, command: Command) {
+    async fn command(&mut self, command: AgentCommand) {
         match command {
-            Command::Send { text } => self.send(text).await,
+            AgentCommand::Send { text } => self.send(text).await,
             // It missed its turn, and the front end knows that.
-            Command::Steer { .. } => {}
-            Command::Shell { command } => self.shell(command).await,
-            Command::Retry => self.retry().await,
-            Command::Compact => self.compact_on_request().await,
-            Command::NewSession => {
-                let left = self.hooked();
+            AgentCommand::Steer { .. } => {}
+            AgentCommand::Shell { command } => self.shell(command).await,
+            AgentCommand::Retry => self.retry().await,
+            AgentCommand::Compact => self.compact_on_request().await,
+            AgentCommand::NewSession => {
+                let left = self.session_hooks();
                 self.new_session().await;
                 self.session_changed(&left, "clear");
             }
-            Command::Resume { session } => {
-                let left = self.hooked();
+            AgentCommand::Resume { session } => {
+                let left = self.session_hooks();
                 if let Err(error) = self.resume(session).await {
                     self.error(error.to_string()).await;
                 }
                 self.session_changed(&left, "resume");
             }
-            Command::Fork { session, at } => {
-                let left = self.hooked();
+            AgentCommand::Fork { session, at } => {
+                let left = self.session_hooks();
                 if let Err(error) = self.fork(session, at).await {
                     self.error(error.to_string()).await;
                 }
                 self.session_changed(&left, "resume");
             }
-            Command::PlanRewind(to) => self.plan_rewind(to).await,
-            Command::Rewind { plan, what } => self.rewind(plan, what).await,
-            Command::SetModel(typed) => self.set_model(&typed).await,
-            Command::UseModel(model) => self.use_model(model).await,
-            Command::SetEffort(effort) => self.set_effort(effort).await,
-            Command::Answer { .. }
-            | Command::Unsteer { .. }
-            | Command::SetMode(_)
-            | Command::SetTitle(_)
-            | Command::Rules(_) => self.command_at_any_time(command).await,
+            AgentCommand::PlanRewind(to) => self.plan_rewind(to).await,
+            AgentCommand::Rewind { plan, what } => self.rewind(plan, what).await,
+            AgentCommand::SetModel(typed) => self.set_model(&typed).await,
+            AgentCommand::UseModel(model) => self.use_model(model).await,
+            AgentCommand::SetEffort(effort) => self.set_effort(effort).await,
+            AgentCommand::Answer { .. }
+            | AgentCommand::WithdrawSteer { .. }
+            | AgentCommand::SetMode(_)
+            | AgentCommand::SetTitle(_)
+            | AgentCommand::Rules(_) => self.command_at_any_time(command).await,
         }
     }
 
     /// The commands that a running turn does not stand in the way of.
-    pub(super) async fn command_at_any_time(&mut self, command: Command) {
+    pub(super) async fn command_at_any_time(&mut self, command: AgentCommand) {
         match command {
-            Command::Answer { id, answer } => self.asks.answer(id, answer),
-            Command::SetMode(mode) => self.set_mode(mode).await,
-            Command::SetTitle(title) => self.set_title(title).await,
-            Command::Rules(order) => self.rules(order).await,
+            AgentCommand::Answer { id, answer } => self.approvals.answer(id, answer),
+            AgentCommand::SetMode(mode) => self.set_mode(mode).await,
+            AgentCommand::SetTitle(title) => self.set_title(title).await,
+            AgentCommand::Rules(order) => self.rules(order).await,
             // A message that has gone in already cannot be taken back.
-            Command::Unsteer { .. } => {}
-            Command::Send { .. }
-            | Command::Steer { .. }
-            | Command::Shell { .. }
-            | Command::Retry
-            | Command::Compact
-            | Command::NewSession
-            | Command::Resume { .. }
-            | Command::Fork { .. }
-            | Command::PlanRewind(_)
-            | Command::Rewind { .. }
-            | Command::SetModel(_)
-            | Command::UseModel(_)
-            | Command::SetEffort(_) => {}
+            AgentCommand::WithdrawSteer { .. } => {}
+            AgentCommand::Send { .. }
+            | AgentCommand::Steer { .. }
+            | AgentCommand::Shell { .. }
+            | AgentCommand::Retry
+            | AgentCommand::Compact
+            | AgentCommand::NewSession
+            | AgentCommand::Resume { .. }
+            | AgentCommand::Fork { .. }
+            | AgentCommand::PlanRewind(_)
+            | AgentCommand::Rewind { .. }
+            | AgentCommand::SetModel(_)
+            | AgentCommand::UseModel(_)
+            | AgentCommand::SetEffort(_) => {}
         }
     }
 
     async fn send(&mut self, text: Typed) {
-        self.hooks_looked_at().await;
+        self.refresh_hooks().await;
         // Before anything is on record: what hooks refuse was never said.
         let cancel = self.stop.begin();
-        let checked = self.message_checked(&text.text, &cancel).await;
+        let checked = self.check_message(&text.text, &cancel).await;
         let heard = match checked {
-            Ok(_) if cancel.is_cancelled() && self.hooked().has(HookEvent::UserPromptSubmit) => {
+            Ok(_)
+                if cancel.is_cancelled()
+                    && self.session_hooks().has(HookEvent::UserPromptSubmit) =>
+            {
                 return self.give_back(text, None).await;
             }
             Ok(heard) => heard,
@@ -282,31 +293,32 @@ impl Agent {
             gate.context.cancel.cancel();
         }
         let begun = self.session_context(&gate.context.cancel).await;
-        let collected = context::collect(&self.setup.contexts, &self.open.conversation.contexts);
+        let collected = context::collect(&self.setup.contexts, &self.session.conversation.contexts);
         // A stop waits for no slow disk. What was said goes on record in any case.
         let collected = gate.context.cancel.run_until_cancelled(collected).await;
         let mut content = collected.unwrap_or_default();
         content.extend(begun.into_iter().chain(heard));
-        content.extend(self.news());
-        let mentioned = gate.context.cancel.run_until_cancelled(self.mentioned(&text.text)).await;
+        content.extend(self.turn_notes());
+        let mentioned =
+            gate.context.cancel.run_until_cancelled(self.mention_note(&text.text)).await;
         content.extend(mentioned.flatten());
         content.extend(text.into_blocks());
         let message = Message { role: Role::User, content };
-        let untitled = self.open.conversation.title.is_none();
+        let untitled = self.session.conversation.title.is_none();
         let entry = LogEntry::Message(MessageEntry::new(message));
         if gate.journal.write(gate.turn, entry).await.is_none() {
             let outcome = TurnOutcome::Failed(UNHEARD.to_owned());
             return self.end_turn(&gate, outcome, Usage::default()).await;
         }
-        self.open.catch_up();
-        if let (true, Some(title)) = (untitled, self.open.conversation.title.clone()) {
-            self.events.tell(Event::TitleChanged(title)).await;
+        self.session.catch_up();
+        if let (true, Some(title)) = (untitled, self.session.conversation.title.clone()) {
+            self.events.tell(AgentEvent::TitleChanged(title)).await;
         }
         self.answer(gate).await;
     }
 
     async fn retry(&mut self) {
-        let mut messages = self.open.conversation.messages.iter().rev();
+        let mut messages = self.session.conversation.messages.iter().rev();
         let last = messages.find(|(_, message)| !is_silent(message));
         let is_open = last.is_some_and(|(_, message)| {
             message.role == Role::User || message.calls().next().is_some()
@@ -320,8 +332,8 @@ impl Agent {
     }
 
     /// Has the model answer what the log ends with.
-    async fn answer(&mut self, gate: Arc<Gate>) {
-        let limits = Limits { tool_rounds: self.setup.max_tool_rounds };
+    async fn answer(&mut self, gate: Arc<ToolGate>) {
+        let limits = TurnLimits { tool_rounds: self.setup.max_tool_rounds };
         let cancel = &gate.context.cancel;
         let model = match self.model_for_turn(gate.turn, cancel).await {
             Ok(model) => model,
@@ -330,9 +342,11 @@ impl Agent {
         match cancel.run_until_cancelled(self.system_text()).await {
             Some(system) if !cancel.is_cancelled() => {
                 let fallback = self.setup.fallback_model.clone().filter(|other| *other != model);
-                let holds = if self.setup.hooks.has(HookEvent::Stop) { HOLDS } else { 0 };
-                let machine = Turn::new(limits).with_fallback(fallback).with_holds(holds);
-                self.drive(Running::new(gate, machine, model, system)).await;
+                let holds =
+                    if self.setup.hooks.has(HookEvent::Stop) { MAX_HOOK_CONTINUATIONS } else { 0 };
+                let machine =
+                    TurnMachine::new(limits).with_fallback(fallback).with_hook_continuations(holds);
+                self.drive(TurnRun::new(gate, machine, model, system)).await;
             }
             Some(_) | None => {
                 self.end_turn(&gate, TurnOutcome::Interrupted, Usage::default()).await;
@@ -341,34 +355,34 @@ impl Agent {
     }
 
     /// Writes how a turn ended and tells the front end.
-    pub(super) async fn end_turn(&mut self, gate: &Gate, outcome: TurnOutcome, usage: Usage) {
+    pub(super) async fn end_turn(&mut self, gate: &ToolGate, outcome: TurnOutcome, usage: Usage) {
         if outcome == TurnOutcome::Interrupted {
             gate.journal.write(gate.turn, LogEntry::Interrupted).await;
         }
-        self.open.catch_up();
-        let cost = self.open.conversation.spending.turn(gate.turn).known_cost();
+        self.session.catch_up();
+        let cost = self.session.conversation.spending.turn(gate.turn).known_cost();
         let end = TurnEnd { outcome: outcome.clone(), usage, cost };
         gate.journal.write(gate.turn, LogEntry::TurnEnd(end)).await;
-        self.open.catch_up();
+        self.session.catch_up();
         tracing::info!(?outcome, "turn ended");
         let ended = json!({"turn": gate.turn, "outcome": outcome, "usage": usage});
         gate.debug.event("turn_ended", &ended);
-        self.stop.over();
-        self.events.tell(Event::TurnEnded { turn: gate.turn, outcome, usage }).await;
-        self.waits();
+        self.stop.end();
+        self.events.tell(AgentEvent::TurnEnded { turn: gate.turn, outcome, usage }).await;
+        self.start_idle_timer();
     }
 
     /// What the calls of a new turn go through; `None`, with the reason told, when this session
     /// cannot go on.
-    async fn begin_turn(&mut self) -> Option<Arc<Gate>> {
-        let turn = self.open.conversation.next_turn;
+    async fn begin_turn(&mut self) -> Option<Arc<ToolGate>> {
+        let turn = self.session.conversation.next_turn;
         match self.gate(turn) {
             Ok(gate) => {
-                let (session, model) = (self.open.id, &self.model);
+                let (session, model) = (self.session.id, &self.model);
                 let begun = json!({"session": session, "turn": turn, "model": model});
                 gate.debug.event("turn_started", &begun);
-                witness::warm(&self.watch);
-                self.events.tell(Event::TurnStarted { turn }).await;
+                change_tracker::warm(&self.watch);
+                self.events.tell(AgentEvent::TurnStarted { turn }).await;
                 Some(gate)
             }
             Err(reason) => {
@@ -385,45 +399,45 @@ impl Agent {
 
     /// The same, with whatever came in its way.
     pub(super) async fn skip_turn(&mut self, outcome: TurnOutcome) {
-        let (turn, usage) = (self.open.skip_turn(), Usage::default());
-        self.events.tell(Event::TurnEnded { turn, outcome, usage }).await;
+        let (turn, usage) = (self.session.skip_turn(), Usage::default());
+        self.events.tell(AgentEvent::TurnEnded { turn, outcome, usage }).await;
     }
 
     /// What calls go through, or why the open session cannot go on.
-    pub(super) fn gate(&mut self, turn: TurnId) -> Result<Arc<Gate>, String> {
-        if let Some(reason) = self.open.read_only.clone() {
+    pub(super) fn gate(&mut self, turn: TurnId) -> Result<Arc<ToolGate>, String> {
+        if let Some(reason) = self.session.read_only.clone() {
             return Err(reason);
         }
-        let header = self.header(self.open.id);
+        let header = self.header(self.session.id);
         let journal = self
-            .open
+            .session
             .journal(&self.setup.store, &self.events, header)
             .map_err(|error| error.to_string())?;
-        let powers = self.powers.clone();
+        let powers = self.permissions.clone();
         let context = ToolContext {
             place: self.setup.place.clone(),
             files: self.setup.files.clone(),
             processes: self.setup.processes.clone(),
-            reads: self.open.reads.clone(),
+            reads: self.session.reads.clone(),
             is_hidden: Arc::new(move |path| powers.hides(path)),
-            effects: Arc::new(Arc::new(Facts::new(self.setup.blobs.clone())).teller()),
+            effects: Arc::new(Arc::new(ToolEventQueue::new(self.setup.blobs.clone())).sender()),
             cancel: self.stop.begin(),
         };
-        Ok(Arc::new(Gate {
+        Ok(Arc::new(ToolGate {
             turn,
             registry: self.setup.registry.clone(),
             context,
             workspace: self.setup.workspace.clone(),
-            outside: self.setup.outside.clone(),
-            powers: self.powers.clone(),
-            asks: self.asks.clone(),
+            escalation: self.setup.escalation.clone(),
+            permissions: self.permissions.clone(),
+            approvals: self.approvals.clone(),
             watch: self.watch.clone(),
-            repeats: Repeats::default(),
-            person: self.setup.person,
+            repeats: RepeatedCalls::default(),
+            interactivity: self.setup.interactivity,
             journal,
             blobs: self.setup.blobs.clone(),
             events: self.events.clone(),
-            hooks: self.hooked(),
+            hooks: self.session_hooks(),
             debug: self.setup.debug.clone(),
             redactor: self.setup.redactor.clone(),
         }))
@@ -436,7 +450,7 @@ impl Agent {
             version: SessionHeader::VERSION,
             cwd: self.setup.place.cwd.clone(),
             model: self.model.clone().unwrap_or_else(|| ANY_MODEL.to_owned()),
-            provider: self.service().name.clone(),
+            provider: self.current_provider().name.clone(),
             forked_from: None,
         }
     }
@@ -445,12 +459,12 @@ impl Agent {
     /// a change made inside a tool loop takes effect with the next message.
     async fn system_text(&mut self) -> String {
         let (home, project) = (self.setup.home.clone(), self.setup.instruction_folders.clone());
-        let read = tokio::task::spawn_blocking(move || context::instructions(&home, &project));
+        let read = tokio::task::spawn_blocking(move || context::read_instructions(&home, &project));
         let instructions = match read.await {
             Ok(instructions) => instructions,
             Err(error) => {
                 self.error(format!("The instruction files could not be read: {error}.")).await;
-                context::Instructions::default()
+                context::LoadedInstructions::default()
             }
         };
         for warning in &instructions.warnings {
@@ -462,42 +476,42 @@ impl Agent {
     }
 
     /// What the model should know of the turns before and its own plan, where that is new.
-    fn news(&self) -> Vec<Block> {
-        let conversation = &self.open.conversation;
+    fn turn_notes(&self) -> Vec<Block> {
+        let conversation = &self.session.conversation;
         let plan = request::plan(&conversation.todos)
             .filter(|plan| !is_known(plan, &conversation.contexts));
-        let stopped = self.open.was_interrupted.then(|| Block::Context {
+        let stopped = self.session.was_interrupted.then(|| Block::Context {
             name: "interruption".into(),
             text: "The user stopped your last answer before its end.".into(),
         });
-        stopped.into_iter().chain(self.taken_back()).chain(plan).collect()
+        stopped.into_iter().chain(self.reverted_files_note()).chain(plan).collect()
     }
 
     async fn set_mode(&mut self, mode: Mode) {
-        if mode == Mode::Sandbox && self.setup.outside.is_none() {
+        if mode == Mode::Sandbox && self.setup.escalation.is_none() {
             return self
                 .error("No sandbox is in force: `slug --sandbox DIR` begins with one.")
                 .await;
         }
-        self.powers.set_mode(mode);
-        self.open.note(LogEntry::Mode { mode }).await;
-        self.events.tell(Event::ModeChanged(mode)).await;
+        self.permissions.set_mode(mode);
+        self.session.note(LogEntry::Mode { mode }).await;
+        self.events.tell(AgentEvent::ModeChanged(mode)).await;
     }
 
     /// The front end's own title goes on record, so a session without a record can have none.
     async fn set_title(&mut self, title: String) {
-        if let Some(reason) = self.open.read_only.clone() {
+        if let Some(reason) = self.session.read_only.clone() {
             self.error(reason).await;
-        } else if self.open.has_log() {
-            self.open.note(LogEntry::Title { title: title.clone() }).await;
-            self.events.tell(Event::TitleChanged(title)).await;
+        } else if self.session.has_log() {
+            self.session.note(LogEntry::Title { title: title.clone() }).await;
+            self.events.tell(AgentEvent::TitleChanged(title)).await;
         } else {
             self.error("This session begins with its first message, and can be named then.").await;
         }
     }
 
     async fn compact_on_request(&mut self) {
-        if let Some(reason) = self.open.read_only.clone() {
+        if let Some(reason) = self.session.read_only.clone() {
             return self.error(reason).await;
         }
         if let Err(reason) = self.may_compact().await {
@@ -510,7 +524,7 @@ impl Agent {
         };
         let text = compaction.as_ref().map_or("There is nothing to leave out yet.", left_out);
         if let Some(compaction) = compaction {
-            self.open.note(LogEntry::Compaction(compaction)).await;
+            self.session.note(LogEntry::Compaction(compaction)).await;
         }
         self.events.notice(NoticeLevel::Info, text).await;
     }
@@ -521,10 +535,10 @@ impl Agent {
         &self,
         stages: &[CompactionStage],
     ) -> Result<Option<CompactionEntry>, StoreError> {
-        if !self.open.has_log() {
+        if !self.session.has_log() {
             return Ok(None);
         }
-        let (store, session, stages) = (self.setup.store.clone(), self.open.id, stages.to_vec());
+        let (store, session, stages) = (self.setup.store.clone(), self.session.id, stages.to_vec());
         blocking(move || {
             let records = store.read(session)?.records;
             Ok(stages.into_iter().find_map(|stage| compaction_for(&records, stage)))

@@ -15,17 +15,17 @@ use super::sessions::blocking;
 
 /// What has been read of them, and who takes none.
 #[derive(Debug, Default)]
-pub(super) struct Pictures {
+pub(super) struct ConversationImages {
     /// In base64; `None` where the content is missing or damaged.
     read: HashMap<ContentHash, Option<Arc<str>>>,
     /// The models whose servers refused an image.
-    blind: HashSet<String>,
+    refusing_models: HashSet<String>,
 }
 
-impl Pictures {
+impl ConversationImages {
     /// From here on this model gets no images.
     pub(super) fn leave_out(&mut self, model: &str) {
-        self.blind.insert(model.to_owned());
+        self.refusing_models.insert(model.to_owned());
     }
 
     /// The bytes of all images in `messages`. Each that cannot be sent gets a note in its place.
@@ -35,7 +35,7 @@ impl Pictures {
         model: &str,
         blobs: &BlobStore,
     ) -> EncodedImages {
-        if !self.blind.contains(model) {
+        if !self.refusing_models.contains(model) {
             self.read_new(messages, blobs).await;
         }
         self.sent(messages, model)
@@ -68,7 +68,7 @@ impl Pictures {
 
     fn sent(&self, messages: &mut [Message], model: &str) -> EncodedImages {
         let mut sent = EncodedImages::default();
-        let is_blind = self.blind.contains(model);
+        let is_blind = self.refusing_models.contains(model);
         for block in messages.iter_mut().flat_map(|message| &mut message.content) {
             let Block::Image(image) = block else { continue };
             match self.read.get(&image.hash).cloned().flatten() {
@@ -116,7 +116,7 @@ mod tests {
         let blobs = BlobStore::new(home.path().to_owned());
         let hash = blobs.put(b"abc").unwrap();
         let mut messages = shown(b"abc");
-        let sent = Pictures::default().fill(&mut messages, "m", &blobs).await;
+        let sent = ConversationImages::default().fill(&mut messages, "m", &blobs).await;
         assert_eq!(sent.get(&hash), Some("YWJj"));
         assert_eq!(messages, shown(b"abc"));
     }
@@ -133,7 +133,7 @@ mod tests {
                 std::fs::write(home.path().join(folder).join(name), "other").unwrap();
             }
             let mut messages = shown(b"abc");
-            let sent = Pictures::default().fill(&mut messages, "m", &blobs).await;
+            let sent = ConversationImages::default().fill(&mut messages, "m", &blobs).await;
             assert_eq!(sent, EncodedImages::default());
             assert_eq!(messages[0].text(), note);
         }
@@ -144,7 +144,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let blobs = BlobStore::new(home.path().to_owned());
         blobs.put(b"abc").unwrap();
-        let mut pictures = Pictures::default();
+        let mut pictures = ConversationImages::default();
         pictures.leave_out("blind");
         let mut messages = shown(b"abc");
         pictures.fill(&mut messages, "blind", &blobs).await;

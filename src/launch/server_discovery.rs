@@ -12,11 +12,11 @@ use crate::providers::http::{HttpClient, HttpEndpoint, PlainHttp};
 use crate::providers::{ConnectionConfig, connect};
 use crate::tui::welcome::first_run::Target;
 
-use super::ground::Ground;
-use super::servers::Servers;
+use super::run_context::RunContext;
+use super::servers::ServerConnector;
 
 /// How such servers are asked.
-pub(super) struct Candidates {
+pub(super) struct ServerDiscovery {
     found: Arc<HttpClient>,
     picked: Arc<HttpClient>,
     key_header: Option<String>,
@@ -25,17 +25,17 @@ pub(super) struct Candidates {
 
 /// What the person has said to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum ServerConsent {
     /// Nothing: it listens on this machine.
-    Nothing,
+    None,
     /// That it may be the one.
-    This,
+    Chosen,
 }
 
-impl Candidates {
+impl ServerDiscovery {
     /// Nothing is read or asked yet.
-    pub(super) fn new(ground: &Ground, config: &ResolvedConfig) -> Arc<Self> {
-        let servers = Servers::new(ground, config, &Redactor::default());
+    pub(super) fn new(ground: &RunContext, config: &ResolvedConfig) -> Arc<Self> {
+        let servers = ServerConnector::new(ground, config, &Redactor::default());
         let ServerTransportConfig { origin_bound: own, .. } = &config.server.connection;
         let query = own.query.iter().map(|(name, it)| (name.clone(), it.value.clone()));
         Arc::new(Self {
@@ -50,15 +50,15 @@ impl Candidates {
     /// address that is not encrypted.
     pub(super) async fn models(
         self: Arc<Self>,
-        said: Said,
+        said: ServerConsent,
         target: Target,
     ) -> Result<Vec<String>, String> {
         let Target { protocol, endpoint, key, .. } = target;
         let endpoint = HttpEndpoint::parse(&endpoint, PlainHttp::Allowed)
             .map_err(|error| error.to_string())?;
         let way = match said {
-            Said::Nothing => ConnectionConfig::new(Arc::clone(&self.found), endpoint, key),
-            Said::This => ConnectionConfig {
+            ServerConsent::None => ConnectionConfig::new(Arc::clone(&self.found), endpoint, key),
+            ServerConsent::Chosen => ConnectionConfig {
                 key_header: self.key_header.clone(),
                 query: self.query.clone(),
                 ..ConnectionConfig::new(Arc::clone(&self.picked), endpoint, key)

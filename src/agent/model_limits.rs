@@ -3,12 +3,12 @@
 use crate::catalogue::{ImageSupport, ModelFacts, ReasoningSetting};
 use crate::domain::{Effort, Money, Usage, Window};
 
-use super::driver::Agent;
+use super::agent_loop::Agent;
 
 impl Agent {
     /// The facts about a model where the provider's host is known; never of one on this machine.
     pub(super) async fn facts(&self, model: &str) -> Option<ModelFacts> {
-        let host = self.service().provider.host()?.to_owned();
+        let host = self.current_provider().provider.host()?.to_owned();
         let (shelf, model) = (self.setup.catalogue.clone(), model.to_owned());
         // The first time this reads the catalogue.
         let found =
@@ -18,8 +18,10 @@ impl Agent {
 
     /// How much a model reads at once where its server does not say.
     pub(super) async fn window_unserved(&self, model: &str) -> Window {
-        let assumed = Window::Assumed(self.service().window);
-        let Some(host) = self.service().provider.host().map(str::to_owned) else { return assumed };
+        let assumed = Window::Assumed(self.current_provider().window);
+        let Some(host) = self.current_provider().provider.host().map(str::to_owned) else {
+            return assumed;
+        };
         let (shelf, model) = (self.setup.catalogue.clone(), model.to_owned());
         // The first time this reads the catalogue.
         let found =
@@ -35,7 +37,7 @@ impl Agent {
     /// Leaves images out of what a model is sent that takes none.
     pub(super) fn heed_images(&mut self, model: &str, facts: Option<&ModelFacts>) {
         match facts.map(|facts| facts.images) {
-            Some(ImageSupport::Unsupported) => self.pictures.leave_out(model),
+            Some(ImageSupport::Unsupported) => self.images.leave_out(model),
             Some(ImageSupport::Supported) | None => {}
         }
     }

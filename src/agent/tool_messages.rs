@@ -3,13 +3,13 @@
 use crate::domain::{ToolOutput, ToolStatus, lenient};
 use crate::permissions::ToolCallTicket;
 
-use super::decide::Whose;
-use super::part::Taken;
+use super::decide::ArgumentsOrigin;
+use super::partial_approval::PartialApproval;
 
 /// What the model is told of a call that the person stopped.
 const CANCELLED: &str = "Cancelled by the user.";
 
-pub(super) fn denied_by_person(instruction: Option<String>) -> ToolOutput {
+pub(super) fn denied_by_user(instruction: Option<String>) -> ToolOutput {
     match instruction {
         Some(instruction) => {
             denied(&format!("The user said no, and to do this instead: {instruction}"))
@@ -24,16 +24,16 @@ pub(super) fn denied_by_person(instruction: Option<String>) -> ToolOutput {
 pub(super) fn with_change(
     output: ToolOutput,
     approved: &ToolCallTicket,
-    input: Whose,
+    input: ArgumentsOrigin,
 ) -> ToolOutput {
     match input {
-        Whose::Models => output,
-        Whose::Persons => {
+        ArgumentsOrigin::Model => output,
+        ArgumentsOrigin::User => {
             let note = format!("The user changed this call. What ran: {}\n\n", approved.input());
             ToolOutput { observation: note + &output.observation, ..output }
         }
-        Whose::InPart(taken) => in_part(output, &taken),
-        Whose::Hooks(_) => {
+        ArgumentsOrigin::Partial(taken) => with_partial_note(output, &taken),
+        ArgumentsOrigin::Hook(_) => {
             let note = format!("A hook changed this call. What ran: {}\n\n", approved.input());
             ToolOutput { observation: note + &output.observation, ..output }
         }
@@ -41,8 +41,8 @@ pub(super) fn with_change(
 }
 
 /// Tells the model what the person left out of a change, so that it knows what the file holds.
-fn in_part(output: ToolOutput, part: &Taken) -> ToolOutput {
-    let Taken { taken, of, left_out } = part;
+fn with_partial_note(output: ToolOutput, part: &PartialApproval) -> ToolOutput {
+    let PartialApproval { accepted: taken, total: of, excluded: left_out } = part;
     let note = format!(
         "The user took {taken} of the {of} changes in this call and left out what follows. There \
          the file keeps the lines with - and does not get those with +. Do not make these changes \
@@ -53,7 +53,7 @@ fn in_part(output: ToolOutput, part: &Taken) -> ToolOutput {
 }
 
 /// What the model is told instead of running a call that has led nowhere.
-pub(super) fn leads_nowhere(times: u32) -> ToolOutput {
+pub(super) fn repeated_call(times: u32) -> ToolOutput {
     ToolOutput::failed(format!(
         "Not run: you made this exact call {times} times in this turn, and its result was the same \
          each time. Use that result: go on with something else, or answer now."

@@ -9,7 +9,7 @@ use super::ContextProvider;
 
 /// The day, the platform and the working folder. No time of day: the note changes once a day.
 #[derive(Debug, Clone)]
-pub struct Environment {
+pub struct EnvironmentNote {
     cwd: PathBuf,
 }
 
@@ -20,7 +20,7 @@ pub struct StaticText {
     text: String,
 }
 
-impl Environment {
+impl EnvironmentNote {
     /// The note for work in `cwd`.
     pub fn new(cwd: PathBuf) -> Self {
         Self { cwd }
@@ -35,7 +35,7 @@ impl StaticText {
 }
 
 #[async_trait]
-impl ContextProvider for Environment {
+impl ContextProvider for EnvironmentNote {
     fn name(&self) -> &str {
         "environment"
     }
@@ -65,7 +65,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_environment_is_three_lines_without_a_time() {
-        let text = Environment::new(PathBuf::from("/w")).collect().await.unwrap();
+        let text = EnvironmentNote::new(PathBuf::from("/w")).collect().await.unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 3);
         let date = lines[0].strip_prefix("date: ").unwrap();

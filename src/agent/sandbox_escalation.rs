@@ -19,9 +19,9 @@ use crate::permissions::{HookPermission, ToolCallTicket};
 use crate::platform::sandbox::denial_line;
 use crate::tools::{Processes, Tool};
 
-use super::Event;
+use super::AgentEvent;
 use super::decide::{NO, record, resolve};
-use super::gate::{Ended, Gate, Person, Where, run};
+use super::gate::{CompletedCall, Interactivity, RunLocation, ToolGate, run};
 use super::hooks;
 
 /// The answer's name on record.
@@ -29,16 +29,16 @@ const ANSWER: &str = "outside the sandbox";
 
 /// The sandbox that is in force, and the way around it for what a person says yes to.
 #[derive(Clone)]
-pub struct Outside {
+pub struct SandboxEscalation {
     /// What the sandbox is.
     pub boundary: Boundary,
     /// Runs commands outside of it.
     pub processes: Arc<dyn Processes>,
     /// Where commands inside learn which files the deny rules keep from them.
-    pub readers: Arc<ReadRules>,
+    pub read_rules: Arc<ReadRules>,
 }
 
-impl fmt::Debug for Outside {
+impl fmt::Debug for SandboxEscalation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Outside").field("boundary", &self.boundary).finish_non_exhaustive()
     }
@@ -46,13 +46,13 @@ impl fmt::Debug for Outside {
 
 /// Offers to run a call again outside, where it failed and the sandbox may be why.
 pub(super) async fn offer(
-    gate: &Gate,
+    gate: &ToolGate,
     call: &ToolCall,
     approved: &ToolCallTicket,
     tool: &dyn Tool,
-    ended: Ended,
-) -> Ended {
-    let Some(outside) = &gate.outside else { return ended };
+    ended: CompletedCall,
+) -> CompletedCall {
+    let Some(outside) = &gate.escalation else { return ended };
     let accesses = tool.access(approved.input(), gate.place()).unwrap_or_default();
     let runs = accesses.iter().any(|access| matches!(access, Access::Run { .. }));
     if !runs || ended.output.status != ToolStatus::Failed {
@@ -64,15 +64,15 @@ pub(super) async fn offer(
     let boundary = outside.boundary.meaning();
     let dir = outside.boundary.dir.display();
     let why = format!("It ran in a sandbox ({boundary}): only files in {dir} can be changed");
-    if gate.person == Person::Absent {
+    if gate.interactivity == Interactivity::Headless {
         return noted(ended, &format!("{why}. Nobody is there to let it run outside."));
     }
     match ask(gate, call, approved.input(), &boundary, &mark).await {
-        Some(Reply::Yes(input)) => {
+        Some(EscalationReply::Yes(input)) => {
             let asked = ToolCall { input: CallInput::Valid(input.clone()), ..call.clone() };
             let passed = match input == *approved.input() {
                 true => Ok(()),
-                false => hooks::let_stand(gate, call, &input).await,
+                false => hooks::check_user_edit(gate, call, &input).await,
             };
             let ticket = match passed {
                 Ok(()) => outside_ticket(gate, tool, &asked, &input).await,
@@ -81,7 +81,7 @@ pub(super) async fn offer(
             match ticket {
                 Ok(approved) => {
                     record(gate, call, Outcome::Allow, ANSWER, None).await;
-                    let again = run(gate, &asked, &approved, tool, Where::Outside).await;
+                    let again = run(gate, &asked, &approved, tool, RunLocation::Outside).await;
                     let again = match again {
                         Ok(again) => again,
                         Err(output) => return noted(ended, &output.observation),
@@ -94,7 +94,7 @@ pub(super) async fn offer(
                 Err(reason) => noted(ended, &format!("{why}. Outside it is refused: {reason}")),
             }
         }
-        Some(Reply::No(instruction)) => {
+        Some(EscalationReply::No(instruction)) => {
             record(gate, call, Outcome::Deny, ANSWER, None).await;
             let instead = instruction.map(|it| format!(" They say instead: {it}"));
             let instead = instead.unwrap_or_default();
@@ -106,43 +106,43 @@ pub(super) async fn offer(
 }
 
 /// What the person said.
-enum Reply {
+enum EscalationReply {
     Yes(Value),
     No(Option<String>),
 }
 
 async fn ask(
-    gate: &Gate,
+    gate: &ToolGate,
     call: &ToolCall,
     input: &Value,
     boundary: &str,
     mark: &str,
-) -> Option<Reply> {
-    let (id, answer) = gate.asks.open();
+) -> Option<EscalationReply> {
+    let (id, answer) = gate.approvals.open();
     let reason = format!(
         "It failed in the sandbox ({boundary}): {mark}. Outside the sandbox it can change what you \
          can change, and reach what you can reach."
     );
-    gate.put(gate.question(id, call, input, (Matter::Outside, reason))).await;
+    gate.ask_user(gate.question(id, call, input, (Matter::Outside, reason))).await;
     match answered(gate, id, answer).await? {
         Answer::Once | Answer::Part { .. } | Answer::Session { .. } | Answer::Always { .. } => {
-            Some(Reply::Yes(input.clone()))
+            Some(EscalationReply::Yes(input.clone()))
         }
-        Answer::Edited { input } => Some(Reply::Yes(input)),
-        Answer::Deny { instruction } => Some(Reply::No(instruction)),
-        Answer::Never { .. } => Some(Reply::No(None)),
+        Answer::Edited { input } => Some(EscalationReply::Yes(input)),
+        Answer::Deny { instruction } => Some(EscalationReply::No(instruction)),
+        Answer::Never { .. } => Some(EscalationReply::No(None)),
     }
 }
 
 async fn answered(
-    gate: &Gate,
+    gate: &ToolGate,
     id: ApprovalId,
     answer: oneshot::Receiver<Answer>,
 ) -> Option<Answer> {
     tokio::select! {
         biased;
         () = gate.context.cancel.cancelled() => {
-            gate.events.tell(Event::ApprovalWithdrawn(id)).await;
+            gate.events.tell(AgentEvent::ApprovalWithdrawn(id)).await;
             None
         }
         answer = answer => Some(answer.unwrap_or(NO)),
@@ -151,17 +151,17 @@ async fn answered(
 
 /// The ticket for a run that the person said yes to. Rules may have been added meanwhile.
 async fn outside_ticket(
-    gate: &Gate,
+    gate: &ToolGate,
     tool: &dyn Tool,
     asked: &ToolCall,
     input: &Value,
 ) -> Result<ToolCallTicket, String> {
     let query = resolve(gate, tool, asked, input).await.map_err(|output| output.observation)?;
-    let (decision, _) = gate.powers.decide(&query, &HookPermission::Nothing);
+    let (decision, _) = gate.permissions.decide(&query, &HookPermission::Nothing);
     decision.approve_by_user(asked, ANSWER).map_err(|decision| decision.reason().to_owned())
 }
 
-fn noted(ended: Ended, note: &str) -> Ended {
+fn noted(ended: CompletedCall, note: &str) -> CompletedCall {
     let observation = format!("{}\n[{note}]", ended.output.observation);
-    Ended { output: ToolOutput { observation, ..ended.output }, ..ended }
+    CompletedCall { output: ToolOutput { observation, ..ended.output }, ..ended }
 }

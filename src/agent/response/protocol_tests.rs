@@ -15,7 +15,7 @@ use crate::providers::{
     EncodedImages, ProviderError, ProviderRequest, anthropic, chat, gemini, responses,
 };
 
-type Events = BoxStream<'static, Result<StreamEvent, ProviderError>>;
+type ProtocolEventStream = BoxStream<'static, Result<StreamEvent, ProviderError>>;
 
 /// A response with sealed and unsealed thinking, text and two calls, as its protocol streams it.
 /// Seals have SEAL in them, thoughts THOUGHT.
@@ -83,7 +83,7 @@ fn made_by(protocol: Protocol) -> Message {
     };
     let body: String = pieces.iter().map(|piece| format!("data: {piece}\n\n")).collect();
     let (bytes, site) = (stream::iter([Ok(body)]), RequestTarget::default());
-    let events: Events = match protocol {
+    let events: ProtocolEventStream = match protocol {
         Protocol::ChatCompletions => {
             chat::decode(bytes, site, chat::ChatRequestContext::default()).boxed()
         }
@@ -92,7 +92,7 @@ fn made_by(protocol: Protocol) -> Message {
         Protocol::Gemini => gemini::decode(bytes, site, HashSet::new()).boxed(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let mut response = Response::default();
+    let mut response = ResponseAssembler::default();
     let mut reason = None;
     for event in runtime.block_on(events.collect::<Vec<_>>()) {
         reason = reason.or(response.take(event.unwrap()));
@@ -124,13 +124,13 @@ fn request(model: &str, said: Message) -> ProviderRequest {
 /// What was sent: who spoke in turn, and calls and results in order, by id or, where the protocol
 /// goes by it, by name.
 #[derive(Default)]
-struct Sent {
+struct SentConversation {
     roles: Vec<String>,
     asked: Vec<String>,
     answered: Vec<String>,
 }
 
-impl Sent {
+impl SentConversation {
     fn read(protocol: Protocol, body: &Value) -> Self {
         let mut sent = Self::default();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
@@ -205,7 +205,7 @@ fn what_one_protocol_made_is_valid_in_each_other() {
             let unsigned = target == Protocol::ChatCompletions && maker != Protocol::Anthropic;
             assert_eq!(text.contains("THOUGHT"), signed || unsigned, "{case}: {text}");
 
-            let sent = Sent::read(target, &serde_json::from_str(&text).unwrap());
+            let sent = SentConversation::read(target, &serde_json::from_str(&text).unwrap());
             let model = if target == Protocol::Gemini { "model" } else { "assistant" };
             assert_eq!(sent.roles, ["user", model, "user", model, "user"], "{case}: {text}");
             assert_eq!(sent.asked.len(), 4, "{case}: {text}");

@@ -21,19 +21,19 @@ use crate::trust::{TrustError, TrustStore};
 
 /// Rules and mode, shared by the driver and its running calls.
 #[derive(Debug)]
-pub(super) struct Powers {
+pub(super) struct PermissionState {
     workspace: Arc<Workspace>,
     project: ProjectSettingsTrust,
-    inner: Mutex<Inner>,
+    inner: Mutex<RulesAndMode>,
     /// Held while a settings file is read, changed and written.
     settings: Mutex<SettingsFiles>,
     version: watch::Sender<u64>,
     /// For what looks from outside which files commands may read.
-    readers: Option<Arc<ReadRules>>,
+    read_rules: Option<Arc<ReadRules>>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct RulesAndMode {
     rules: RuleSet,
     of_session: Vec<(RuleKind, String)>,
     mode: Mode,
@@ -41,20 +41,20 @@ struct Inner {
 
 /// Why a rule does not hold as it was meant to.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum PowerError {
+pub(super) enum PermissionStateError {
     #[error(transparent)]
     Rule(#[from] RuleError),
     #[error(transparent)]
     Save(#[from] RuleSaveError),
     #[error("{0} The rule holds until slug ends.")]
-    OnlyNow(RuleSaveError),
+    SessionOnly(RuleSaveError),
     #[error("The rule is saved, but this folder's trust is not: {0}")]
     Trust(#[from] TrustError),
     #[error("The rule may not be saved: {0}.")]
     Lost(#[from] tokio::task::JoinError),
 }
 
-impl Powers {
+impl PermissionState {
     /// The rules of the settings files that count.
     pub(super) fn new(
         workspace: Arc<Workspace>,
@@ -64,10 +64,10 @@ impl Powers {
     ) -> Self {
         let settings = SettingsFiles::read(&workspace, project);
         let rules = settings.rules(&workspace);
-        let inner = Mutex::new(Inner { rules, of_session: Vec::new(), mode });
+        let inner = Mutex::new(RulesAndMode { rules, of_session: Vec::new(), mode });
         let settings = Mutex::new(settings);
         let version = watch::channel(0).0;
-        let powers = Self { workspace, project, inner, settings, version, readers };
+        let powers = Self { workspace, project, inner, settings, version, read_rules: readers };
         powers.changed(&powers.lock());
         powers
     }
@@ -114,7 +114,7 @@ impl Powers {
         &self,
         kind: RuleKind,
         rules: &[String],
-    ) -> Result<(), PowerError> {
+    ) -> Result<(), PermissionStateError> {
         let mut inner = self.lock();
         for rule in rules {
             inner.rules.add_session(kind, rule, &self.workspace)?;
@@ -129,12 +129,12 @@ impl Powers {
         self: &Arc<Self>,
         kind: RuleKind,
         rules: Vec<String>,
-    ) -> Result<(), PowerError> {
+    ) -> Result<(), PermissionStateError> {
         let powers = self.clone();
         tokio::task::spawn_blocking(move || powers.save_now(kind, &rules)).await?
     }
 
-    fn save_now(&self, kind: RuleKind, rules: &[String]) -> Result<(), PowerError> {
+    fn save_now(&self, kind: RuleKind, rules: &[String]) -> Result<(), PermissionStateError> {
         for rule in rules {
             RuleSet::check(rule, kind, &self.workspace)?;
         }
@@ -143,9 +143,9 @@ impl Powers {
             let edit = RuleEdit::Add((kind, rule.clone()));
             match self.change_file(&file.0, &edit) {
                 Ok(()) => {}
-                Err(PowerError::Save(error)) => {
+                Err(PermissionStateError::Save(error)) => {
                     self.add_for_session(kind, rules)?;
-                    return Err(PowerError::OnlyNow(error));
+                    return Err(PermissionStateError::SessionOnly(error));
                 }
                 Err(error) => return Err(error),
             }
@@ -158,12 +158,12 @@ impl Powers {
         self: &Arc<Self>,
         file: Option<PathBuf>,
         edit: RuleEdit,
-    ) -> Result<(), PowerError> {
+    ) -> Result<(), PermissionStateError> {
         let powers = self.clone();
         tokio::task::spawn_blocking(move || powers.change_now(file.as_deref(), edit)).await?
     }
 
-    fn change_now(&self, file: Option<&Path>, edit: RuleEdit) -> Result<(), PowerError> {
+    fn change_now(&self, file: Option<&Path>, edit: RuleEdit) -> Result<(), PermissionStateError> {
         if let RuleEdit::Add((kind, rule)) | RuleEdit::Replace { to: (kind, rule), .. } = &edit {
             RuleSet::check(rule, *kind, &self.workspace)?;
         }
@@ -180,7 +180,7 @@ impl Powers {
                     inner.of_session.retain(|rule| Some(rule) != from.as_ref());
                     inner.of_session.extend(to);
                 }
-                Ok(self.take_over(&self.settings())?)
+                Ok(self.apply_settings(&self.settings())?)
             }
         }
     }
@@ -192,18 +192,18 @@ impl Powers {
         (report, files)
     }
 
-    fn change_file(&self, file: &Path, edit: &RuleEdit) -> Result<(), PowerError> {
+    fn change_file(&self, file: &Path, edit: &RuleEdit) -> Result<(), PermissionStateError> {
         // Two answers at once must not overwrite each other's rule.
         let mut settings = self.settings();
         settings.refresh();
         let text = settings.change(file, edit, |text| self.is_trusted(file, text))?.to_owned();
         // The rule holds from here on, whatever comes of the trust.
-        self.take_over(&settings)?;
+        self.apply_settings(&settings)?;
         self.keep_trust(file, &text)
     }
 
     /// The rules of the files and those of the session hold from now on.
-    fn take_over(&self, settings: &SettingsFiles) -> Result<(), RuleError> {
+    fn apply_settings(&self, settings: &SettingsFiles) -> Result<(), RuleError> {
         let mut fresh = settings.rules(&self.workspace);
         let mut inner = self.lock();
         for (kind, rule) in &inner.of_session {
@@ -226,7 +226,7 @@ impl Powers {
     }
 
     /// A rule that slug itself has just written into a trusted folder is no change to ask about.
-    fn keep_trust(&self, file: &Path, text: &str) -> Result<(), PowerError> {
+    fn keep_trust(&self, file: &Path, text: &str) -> Result<(), PermissionStateError> {
         let folder = self.workspace.root();
         let Ok(inside) = file.strip_prefix(folder) else { return Ok(()) };
         let mut trust = TrustStore::open(self.workspace.slug_home(), self.workspace.home())?;
@@ -234,8 +234,8 @@ impl Powers {
     }
 
     /// Wakes the open questions, under the lock: who decides afterwards has seen the change.
-    fn changed(&self, inner: &Inner) {
-        if let Some(readers) = &self.readers {
+    fn changed(&self, inner: &RulesAndMode) {
+        if let Some(readers) = &self.read_rules {
             readers.set(&inner.rules);
         }
         self.version.send_modify(|version| *version += 1);
@@ -245,7 +245,7 @@ impl Powers {
         self.settings.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, RulesAndMode> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

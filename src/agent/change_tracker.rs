@@ -12,14 +12,14 @@ use crate::session::{
     UntrackedChanges, UntrackedFile, UntrackedReason, UnwatchedFolderReason,
 };
 
-use super::gate::Gate;
-use super::keeper::Keeper;
+use super::gate::ToolGate;
+use super::tool_event_recorder::ToolEventRecorder;
 
 /// So many files are named of those that are not covered.
 const NAMED: usize = 20;
 
 /// The folder as it was before a command.
-pub(super) struct Witness(Arc<FolderWatcher>);
+pub(super) struct ChangeTracker(Arc<FolderWatcher>);
 
 /// Has the folder looked at before the first command needs it.
 pub(super) fn warm(watch: &Arc<FolderWatcher>) {
@@ -32,7 +32,10 @@ pub(super) fn warm(watch: &Arc<FolderWatcher>) {
 }
 
 /// Looks at the folder, unless the call is known to change no file by a command.
-pub(super) async fn before(gate: &Gate, query: &PermissionQuery) -> Option<Witness> {
+pub(super) async fn begin_tracking(
+    gate: &ToolGate,
+    query: &PermissionQuery,
+) -> Option<ChangeTracker> {
     let is_known = !query.accesses.is_empty();
     if is_known && !query.accesses.iter().any(ResolvedAccess::may_change_files) {
         return None;
@@ -45,12 +48,15 @@ pub(super) async fn before(gate: &Gate, query: &PermissionQuery) -> Option<Witne
     // Where the call is stopped meanwhile, nothing runs. A folder that cannot be watched is told
     // of once the command has run.
     gate.context.cancel.run_until_cancelled(looked).await?.ok()?.ok();
-    Some(Witness(watch))
+    Some(ChangeTracker(watch))
 }
 
-impl Witness {
+impl ChangeTracker {
     /// Looks at the folder at once, and puts on record what the command has changed.
-    pub(super) fn after(self, keeper: Keeper) -> impl Future<Output = ()> + Send + 'static {
+    pub(super) fn record_changes(
+        self,
+        keeper: ToolEventRecorder,
+    ) -> impl Future<Output = ()> + Send + 'static {
         let blobs = keeper.blobs.clone();
         let looking = tokio::task::spawn_blocking(move || found(self.0.changes(), &blobs));
         async move {
@@ -65,7 +71,7 @@ impl Witness {
 }
 
 async fn put_on_record(
-    keeper: &Keeper,
+    keeper: &ToolEventRecorder,
     changes: Vec<FileChangeEntry>,
     not_covered: Option<UntrackedChanges>,
 ) {

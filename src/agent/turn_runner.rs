@@ -23,14 +23,18 @@ use crate::providers::retry::{self, ReceivedContent, RetryAttempt, RetryDecision
 use crate::providers::{ErrorRecovery, ProviderError, StreamEvent, limit_response};
 use crate::session::{LogEntry, MessageEntry, TurnOutcome};
 
-use super::budget::Verdict;
-use super::driver::{Agent, left_out};
-use super::gate::{Gate, give_up, refuse};
-use super::lifecycle::Ends;
+use super::agent_loop::{Agent, left_out};
+use super::budget::BudgetVerdict;
+use super::gate::{ToolGate, give_up, refuse};
+use super::lifecycle::StopHookDecision;
 use super::normalise::{is_silent, normalise};
-use super::stop::Inbox;
-use super::turn::{Action, Compacted, Cut, Held, Input, Turn};
-use super::{Command, Event, SteerId, batch, budget, known, request, seals};
+use super::stop::CommandInbox;
+use super::turn::{
+    CompactionResult, StopHookState, TruncationPoint, TurnAction, TurnInput, TurnMachine,
+};
+use super::{
+    AgentCommand, AgentEvent, SteerId, batch, budget, model_limits, request, thinking_signatures,
+};
 
 /// What the model is told where the output limit cut its answer.
 const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly where it stops, in the \
@@ -41,62 +45,62 @@ const GO_ON_SPEAKING: &str = "You reached the output limit before you had said a
                               and answer.";
 
 /// A turn that runs.
-pub(super) struct Running {
+pub(super) struct TurnRun {
     pub(super) turn: TurnId,
     pub(super) cancel: CancellationToken,
-    machine: Turn,
-    gate: Arc<Gate>,
+    machine: TurnMachine,
+    gate: Arc<ToolGate>,
     model: String,
-    stands_in: StandsIn,
+    fallback: ModelFallback,
     system: String,
-    cancel_seen: CancelSeen,
-    front_end: FrontEnd,
+    cancel_state: CancelState,
+    front_end: FrontEndState,
     stream: Option<BoxStream<'static, Result<StreamEvent, ProviderError>>>,
     answered: Option<ContentHash>,
     /// The request in the debug log, until its response is there, too.
     exchange: Option<ExchangeNumber>,
     first_token: Option<Instant>,
-    calls: Option<Batch>,
+    calls: Option<CallBatch>,
     pause_over: Option<tokio::time::Instant>,
     steering: VecDeque<(SteerId, Typed)>,
     outcome: Option<TurnOutcome>,
     /// What the person has to say before the next request.
-    over_budget: Option<budget::Question>,
+    over_budget: Option<budget::BudgetQuestion>,
     /// What hooks have to say before the turn ends.
-    ending: Option<JoinHandle<MergedHookVerdict>>,
+    stop_hooks: Option<JoinHandle<MergedHookVerdict>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum CancelSeen {
+enum CancelState {
     NotYet,
     Seen,
 }
 
 /// Whether a model answers that was not asked first.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum StandsIn {
+enum ModelFallback {
     No,
     Yes,
 }
 
 /// Whether somebody still sends commands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum FrontEnd {
-    There,
-    Gone,
+pub(super) enum FrontEndState {
+    Connected,
+    Disconnected,
 }
 
 /// The calls of a response on their way.
-struct Batch {
+struct CallBatch {
     calls: Vec<ToolCall>,
     running: JoinHandle<()>,
 }
 
-enum Happened {
-    Input(Input),
+enum TurnRunEvent {
+    Input(TurnInput),
     /// These calls ended, some of them perhaps without a result.
     CallsLost(Vec<ToolCall>),
-    Command(Command),
+    Command(AgentCommand),
     /// The person has said what becomes of a turn over its budget.
     Budget(Answer),
     /// Hooks have said whether the turn may end.
@@ -104,18 +108,23 @@ enum Happened {
     FrontEndGone,
 }
 
-impl Running {
-    pub(super) fn new(gate: Arc<Gate>, machine: Turn, model: String, system: String) -> Self {
+impl TurnRun {
+    pub(super) fn new(
+        gate: Arc<ToolGate>,
+        machine: TurnMachine,
+        model: String,
+        system: String,
+    ) -> Self {
         Self {
             turn: gate.turn,
             cancel: gate.context.cancel.clone(),
             machine,
             gate,
             model,
-            stands_in: StandsIn::No,
+            fallback: ModelFallback::No,
             system,
-            cancel_seen: CancelSeen::NotYet,
-            front_end: FrontEnd::There,
+            cancel_state: CancelState::NotYet,
+            front_end: FrontEndState::Connected,
             stream: None,
             answered: None,
             exchange: None,
@@ -125,74 +134,74 @@ impl Running {
             steering: VecDeque::new(),
             outcome: None,
             over_budget: None,
-            ending: None,
+            stop_hooks: None,
         }
     }
 
     /// Waits for whatever comes next. A stop goes before everything else, commands before data.
-    async fn next(&mut self, commands: &mut Inbox) -> Happened {
+    async fn next(&mut self, commands: &mut CommandInbox) -> TurnRunEvent {
         let cancelled = async {
-            match self.cancel_seen {
-                CancelSeen::NotYet => self.cancel.cancelled().await,
-                CancelSeen::Seen => pending().await,
+            match self.cancel_state {
+                CancelState::NotYet => self.cancel.cancelled().await,
+                CancelState::Seen => pending().await,
             }
         };
-        let (failures, came) = (self.machine.failures(), self.machine.came());
+        let (failures, came) = (self.machine.failures(), self.machine.response_progress());
         tokio::select! {
             biased;
             () = cancelled => {
-                self.cancel_seen = CancelSeen::Seen;
+                self.cancel_state = CancelState::Seen;
                 self.stream = None;
                 self.pause_over = None;
-                Happened::Input(Input::Cancelled)
+                TurnRunEvent::Input(TurnInput::Cancelled)
             }
-            command = commands.next_meanwhile(), if self.front_end == FrontEnd::There => match command {
-                Some(command) => Happened::Command(command),
+            command = commands.next_meanwhile(), if self.front_end == FrontEndState::Connected => match command {
+                Some(command) => TurnRunEvent::Command(command),
                 None => {
-                    self.front_end = FrontEnd::Gone;
-                    Happened::FrontEndGone
+                    self.front_end = FrontEndState::Disconnected;
+                    TurnRunEvent::FrontEndGone
                 }
             },
-            piece = next_piece(&mut self.stream) => Happened::Input(match piece {
-                Some(Ok(event)) => Input::Event(event),
+            piece = next_piece(&mut self.stream) => TurnRunEvent::Input(match piece {
+                Some(Ok(event)) => TurnInput::Event(event),
                 Some(Err(error)) => failed(error, failures, came),
                 None => failed(ended_early(), failures, came),
             }),
             lost = finished(&mut self.calls) => match lost {
-                None => Happened::Input(Input::CallsDone),
-                Some(calls) => Happened::CallsLost(calls),
+                None => TurnRunEvent::Input(TurnInput::CallsDone),
+                Some(calls) => TurnRunEvent::CallsLost(calls),
             },
-            answer = budget::answered(&mut self.over_budget) => Happened::Budget(answer),
-            merged = asked_hooks(&mut self.ending) => Happened::HooksAsked(Box::new(merged)),
-            () = at(self.pause_over) => Happened::Input(Input::PauseOver),
+            answer = budget::answered(&mut self.over_budget) => TurnRunEvent::Budget(answer),
+            merged = asked_hooks(&mut self.stop_hooks) => TurnRunEvent::HooksAsked(Box::new(merged)),
+            () = wait_until(self.pause_over) => TurnRunEvent::Input(TurnInput::PauseOver),
         }
     }
 }
 
 impl Agent {
     /// Runs a turn whose first message is in the log, to its end.
-    pub(super) async fn drive(&mut self, running: Running) {
-        let (session, turn, model) = (self.open.id, running.turn.0, running.model.clone());
+    pub(super) async fn drive(&mut self, running: TurnRun) {
+        let (session, turn, model) = (self.session.id, running.turn.0, running.model.clone());
         let span = tracing::info_span!("turn", %session, turn, model);
         self.drive_to_end(running).instrument(span).await;
     }
 
-    async fn drive_to_end(&mut self, mut running: Running) {
-        let mut happened = Happened::Input(Input::Begun);
+    async fn drive_to_end(&mut self, mut running: TurnRun) {
+        let mut happened = TurnRunEvent::Input(TurnInput::Begun);
         loop {
             match happened {
-                Happened::Input(input) => self.take(&mut running, input).await,
-                Happened::CallsLost(calls) => self.calls_lost(&mut running, calls).await,
-                Happened::Command(command) => self.command_in_turn(&mut running, command).await,
-                Happened::Budget(answer) => self.take_budget(&mut running, &answer).await,
-                Happened::HooksAsked(merged) => {
-                    let held = match self.held_up(&merged, &running.gate).await {
-                        Ends::NotYet => Input::HeldUp,
-                        Ends::Now => Input::LetGo,
+                TurnRunEvent::Input(input) => self.take(&mut running, input).await,
+                TurnRunEvent::CallsLost(calls) => self.calls_lost(&mut running, calls).await,
+                TurnRunEvent::Command(command) => self.command_in_turn(&mut running, command).await,
+                TurnRunEvent::Budget(answer) => self.take_budget(&mut running, &answer).await,
+                TurnRunEvent::HooksAsked(merged) => {
+                    let held = match self.apply_stop_hooks(&merged, &running.gate).await {
+                        StopHookDecision::Continue => TurnInput::HooksContinue,
+                        StopHookDecision::End => TurnInput::HooksAllowEnd,
                     };
                     self.take(&mut running, held).await;
                 }
-                Happened::FrontEndGone => running.cancel.cancel(),
+                TurnRunEvent::FrontEndGone => running.cancel.cancel(),
             }
             if running.outcome.is_some() {
                 break;
@@ -202,20 +211,23 @@ impl Agent {
         self.end(running).await;
     }
 
-    async fn take(&mut self, running: &mut Running, input: Input) {
+    async fn take(&mut self, running: &mut TurnRun, input: TurnInput) {
         let mut inputs = VecDeque::from([input]);
         while let Some(input) = inputs.pop_front() {
             self.tell_of(running, &input).await;
-            if matches!(input, Input::Failed { .. } | Input::Event(StreamEvent::Finished(_))) {
+            if matches!(
+                input,
+                TurnInput::Failed { .. } | TurnInput::Event(StreamEvent::Finished(_))
+            ) {
                 running.stream = None;
             }
-            if let Input::Failed { error, .. } = &input
+            if let TurnInput::Failed { error, .. } = &input
                 && let Some(exchange) = running.exchange.take()
             {
                 let failed = json!({"error": error.message, "status": error.status});
                 self.setup.debug.response(exchange, &failed);
             }
-            if input == Input::PauseOver {
+            if input == TurnInput::PauseOver {
                 running.pause_over = None;
             }
             for action in running.machine.step(input) {
@@ -225,8 +237,8 @@ impl Agent {
     }
 
     /// Forwards the pieces of a response to the front end.
-    async fn tell_of(&self, running: &mut Running, input: &Input) {
-        let Input::Event(event) = input else { return };
+    async fn tell_of(&self, running: &mut TurnRun, input: &TurnInput) {
+        let TurnInput::Event(event) = input else { return };
         let turn = running.turn;
         let told = match event {
             StreamEvent::Started
@@ -234,163 +246,166 @@ impl Agent {
             | StreamEvent::Sealed { .. }
             | StreamEvent::Usage(_)
             | StreamEvent::Finished(_) => return,
-            StreamEvent::RateLimited(held) => Event::RequestHeld { turn, held: held.clone() },
-            StreamEvent::Prefill(progress) => Event::Prefill { turn, progress: *progress },
-            StreamEvent::Text(text) => Event::Text { turn, text: text.clone() },
-            StreamEvent::Thinking(text) => Event::Thinking { turn, text: text.clone() },
+            StreamEvent::RateLimited(held) => {
+                AgentEvent::RequestRateLimited { turn, held: held.clone() }
+            }
+            StreamEvent::Prefill(progress) => AgentEvent::Prefill { turn, progress: *progress },
+            StreamEvent::Text(text) => AgentEvent::Text { turn, text: text.clone() },
+            StreamEvent::Thinking(text) => AgentEvent::Thinking { turn, text: text.clone() },
             StreamEvent::ToolUseStarted { id, name, .. } => {
-                Event::CallStarted { turn, call: id.clone(), name: name.clone() }
+                AgentEvent::CallStarted { turn, call: id.clone(), name: name.clone() }
             }
             StreamEvent::ToolInputDelta { index, json } => {
                 let response = running.machine.response();
                 let Some(call) = response.and_then(|response| response.call_id(*index)) else {
                     return;
                 };
-                Event::CallInput { turn, call: call.clone(), json: json.clone() }
+                AgentEvent::CallInput { turn, call: call.clone(), json: json.clone() }
             }
         };
-        if !matches!(told, Event::Prefill { .. } | Event::RequestHeld { .. }) {
+        if !matches!(told, AgentEvent::Prefill { .. } | AgentEvent::RequestRateLimited { .. }) {
             running.first_token.get_or_insert_with(Instant::now);
         }
         self.events.tell(told).await;
     }
 
-    async fn perform(&mut self, running: &mut Running, action: Action) -> Option<Input> {
+    async fn perform(&mut self, running: &mut TurnRun, action: TurnAction) -> Option<TurnInput> {
         match action {
-            Action::Request => self.request_within_budget(running).await,
-            Action::Record { message, stop, usage } => {
+            TurnAction::Request => self.request_within_budget(running).await,
+            TurnAction::Record { message, stop, usage } => {
                 self.record_response(running, message, stop, usage).await;
             }
-            Action::Run(calls) => {
+            TurnAction::Run(calls) => {
                 let batch = batch::run(running.gate.clone(), calls.clone()).in_current_span();
-                running.calls = Some(Batch { calls, running: tokio::spawn(batch) });
+                running.calls = Some(CallBatch { calls, running: tokio::spawn(batch) });
             }
-            Action::Refuse { calls, reason } => {
+            TurnAction::Refuse { calls, reason } => {
                 for call in calls {
                     refuse(&running.gate, &call, &reason).await;
                 }
             }
-            Action::TakeSteering => {
+            TurnAction::TakeSteering => {
                 for (id, text) in std::mem::take(&mut running.steering) {
-                    let heard = match self.message_checked(&text.text, &running.cancel).await {
+                    let heard = match self.check_message(&text.text, &running.cancel).await {
                         Ok(heard) => heard,
                         Err(reason) => {
                             let returned = Some(text);
-                            self.events.tell(Event::SteerSettled { id, returned }).await;
+                            self.events.tell(AgentEvent::SteerSettled { id, returned }).await;
                             self.warn(reason).await;
                             continue;
                         }
                     };
-                    let mentioned = self.mentioned(&text.text);
+                    let mentioned = self.mention_note(&text.text);
                     let mentioned = running.cancel.run_until_cancelled(mentioned).await.flatten();
                     let notes = heard.into_iter().chain(mentioned);
                     let content = notes.chain(text.into_blocks()).collect();
                     let message = Message { role: Role::User, content };
                     let entry = LogEntry::Message(MessageEntry::new(message));
-                    self.events.tell(Event::SteerSettled { id, returned: None }).await;
+                    self.events.tell(AgentEvent::SteerSettled { id, returned: None }).await;
                     running.gate.journal.write(running.turn, entry).await;
                 }
             }
-            Action::Pause { again, reason } => {
+            TurnAction::Pause { again, reason } => {
                 running.pause_over = Some(tokio::time::Instant::now() + again.pause);
                 self.dropped(running, reason, Some(again)).await;
             }
-            Action::Drop(reason) => self.dropped(running, reason, None).await,
-            Action::Compact(stage) => {
+            TurnAction::Drop(reason) => self.dropped(running, reason, None).await,
+            TurnAction::Compact(stage) => {
                 let hooked = &running.gate.hooks;
                 hooked.fire(&HookPayload::PreCompact { trigger: "auto" }, &running.cancel).await;
                 // Where this is stopped half-way, the stop is the next thing that happens.
                 let compaction =
                     running.cancel.run_until_cancelled(self.compaction(&[stage])).await?;
-                return Some(Input::Compacted(match compaction {
+                return Some(TurnInput::Compacted(match compaction {
                     Ok(Some(compaction)) => {
                         let text = left_out(&compaction);
-                        self.open.write(running.turn, LogEntry::Compaction(compaction)).await;
+                        self.session.write(running.turn, LogEntry::Compaction(compaction)).await;
                         self.warn(format!(
                             "The conversation was longer than what {} can read. {text}",
                             running.model
                         ))
                         .await;
-                        Compacted::Shorter
+                        CompactionResult::Shorter
                     }
-                    Ok(None) => Compacted::NothingLeft,
+                    Ok(None) => CompactionResult::NothingLeft,
                     Err(error) => {
                         self.error(error.to_string()).await;
-                        Compacted::NothingLeft
+                        CompactionResult::NothingLeft
                     }
                 }));
             }
-            Action::FallBack { model, reason } => {
+            TurnAction::FallBack { model, reason } => {
                 self.warn(format!("{reason} {model} answers for the rest of this turn.")).await;
                 self.tell_named(&model).await;
                 running.model = model;
-                running.stands_in = StandsIn::Yes;
+                running.fallback = ModelFallback::Yes;
             }
-            Action::GoOn(cut) => {
+            TurnAction::ContinueTruncated(cut) => {
                 let text = match cut {
-                    Cut::Answer => GO_ON,
-                    Cut::Thought => GO_ON_SPEAKING,
+                    TruncationPoint::Answer => GO_ON,
+                    TruncationPoint::Thought => GO_ON_SPEAKING,
                 };
                 let note = Block::Context { name: "continuation".into(), text: text.into() };
                 let message = Message { role: Role::User, content: vec![note] };
                 let entry = LogEntry::Message(MessageEntry::new(message));
                 running.gate.journal.write(running.turn, entry).await;
             }
-            Action::AskHooks(held) => {
+            TurnAction::AskHooks(held) => {
                 let (hooked, cancel) = (running.gate.hooks.clone(), running.cancel.clone());
-                let moment = HookPayload::Stop { active: held == Held::Before };
+                let moment = HookPayload::Stop { active: held == StopHookState::Active };
                 let asking = async move { hooked.fire(&moment, &cancel).await };
-                running.ending = Some(tokio::spawn(asking.in_current_span()));
+                running.stop_hooks = Some(tokio::spawn(asking.in_current_span()));
             }
-            Action::TellCut => {
+            TurnAction::WarnTruncated => {
                 let facts = self.facts(&running.model).await;
-                let limit = known::max_tokens(self.service().max_tokens, facts.as_ref());
+                let limit =
+                    model_limits::max_tokens(self.current_provider().max_tokens, facts.as_ref());
                 self.warn(format!(
                     "The answer was cut off at {limit} tokens, time and again. Say \"go on\", or \
                      raise `max_tokens` in config.toml."
                 ))
                 .await;
             }
-            Action::LeaveImagesOut(reason) => {
-                self.pictures.leave_out(&running.model);
+            TurnAction::LeaveImagesOut(reason) => {
+                self.images.leave_out(&running.model);
                 self.warn(format!(
                     "{reason} The images of this conversation are left out, with a note in their \
                      place."
                 ))
                 .await;
             }
-            Action::End(outcome) => running.outcome = Some(outcome),
+            TurnAction::End(outcome) => running.outcome = Some(outcome),
         }
         None
     }
 
     /// Tells that what streamed is void.
-    async fn dropped(&self, running: &mut Running, reason: String, again: Option<RetryAttempt>) {
+    async fn dropped(&self, running: &mut TurnRun, reason: String, again: Option<RetryAttempt>) {
         running.first_token = None;
         let turn = running.turn;
-        self.events.tell(Event::ResponseDropped { turn, reason, again }).await;
+        self.events.tell(AgentEvent::ResponseDropped { turn, reason, again }).await;
     }
 
     /// Gives each call of a batch that came to an abnormal end its result.
-    async fn calls_lost(&mut self, running: &mut Running, calls: Vec<ToolCall>) {
-        self.open.catch_up();
+    async fn calls_lost(&mut self, running: &mut TurnRun, calls: Vec<ToolCall>) {
+        self.session.catch_up();
         for call in calls {
-            if self.open.conversation.open_calls.iter().any(|open| open.id == call.id) {
+            if self.session.conversation.open_calls.iter().any(|open| open.id == call.id) {
                 give_up(&running.gate, &call).await;
             }
         }
-        self.take(running, Input::CallsDone).await;
+        self.take(running, TurnInput::CallsDone).await;
     }
 
-    async fn request_within_budget(&mut self, running: &mut Running) {
+    async fn request_within_budget(&mut self, running: &mut TurnRun) {
         match self.within_budget(&running.gate.clone(), &running.model).await {
-            Verdict::Fits => self.request(running).await,
-            Verdict::Asked(question) => running.over_budget = Some(question),
-            Verdict::Stop(reason) => running.outcome = Some(TurnOutcome::Budget(reason)),
+            BudgetVerdict::Fits => self.request(running).await,
+            BudgetVerdict::Asked(question) => running.over_budget = Some(question),
+            BudgetVerdict::Stop(reason) => running.outcome = Some(TurnOutcome::Budget(reason)),
         }
     }
 
-    async fn take_budget(&mut self, running: &mut Running, answer: &Answer) {
+    async fn take_budget(&mut self, running: &mut TurnRun, answer: &Answer) {
         let Some(question) = running.over_budget.take() else { return };
         match answer {
             Answer::Once | Answer::Part { .. } | Answer::Edited { .. } => {}
@@ -406,33 +421,36 @@ impl Agent {
         self.request(running).await;
     }
 
-    async fn request(&mut self, running: &mut Running) {
-        self.open.catch_up();
-        let history = self.open.conversation.messages.iter().map(|(_, message)| message.clone());
+    async fn request(&mut self, running: &mut TurnRun) {
+        self.session.catch_up();
+        let history = self.session.conversation.messages.iter().map(|(_, message)| message.clone());
         let mut messages = normalise(history);
         let facts = self.facts(&running.model).await;
         self.heed_images(&running.model, facts.as_ref());
-        let images = self.pictures.fill(&mut messages, &running.model, &self.setup.blobs).await;
-        let parts = request::Parts {
+        let images = self.images.fill(&mut messages, &running.model, &self.setup.blobs).await;
+        let parts = request::RequestParameters {
             model: &running.model,
             system: &running.system,
             tools: running.gate.registry.specs(),
-            max_tokens: known::max_tokens(self.service().max_tokens, facts.as_ref()),
+            max_tokens: model_limits::max_tokens(
+                self.current_provider().max_tokens,
+                facts.as_ref(),
+            ),
             temperature: self.setup.temperature,
-            effort: known::effort(self.effort, facts.as_ref()),
+            effort: model_limits::effort(self.effort, facts.as_ref()),
         };
-        let seals = &self.open.conversation.seals;
-        let hashes = seals::unseal(&parts, &mut messages, seals);
+        let seals = &self.session.conversation.seals;
+        let hashes = thinking_signatures::unseal(&parts, &mut messages, seals);
         running.answered = Some(hashes.whole.clone());
-        let request = request::build(&parts, request::Said { messages, images });
+        let request = request::build(&parts, request::RequestConversation { messages, images });
         running.exchange = request::log(&self.setup.debug, &request);
-        let name = ModelName::new(self.service().name.as_str(), request.model.as_str());
-        self.prefix.sent(name, hashes);
+        let name = ModelName::new(self.current_provider().name.as_str(), request.model.as_str());
+        self.prompt_cache.sent(name, hashes);
         running.first_token = None;
         tracing::info!(model = running.model, messages = request.messages.len(), "request");
-        self.events.tell(Event::RequestSent { turn: running.turn }).await;
+        self.events.tell(AgentEvent::RequestSent { turn: running.turn }).await;
         let cancel = running.cancel.child_token();
-        let stream = limit_response(self.service().provider.stream(request, cancel));
+        let stream = limit_response(self.current_provider().provider.stream(request, cancel));
         // A server may repeat the key in another form than it was sent in.
         let redactor = self.setup.redactor.clone();
         let cleaned = stream.map(move |event| {
@@ -446,7 +464,7 @@ impl Agent {
 
     async fn record_response(
         &mut self,
-        running: &mut Running,
+        running: &mut TurnRun,
         message: Message,
         stop: StopReason,
         usage: Option<Usage>,
@@ -468,7 +486,7 @@ impl Agent {
         running.gate.journal.write(running.turn, LogEntry::Message(entry)).await;
         let Usage { input, output, cache_read, cache_write } = usage.unwrap_or_default();
         tracing::info!(input, output, cache_read, cache_write, ?streamed_for, "response");
-        let ended = Event::ResponseEnded { turn: running.turn, stop, usage, streamed_for };
+        let ended = AgentEvent::ResponseEnded { turn: running.turn, stop, usage, streamed_for };
         self.events.tell(ended).await;
         self.tell_spent().await;
         self.tell_cache(usage).await;
@@ -487,55 +505,56 @@ impl Agent {
         }
     }
 
-    async fn command_in_turn(&mut self, running: &mut Running, command: Command) {
+    async fn command_in_turn(&mut self, running: &mut TurnRun, command: AgentCommand) {
         match command {
-            Command::Steer { id, text } => {
+            AgentCommand::Steer { id, text } => {
                 running.steering.push_back((id, text));
-                self.take(running, Input::Steered).await;
+                self.take(running, TurnInput::Steered).await;
             }
-            Command::Unsteer { id } => {
+            AgentCommand::WithdrawSteer { id } => {
                 let at = running.steering.iter().position(|(waiting, _)| *waiting == id);
                 if let Some((id, text)) = at.and_then(|at| running.steering.remove(at)) {
-                    self.events.tell(Event::SteerSettled { id, returned: Some(text) }).await;
+                    self.events.tell(AgentEvent::SteerSettled { id, returned: Some(text) }).await;
                 }
                 if running.steering.is_empty() {
-                    self.take(running, Input::Unsteered).await;
+                    self.take(running, TurnInput::Unsteered).await;
                 }
             }
-            Command::Answer { .. }
-            | Command::SetMode(_)
-            | Command::SetTitle(_)
-            | Command::Rules(_) => {
+            AgentCommand::Answer { .. }
+            | AgentCommand::SetMode(_)
+            | AgentCommand::SetTitle(_)
+            | AgentCommand::Rules(_) => {
                 self.command_at_any_time(command).await;
             }
-            Command::Send { .. }
-            | Command::Shell { .. }
-            | Command::Retry
-            | Command::Compact
-            | Command::NewSession
-            | Command::Resume { .. }
-            | Command::Fork { .. }
-            | Command::PlanRewind(_)
-            | Command::Rewind { .. }
-            | Command::SetModel(_)
-            | Command::UseModel(_)
-            | Command::SetEffort(_) => {
+            AgentCommand::Send { .. }
+            | AgentCommand::Shell { .. }
+            | AgentCommand::Retry
+            | AgentCommand::Compact
+            | AgentCommand::NewSession
+            | AgentCommand::Resume { .. }
+            | AgentCommand::Fork { .. }
+            | AgentCommand::PlanRewind(_)
+            | AgentCommand::Rewind { .. }
+            | AgentCommand::SetModel(_)
+            | AgentCommand::UseModel(_)
+            | AgentCommand::SetEffort(_) => {
                 self.warn("A turn is running: wait for its end, or stop it with Escape.").await;
             }
         }
     }
 
     /// Hands back what did not go in, and ends the turn.
-    async fn end(&mut self, running: Running) {
-        let Running { machine, gate, steering, outcome, stands_in, over_budget, .. } = running;
+    async fn end(&mut self, running: TurnRun) {
+        let TurnRun { machine, gate, steering, outcome, fallback: stands_in, over_budget, .. } =
+            running;
         if let Some(question) = over_budget {
-            self.events.tell(Event::ApprovalWithdrawn(question.id)).await;
+            self.events.tell(AgentEvent::ApprovalWithdrawn(question.id)).await;
         }
-        if stands_in == StandsIn::Yes {
+        if stands_in == ModelFallback::Yes {
             self.tell_model().await;
         }
         for (id, text) in steering {
-            self.events.tell(Event::SteerSettled { id, returned: Some(text) }).await;
+            self.events.tell(AgentEvent::SteerSettled { id, returned: Some(text) }).await;
         }
         let outcome = outcome.unwrap_or(TurnOutcome::Interrupted);
         self.end_turn(&gate, outcome, machine.usage()).await;
@@ -556,7 +575,7 @@ async fn next_piece(
 }
 
 /// Waits for the running calls; what they are, where they ended abnormally.
-async fn finished(batch: &mut Option<Batch>) -> Option<Vec<ToolCall>> {
+async fn finished(batch: &mut Option<CallBatch>) -> Option<Vec<ToolCall>> {
     let ended = match batch {
         Some(batch) => (&mut batch.running).await,
         None => pending().await,
@@ -581,19 +600,19 @@ async fn asked_hooks(ending: &mut Option<JoinHandle<MergedHookVerdict>>) -> Merg
     })
 }
 
-async fn at(when: Option<tokio::time::Instant>) {
+async fn wait_until(when: Option<tokio::time::Instant>) {
     match when {
         Some(when) => tokio::time::sleep_until(when).await,
         None => pending().await,
     }
 }
 
-fn failed(error: ProviderError, failures: u32, came: ReceivedContent) -> Input {
+fn failed(error: ProviderError, failures: u32, came: ReceivedContent) -> TurnInput {
     let again = match retry::next(failures + 1, &error, came, random_fraction()) {
         RetryDecision::Retry(again) => Some(again),
         RetryDecision::Stop => None,
     };
-    Input::Failed { error, again }
+    TurnInput::Failed { error, again }
 }
 
 fn ended_early() -> ProviderError {

@@ -8,7 +8,7 @@ use crate::providers::Provider;
 
 /// A provider as it was configured. Nothing is asked of it before it is used.
 #[derive(Clone)]
-pub struct Service {
+pub struct AgentProvider {
     /// Its name in the configuration.
     pub name: String,
     /// How it is asked.
@@ -25,24 +25,24 @@ pub struct Service {
 
 /// All configured providers.
 #[derive(Clone)]
-pub struct Services {
-    all: Vec<Service>,
+pub struct AgentProviderSet {
+    all: Vec<AgentProvider>,
     current: usize,
 }
 
-impl Services {
+impl AgentProviderSet {
     /// `first` answers until another is chosen.
-    pub fn new(first: Service, others: impl IntoIterator<Item = Service>) -> Self {
+    pub fn new(first: AgentProvider, others: impl IntoIterator<Item = AgentProvider>) -> Self {
         Self { all: std::iter::once(first).chain(others).collect(), current: 0 }
     }
 
     /// The one that answers.
-    pub fn current(&self) -> &Service {
+    pub fn current(&self) -> &AgentProvider {
         &self.all[self.current]
     }
 
     /// All of them, the first one first.
-    pub fn iter(&self) -> impl Iterator<Item = &Service> {
+    pub fn iter(&self) -> impl Iterator<Item = &AgentProvider> {
         self.all.iter()
     }
 
@@ -57,7 +57,11 @@ impl Services {
     /// What a person means by `typed`: `PROVIDER/MODEL`, or a model of the provider that answers.
     /// Models have slashes in their names, too, so that one that the provider lists as it was
     /// typed is meant first.
-    pub fn meant<'a>(&self, typed: &str, mut listed: impl Iterator<Item = &'a str>) -> ModelName {
+    pub fn resolve_model<'a>(
+        &self,
+        typed: &str,
+        mut listed: impl Iterator<Item = &'a str>,
+    ) -> ModelName {
         let here = self.current().name.as_str();
         match typed.split_once('/') {
             Some((provider, model))
@@ -77,10 +81,10 @@ mod tests {
     use super::*;
     use crate::providers::demo::{DemoProvider, DemoSpeed, built_in};
 
-    fn services() -> Services {
+    fn services() -> AgentProviderSet {
         let provider: Arc<dyn Provider> =
             Arc::new(DemoProvider::new(built_in().unwrap(), DemoSpeed::AsWritten));
-        let service = |name: &str| Service {
+        let service = |name: &str| AgentProvider {
             name: name.to_owned(),
             provider: provider.clone(),
             model: None,
@@ -88,7 +92,7 @@ mod tests {
             window: 1,
             effort: None,
         };
-        Services::new(service("router"), [service("openai"), service("local")])
+        AgentProviderSet::new(service("router"), [service("openai"), service("local")])
     }
 
     #[test]
@@ -113,7 +117,7 @@ mod tests {
             ("openai/gpt", "openai/gpt", "router", "openai/gpt"),
             ("openai/", "", "router", "openai/"),
         ] {
-            let meant = services.meant(typed, [listed].into_iter());
+            let meant = services.resolve_model(typed, [listed].into_iter());
             assert_eq!(
                 (meant.provider.as_str(), meant.model.as_str()),
                 (provider, model),

@@ -10,12 +10,12 @@ use crate::domain::{Answer, ApprovalId};
 
 /// The open questions of an agent.
 #[derive(Debug, Default)]
-pub(super) struct Asks {
-    inner: Mutex<Inner>,
+pub(super) struct PendingApprovals {
+    inner: Mutex<OpenApprovals>,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
+struct OpenApprovals {
     last: u64,
     waiting: HashMap<ApprovalId, oneshot::Sender<Answer>>,
 }
@@ -23,7 +23,7 @@ struct Inner {
 /// When a call may ask: once each call before it has asked, or will not. Deciding takes each its
 /// own time, and a person answers in the order in which the calls are on screen.
 #[derive(Debug, Default)]
-pub(super) struct Order {
+pub(super) struct ApprovalOrder {
     /// The calls before it. Each token is cancelled when its call has asked, or will not.
     pub(super) earlier: Vec<CancellationToken>,
     /// The same of this call.
@@ -32,14 +32,14 @@ pub(super) struct Order {
 
 /// The question that a call waits for, so that it can be withdrawn when the wait is cut short.
 #[derive(Debug)]
-pub(super) struct Waiting {
+pub(super) struct ApprovalWait {
     open: Mutex<Option<ApprovalId>>,
-    order: Order,
+    order: ApprovalOrder,
 }
 
-impl Waiting {
+impl ApprovalWait {
     /// A call that has asked nothing yet.
-    pub(super) fn new(order: Order) -> Self {
+    pub(super) fn new(order: ApprovalOrder) -> Self {
         Self { open: Mutex::default(), order }
     }
 
@@ -66,7 +66,7 @@ impl Waiting {
     }
 }
 
-impl Asks {
+impl PendingApprovals {
     /// Opens a question. Dropping the receiver closes it.
     pub(super) fn open(&self) -> (ApprovalId, oneshot::Receiver<Answer>) {
         let (sender, receiver) = oneshot::channel();
@@ -89,7 +89,7 @@ impl Asks {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, OpenApprovals> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -100,7 +100,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_answer_reaches_its_question_alone() {
-        let asks = Asks::default();
+        let asks = PendingApprovals::default();
         let (first, mut one) = asks.open();
         let (second, two) = asks.open();
         assert_ne!(first, second);
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_stale_answer_does_nothing() {
-        let asks = Asks::default();
+        let asks = PendingApprovals::default();
         let (id, receiver) = asks.open();
         drop(receiver);
         asks.answer(id, Answer::Once);

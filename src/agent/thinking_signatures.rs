@@ -9,14 +9,14 @@ use std::collections::HashMap;
 
 use crate::domain::{Block, ContentHash, JsonHasher, Message, Role};
 
-use super::request::Parts;
+use super::request::RequestParameters;
 
 /// What stands for a response of which nothing but sealed thinking was there.
 const NOTHING_SAID: &str = "(no words)";
 
 /// The parts of a request, as hashes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Hashes {
+pub(super) struct RequestHashes {
     pub(super) tools: ContentHash,
     pub(super) system: ContentHash,
     pub(super) messages: Vec<ContentHash>,
@@ -27,10 +27,10 @@ pub(super) struct Hashes {
 /// Takes out what no longer holds, and returns the hashes of the request with these messages.
 /// `answered` has for each seal the hash of the whole that its response answered.
 pub(super) fn unseal(
-    parts: &Parts<'_>,
+    parts: &RequestParameters<'_>,
     messages: &mut [Message],
     answered: &HashMap<ContentHash, ContentHash>,
-) -> Hashes {
+) -> RequestHashes {
     let tools = ContentHash::of_json(&parts.tools);
     let system = ContentHash::of(parts.system.as_bytes());
     let mut so_far = JsonHasher::default();
@@ -51,7 +51,7 @@ pub(super) fn unseal(
         so_far.bytes(hash.as_str().as_bytes());
         hashes.push(hash);
     }
-    Hashes { tools, system, messages: hashes, whole: so_far.hash() }
+    RequestHashes { tools, system, messages: hashes, whole: so_far.hash() }
 }
 
 #[cfg(test)]
@@ -61,8 +61,8 @@ mod tests {
     use super::*;
     use crate::domain::Protocol;
 
-    fn parts<'a>(model: &'a str, system: &'a str) -> Parts<'a> {
-        Parts {
+    fn parts<'a>(model: &'a str, system: &'a str) -> RequestParameters<'a> {
+        RequestParameters {
             model,
             system,
             tools: Arc::from([]),
@@ -85,7 +85,9 @@ mod tests {
     }
 
     /// Two turns, and what each answered, under these parts.
-    fn conversation(parts: &Parts<'_>) -> (Vec<Message>, HashMap<ContentHash, ContentHash>) {
+    fn conversation(
+        parts: &RequestParameters<'_>,
+    ) -> (Vec<Message>, HashMap<ContentHash, ContentHash>) {
         let mut answered = HashMap::new();
         let mut messages = vec![Message::user("one")];
         for (seal, words, next) in [("s1", "first", "two"), ("s2", "second", "three")] {

@@ -11,12 +11,12 @@ use crate::session::{
 };
 use crate::tools::ReadLedger;
 
-use super::events::Events;
-use super::journal::Journal;
+use super::event_sender::AgentEventSender;
+use super::journal::SessionJournal;
 use super::rewind::tells_of_rewind;
 
 /// A session, new or from the store.
-pub(super) struct Open {
+pub(super) struct ActiveSession {
     pub(super) id: SessionId,
     pub(super) conversation: ReplayedConversation,
     /// What the model has read of which file in this session.
@@ -24,13 +24,13 @@ pub(super) struct Open {
     /// Whether the person stopped the last turn.
     pub(super) was_interrupted: bool,
     /// Files that went back while the conversation stayed, of which the model has not heard.
-    pub(super) taken_back: Vec<PathBuf>,
+    pub(super) reverted_files: Vec<PathBuf>,
     /// Why nothing can be added, where that is so.
     pub(super) read_only: Option<String>,
-    journal: Option<Arc<Journal>>,
+    journal: Option<Arc<SessionJournal>>,
 }
 
-impl Open {
+impl ActiveSession {
     /// An empty session. Nothing is on disk before its first message.
     pub(super) fn new() -> Self {
         Self {
@@ -38,24 +38,24 @@ impl Open {
             conversation: ReplayedConversation::default(),
             reads: Arc::default(),
             was_interrupted: false,
-            taken_back: Vec::new(),
+            reverted_files: Vec::new(),
             read_only: None,
             journal: None,
         }
     }
 
     /// A session from the store.
-    pub(super) fn stored(log: LogHandle, records: &[LogRecord], events: &Events) -> Self {
+    pub(super) fn stored(log: LogHandle, records: &[LogRecord], events: &AgentEventSender) -> Self {
         let mut open = Self { id: log.session(), ..Self::new() };
-        open.journal = Some(Arc::new(Journal::new(log, events.clone())));
-        open.fold(records);
+        open.journal = Some(Arc::new(SessionJournal::new(log, events.clone())));
+        open.replay(records);
         open
     }
 
     /// A session that can be read and forked but not gone on with, for this reason.
     pub(super) fn read_only(id: SessionId, records: &[LogRecord], reason: String) -> Self {
         let mut open = Self { id, read_only: Some(reason), ..Self::new() };
-        open.fold(records);
+        open.replay(records);
         open
     }
 
@@ -63,14 +63,14 @@ impl Open {
     pub(super) fn journal(
         &mut self,
         store: &SessionStore,
-        events: &Events,
+        events: &AgentEventSender,
         header: SessionHeader,
-    ) -> Result<Arc<Journal>, StoreError> {
+    ) -> Result<Arc<SessionJournal>, StoreError> {
         if let Some(journal) = &self.journal {
             return Ok(journal.clone());
         }
         let log = store.create(header)?;
-        let journal = Arc::new(Journal::new(log, events.clone()));
+        let journal = Arc::new(SessionJournal::new(log, events.clone()));
         self.journal = Some(journal.clone());
         Ok(journal)
     }
@@ -109,10 +109,10 @@ impl Open {
     }
 
     /// Goes on from all records of the log.
-    pub(super) fn fold(&mut self, records: &[LogRecord]) {
+    pub(super) fn replay(&mut self, records: &[LogRecord]) {
         let rewinds = RewindHistory::of(records);
         self.was_interrupted = false;
-        self.taken_back.clear();
+        self.reverted_files.clear();
         let live = records.iter().enumerate().filter(|(at, _)| rewinds.is_live(*at));
         for (_, record) in live {
             self.note_state(&record.entry);
@@ -131,12 +131,12 @@ impl Open {
                 self.was_interrupted = end.outcome == TurnOutcome::Interrupted
             }
             LogEntry::Message(said) if said.content.iter().any(tells_of_rewind) => {
-                self.taken_back.clear();
+                self.reverted_files.clear();
             }
             LogEntry::Rewind(rewind) if !rewind.what.has_conversation() => {
                 for file in &rewind.files {
-                    if !self.taken_back.contains(&file.path) {
-                        self.taken_back.push(file.path.clone());
+                    if !self.reverted_files.contains(&file.path) {
+                        self.reverted_files.push(file.path.clone());
                     }
                 }
             }
@@ -163,9 +163,9 @@ impl Open {
 
     /// Waits until all that is still to be written of stopped calls is; `false` where that takes
     /// too long.
-    pub(super) async fn settled(&self) -> bool {
+    pub(super) async fn wait_for_late_writes(&self) -> bool {
         match &self.journal {
-            Some(journal) => journal.settled().await,
+            Some(journal) => journal.wait_for_late_writes().await,
             None => true,
         }
     }

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent;
 use crate::cli::Cli;
 use crate::config::{self, ConfigChange, ResolvedConfig, ThemeChoice};
-use crate::context::{self, GitStatus, Head, git_head};
+use crate::context::{self, GitHead, GitStatus, git_head};
 use crate::domain::{Image, Mode, ModelName, SessionId, Typed};
 use crate::hooks::{self, HookSet};
 use crate::platform::clipboard::{self, Clipboard, ClipboardContent, CopyResults};
@@ -42,9 +42,9 @@ use crate::tui::page_jobs;
 use crate::tui::session_jobs::{self, Beside};
 use crate::tui::theme::Library;
 
-use super::boundary;
-use super::ground::Ground;
-use super::trusting::{self, Trusting};
+use super::hook_trust::{self, ProjectHookTrust};
+use super::run_context::RunContext;
+use super::sandbox_setup;
 use super::{themes, workspace};
 
 /// How long the system's clipboard may take before slug says that it has not answered.
@@ -57,21 +57,21 @@ const PASTE: Duration = Duration::from_secs(10);
 const LISTING: Duration = Duration::from_secs(5);
 
 /// The rest of slug, as the screen sees it.
-pub(super) struct Outside {
+pub(super) struct ScreenServices {
     cwd: PathBuf,
     home: PathBuf,
     user_home: Option<PathBuf>,
-    services: agent::Services,
+    providers: agent::AgentProviderSet,
     store: SessionStore,
     hooks: Arc<HookSet>,
     /// What the list of hooks has shown as new, for a yes.
-    asked: Mutex<Option<TrustQuestion>>,
+    hook_question: Mutex<Option<TrustQuestion>>,
     drafts: Arc<DraftStore>,
     /// What this run's draft is kept under.
     draft: SessionId,
     history: PromptHistoryFile,
     /// The file of how the list of sessions is grouped.
-    beside: Beside,
+    session_files: Beside,
     /// The file of how kinds of panes are folded.
     folds: PathBuf,
     /// The file of the models that the person marked.
@@ -85,12 +85,12 @@ pub(super) struct Outside {
     config: PathBuf,
 }
 
-impl Outside {
+impl ScreenServices {
     pub(super) fn new(
         cli: &Cli,
-        ground: &Ground,
-        git: Option<context::Git>,
-        services: agent::Services,
+        ground: &RunContext,
+        git: Option<context::GitExecutable>,
+        services: agent::AgentProviderSet,
         (store, hooks): (SessionStore, Arc<HookSet>),
         status_command: Option<StatusCommand>,
         clipboard: Clipboard,
@@ -99,14 +99,17 @@ impl Outside {
             cwd: ground.cwd.clone(),
             home: ground.home.root().to_owned(),
             user_home: ground.user_home.clone(),
-            services,
+            providers: services,
             store,
             hooks,
-            asked: Mutex::default(),
+            hook_question: Mutex::default(),
             drafts: Arc::new(DraftStore::new(ground.home.drafts())),
             draft: SessionId::generate(),
             history: PromptHistoryFile::new(ground.home.history()),
-            beside: Beside { grouping: ground.home.grouping(), exports: ground.home.exports() },
+            session_files: Beside {
+                grouping: ground.home.grouping(),
+                exports: ground.home.exports(),
+            },
             folds: ground.home.folds(),
             favourites: ground.home.favourites(),
             clipboard: Mutex::new(clipboard),
@@ -125,8 +128,8 @@ impl Outside {
         })
     }
 
-    fn trust(&self) -> Trusting {
-        Trusting {
+    fn trust(&self) -> ProjectHookTrust {
+        ProjectHookTrust {
             cwd: self.cwd.clone(),
             home: self.home.clone(),
             user_home: self.user_home.clone(),
@@ -156,9 +159,9 @@ impl Outside {
 }
 
 #[async_trait]
-impl Services for Outside {
+impl Services for ScreenServices {
     async fn sessions(&self, job: SessionJob) -> Result<SessionAnswer, String> {
-        let (store, beside) = (self.store.clone(), self.beside.clone());
+        let (store, beside) = (self.store.clone(), self.session_files.clone());
         blocking(move || session_jobs::run(&store, &beside, &job)).await?
     }
 
@@ -190,7 +193,8 @@ impl Services for Outside {
                 switched.map_err(|error| error.to_string())?;
             }
             HookJob::Trust => {
-                let question = self.asked.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let question =
+                    self.hook_question.lock().unwrap_or_else(PoisonError::into_inner).take();
                 let question = question.ok_or("Open the list anew: there is nothing to trust.")?;
                 let (outside, hooks) = (self.trust(), self.hooks.clone());
                 let trusted = blocking(move || outside.take(question, &hooks)).await?;
@@ -212,8 +216,8 @@ impl Services for Outside {
         let (rows, question) =
             blocking(move || (hooks.rows(), trust.question(&hooks.changed()))).await?;
         let question = question.map_err(|error| error.to_string())?;
-        let news = question.as_ref().map(trusting::lines);
-        *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = question;
+        let news = question.as_ref().map(hook_trust::lines);
+        *self.hook_question.lock().unwrap_or_else(PoisonError::into_inner) = question;
         Ok(match news {
             Some(news) => HookAnswer::Changed { rows, news: news.into() },
             None => HookAnswer::Listed(rows),
@@ -244,7 +248,7 @@ impl Services for Outside {
             if favourites.0.contains(name) { Mark::Favourite } else { Mark::None }
         };
         let (mut rows, mut failures) = (Vec::new(), Vec::new());
-        let asked = self.services.iter().map(|service| async move {
+        let asked = self.providers.iter().map(|service| async move {
             (&service.name, tokio::time::timeout(LISTING, service.provider.models()).await)
         });
         for (provider, listed) in join_all(asked).await {
@@ -283,13 +287,13 @@ impl Services for Outside {
 
     async fn git(&self) -> Option<Git> {
         let branch = match git_head(&self.cwd)? {
-            Head::Branch(name) | Head::Detached(name) => name,
+            GitHead::Branch(name) | GitHead::Detached(name) => name,
         };
         let changes = match &self.git {
             Some(git) => git.changes().await.unwrap_or_default(),
-            None => context::Changes::default(),
+            None => context::GitChangeCounts::default(),
         };
-        let context::Changes { added, changed, removed } = changes;
+        let context::GitChangeCounts { added, changed, removed } = changes;
         Some(Git { branch, added, changed, removed })
     }
 
@@ -405,9 +409,9 @@ impl Services for Outside {
 }
 
 /// The clipboard of a run.
-pub(super) fn clipboard(ground: &Ground, config: &ResolvedConfig) -> Clipboard {
+pub(super) fn clipboard(ground: &RunContext, config: &ResolvedConfig) -> Clipboard {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let tmux = which::find("tmux", &path, &boundary::changeable(ground, config));
+    let tmux = which::find("tmux", &path, &sandbox_setup::changeable(ground, config));
     Clipboard::new(TerminalInfo::from_environment(), tmux, ground.home.clipboard())
 }
 

@@ -7,7 +7,7 @@ use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use super::Finding;
+use super::DoctorFinding;
 
 const SUBJECT: &str = "home";
 const OWN: [&str; 10] = [
@@ -24,12 +24,12 @@ const OWN: [&str; 10] = [
 ];
 const MAX_LOOKED_AT: usize = 10_000;
 
-pub(super) fn check(home: &Path, cwd: &Path, user_home: Option<&Path>) -> Vec<Finding> {
+pub(super) fn check(home: &Path, cwd: &Path, user_home: Option<&Path>) -> Vec<DoctorFinding> {
     let shown = home.display();
     // Whoever works in the home folder itself, or above it, has slug's home below it rightly.
     let is_above_home = user_home.is_some_and(|user_home| user_home.starts_with(cwd));
     if home.starts_with(cwd) && !is_above_home {
-        return vec![Finding::fail(
+        return vec![DoctorFinding::fail(
             SUBJECT,
             format!("{shown} lies in the working folder, where the model can write."),
             "Set SLUG_HOME to a folder elsewhere.",
@@ -37,17 +37,17 @@ pub(super) fn check(home: &Path, cwd: &Path, user_home: Option<&Path>) -> Vec<Fi
     }
     match fs::metadata(home) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return vec![Finding::ok(SUBJECT, format!("{shown} is made when it is needed."))];
+            return vec![DoctorFinding::ok(SUBJECT, format!("{shown} is made when it is needed."))];
         }
         Err(error) => {
-            return vec![Finding::fail(
+            return vec![DoctorFinding::fail(
                 SUBJECT,
                 format!("{shown} cannot be looked at: {error}."),
                 "Check who owns it.",
             )];
         }
         Ok(metadata) if !metadata.is_dir() => {
-            return vec![Finding::fail(
+            return vec![DoctorFinding::fail(
                 SUBJECT,
                 format!("{shown} is not a folder."),
                 "Move it away, or set SLUG_HOME.",
@@ -57,8 +57,8 @@ pub(super) fn check(home: &Path, cwd: &Path, user_home: Option<&Path>) -> Vec<Fi
     }
     let open = open_to_others(home);
     match open.as_slice() {
-        [] => vec![Finding::ok(SUBJECT, format!("{shown} is closed to other users."))],
-        [first, ..] => vec![Finding::warn(
+        [] => vec![DoctorFinding::ok(SUBJECT, format!("{shown} is closed to other users."))],
+        [first, ..] => vec![DoctorFinding::warn(
             SUBJECT,
             match open.len() {
                 1 => format!("Other users can get at {}.", first.display()),

@@ -8,7 +8,7 @@ use anyhow::Context;
 use serde_json::json;
 use tempfile::NamedTempFile;
 
-use crate::cli::{Exit, ExportAs, SessionsExport, SessionsImport};
+use crate::cli::{CliExitStatus, ExportFormatArg, SessionsExport, SessionsImport};
 use crate::domain::sanitize::sanitize;
 use crate::launch::print;
 use crate::platform::image::{self, PreparedImage};
@@ -26,10 +26,10 @@ pub(super) fn export(
     let form = what.form.unwrap_or_else(|| by_ending(what.output.as_deref()));
     let secrets = if what.no_redact { SecretHandling::Kept } else { SecretHandling::Redacted };
     let form = match form {
-        ExportAs::Md => ExportForm::Markdown,
-        ExportAs::Html => ExportForm::Html,
-        ExportAs::Json => ExportForm::Json,
-        ExportAs::Jsonl => ExportForm::Log,
+        ExportFormatArg::Md => ExportForm::Markdown,
+        ExportFormatArg::Html => ExportForm::Html,
+        ExportFormatArg::Json => ExportForm::Json,
+        ExportFormatArg::Jsonl => ExportForm::Log,
     };
     let exported = store.export(session, form, secrets)?;
     let redacted = exported.redacted;
@@ -62,13 +62,13 @@ pub(super) fn export(
     Ok(())
 }
 
-fn by_ending(file: Option<&Path>) -> ExportAs {
+fn by_ending(file: Option<&Path>) -> ExportFormatArg {
     let ending = file.and_then(Path::extension).map(|ending| ending.to_ascii_lowercase());
     match ending.as_deref().and_then(|ending| ending.to_str()) {
-        Some("html" | "htm") => ExportAs::Html,
-        Some("json") => ExportAs::Json,
-        Some("jsonl") => ExportAs::Jsonl,
-        Some(_) | None => ExportAs::Md,
+        Some("html" | "htm") => ExportFormatArg::Html,
+        Some("json") => ExportFormatArg::Json,
+        Some("jsonl") => ExportFormatArg::Jsonl,
+        Some(_) | None => ExportFormatArg::Md,
     }
 }
 
@@ -88,7 +88,7 @@ pub(super) fn import(
     store: &SessionStore,
     what: &SessionsImport,
     out: &mut dyn Write,
-) -> anyhow::Result<Exit> {
+) -> anyhow::Result<CliExitStatus> {
     let importing = if what.dry_run { ImportMode::DryRun } else { ImportMode::Write };
     let here = std::env::current_dir().context("cannot tell the current folder")?;
     let fit = |bytes: Vec<u8>| match image::fit("image", bytes) {
@@ -98,7 +98,7 @@ pub(super) fn import(
             None
         }
     };
-    let (mut told, mut exit) = (Vec::new(), Exit::Answered);
+    let (mut told, mut exit) = (Vec::new(), CliExitStatus::Answered);
     for path in &what.paths {
         for ImportedFile { path, outcome } in store.import(path, &here, &fit, importing) {
             let name = path.display().to_string();
@@ -122,7 +122,7 @@ pub(super) fn import(
                     }
                 }
                 Err(error) => {
-                    exit = Exit::Failed;
+                    exit = CliExitStatus::Failed;
                     print::complain(&format!("{name}: {error}"));
                     if what.format.json {
                         let file = path.to_string_lossy();

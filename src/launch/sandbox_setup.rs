@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::agent::Outside;
+use crate::agent::SandboxEscalation;
 use crate::config::{ConfigOrigin, ResolvedConfig};
 use crate::domain::{Boundary, Extent, Method, Network};
 use crate::permissions::sandbox::{HostSandboxDisk, ReadRules, SandboxPolicy, SandboxPolicyError};
@@ -11,21 +11,21 @@ use crate::permissions::store::{ProjectSettingsTrust, SettingsFiles};
 use crate::platform::process::ProcessHost;
 use crate::platform::sandbox::{self, SandboxUnavailable};
 
-use super::ground::Ground;
+use super::run_context::RunContext;
 
 /// A sandbox in force.
-pub(super) struct Sandboxed {
+pub(super) struct SandboxSetup {
     /// Runs scripts inside: for whatever is executed from the workspace.
     pub(super) inside: Arc<ProcessHost>,
     /// What it is, and the way around it.
-    pub(super) outside: Outside,
+    pub(super) escalation: SandboxEscalation,
     /// What the person should know of it.
     pub(super) notices: Vec<String>,
 }
 
 /// A sandbox was asked for and there is none. slug does not start without.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum NoSandbox {
+pub(super) enum SandboxSetupError {
     /// Not around this folder.
     #[error("{origin}: {source}")]
     Folder {
@@ -39,7 +39,7 @@ pub(super) enum NoSandbox {
         "{origin}: slug works in {cwd}, which is not in the sandbox's folder {dir}. Add \
          --directory {dir}, or name another folder"
     )]
-    Elsewhere {
+    OutsideFolder {
         /// Where it was asked for.
         origin: ConfigOrigin,
         /// The working folder.
@@ -54,15 +54,15 @@ pub(super) enum NoSandbox {
 
 /// Sets up the sandbox that the configuration asks for.
 pub(super) fn establish(
-    ground: &Ground,
+    ground: &RunContext,
     config: &ResolvedConfig,
     project: ProjectSettingsTrust,
     host: &Arc<ProcessHost>,
-) -> Result<Option<Sandboxed>, NoSandbox> {
+) -> Result<Option<SandboxSetup>, SandboxSetupError> {
     let Some(asked) = &config.sandbox else { return Ok(None) };
     let network = network(config);
     let given = match &asked.value {
-        Some(dir) => whole(dir, ground, &asked.origin),
+        Some(dir) => absolute_path(dir, ground, &asked.origin),
         None => ground.cwd.clone(),
     };
     let origin = || asked.origin.clone();
@@ -72,10 +72,14 @@ pub(super) fn establish(
         ground.home.root(),
         network.clone(),
     )
-    .map_err(|source| NoSandbox::Folder { origin: origin(), source })?;
+    .map_err(|source| SandboxSetupError::Folder { origin: origin(), source })?;
     let dir = sandbox.dir().to_owned();
     if !ground.cwd.starts_with(&dir) {
-        return Err(NoSandbox::Elsewhere { origin: origin(), cwd: ground.cwd.clone(), dir });
+        return Err(SandboxSetupError::OutsideFolder {
+            origin: origin(),
+            cwd: ground.cwd.clone(),
+            dir,
+        });
     }
     let sandbox = sandbox.with_work_in(ground.cwd.clone());
     // What cannot be held in place is said before anything runs.
@@ -83,7 +87,7 @@ pub(super) fn establish(
     readers.set(&SettingsFiles::read(&workspace, project).rules(&workspace));
     let (_, extent) = sandbox
         .survey(&HostSandboxDisk, &readers.current())
-        .map_err(|source| NoSandbox::Folder { origin: origin(), source })?;
+        .map_err(|source| SandboxSetupError::Folder { origin: origin(), source })?;
     let path = std::env::var_os("PATH").unwrap_or_default();
     let means = sandbox::find(config.sandbox_method.value, &path, &dir)?;
     let mut boundary = Boundary { method: means.method(), dir, network, extent };
@@ -115,15 +119,15 @@ pub(super) fn establish(
             .map_err(|error| error.to_string())
     };
     let inside = Arc::new(host.with_sandbox(means, Arc::new(looking)));
-    let outside = Outside { boundary, processes: host.clone(), readers };
-    Ok(Some(Sandboxed { inside, outside, notices }))
+    let outside = SandboxEscalation { boundary, processes: host.clone(), read_rules: readers };
+    Ok(Some(SandboxSetup { inside, escalation: outside, notices }))
 }
 
 /// The folder that commands can change without a question, else the one that slug works in: what
 /// is in it is no program of slug's own.
-pub(super) fn changeable(ground: &Ground, config: &ResolvedConfig) -> PathBuf {
+pub(super) fn changeable(ground: &RunContext, config: &ResolvedConfig) -> PathBuf {
     let folder = config.sandbox.as_ref().and_then(|asked| asked.value.as_ref().zip(Some(asked)));
-    let folder = folder.map(|(dir, asked)| whole(dir, ground, &asked.origin));
+    let folder = folder.map(|(dir, asked)| absolute_path(dir, ground, &asked.origin));
     let real = folder.and_then(|folder| folder.canonicalize().ok());
     // Another is refused.
     real.filter(|real| ground.cwd.starts_with(real)).unwrap_or_else(|| ground.cwd.clone())
@@ -149,7 +153,7 @@ fn no_hosts(method: Method) -> String {
 
 /// A folder on the command line is meant from where slug was started, one in the configuration
 /// from where it works.
-fn whole(dir: &Path, ground: &Ground, origin: &ConfigOrigin) -> PathBuf {
+fn absolute_path(dir: &Path, ground: &RunContext, origin: &ConfigOrigin) -> PathBuf {
     let from = match origin {
         ConfigOrigin::Flag(_) => std::env::current_dir().unwrap_or_else(|_| ground.cwd.clone()),
         ConfigOrigin::Default | ConfigOrigin::File { .. } | ConfigOrigin::Environment(_) => {

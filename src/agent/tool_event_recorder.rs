@@ -10,54 +10,56 @@ use crate::session::{
 };
 use crate::tools::FileChange;
 
-use super::Event;
-use super::events::Events;
-use super::facts::{Fact, Facts};
-use super::journal::Journal;
+use super::AgentEvent;
+use super::event_sender::AgentEventSender;
+use super::journal::SessionJournal;
+use super::tool_events::{ToolEvent, ToolEventQueue};
 
 /// Keeps what the calls of a turn tell.
 #[derive(Clone)]
-pub(super) struct Keeper {
+pub(super) struct ToolEventRecorder {
     pub(super) turn: TurnId,
-    pub(super) journal: Arc<Journal>,
+    pub(super) journal: Arc<SessionJournal>,
     pub(super) blobs: BlobStore,
-    pub(super) events: Events,
+    pub(super) events: AgentEventSender,
 }
 
-impl Keeper {
+impl ToolEventRecorder {
     /// Takes what the call told since the last time.
-    pub(super) async fn pass_on(&self, call: &CallId, facts: &Facts) {
+    pub(super) async fn record_events(&self, call: &CallId, facts: &ToolEventQueue) {
         for fact in facts.take() {
             match fact {
-                Fact::Progress(text) => {
+                ToolEvent::Progress(text) => {
                     let call = call.clone();
-                    self.events.tell(Event::ToolProgress { turn: self.turn, call, text }).await;
+                    self.events
+                        .tell(AgentEvent::ToolProgress { turn: self.turn, call, text })
+                        .await;
                 }
-                Fact::Todos(todos) => {
+                ToolEvent::Todos(todos) => {
                     self.journal.write(self.turn, LogEntry::Todo { todos: todos.clone() }).await;
-                    self.events.tell(Event::TodosChanged(todos)).await;
+                    self.events.tell(AgentEvent::TodosChanged(todos)).await;
                 }
-                Fact::FileChanged(change) => self.keep_change(change).await,
+                ToolEvent::FileChanged(change) => self.keep_change(change).await,
             }
         }
     }
 
     /// Keeps what a call still does after it was left behind: a file whose writing could not be
     /// stopped any more is on record like every other, so that it can be undone.
-    pub(super) async fn pass_on_late(self, facts: Arc<Facts>) {
+    pub(super) async fn record_late_events(self, facts: Arc<ToolEventQueue>) {
         loop {
             let is_last = facts.is_closed();
             for fact in facts.take() {
                 match fact {
                     // The call is over for the person and the model.
-                    Fact::Progress(_) | Fact::Todos(_) => {}
-                    Fact::FileChanged(change) => self.keep_change(change).await,
+                    ToolEvent::Progress(_) | ToolEvent::Todos(_) => {}
+                    ToolEvent::FileChanged(change) => self.keep_change(change).await,
                 }
             }
             if is_last {
                 break;
             }
-            facts.news().await;
+            facts.wait().await;
         }
     }
 

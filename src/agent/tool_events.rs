@@ -22,7 +22,7 @@ const REMEMBERED: usize = 4 * 1024;
 
 /// Something a tool told.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Fact {
+pub(super) enum ToolEvent {
     /// More live output.
     Progress(String),
     /// The plan has changed.
@@ -32,33 +32,33 @@ pub(super) enum Fact {
 }
 
 /// The mailbox between a tool and the gate.
-pub(super) struct Facts {
-    inner: Mutex<Inner>,
+pub(super) struct ToolEventQueue {
+    inner: Mutex<ToolEventState>,
     news: Notify,
     blobs: BlobStore,
 }
 
 /// The tool's end of the mailbox. When its last clone is gone, nothing more can come.
-pub(super) struct Teller(Arc<Facts>);
+pub(super) struct ToolEventSender(Arc<ToolEventQueue>);
 
 #[derive(Default)]
-struct Inner {
+struct ToolEventState {
     progress: String,
     /// The end of all live output, for a call that never comes to report it.
     so_far: String,
-    others: VecDeque<Fact>,
+    others: VecDeque<ToolEvent>,
     kept: Option<ContentHash>,
     is_closed: bool,
 }
 
-impl Facts {
+impl ToolEventQueue {
     pub(super) fn new(blobs: BlobStore) -> Self {
         Self { inner: Mutex::default(), news: Notify::new(), blobs }
     }
 
     /// The end for the tool. One is enough: it closes the mailbox when it goes.
-    pub(super) fn teller(self: &Arc<Self>) -> Teller {
-        Teller(self.clone())
+    pub(super) fn sender(self: &Arc<Self>) -> ToolEventSender {
+        ToolEventSender(self.clone())
     }
 
     /// The output that was kept whole.
@@ -67,7 +67,7 @@ impl Facts {
     }
 
     /// The end of the live output, without its colours.
-    pub(super) fn so_far(&self) -> String {
+    pub(super) fn recent_output(&self) -> String {
         strip_ansi(&self.lock().so_far).into_owned()
     }
 
@@ -77,32 +77,32 @@ impl Facts {
     }
 
     /// Wakes when something is there, or when the mailbox is closed.
-    pub(super) async fn news(&self) {
+    pub(super) async fn wait(&self) {
         self.news.notified().await;
     }
 
     /// Everything that is there.
-    pub(super) fn take(&self) -> Vec<Fact> {
+    pub(super) fn take(&self) -> Vec<ToolEvent> {
         let mut inner = self.lock();
         let progress = std::mem::take(&mut inner.progress);
-        let mut facts: Vec<Fact> = inner.others.drain(..).collect();
+        let mut facts: Vec<ToolEvent> = inner.others.drain(..).collect();
         if !progress.is_empty() {
-            facts.push(Fact::Progress(progress));
+            facts.push(ToolEvent::Progress(progress));
         }
         facts
     }
 
-    fn put(&self, fact: Fact) {
+    fn put(&self, fact: ToolEvent) {
         self.lock().others.push_back(fact);
         self.news.notify_one();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, ToolEventState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Teller {
+impl Drop for ToolEventSender {
     fn drop(&mut self) {
         self.0.lock().is_closed = true;
         self.0.news.notify_one();
@@ -110,7 +110,7 @@ impl Drop for Teller {
 }
 
 #[async_trait]
-impl ToolEffects for Teller {
+impl ToolEffects for ToolEventSender {
     fn progress(&self, text: &str) {
         let mut inner = self.0.lock();
         push_bounded(&mut inner.progress, text, PENDING);
@@ -120,11 +120,11 @@ impl ToolEffects for Teller {
     }
 
     fn todos(&self, todos: Vec<Todo>) {
-        self.0.put(Fact::Todos(todos));
+        self.0.put(ToolEvent::Todos(todos));
     }
 
     fn file_changed(&self, change: FileChange) {
-        self.0.put(Fact::FileChanged(change));
+        self.0.put(ToolEvent::FileChanged(change));
     }
 
     async fn keep(&self, bytes: Vec<u8>) -> Option<ContentHash> {
@@ -161,22 +161,22 @@ fn push_bounded(text: &mut String, more: &str, limit: usize) {
 mod tests {
     use super::*;
 
-    fn facts() -> (tempfile::TempDir, Arc<Facts>) {
+    fn facts() -> (tempfile::TempDir, Arc<ToolEventQueue>) {
         let folder = tempfile::tempdir().unwrap();
-        let facts = Facts::new(BlobStore::new(folder.path().to_owned()));
+        let facts = ToolEventQueue::new(BlobStore::new(folder.path().to_owned()));
         (folder, Arc::new(facts))
     }
 
     #[test]
     fn live_output_is_merged_and_bounded() {
         let (_folder, facts) = facts();
-        let teller = facts.teller();
+        let teller = facts.sender();
         for _ in 0..40_000 {
             teller.progress("äb");
         }
         let taken = facts.take();
         assert_eq!(taken.len(), 1);
-        let Fact::Progress(text) = &taken[0] else { panic!("no progress") };
+        let ToolEvent::Progress(text) = &taken[0] else { panic!("no progress") };
         assert!(text.len() <= PENDING && text.ends_with("äb"));
         assert_eq!(facts.take(), []);
     }
@@ -184,11 +184,11 @@ mod tests {
     #[test]
     fn the_end_of_the_output_is_remembered_after_it_was_taken() {
         let (_folder, facts) = facts();
-        let teller = facts.teller();
+        let teller = facts.sender();
         teller.progress(&"old ".repeat(REMEMBERED));
         teller.progress("\u{1b}[1mnew\u{1b}[0m");
         facts.take();
-        let so_far = facts.so_far();
+        let so_far = facts.recent_output();
         assert!(so_far.len() <= REMEMBERED && so_far.ends_with("old new"), "{so_far}");
     }
 
@@ -196,19 +196,19 @@ mod tests {
     fn changes_are_kept_one_by_one() {
         let (_folder, facts) = facts();
         let change = FileChange { path: "/w/a".into(), before: None, after: b"x".to_vec() };
-        let teller = facts.teller();
+        let teller = facts.sender();
         teller.file_changed(change.clone());
         teller.todos(Vec::new());
-        assert_eq!(facts.take(), [Fact::FileChanged(change), Fact::Todos(Vec::new())]);
+        assert_eq!(facts.take(), [ToolEvent::FileChanged(change), ToolEvent::Todos(Vec::new())]);
     }
 
     #[tokio::test]
     async fn the_end_of_the_tool_is_news() {
         let (_folder, facts) = facts();
-        let teller = facts.teller();
+        let teller = facts.sender();
         assert!(!facts.is_closed());
         drop(teller);
-        facts.news().await;
+        facts.wait().await;
         assert!(facts.is_closed());
     }
 }
