@@ -33,14 +33,14 @@ use slug_code::tui::view::{Layouts, view};
 mod samples;
 
 /// Counts what each thread allocates.
-struct Counting;
+struct CountingAllocator;
 
 thread_local! {
     static BYTES: Cell<usize> = const { Cell::new(0) };
 }
 
 // SAFETY: every call is handed to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
+unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // A thread that ends allocates after its counter is gone.
         let _ = BYTES.try_with(|bytes| bytes.set(bytes.get() + layout.size()));
@@ -53,17 +53,17 @@ unsafe impl GlobalAlloc for Counting {
 }
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// A screen whose terminal swallows everything.
-struct Screen {
+struct AllocationScreen {
     model: Model,
     layouts: Layouts,
     theme: Theme,
     terminal: Terminal<CrosstermBackend<Sink>>,
 }
 
-impl Screen {
+impl AllocationScreen {
     /// With a session of so many messages that has been read to its end, and a running turn.
     fn new(messages: usize) -> Self {
         let viewport = Viewport::Fixed(Rect::new(0, 0, 120, 40));
@@ -112,15 +112,15 @@ impl Screen {
 }
 
 /// Something that happens to a screen.
-type Work = fn(&mut Screen);
+type ScreenAction = fn(&mut AllocationScreen);
 
-fn key(screen: &mut Screen, code: KeyCode) {
+fn key(screen: &mut AllocationScreen, code: KeyCode) {
     screen.take(Msg::Key(KeyEvent::new(code, KeyModifiers::NONE)));
 }
 
 #[test]
 fn a_frame_allocates_the_same_however_long_the_session_is() {
-    let works: [(&str, Work); 7] = [
+    let works: [(&str, ScreenAction); 7] = [
         ("nothing new", |_| {}),
         ("time", |screen| screen.take(Msg::Tick(Duration::from_secs(9)))),
         ("a key", |screen| key(screen, KeyCode::Char('x'))),
@@ -131,7 +131,7 @@ fn a_frame_allocates_the_same_however_long_the_session_is() {
         ("another", |screen| key(screen, KeyCode::PageUp)),
         ("the tail", |screen| key(screen, KeyCode::End)),
     ];
-    let (mut short, mut long) = (Screen::new(1_000), Screen::new(100_000));
+    let (mut short, mut long) = (AllocationScreen::new(1_000), AllocationScreen::new(100_000));
     // One byte for each message of the longer one would show.
     let slack = 64 << 10;
     for (name, work) in works {
@@ -141,8 +141,8 @@ fn a_frame_allocates_the_same_however_long_the_session_is() {
 }
 
 /// A screen with the list of so many sessions.
-fn with_sessions(count: usize) -> Screen {
-    let mut screen = Screen::new(10);
+fn with_sessions(count: usize) -> AllocationScreen {
+    let mut screen = AllocationScreen::new(10);
     let now = DateTime::UNIX_EPOCH.fixed_offset();
     let row = |number: usize| SessionRow {
         id: SessionId::generate(),

@@ -29,7 +29,9 @@ use slug_code::config::{
     ConfigEnvironment, ConfigFlags, ConfigText, ConfigTexts, KeyPreset, resolve,
 };
 use slug_code::context::ContextProvider;
-use slug_code::domain::{Access, Dialect, Message, Mode, Protocol, StopReason};
+use slug_code::domain::{
+    ChatDialect, Message, PermissionMode, ProviderProtocol, StopReason, ToolAccess,
+};
 use slug_code::permissions::{PermissionQuery, RuleSet, Workspace, decide};
 use slug_code::providers::{EncodedImages, Provider, ProviderRequest, StreamEvent};
 use slug_code::session::{LogEntry, load};
@@ -244,12 +246,12 @@ fn the_help_names_every_protocol_and_every_mode() {
     };
     let command = Cli::command();
     let provider = help(&command, "provider");
-    for protocol in Protocol::ALL {
+    for protocol in ProviderProtocol::ALL {
         assert!(provider.contains(&format!("`{}`", protocol.name())), "{provider}");
     }
     let permissions = command.find_subcommand("permissions").unwrap();
     let mode = help(permissions.find_subcommand("test").unwrap(), "mode");
-    for name in Mode::ALL {
+    for name in PermissionMode::ALL {
         let words: Vec<&str> = mode.split([' ', ',', ':']).collect();
         assert!(words.contains(&name.name()), "{mode}");
     }
@@ -329,9 +331,9 @@ fn commands_are_decided_as_the_page_says() {
     assert!(examples.len() > 10, "{examples:?}");
     for row in examples {
         let (command, answer) = (quoted(row[0])[0].to_owned(), row[1]);
-        let run = Access::Run { command: command.clone(), cwd: root.clone() };
+        let run = ToolAccess::Run { command: command.clone(), cwd: root.clone() };
         let query = PermissionQuery::resolve("Bash", &[run], &workspace);
-        let outcome = decide(&query, &rules, Mode::Ask, &workspace).outcome();
+        let outcome = decide(&query, &rules, PermissionMode::Ask, &workspace).outcome();
         assert_eq!(json!(outcome), Value::from(answer), "{command}");
     }
 }
@@ -350,10 +352,10 @@ fn the_examples_of_servers_hold_and_every_dialect_is_told() {
     }
     let rows = rows(section(&text, "## Dialects"));
     let told: Vec<&str> = rows.iter().flat_map(|row| quoted(row[0])).collect();
-    for dialect in Dialect::ALL {
+    for dialect in ChatDialect::ALL {
         assert!(told.contains(&dialect.name()), "{dialect} has no row");
     }
-    assert_eq!(told.len(), Dialect::ALL.len());
+    assert_eq!(told.len(), ChatDialect::ALL.len());
 }
 
 #[test]
@@ -373,7 +375,7 @@ fn the_examples_are_those_that_are_compiled_here() {
 fn the_example_of_a_tool_says_what_it_touches() {
     let place = WorkingDirectory { cwd: "/w".into(), home: None };
     let access = tool::LineCount.access(&json!({"file_path": "a/b.rs"}), &place);
-    assert_eq!(access, Ok(vec![Access::Read("/w/a/b.rs".into())]));
+    assert_eq!(access, Ok(vec![ToolAccess::Read("/w/a/b.rs".into())]));
     assert!(tool::LineCount.access(&json!({}), &place).unwrap_err().0.contains("file_path"));
 }
 

@@ -39,7 +39,7 @@ fn corpus(name: &str) -> Vec<Vec<u8>> {
 
 /// One damage to a text; places are parts of its length.
 #[derive(Debug, Clone)]
-enum Damage {
+enum CorpusMutation {
     Cut(f64),
     Drop(f64, usize),
     Double(f64, usize),
@@ -80,15 +80,16 @@ const PIECES: [&str; 28] = [
     "é",
 ];
 
-fn damage() -> impl Strategy<Value = Damage> {
+fn damage() -> impl Strategy<Value = CorpusMutation> {
     let at = || 0.0..=1.0_f64;
     prop_oneof![
-        at().prop_map(Damage::Cut),
-        (at(), 1..40_usize).prop_map(|(at, length)| Damage::Drop(at, length)),
-        (at(), 1..40_usize).prop_map(|(at, length)| Damage::Double(at, length)),
-        (at(), prop::sample::select(PIECES.to_vec())).prop_map(|(at, it)| Damage::Put(at, it)),
-        (at(), any::<u8>()).prop_map(|(at, byte)| Damage::Byte(at, byte)),
-        (at(), any::<usize>()).prop_map(|(at, other)| Damage::Splice(at, other)),
+        at().prop_map(CorpusMutation::Cut),
+        (at(), 1..40_usize).prop_map(|(at, length)| CorpusMutation::Drop(at, length)),
+        (at(), 1..40_usize).prop_map(|(at, length)| CorpusMutation::Double(at, length)),
+        (at(), prop::sample::select(PIECES.to_vec()))
+            .prop_map(|(at, it)| CorpusMutation::Put(at, it)),
+        (at(), any::<u8>()).prop_map(|(at, byte)| CorpusMutation::Byte(at, byte)),
+        (at(), any::<usize>()).prop_map(|(at, other)| CorpusMutation::Splice(at, other)),
     ]
 }
 
@@ -105,30 +106,30 @@ fn damaged(name: &'static str) -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
-fn apply(bytes: &mut Vec<u8>, damage: &Damage, files: &[Vec<u8>]) {
+fn apply(bytes: &mut Vec<u8>, damage: &CorpusMutation, files: &[Vec<u8>]) {
     let place = |at: &f64| ((bytes.len() as f64 * at) as usize).min(bytes.len());
     match damage {
-        Damage::Cut(at) => bytes.truncate(place(at)),
-        Damage::Drop(at, length) => {
+        CorpusMutation::Cut(at) => bytes.truncate(place(at)),
+        CorpusMutation::Drop(at, length) => {
             let at = place(at);
             bytes.drain(at..(at + length).min(bytes.len()));
         }
-        Damage::Double(at, length) => {
+        CorpusMutation::Double(at, length) => {
             let at = place(at);
             let piece = bytes[at..(at + length).min(bytes.len())].to_vec();
             bytes.splice(at..at, piece);
         }
-        Damage::Put(at, piece) => {
+        CorpusMutation::Put(at, piece) => {
             let at = place(at);
             bytes.splice(at..at, piece.bytes());
         }
-        Damage::Byte(at, byte) => {
+        CorpusMutation::Byte(at, byte) => {
             let at = place(at);
             if let Some(place) = bytes.get_mut(at) {
                 *place = *byte;
             }
         }
-        Damage::Splice(at, other) => {
+        CorpusMutation::Splice(at, other) => {
             let at = place(at);
             let other = &files[other % files.len()];
             bytes.truncate(at);
@@ -165,7 +166,7 @@ static WORKSPACE: LazyLock<(tempfile::TempDir, Workspace)> = LazyLock::new(|| {
 });
 
 /// Names of which paths and links are made.
-fn way() -> impl Strategy<Value = String> {
+fn path_text() -> impl Strategy<Value = String> {
     let name = prop::sample::select(vec!["a", "b", "c", "d", "..", ".", "a/b", "/"]);
     prop::collection::vec(name, 1..5).prop_map(|names| names.join("/"))
 }
@@ -243,8 +244,8 @@ proptest! {
 
     #[test]
     fn s39_s40_a_path_leads_where_the_system_says(
-        links in prop::collection::vec((prop::sample::select(vec!["b", "d", "a/d", "a/b/d"]), way()), 0..5),
-        path in way(),
+        links in prop::collection::vec((prop::sample::select(vec!["b", "d", "a/d", "a/b/d"]), path_text()), 0..5),
+        path in path_text(),
     ) {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();

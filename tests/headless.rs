@@ -11,12 +11,12 @@
 
 mod support;
 
-#[path = "headless/closed.rs"]
-mod closed;
-#[path = "headless/connecting.rs"]
-mod connecting;
-#[path = "headless/killed.rs"]
-mod killed;
+#[path = "headless/connection.rs"]
+mod connection;
+#[path = "headless/crash_recovery.rs"]
+mod crash_recovery;
+#[path = "headless/fail_closed.rs"]
+mod fail_closed;
 #[path = "headless/own_keys.rs"]
 mod own_keys;
 #[path = "headless/security.rs"]
@@ -26,15 +26,15 @@ use std::os::unix::process::ExitStatusExt;
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::{Value, json};
-use support::desk::{Desk, Ran, with_server};
-use support::model_server::{Gate, ModelServer, Recorded, Reply, wait_until};
+use support::model_server::{ModelServer, RecordedRequest, ReplyGate, ServerReply, wait_until};
 use support::skip::skip;
+use support::test_env::{HeadlessOutput, TestEnv, with_server};
 
-fn bash(id: &str, command: &str) -> Reply {
-    Reply::calls("", &[(id, "Bash", json!({"command": command}))])
+fn bash(id: &str, command: &str) -> ServerReply {
+    ServerReply::calls("", &[(id, "Bash", json!({"command": command}))])
 }
 
-fn result_of(request: &Recorded, id: &str) -> String {
+fn result_of(request: &RecordedRequest, id: &str) -> String {
     let is_result = |message: &&Value| message["tool_call_id"] == id;
     let result = request.messages().iter().find(is_result);
     let result = result.unwrap_or_else(|| panic!("no result of {id} in {}", request.body));
@@ -46,12 +46,12 @@ fn of_type<'a>(lines: &'a [Value], kind: &str) -> Vec<&'a Value> {
 }
 
 /// A run in which a file is read and then spoken of.
-fn with_a_read(arguments: &[&str]) -> (ModelServer, Ran) {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+fn with_a_read(arguments: &[&str]) -> (ModelServer, HeadlessOutput) {
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write("a.txt", "alpha\n");
-    server.reply(Reply::calls("Looking.", &[("c1", "Read", json!({"file_path": "a.txt"}))]));
-    server.reply(Reply::text("It says alpha."));
-    let ran = desk.ask(&server, arguments).exits(0);
+    server.reply(ServerReply::calls("Looking.", &[("c1", "Read", json!({"file_path": "a.txt"}))]));
+    server.reply(ServerReply::text("It says alpha."));
+    let ran = desk.ask(&server, arguments).assert_exit_code(0);
     server.assert_clean();
     (server, ran)
 }
@@ -92,7 +92,7 @@ fn stream_json_answers_each_call_with_its_result() {
     let (_, ran) = with_a_read(&["-p", "what is in a.txt?", "--output-format", "stream-json"]);
     let lines = ran.lines();
     let messages = of_type(&lines, "message");
-    assert_eq!(messages.len(), 2, "{}", ran.told());
+    assert_eq!(messages.len(), 2, "{}", ran.describe());
     let blocks = messages[0]["content"].as_array().unwrap();
     assert_eq!(blocks[0], json!({"type": "text", "text": "Looking."}));
     assert_eq!(
@@ -105,7 +105,7 @@ fn stream_json_answers_each_call_with_its_result() {
             && message["usage"].is_object()
     }));
     let results = of_type(&lines, "tool_result");
-    assert_eq!(results.len(), 1, "{}", ran.told());
+    assert_eq!(results.len(), 1, "{}", ran.describe());
     assert_eq!(results[0]["tool_use_id"], "c1");
     assert_eq!(results[0]["name"], "Read");
     assert_eq!(results[0]["is_error"], false);
@@ -114,13 +114,14 @@ fn stream_json_answers_each_call_with_its_result() {
 
 #[test]
 fn a_call_with_broken_arguments_is_told_raw() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let function = json!({"name": "Read", "arguments": "{\"file_path\": "});
     let delta = json!({"tool_calls":
         [{"index": 0, "id": "c1", "type": "function", "function": function}]});
-    server.reply(Reply::deltas([delta], "tool_calls"));
-    server.reply(Reply::text("My mistake."));
-    let ran = desk.ask(&server, &["-p", "go", "--output-format", "stream-json"]).exits(0);
+    server.reply(ServerReply::deltas([delta], "tool_calls"));
+    server.reply(ServerReply::text("My mistake."));
+    let ran =
+        desk.ask(&server, &["-p", "go", "--output-format", "stream-json"]).assert_exit_code(0);
     let lines = ran.lines();
     let block = &of_type(&lines, "message")[0]["content"][0];
     assert!(block["input"].is_null() && block["raw"].is_string(), "{block}");
@@ -130,24 +131,24 @@ fn a_call_with_broken_arguments_is_told_raw() {
 
 #[test]
 fn nothing_that_needs_an_answer_runs() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
-    server.reply(Reply::text("I could not."));
-    let ran = desk.ask(&server, &["-p", "make it"]).exits(4);
+    server.reply(ServerReply::text("I could not."));
+    let ran = desk.ask(&server, &["-p", "make it"]).assert_exit_code(4);
     assert!(!desk.path("made").exists());
     assert_eq!(ran.out, "I could not.\n");
-    assert!(ran.err.contains("Refused Bash"), "{}", ran.told());
-    let told = result_of(&server.chats()[1], "c1");
+    assert!(ran.err.contains("Refused Bash"), "{}", ran.describe());
+    let told = result_of(&server.chat_requests()[1], "c1");
     assert!(told.contains("Nobody is there to ask"), "{told}");
     server.assert_clean();
 }
 
 #[test]
 fn refused_calls_are_listed_in_the_result() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
-    server.reply(Reply::text("I could not."));
-    let ran = desk.ask(&server, &["-p", "make it", "--output-format", "json"]).exits(4);
+    server.reply(ServerReply::text("I could not."));
+    let ran = desk.ask(&server, &["-p", "make it", "--output-format", "json"]).assert_exit_code(4);
     let result = ran.json();
     assert_eq!(result["exit"], 4);
     assert_eq!(result["refused"][0]["call"]["input"]["command"], "touch made");
@@ -155,91 +156,94 @@ fn refused_calls_are_listed_in_the_result() {
 
 #[test]
 fn what_a_rule_allows_runs() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write_home("settings.json", r#"{"permissions":{"allow":["Bash(touch *)"]}}"#);
     server.reply(bash("c1", "touch made"));
-    server.reply(Reply::text("Made."));
-    desk.ask(&server, &["-p", "make it"]).exits(0);
+    server.reply(ServerReply::text("Made."));
+    desk.ask(&server, &["-p", "make it"]).assert_exit_code(0);
     assert!(desk.path("made").exists());
 }
 
 #[test]
 fn yolo_runs_what_is_not_denied_and_a_deny_rule_holds() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write_home("settings.json", r#"{"permissions":{"deny":["Bash(touch bad)"]}}"#);
     server.reply(bash("c1", "touch good"));
     server.reply(bash("c2", "touch bad"));
-    server.reply(Reply::text("One of them."));
+    server.reply(ServerReply::text("One of them."));
     desk.ask(&server, &["--yolo", "-p", "make both"]);
     assert!(desk.path("good").exists() && !desk.path("bad").exists());
-    assert!(result_of(&server.chats()[2], "c2").contains("Bash(touch bad)"));
+    assert!(result_of(&server.chat_requests()[2], "c2").contains("Bash(touch bad)"));
 }
 
 #[test]
 fn plan_changes_nothing() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server
-        .reply(Reply::calls("", &[("c1", "Write", json!({"file_path": "made", "content": "x"}))]));
-    server.reply(Reply::text("Here is the plan."));
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::calls(
+        "",
+        &[("c1", "Write", json!({"file_path": "made", "content": "x"}))],
+    ));
+    server.reply(ServerReply::text("Here is the plan."));
     desk.ask(&server, &["--plan", "-p", "make it"]);
     assert!(!desk.path("made").exists());
-    assert!(result_of(&server.chats()[1], "c1").starts_with("Error: Denied"));
+    assert!(result_of(&server.chat_requests()[1], "c1").starts_with("Error: Denied"));
 }
 
 #[test]
 fn allow_edits_writes_files_of_the_workspace() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let write = json!({"file_path": "new/made.txt", "content": "here\n"});
-    server.reply(Reply::calls("", &[("c1", "Write", write)]));
-    server.reply(Reply::text("Made."));
-    desk.ask(&server, &["--allow-edits", "-p", "make it"]).exits(0);
+    server.reply(ServerReply::calls("", &[("c1", "Write", write)]));
+    server.reply(ServerReply::text("Made."));
+    desk.ask(&server, &["--allow-edits", "-p", "make it"]).assert_exit_code(0);
     assert_eq!(desk.read("new/made.txt"), "here\n");
 }
 
 #[test]
 fn standard_input_is_context() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("Reviewed."));
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("Reviewed."));
     let endpoint = server.endpoint();
     let arguments = ["--trust-workspace", "-m", "test-model", "-e", &endpoint, "-p", "review this"];
-    let ran = desk.run_with_input(&arguments, "- old\n+ new\n").exits(0);
+    let ran = desk.run_with_input(&arguments, "- old\n+ new\n").assert_exit_code(0);
     assert_eq!(ran.out, "Reviewed.\n");
-    let body = server.chats()[0].body.to_string();
+    let body = server.chat_requests()[0].body.to_string();
     assert!(body.contains("review this") && body.contains("- old\\n+ new"), "{body}");
 }
 
 #[test]
 fn standard_input_alone_is_the_question() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("Forty-two."));
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("Forty-two."));
     let endpoint = server.endpoint();
     let arguments = ["--trust-workspace", "-m", "test-model", "-e", &endpoint, "-p"];
-    let ran = desk.run_with_input(&arguments, "what is six times seven?").exits(0);
+    let ran = desk.run_with_input(&arguments, "what is six times seven?").assert_exit_code(0);
     assert_eq!(ran.out, "Forty-two.\n");
 }
 
 #[test]
 fn continue_goes_on_with_the_newest_session() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("Blue."));
-    server.reply(Reply::text("Because of the sky."));
-    desk.ask(&server, &["-p", "which colour?"]).exits(0);
-    desk.ask(&server, &["--continue", "-p", "why?"]).exits(0);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("Blue."));
+    server.reply(ServerReply::text("Because of the sky."));
+    desk.ask(&server, &["-p", "which colour?"]).assert_exit_code(0);
+    desk.ask(&server, &["--continue", "-p", "why?"]).assert_exit_code(0);
     let answer = json!({"role": "assistant", "content": "Blue."});
-    assert!(server.chats()[1].messages().contains(&answer));
+    assert!(server.chat_requests()[1].messages().contains(&answer));
     server.assert_clean();
     assert_eq!(desk.sessions().len(), 1);
 }
 
 #[test]
 fn a_fork_leaves_the_session_as_it_was() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("Blue."));
-    server.reply(Reply::text("Because of the sky."));
-    let first = desk.ask(&server, &["-p", "which colour?", "--output-format", "json"]).exits(0);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("Blue."));
+    server.reply(ServerReply::text("Because of the sky."));
+    let first =
+        desk.ask(&server, &["-p", "which colour?", "--output-format", "json"]).assert_exit_code(0);
     let session = first.json()["session_id"].as_str().unwrap().to_owned();
     let before = desk.run(&["sessions", "show", &session, "--json"]).out;
-    desk.ask(&server, &["--fork-session", &session, "-p", "why?"]).exits(0);
+    desk.ask(&server, &["--fork-session", &session, "-p", "why?"]).assert_exit_code(0);
     assert_eq!(desk.run(&["sessions", "show", &session, "--json"]).out, before);
     assert_eq!(desk.sessions().len(), 2);
     server.assert_clean();
@@ -247,16 +251,17 @@ fn a_fork_leaves_the_session_as_it_was() {
 
 #[test]
 fn without_a_session_there_is_nothing_to_continue() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    let ran = desk.ask(&server, &["--continue", "-p", "why?"]).exits(1);
-    assert!(ran.err.contains("no session of this folder"), "{}", ran.told());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let ran = desk.ask(&server, &["--continue", "-p", "why?"]).assert_exit_code(1);
+    assert!(ran.err.contains("no session of this folder"), "{}", ran.describe());
 }
 
 /// A desk with one session, its id, and its server.
-fn with_a_session() -> (Desk, String, ModelServer) {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("Blue."));
-    let first = desk.ask(&server, &["-p", "which colour?", "--output-format", "json"]).exits(0);
+fn with_a_session() -> (TestEnv, String, ModelServer) {
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("Blue."));
+    let first =
+        desk.ask(&server, &["-p", "which colour?", "--output-format", "json"]).assert_exit_code(0);
     let session = first.json()["session_id"].as_str().unwrap().to_owned();
     (desk, session, server)
 }
@@ -266,10 +271,10 @@ fn a_session_that_is_not_there_is_not_replaced_by_another() {
     let (desk, _, server) = with_a_session();
     for flag in ["--resume", "--fork-session"] {
         let missing = "0190a1b2-0000-7000-8000-000000000001";
-        let ran = desk.ask(&server, &[flag, missing, "-p", "why?"]).exits(1);
-        assert!(ran.err.contains("`slug sessions list`"), "{}", ran.told());
+        let ran = desk.ask(&server, &[flag, missing, "-p", "why?"]).assert_exit_code(1);
+        assert!(ran.err.contains("`slug sessions list`"), "{}", ran.describe());
     }
-    assert_eq!(server.chats().len(), 1);
+    assert_eq!(server.chat_requests().len(), 1);
 }
 
 #[test]
@@ -277,56 +282,58 @@ fn a_session_of_another_folder_is_not_gone_on_with() {
     let (desk, session, server) = with_a_session();
     std::fs::create_dir(desk.path("elsewhere")).unwrap();
     let arguments = ["--directory", "elsewhere", "--resume", &session, "-p", "why?"];
-    let ran = desk.ask(&server, &arguments).exits(1);
-    assert!(ran.err.contains("This session belongs to"), "{}", ran.told());
-    assert_eq!(server.chats().len(), 1);
+    let ran = desk.ask(&server, &arguments).assert_exit_code(1);
+    assert!(ran.err.contains("This session belongs to"), "{}", ran.describe());
+    assert_eq!(server.chat_requests().len(), 1);
 }
 
 #[test]
 fn a_session_that_is_in_use_is_not_gone_on_with() {
     let (desk, session, server) = with_a_session();
-    let gate = Gate::closed();
-    server.reply(Reply::text("Sky.").gated(&gate));
+    let gate = ReplyGate::closed();
+    server.reply(ServerReply::text("Sky.").gated(&gate));
     let mut first = desk.ask_in_background(&server, &["--resume", &session, "-p", "why?"]);
     server.wait_for_requests(2);
     let arguments = ["--resume", &session, "-p", "how?", "--output-format", "json"];
-    let ran = desk.ask(&server, &arguments).exits(1);
+    let ran = desk.ask(&server, &arguments).assert_exit_code(1);
     let result = ran.json();
     assert!(result["error"].as_str().unwrap().contains("is open in process"), "{result}");
-    assert_eq!(server.chats().len(), 2);
+    assert_eq!(server.chat_requests().len(), 2);
     gate.open();
     assert!(first.wait().unwrap().success());
 }
 
 #[test]
 fn of_several_models_the_first_is_taken_with_a_note() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let models = json!({"object": "list", "data": [
         {"id": "small-model", "object": "model"}, {"id": "large-model", "object": "model"}]});
-    server.answer("GET /v1/models", Reply::json(200, &models));
-    server.reply(Reply::text("Small it is."));
-    let ran = desk.run(&["--trust-workspace", "-e", &server.endpoint(), "-p", "hello"]).exits(0);
-    assert_eq!(server.chats()[0].body["model"], "small-model");
-    assert!(ran.err.contains("small-model"), "{}", ran.told());
+    server.answer("GET /v1/models", ServerReply::json(200, &models));
+    server.reply(ServerReply::text("Small it is."));
+    let ran = desk
+        .run(&["--trust-workspace", "-e", &server.endpoint(), "-p", "hello"])
+        .assert_exit_code(0);
+    assert_eq!(server.chat_requests()[0].body["model"], "small-model");
+    assert!(ran.err.contains("small-model"), "{}", ran.describe());
     assert_eq!(ran.out, "Small it is.\n");
 }
 
 #[test]
 fn a_server_that_does_not_answer_is_said_and_exits_with_one() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let endpoint = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         format!("http://{}/v1", listener.local_addr().unwrap())
     };
     let arguments = ["--trust-workspace", "-m", "m", "-e", &endpoint, "-p", "hello"];
-    let ran = desk.run(&arguments).exits(1);
+    let ran = desk.run(&arguments).assert_exit_code(1);
     let sentence = format!("No server answers at {endpoint}");
-    assert!(ran.err.contains(&sentence) && ran.out.is_empty(), "{}", ran.told());
+    assert!(ran.err.contains(&sentence) && ran.out.is_empty(), "{}", ran.describe());
 }
 
 #[test]
 fn r36_a_dead_proxy_of_the_environment_is_named_without_its_password() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let dead = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         listener.local_addr().unwrap()
@@ -345,9 +352,9 @@ fn r36_a_dead_proxy_of_the_environment_is_named_without_its_password() {
 
 #[test]
 fn a_failure_is_in_the_result_object_too() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::error(401, "bad key"));
-    let ran = desk.ask(&server, &["-p", "hello", "--output-format", "json"]).exits(1);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::error(401, "bad key"));
+    let ran = desk.ask(&server, &["-p", "hello", "--output-format", "json"]).assert_exit_code(1);
     let result = ran.json();
     assert_eq!(result["exit"], 1);
     assert!(result["error"].is_string(), "{result}");
@@ -355,22 +362,22 @@ fn a_failure_is_in_the_result_object_too() {
 
 #[test]
 fn a_wrong_command_line_exits_with_two() {
-    let desk = Desk::new();
-    let ran = desk.run(&["--no-such-flag"]).exits(2);
-    assert!(ran.err.contains("--no-such-flag"), "{}", ran.told());
+    let desk = TestEnv::new();
+    let ran = desk.run(&["--no-such-flag"]).assert_exit_code(2);
+    assert!(ran.err.contains("--no-such-flag"), "{}", ran.describe());
 }
 
 #[test]
 fn a_wrong_configuration_exits_with_two_and_names_file_and_line() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     desk.write_home("config.toml", "model = \"m\"\nmax_tokens = \"many\"\n");
-    let ran = desk.run(&["-p", "hello"]).exits(2);
-    assert!(ran.err.contains("config.toml:2"), "{}", ran.told());
+    let ran = desk.run(&["-p", "hello"]).assert_exit_code(2);
+    assert!(ran.err.contains("config.toml:2"), "{}", ran.describe());
 }
 
 #[test]
 fn s112_a_sandbox_that_would_hold_too_much_exits_with_78() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let home = desk.home().display().to_string();
     for (dir, words) in [
         ("/", "the whole machine"),
@@ -378,15 +385,15 @@ fn s112_a_sandbox_that_would_hold_too_much_exits_with_78() {
         ("gone", "cannot be opened"),
         ("/usr/share", "is not in the sandbox's folder"),
     ] {
-        let ran = desk.ask(&server, &["--sandbox", dir, "-p", "hello"]).exits(78);
-        assert!(ran.err.contains(words), "{dir}: {}", ran.told());
+        let ran = desk.ask(&server, &["--sandbox", dir, "-p", "hello"]).assert_exit_code(78);
+        assert!(ran.err.contains(words), "{dir}: {}", ran.describe());
     }
     assert_eq!(server.requests().len(), 0);
 }
 
 #[test]
 fn s117_a_machine_without_the_means_is_told_what_is_missing() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     for (method, words) in
         [("bwrap", "install the package bubblewrap"), ("seatbelt", "another operating system")]
     {
@@ -404,15 +411,15 @@ fn s117_a_machine_without_the_means_is_told_what_is_missing() {
 
 /// What a command in the sandbox printed, as the model was told; none where this machine has no
 /// sandbox of that kind.
-fn in_sandbox(desk: &Desk, method: &str, command: &str) -> Option<String> {
+fn in_sandbox(desk: &TestEnv, method: &str, command: &str) -> Option<String> {
     in_sandbox_with(desk, method, "", command)
 }
 
 /// The same, with more of its settings.
-fn in_sandbox_with(desk: &Desk, method: &str, settings: &str, command: &str) -> Option<String> {
+fn in_sandbox_with(desk: &TestEnv, method: &str, settings: &str, command: &str) -> Option<String> {
     let server = ModelServer::start();
     server.reply(bash("c1", command));
-    server.reply(Reply::text("Done."));
+    server.reply(ServerReply::text("Done."));
     let config = format!("[sandbox]\nmethod = \"{method}\"\n{settings}");
     desk.write_home("config.toml", &config);
     let ran = desk.ask(&server, &["--sandbox", ".", "-p", "go"]);
@@ -420,14 +427,14 @@ fn in_sandbox_with(desk: &Desk, method: &str, settings: &str, command: &str) -> 
         skip(&ran.err);
         return None;
     }
-    assert_eq!(ran.code, Some(0), "{}", ran.told());
-    Some(result_of(&server.chats()[1], "c1"))
+    assert_eq!(ran.code, Some(0), "{}", ran.describe());
+    Some(result_of(&server.chat_requests()[1], "c1"))
 }
 
 #[test]
 fn in_the_sandbox_commands_run_unasked_and_change_its_folder_alone() {
     for method in ["bwrap", "landlock"] {
-        let desk = Desk::new();
+        let desk = TestEnv::new();
         desk.write("src/kept", "");
         desk.write_home("notes", "as they were");
         let out = desk.slug_home().join("notes").display().to_string();
@@ -443,7 +450,7 @@ fn in_the_sandbox_commands_run_unasked_and_change_its_folder_alone() {
 
 #[test]
 fn s90_what_the_sandbox_refuses_of_the_network_is_the_last_line_of_the_result() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     // A redirection to the network would be asked about.
     desk.write(
         "src/ask.sh",
@@ -462,21 +469,21 @@ fn s90_what_the_sandbox_refuses_of_the_network_is_the_last_line_of_the_result() 
 
 #[test]
 fn s90_hosts_that_cannot_be_told_apart_are_none_and_slug_says_so() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write_home("config.toml", "[sandbox]\nmethod = \"landlock\"\nhosts = [\"a.example\"]\n");
-    server.reply(Reply::text("Done."));
+    server.reply(ServerReply::text("Done."));
     let ran = desk.ask(&server, &["--sandbox", ".", "-p", "go"]);
     if ran.code == Some(78) {
         skip(&ran.err);
         return;
     }
-    assert!(ran.err.contains("landlock cannot tell hosts apart"), "{}", ran.told());
+    assert!(ran.err.contains("landlock cannot tell hosts apart"), "{}", ran.describe());
 }
 
 #[test]
 fn s49_a_rule_of_the_persons_holds_for_what_no_rule_can_see() {
     for method in ["bwrap", "landlock"] {
-        let desk = Desk::new();
+        let desk = TestEnv::new();
         desk.write("src/.env", "CANARY");
         desk.write_home("settings.json", r#"{"permissions":{"deny":["Read(.env)"]}}"#);
         let command = "cat src/$(echo .eXnv | tr -d X); ls src";
@@ -488,7 +495,7 @@ fn s49_a_rule_of_the_persons_holds_for_what_no_rule_can_see() {
 #[test]
 fn s118_what_the_sandbox_refuses_stays_refused_without_a_person() {
     for method in ["bwrap", "landlock"] {
-        let desk = Desk::new();
+        let desk = TestEnv::new();
         let Some(told) = in_sandbox(&desk, method, "touch /usr/slug-was-here") else { continue };
         assert!(told.contains("Nobody is there to let it run outside"), "{method}: {told}");
         assert!(told.contains(&format!("in a sandbox ({method} around")), "{told}");
@@ -498,46 +505,46 @@ fn s118_what_the_sandbox_refuses_stays_refused_without_a_person() {
 
 #[test]
 fn an_unknown_key_is_told_with_file_and_line() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write_home("config.toml", "\n[ui]\nmuose = true\n");
-    server.reply(Reply::text("Good morning."));
-    let ran = desk.ask(&server, &["-p", "hello"]).exits(0);
-    assert!(ran.err.contains("config.toml:3") && ran.err.contains("muose"), "{}", ran.told());
+    server.reply(ServerReply::text("Good morning."));
+    let ran = desk.ask(&server, &["-p", "hello"]).assert_exit_code(0);
+    assert!(ran.err.contains("config.toml:3") && ran.err.contains("muose"), "{}", ran.describe());
     assert_eq!(ran.out, "Good morning.\n");
     // Where it may have been meant to restrict something, nothing is done.
     desk.write_home("config.toml", "\n[sandbox]\nhost = []\n");
-    let ran = desk.ask(&server, &["-p", "hello"]).exits(2);
+    let ran = desk.ask(&server, &["-p", "hello"]).assert_exit_code(2);
     assert!(
         ran.err.contains("config.toml:3") && ran.err.contains("sandbox.host"),
         "{}",
-        ran.told()
+        ran.describe()
     );
 }
 
 #[test]
 fn without_trust_the_folders_own_files_are_left_out_and_that_is_said() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write("SLUG.md", "Speak like a PIRATE.\n");
     desk.write(".slug/settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
     server.reply(bash("c1", "touch made"));
-    server.reply(Reply::text("No."));
+    server.reply(ServerReply::text("No."));
     let arguments = ["-m", "test-model", "-e", &server.endpoint(), "-p", "go"];
-    let ran = desk.run(&arguments).exits(4);
-    assert!(ran.err.contains("not trusted"), "{}", ran.told());
+    let ran = desk.run(&arguments).assert_exit_code(4);
+    assert!(ran.err.contains("not trusted"), "{}", ran.describe());
     assert!(!desk.path("made").exists());
-    assert!(!server.chats()[0].body.to_string().contains("PIRATE"));
+    assert!(!server.chat_requests()[0].body.to_string().contains("PIRATE"));
 }
 
 #[test]
 fn instructions_are_sent_under_their_headings_in_order() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write_home("SLUG.md", "global\n");
     desk.write("SLUG.md", "project\n");
     desk.write(".slug/rules/style.md", "style\n");
     desk.write("SLUG.local.md", "private\n");
-    server.reply(Reply::text("Understood."));
-    desk.ask(&server, &["-p", "hello"]).exits(0);
-    let body = server.chats()[0].body["messages"].to_string();
+    server.reply(ServerReply::text("Understood."));
+    desk.ask(&server, &["-p", "hello"]).assert_exit_code(0);
+    let body = server.chat_requests()[0].body["messages"].to_string();
     let headings =
         ["# Global Rules", "# Project Rules", "# Rule: style.md", "# Local Notes (private)"];
     let places: Vec<usize> = headings
@@ -549,11 +556,11 @@ fn instructions_are_sent_under_their_headings_in_order() {
 
 #[test]
 fn instructions_are_never_stored_in_the_session() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write("SLUG.md", "Speak like a PIRATE.\n");
-    server.reply(Reply::text("Arr."));
-    desk.ask(&server, &["-p", "hello"]).exits(0);
-    assert!(server.chats()[0].body.to_string().contains("PIRATE"));
+    server.reply(ServerReply::text("Arr."));
+    desk.ask(&server, &["-p", "hello"]).assert_exit_code(0);
+    assert!(server.chat_requests()[0].body.to_string().contains("PIRATE"));
     let folder = desk.slug_home().join("sessions");
     for entry in std::fs::read_dir(folder).unwrap() {
         let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
@@ -563,24 +570,24 @@ fn instructions_are_never_stored_in_the_session() {
 
 #[test]
 fn s100_s102_the_key_reaches_its_server_and_no_child_or_log() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write_home("settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
     server.reply(bash("c1", "env"));
-    server.reply(Reply::text("Done."));
+    server.reply(ServerReply::text("Done."));
     let endpoint = server.endpoint();
     let mut command =
         desk.command(&["--trust-workspace", "--debug-log", "-m", "test-model", "-p", "env"]);
     command.env("SLUG_API_KEY", "sk-CANARY-0123456789").env("SLUG_ENDPOINT", &endpoint);
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    let requests = server.chats();
+    let requests = server.chat_requests();
     assert_eq!(requests[0].headers["authorization"], "Bearer sk-CANARY-0123456789");
     assert!(!requests[1].body.to_string().contains("CANARY"));
     assert_nowhere(&desk, "CANARY");
 }
 
 /// No file of slug's home holds `secret`.
-fn assert_nowhere(desk: &Desk, secret: &str) {
+fn assert_nowhere(desk: &TestEnv, secret: &str) {
     let mut folders = vec![desk.slug_home()];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).unwrap() {
@@ -606,7 +613,7 @@ fn s100_s102_a_key_from_anywhere_reaches_its_server_and_no_child_or_log() {
         "api_key = { keyring = \"work\" }",
         "api_key = { env = \"MY_LLM\" }",
     ] {
-        let (desk, server) = (Desk::new(), ModelServer::start());
+        let (desk, server) = (TestEnv::new(), ModelServer::start());
         let tmp = desk.home().join("../tmp");
         std::fs::write(tmp.join("key"), format!("{key}\nuser: me\n")).unwrap();
         let tool = tmp.join("secret-tool");
@@ -620,7 +627,7 @@ fn s100_s102_a_key_from_anywhere_reaches_its_server_and_no_child_or_log() {
         );
         desk.write_home("config.toml", &config);
         server.reply(bash("c1", "env; cat /proc/$PPID/cmdline"));
-        server.reply(Reply::text("Done."));
+        server.reply(ServerReply::text("Done."));
         let mut command = desk.command(&["--trust-workspace", "--debug-log", "-p", "env"]);
         let path = std::env::var_os("PATH").unwrap();
         let paths = std::iter::once(tmp.clone()).chain(std::env::split_paths(&path));
@@ -631,7 +638,7 @@ fn s100_s102_a_key_from_anywhere_reaches_its_server_and_no_child_or_log() {
         }
         let output = command.output().unwrap();
         assert!(output.status.success(), "{way}: {output:?}");
-        let requests = server.chats();
+        let requests = server.chat_requests();
         assert_eq!(requests[0].headers["authorization"], format!("Bearer {key}"), "{way}");
         assert_eq!(requests[0].headers["x-who"], "CANARY-who-it-is", "{way}");
         assert!(!requests[1].body.to_string().contains("CANARY"), "{way}");
@@ -642,7 +649,7 @@ fn s100_s102_a_key_from_anywhere_reaches_its_server_and_no_child_or_log() {
         }
 
         // What a server repeats is taken out of the debug log, though nothing but the key is told.
-        server.reply(Reply::text(&format!("Your key is {key}.")));
+        server.reply(ServerReply::text(&format!("Your key is {key}.")));
         let mut command = desk.command(&["--trust-workspace", "--debug-log", "-p", "again"]);
         let paths = std::iter::once(tmp.clone()).chain(std::env::split_paths(&path));
         command.env("PATH", std::env::join_paths(paths).unwrap()).env("MY_LLM", &key);
@@ -669,24 +676,26 @@ fn a_key_that_cannot_be_had_is_told_before_anything_is_sent() {
         ("api_key_command = \"echo locked >&2; exit 3\"", "exit status: 3: locked"),
         ("api_key = { env = \"NOT_SET_HERE\" }", "variable NOT_SET_HERE, which is not set"),
     ] {
-        let (desk, server) = (Desk::new(), ModelServer::start());
+        let (desk, server) = (TestEnv::new(), ModelServer::start());
         let endpoint = server.endpoint();
         let config = format!("endpoint = \"{endpoint}\"\nmodel = \"test-model\"\n{way}\n");
         desk.write_home("config.toml", &config);
-        let ran = desk.run(&["--trust-workspace", "-p", "hello"]).exits(1);
-        assert!(ran.told().contains(told), "{}", ran.told());
-        assert!(server.chats().is_empty(), "{way}");
-        let doctor = desk.run(&["doctor"]).exits(1);
-        assert!(doctor.told().contains("There is no key for") && doctor.told().contains(told));
+        let ran = desk.run(&["--trust-workspace", "-p", "hello"]).assert_exit_code(1);
+        assert!(ran.describe().contains(told), "{}", ran.describe());
+        assert!(server.chat_requests().is_empty(), "{way}");
+        let doctor = desk.run(&["doctor"]).assert_exit_code(1);
+        assert!(
+            doctor.describe().contains("There is no key for") && doctor.describe().contains(told)
+        );
     }
 }
 
 #[test]
 fn what_slug_writes_is_closed_to_others() {
     use std::os::unix::fs::PermissionsExt;
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("Good morning."));
-    desk.ask(&server, &["--debug-log", "-p", "hello"]).exits(0);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("Good morning."));
+    desk.ask(&server, &["--debug-log", "-p", "hello"]).assert_exit_code(0);
     let mut folders = vec![desk.slug_home()];
     while let Some(folder) = folders.pop() {
         let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
@@ -704,7 +713,7 @@ fn what_slug_writes_is_closed_to_others() {
 
 #[test]
 fn an_interrupt_is_died_of_and_ends_the_children() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "echo $$ > pid; sleep 300"));
     let child = desk.ask_in_background(&server, &["--yolo", "-p", "wait"]);
     let sleeper = || {
@@ -721,42 +730,42 @@ fn an_interrupt_is_died_of_and_ends_the_children() {
 
 #[test]
 fn after_an_interrupt_in_mid_answer_the_session_can_be_continued() {
-    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
-    server.reply(Reply::text("one two three four").gated(&gate));
-    server.reply(Reply::text("Four."));
+    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    server.reply(ServerReply::text("one two three four").gated(&gate));
+    server.reply(ServerReply::text("Four."));
     let child = desk.ask_in_background(&server, &["-p", "count"]);
     gate.let_through(3);
     server.wait_for_requests(1);
     kill_process(Pid::from_raw(child.id().cast_signed()).unwrap(), Signal::INT).unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.signal(), Some(2), "{output:?}");
-    assert!(wait_until(|| server.given_up() == 1), "the server still generates");
-    let ran = desk.ask(&server, &["--continue", "-p", "go on"]).exits(0);
+    assert!(wait_until(|| server.aborted_replies() == 1), "the server still generates");
+    let ran = desk.ask(&server, &["--continue", "-p", "go on"]).assert_exit_code(0);
     assert_eq!(ran.out, "Four.\n");
     server.assert_clean();
 }
 
 #[test]
 fn the_demo_answers_without_a_server() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     desk.write(
         "script.toml",
         "model = \"demo\"\n[[response]]\n[[response.step]]\nsay = \"Scripted.\"\n",
     );
     let script = desk.path("script.toml");
     let script = script.to_str().unwrap();
-    let ran = desk.run(&["--trust-workspace", "--demo", script, "-p", "hello"]).exits(0);
+    let ran = desk.run(&["--trust-workspace", "--demo", script, "-p", "hello"]).assert_exit_code(0);
     assert_eq!(ran.out, "Scripted.\n");
 }
 
 #[test]
 fn slugs_own_powers_are_not_changed_even_with_yolo() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let rules = r#"{"permissions":{"allow":["Bash"]}}"#;
     let write = json!({"file_path": ".slug/settings.json", "content": rules});
-    server.reply(Reply::calls("", &[("c1", "Write", write)]));
+    server.reply(ServerReply::calls("", &[("c1", "Write", write)]));
     server.reply(bash("c2", "mkdir -p .slug && echo '{}' > .slug/settings.local.json"));
-    server.reply(Reply::text("I could not."));
+    server.reply(ServerReply::text("I could not."));
     desk.ask(&server, &["--yolo", "-p", "free yourself"]);
     assert!(!desk.path(".slug/settings.json").exists());
     assert!(!desk.path(".slug/settings.local.json").exists());
@@ -765,54 +774,57 @@ fn slugs_own_powers_are_not_changed_even_with_yolo() {
 
 #[test]
 fn reading_outside_the_workspace_needs_an_answer() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let secret = desk.home().join("secret.txt");
     std::fs::write(&secret, "CANARY").unwrap();
     std::os::unix::fs::symlink(&secret, desk.path("link.txt")).unwrap();
-    server.reply(Reply::calls("", &[("c1", "Read", json!({"file_path": secret}))]));
-    server.reply(Reply::calls("", &[("c2", "Read", json!({"file_path": "link.txt"}))]));
-    server.reply(Reply::calls("", &[("c3", "Read", json!({"file_path": "../home/secret.txt"}))]));
-    server.reply(Reply::text("I could not."));
-    desk.ask(&server, &["-p", "read it"]).exits(4);
-    for request in server.chats() {
+    server.reply(ServerReply::calls("", &[("c1", "Read", json!({"file_path": secret}))]));
+    server.reply(ServerReply::calls("", &[("c2", "Read", json!({"file_path": "link.txt"}))]));
+    server.reply(ServerReply::calls(
+        "",
+        &[("c3", "Read", json!({"file_path": "../home/secret.txt"}))],
+    ));
+    server.reply(ServerReply::text("I could not."));
+    desk.ask(&server, &["-p", "read it"]).assert_exit_code(4);
+    for request in server.chat_requests() {
         assert!(!request.body.to_string().contains("CANARY"), "{}", request.body);
     }
 }
 
 #[test]
 fn edits_through_a_link_out_of_the_workspace_need_an_answer() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let outside = desk.home().join("profile");
     std::fs::write(&outside, "before").unwrap();
     std::os::unix::fs::symlink(&outside, desk.path("link")).unwrap();
-    server.reply(Reply::calls("", &[("c1", "Read", json!({"file_path": "link"}))]));
+    server.reply(ServerReply::calls("", &[("c1", "Read", json!({"file_path": "link"}))]));
     let write = json!({"file_path": "link", "content": "after"});
-    server.reply(Reply::calls("", &[("c2", "Write", write)]));
-    server.reply(Reply::text("I could not."));
-    desk.ask(&server, &["--allow-edits", "-p", "write"]).exits(4);
+    server.reply(ServerReply::calls("", &[("c2", "Write", write)]));
+    server.reply(ServerReply::text("I could not."));
+    desk.ask(&server, &["--allow-edits", "-p", "write"]).assert_exit_code(4);
     assert_eq!(std::fs::read_to_string(outside).unwrap(), "before");
 }
 
 #[test]
 fn a_long_output_reaches_the_model_cut_and_says_so() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "seq 1 200000"));
-    server.reply(Reply::text("Long."));
-    desk.ask(&server, &["--yolo", "-p", "count"]).exits(0);
-    let told = result_of(&server.chats()[1], "c1");
+    server.reply(ServerReply::text("Long."));
+    desk.ask(&server, &["--yolo", "-p", "count"]).assert_exit_code(0);
+    let told = result_of(&server.chat_requests()[1], "c1");
     assert!(told.len() < 40 << 10, "{}", told.len());
     assert!(told.starts_with("1\n2\n") && told.contains("\n200000"), "{told}");
 }
 
 #[test]
 fn what_a_command_leaves_running_does_not_hold_it_up() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "sleep 300 & echo $! > pid; echo ok"));
-    server.reply(Reply::text("Started."));
+    server.reply(ServerReply::text("Started."));
     let began = std::time::Instant::now();
-    desk.ask(&server, &["--yolo", "-p", "serve"]).exits(0);
+    desk.ask(&server, &["--yolo", "-p", "serve"]).assert_exit_code(0);
     assert!(began.elapsed() < std::time::Duration::from_secs(20));
-    assert!(result_of(&server.chats()[1], "c1").contains("ok"));
+    assert!(result_of(&server.chat_requests()[1], "c1").contains("ok"));
     // Nothing that slug started outlives it.
     let pid = Pid::from_raw(desk.read("pid").trim().parse().unwrap()).unwrap();
     assert!(wait_until(|| test_kill_process(pid).is_err()), "{pid:?} still runs");
@@ -820,56 +832,56 @@ fn what_a_command_leaves_running_does_not_hold_it_up() {
 
 #[test]
 fn a_turn_ends_at_its_limit_of_rounds() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write_home("config.toml", "max_tool_rounds = 2\n");
     for file in ["a", "b", "c"] {
         desk.write(&format!("{file}.txt"), file);
         let input = json!({"file_path": format!("{file}.txt")});
-        server.reply(Reply::calls("", &[(file, "Read", input)]));
+        server.reply(ServerReply::calls("", &[(file, "Read", input)]));
     }
-    let ran = desk.ask(&server, &["-p", "read all"]).exits(1);
-    assert!(ran.err.contains("max_tool_rounds"), "{}", ran.told());
+    let ran = desk.ask(&server, &["-p", "read all"]).assert_exit_code(1);
+    assert!(ran.err.contains("max_tool_rounds"), "{}", ran.describe());
     server.assert_clean();
 }
 
 #[test]
 fn agents_md_is_read_where_there_is_no_slug_md() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write("AGENTS.md", "Tabs, not spaces.\n");
-    server.reply(Reply::text("Understood."));
-    desk.ask(&server, &["-p", "hello"]).exits(0);
-    let body = server.chats()[0].body["messages"].to_string();
+    server.reply(ServerReply::text("Understood."));
+    desk.ask(&server, &["-p", "hello"]).assert_exit_code(0);
+    let body = server.chat_requests()[0].body["messages"].to_string();
     assert!(body.contains("# Project Rules") && body.contains("Tabs, not spaces."), "{body}");
 }
 
 #[test]
 fn a_home_that_cannot_be_written_is_said_with_a_remedy() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     // A file where the folder would be: also root cannot write below it.
     std::fs::write(desk.slug_home(), "").unwrap();
-    let ran = desk.ask(&server, &["-p", "hello"]).exits(1);
-    assert!(ran.err.contains("SLUG_HOME"), "{}", ran.told());
+    let ran = desk.ask(&server, &["-p", "hello"]).assert_exit_code(1);
+    assert!(ran.err.contains("SLUG_HOME"), "{}", ran.describe());
     assert_eq!(server.requests().len(), 0);
 }
 
 #[test]
 fn a_session_that_cannot_be_written_fails_and_asks_nothing() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write_home("sessions", "a file where the folder would be");
-    server.reply(Reply::text("Never."));
-    desk.ask(&server, &["-p", "hello"]).exits(1);
-    assert_eq!(server.chats().len(), 0);
+    server.reply(ServerReply::text("Never."));
+    desk.ask(&server, &["-p", "hello"]).assert_exit_code(1);
+    assert_eq!(server.chat_requests().len(), 0);
 }
 
 #[test]
 fn temperature_and_effort_are_sent_only_where_they_are_set() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("One."));
-    server.reply(Reply::text("Two."));
-    desk.ask(&server, &["-p", "hello"]).exits(0);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("One."));
+    server.reply(ServerReply::text("Two."));
+    desk.ask(&server, &["-p", "hello"]).assert_exit_code(0);
     desk.write_home("config.toml", "temperature = 0.5\neffort = \"low\"\n");
-    desk.ask(&server, &["-p", "hello"]).exits(0);
-    let requests = server.chats();
+    desk.ask(&server, &["-p", "hello"]).assert_exit_code(0);
+    let requests = server.chat_requests();
     assert!(requests[0].body.get("temperature").is_none());
     assert!(requests[0].body.get("reasoning_effort").is_none());
     assert_eq!(requests[1].body["temperature"], 0.5);
@@ -878,13 +890,13 @@ fn temperature_and_effort_are_sent_only_where_they_are_set() {
 
 #[test]
 fn a_budget_stops_a_run_with_three() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let run = ["-p", "go", "--budget", "5 tokens", "--output-format", "json"];
-    let ran = desk.ask(&server, &run).exits(3);
+    let ran = desk.ask(&server, &run).assert_exit_code(3);
     let result = ran.json();
     assert_eq!((&result["exit"], &result["cost"]), (&json!(3), &Value::Null));
     assert!(result["error"].as_str().unwrap().contains("5 tokens for this session"), "{result}");
-    assert!(server.chats().is_empty());
-    let wrong = desk.ask(&server, &["-p", "go", "--budget", "much"]).exits(2);
-    assert!(wrong.err.contains("500k tokens"), "{}", wrong.told());
+    assert!(server.chat_requests().is_empty());
+    let wrong = desk.ask(&server, &["-p", "go", "--budget", "much"]).assert_exit_code(2);
+    assert!(wrong.err.contains("500k tokens"), "{}", wrong.describe());
 }

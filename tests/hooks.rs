@@ -12,34 +12,40 @@ mod support;
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
-use support::desk::{Desk, Ran};
-use support::model_server::{ModelServer, Reply};
+use support::model_server::{ModelServer, ServerReply};
 use support::skip::sandbox_or_skip;
+use support::test_env::{HeadlessOutput, TestEnv};
 
 /// The person's settings with one hook in the form in wide use.
-fn hook(desk: &Desk, event: &str, matcher: &str, command: &str, timeout: f64) {
+fn hook(desk: &TestEnv, event: &str, matcher: &str, command: &str, timeout: f64) {
     let hook = json!({"type": "command", "command": command, "timeout": timeout});
     let settings = json!({"hooks": {event: [{"matcher": matcher, "hooks": [hook]}]}});
     desk.write_home("settings.json", &settings.to_string());
 }
 
 /// A run of one call; what the model was told of it, and what came of the run.
-fn one_call(desk: &Desk, tool: &str, input: &Value, arguments: &[&str]) -> (String, Ran) {
+fn one_call(
+    desk: &TestEnv,
+    tool: &str,
+    input: &Value,
+    arguments: &[&str],
+) -> (String, HeadlessOutput) {
     let server = ModelServer::start();
-    server.reply(Reply::calls("", &[("c1", tool, input.clone())]));
-    server.reply(Reply::text("Done."));
+    server.reply(ServerReply::calls("", &[("c1", tool, input.clone())]));
+    server.reply(ServerReply::text("Done."));
     let arguments: Vec<&str> = arguments.iter().copied().chain(["-p", "go"]).collect();
     let ran = desk.ask(&server, &arguments);
-    let last = server.chats().pop().unwrap();
+    let last = server.chat_requests().pop().unwrap();
     let result = last.messages().iter().find(|message| message["tool_call_id"] == "c1").cloned();
-    let told = result.unwrap_or_else(|| panic!("{}\n{}", last.body, ran.told()))["content"].clone();
+    let told =
+        result.unwrap_or_else(|| panic!("{}\n{}", last.body, ran.describe()))["content"].clone();
     (told.as_str().unwrap().to_owned(), ran)
 }
 
 /// The name of a file is data: it reaches the hook on standard input, and runs nothing.
 #[test]
 fn s72_a_hook_reads_the_call_and_nothing_of_it_is_run() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     hook(
         &desk,
         "PreToolUse",
@@ -51,7 +57,7 @@ fn s72_a_hook_reads_the_call_and_nothing_of_it_is_run() {
     desk.write(name, "hello\n");
     let (told, ran) = one_call(&desk, "Read", &json!({"file_path": name}), &[]);
     assert!(told.contains("hello"), "{told}");
-    ran.exits(0);
+    ran.assert_exit_code(0);
     let input: Value = serde_json::from_str(&desk.read("told.json")).unwrap();
     assert_eq!(input["tool_input"]["file_path"], name);
     assert_eq!(input["hook_event_name"], "PreToolUse");
@@ -62,7 +68,7 @@ fn s72_a_hook_reads_the_call_and_nothing_of_it_is_run() {
 
 #[test]
 fn s72_a_hook_that_refuses_fails_or_takes_too_long_lets_nothing_run() {
-    let not_executable = |desk: &Desk| {
+    let not_executable = |desk: &TestEnv| {
         desk.write("guard.sh", "#!/bin/sh\nexit 0\n");
         let file = desk.path("guard.sh");
         std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o644)).unwrap();
@@ -75,7 +81,7 @@ fn s72_a_hook_that_refuses_fails_or_takes_too_long_lets_nothing_run() {
         ("echo '{\"decision\":'", 30.0, "is not JSON"),
         ("kill -9 $$", 30.0, "Signal 9 ended it."),
     ] {
-        let desk = Desk::new();
+        let desk = TestEnv::new();
         not_executable(&desk);
         hook(&desk, "PreToolUse", "*", command, timeout);
         let input = json!({"command": "touch made"});
@@ -84,15 +90,15 @@ fn s72_a_hook_that_refuses_fails_or_takes_too_long_lets_nothing_run() {
             told.contains("a hook blocked this call") && told.contains(why),
             "{command}: {told}"
         );
-        assert!(ran.err.contains(why), "{}", ran.told());
-        ran.exits(4);
+        assert!(ran.err.contains(why), "{}", ran.describe());
+        ran.assert_exit_code(4);
         assert!(!desk.path("made").exists());
     }
 }
 
 #[test]
 fn s72_a_deny_rule_stands_above_a_hook_s_yes() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let yes = json!({"hookSpecificOutput": {"permissionDecision": "allow"}});
     let hooks = json!({"PreToolUse": [{"hooks": [
         {"type": "command", "command": format!("echo '{yes}'")}]}]});
@@ -101,7 +107,7 @@ fn s72_a_deny_rule_stands_above_a_hook_s_yes() {
         desk.write_home("settings.json", &settings.to_string());
         let _ = std::fs::remove_file(desk.path("made"));
         let (_, ran) = one_call(&desk, "Bash", &json!({"command": "touch made"}), &[]);
-        ran.exits(exit);
+        ran.assert_exit_code(exit);
         assert_eq!(desk.path("made").exists(), made);
     }
 }
@@ -111,7 +117,7 @@ fn s72_a_deny_rule_stands_above_a_hook_s_yes() {
 /// is not run, and a guard that is not run lets nothing through.
 #[test]
 fn s106_a_hook_that_writes_is_refused_in_plan_mode() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     desk.write("a.txt", "alpha\n");
     desk.write("note.txt", "mind the gap\n");
     let (read, plan) = (json!({"file_path": "a.txt"}), ["--plan"]);
@@ -121,17 +127,17 @@ fn s106_a_hook_that_writes_is_refused_in_plan_mode() {
         let (told, ran) = one_call(&desk, "Read", &read, &plan);
         assert!(!desk.path("made").exists() && !told.contains("written"), "{told}");
         assert_eq!(told.contains("alpha"), sandboxed || event == "PostToolUse", "{told}");
-        assert!(ran.err.contains("settings.json:1"), "{}", ran.told());
+        assert!(ran.err.contains("settings.json:1"), "{}", ran.describe());
     }
     if sandboxed {
         let command = "echo kept > $TMPDIR/o && cat $TMPDIR/o";
         hook(&desk, "PreToolUse", "Read", command, 30.0);
         let (told, ran) = one_call(&desk, "Read", &read, &plan);
-        assert!(told.contains("kept"), "{told}\n{}", ran.told());
+        assert!(told.contains("kept"), "{told}\n{}", ran.describe());
     }
     hook(&desk, "PreToolUse", "Read", "cat note.txt", 30.0);
     let (told, ran) = one_call(&desk, "Read", &read, &plan);
-    assert!(told.contains("alpha") && told.contains("mind the gap"), "{told}\n{}", ran.told());
+    assert!(told.contains("alpha") && told.contains("mind the gap"), "{told}\n{}", ran.describe());
     if sandboxed {
         hook(&desk, "PreToolUse", "Read", "grep -q alpha a.txt && exit 2", 30.0);
         let (told, _) = one_call(&desk, "Read", &read, &plan);
@@ -141,7 +147,7 @@ fn s106_a_hook_that_writes_is_refused_in_plan_mode() {
 
 #[test]
 fn s115_a_hook_runs_inside_the_sandbox_that_is_in_force() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     if sandbox_or_skip(&desk.workspace()).is_none() {
         return;
     }
@@ -149,42 +155,42 @@ fn s115_a_hook_runs_inside_the_sandbox_that_is_in_force() {
     hook(&desk, "PreToolUse", "Read", "touch inside; touch ../escaped; true", 30.0);
     let read = json!({"file_path": "a.txt"});
     let (told, ran) = one_call(&desk, "Read", &read, &["--sandbox", "."]);
-    assert!(told.contains("alpha"), "{told}\n{}", ran.told());
+    assert!(told.contains("alpha"), "{told}\n{}", ran.describe());
     assert!(desk.path("inside").exists() && !desk.path("../escaped").exists());
 }
 
 #[test]
 fn hooks_of_a_folder_wait_for_its_trust() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let action = json!({"type": "command", "command": "touch made; exit 1"});
     let hooks = json!({"hooks": [{"event": "user_prompt_submit", "action": action}]});
     desk.write(".slug/hooks.json", &hooks.to_string());
     let server = ModelServer::start();
-    server.reply(Reply::text("Hello."));
+    server.reply(ServerReply::text("Hello."));
     let endpoint = server.endpoint();
     let ran = desk.run(&["--model", "test-model", "--endpoint", &endpoint, "-p", "go"]);
-    assert!(!desk.path("made").exists(), "{}", ran.told());
-    ran.exits(0);
+    assert!(!desk.path("made").exists(), "{}", ran.describe());
+    ran.assert_exit_code(0);
     let ran = desk.ask(&server, &["-p", "go"]);
     assert!(desk.path("made").exists() && ran.err.contains("did not let this message through"));
-    ran.exits(1);
+    ran.assert_exit_code(1);
 }
 
 /// A hook may ask slug itself something, and does not start itself by that.
 #[test]
 fn a_hook_starts_no_hooks() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let server = ModelServer::start();
     let slug = env!("CARGO_BIN_EXE_slug");
     let endpoint = server.endpoint();
     let command = format!("echo x >> count; {slug} -e {endpoint} -m test -p inner");
     hook(&desk, "UserPromptSubmit", "", &command, 60.0);
-    server.reply(Reply::text("Inner."));
-    server.reply(Reply::text("Outer."));
+    server.reply(ServerReply::text("Inner."));
+    server.reply(ServerReply::text("Outer."));
     let ran = desk.ask(&server, &["-p", "go"]);
-    assert_eq!(ran.out, "Outer.\n", "{}", ran.told());
+    assert_eq!(ran.out, "Outer.\n", "{}", ran.describe());
     assert_eq!(desk.read("count"), "x\n");
-    let outer = server.chats().pop().unwrap();
+    let outer = server.chat_requests().pop().unwrap();
     let sent = outer.body.to_string();
     assert!(sent.contains("Inner."), "what it printed is context: {sent}");
 }

@@ -18,7 +18,8 @@ use futures_util::StreamExt;
 use secrecy::SecretString;
 use serde_json::json;
 use slug_code::domain::{
-    Block, CallId, CallInput, Message, Protocol, Role, StopReason, ToolCall, ToolSpec, Usage,
+    CallId, CallInput, ContentBlock, Message, MessageRole, ProviderProtocol, StopReason,
+    TokenUsage, ToolCall, ToolSpec,
 };
 use slug_code::providers::EncodedImages;
 use slug_code::providers::chat::ChatCompletionsProvider;
@@ -27,31 +28,31 @@ use slug_code::providers::{
     ConnectionConfig, ErrorRecovery, ModelInfo, PrefillProgress, Provider, ProviderError,
     ProviderRequest, StreamEvent, connect,
 };
-use support::model_server::{Gate, ModelServer, Reply, wait_until};
+use support::model_server::{ModelServer, ReplyGate, ServerReply, wait_until};
 use tokio_util::sync::CancellationToken;
 
 #[path = "providers/connection.rs"]
 mod connection;
 #[path = "providers/faults.rs"]
 mod faults;
-#[path = "providers/recorded.rs"]
-mod recorded;
-#[path = "providers/turnstile.rs"]
-mod turnstile;
+#[path = "providers/rate_limiter.rs"]
+mod rate_limiter;
+#[path = "providers/recordings.rs"]
+mod recordings;
 
 /// What came of an answer.
 #[derive(Debug, Default, PartialEq)]
-struct Heard {
+struct CollectedResponse {
     events: Vec<StreamEvent>,
     text: String,
     thinking: String,
     calls: Vec<(String, String, String)>,
-    usage: Option<Usage>,
+    usage: Option<TokenUsage>,
     finished: Option<StopReason>,
     error: Option<ProviderError>,
 }
 
-impl Heard {
+impl CollectedResponse {
     fn add(&mut self, event: Result<StreamEvent, ProviderError>) {
         assert!(self.finished.is_none() && self.error.is_none(), "something after the end");
         let event = match event {
@@ -114,29 +115,29 @@ fn request(messages: Vec<Message>) -> ProviderRequest {
     }
 }
 
-async fn ask(provider: &ChatCompletionsProvider, messages: Vec<Message>) -> Heard {
+async fn ask(provider: &ChatCompletionsProvider, messages: Vec<Message>) -> CollectedResponse {
     let mut stream = provider.stream(request(messages), CancellationToken::new());
-    let mut heard = Heard::default();
+    let mut heard = CollectedResponse::default();
     while let Some(event) = stream.next().await {
         heard.add(event);
     }
     heard
 }
 
-async fn hello(server: &ModelServer) -> Heard {
+async fn hello(server: &ModelServer) -> CollectedResponse {
     ask(&provider(server), vec![Message::user("hi")]).await
 }
 
 #[tokio::test]
 async fn an_answer_streams_from_socket_to_events() {
     let server = ModelServer::start();
-    server.reply(Reply::thinking("hm", "Hello"));
+    server.reply(ServerReply::thinking("hm", "Hello"));
     let heard = hello(&server).await;
     assert_eq!(heard.events.first(), Some(&StreamEvent::Started));
     assert_eq!((heard.thinking.as_str(), heard.text.as_str()), ("hm", "Hello"));
     assert_eq!(
         heard.usage,
-        Some(Usage { input: 100, output: 10, cache_read: 60, ..Usage::default() })
+        Some(TokenUsage { input: 100, output: 10, cache_read: 60, ..TokenUsage::default() })
     );
     assert_eq!(heard.finished, Some(StopReason::EndTurn));
     server.assert_clean();
@@ -148,20 +149,20 @@ async fn each_protocol_asks_at_its_own_address_with_its_own_header() {
     let said = json!({"type": "message", "content": [{"type": "output_text", "text": "Hi"}]});
     let whole = [
         (
-            Protocol::Responses,
+            ProviderProtocol::Responses,
             "/v1/responses",
             ("authorization", "Bearer sk-canary"),
             json!({"status": "completed", "output": [said]}),
         ),
         (
-            Protocol::Anthropic,
+            ProviderProtocol::Anthropic,
             "/v1/messages",
             ("x-api-key", KEY),
             json!({"type": "message", "stop_reason": "end_turn",
                 "content": [{"type": "text", "text": "Hi"}]}),
         ),
         (
-            Protocol::Gemini,
+            ProviderProtocol::Gemini,
             "/v1beta/models/test-model:streamGenerateContent?alt=sse",
             ("x-goog-api-key", KEY),
             json!({"candidates": [{"finishReason": "STOP",
@@ -170,14 +171,14 @@ async fn each_protocol_asks_at_its_own_address_with_its_own_header() {
     ];
     for (protocol, path, (header, value), answer) in whole {
         let server = ModelServer::start();
-        server.answer(&format!("POST {path}"), Reply::json(200, &answer));
+        server.answer(&format!("POST {path}"), ServerReply::json(200, &answer));
         let key = Some(SecretString::from(KEY));
         let provider = connect(
             protocol,
             ConnectionConfig::new(Arc::new(HttpClient::new()), endpoint(&server), key),
         );
         let said = request(vec![Message::user("hi")]);
-        let mut heard = Heard::default();
+        let mut heard = CollectedResponse::default();
         let mut events = provider.stream(said, CancellationToken::new());
         while let Some(event) = events.next().await {
             heard.add(event);
@@ -198,15 +199,15 @@ async fn a_tool_loop_sends_what_a_strict_server_takes() {
     for turn in 0..5 {
         let id = format!("c{turn}");
         let path = json!({"file_path": "é\n"});
-        server.reply(Reply::calls(
+        server.reply(ServerReply::calls(
             "Looking.",
             &[(&id, "Read", path), (&format!("{id}b"), "Read", json!({}))],
         ));
         let heard = ask(&provider, messages.clone()).await;
         assert_eq!(heard.finished, Some(StopReason::ToolUse));
         let mut content = vec![
-            Block::Thinking { thinking: format!("thought {turn}"), signature: None },
-            Block::Text { text: heard.text.clone() },
+            ContentBlock::Thinking { thinking: format!("thought {turn}"), signature: None },
+            ContentBlock::Text { text: heard.text.clone() },
         ];
         let mut results = Vec::new();
         for (id, name, arguments) in heard.calls {
@@ -215,20 +216,20 @@ async fn a_tool_loop_sends_what_a_strict_server_takes() {
                 _ => CallInput::parse(&arguments),
             };
             let tool_use_id = CallId::new(id);
-            content.push(Block::ToolUse(ToolCall { id: tool_use_id.clone(), name, input }));
-            results.push(Block::ToolResult {
+            content.push(ContentBlock::ToolUse(ToolCall { id: tool_use_id.clone(), name, input }));
+            results.push(ContentBlock::ToolResult {
                 tool_use_id,
                 content: "x".into(),
                 is_error: turn == 3,
             });
         }
-        messages.push(Message { role: Role::Assistant, content });
-        messages.push(Message { role: Role::User, content: results });
+        messages.push(Message { role: MessageRole::Assistant, content });
+        messages.push(Message { role: MessageRole::User, content: results });
     }
-    server.reply(Reply::text("All done."));
+    server.reply(ServerReply::text("All done."));
     assert_eq!(ask(&provider, messages).await.text, "All done.");
     server.assert_clean();
-    let chats = server.chats();
+    let chats = server.chat_requests();
     assert_eq!(chats.len(), 6);
     for pair in chats.windows(2) {
         let open = &pair[0].raw[..pair[0].raw.len() - 2];
@@ -239,8 +240,8 @@ async fn a_tool_loop_sends_what_a_strict_server_takes() {
 #[tokio::test(flavor = "multi_thread")]
 async fn pieces_arrive_as_they_are_sent() {
     let server = ModelServer::start();
-    let gate = Gate::closed();
-    server.reply(Reply::words(["one ", "two"]).gated(&gate));
+    let gate = ReplyGate::closed();
+    server.reply(ServerReply::words(["one ", "two"]).gated(&gate));
     let mut stream =
         provider(&server).stream(request(vec![Message::user("hi")]), CancellationToken::new());
     assert_eq!(stream.next().await.unwrap(), Ok(StreamEvent::Started));
@@ -252,11 +253,11 @@ async fn pieces_arrive_as_they_are_sent() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn cancelling_closes_the_connection_in_every_phase() {
-    let gate = Gate::closed();
+    let gate = ReplyGate::closed();
     let table = [
-        ("before the head", Reply::text("x").head_gated(&gate), 0),
-        ("before the first piece", Reply::text("x").gated(&gate), 1),
-        ("in the midst", Reply::text("one two three").hanging_after(3), 3),
+        ("before the head", ServerReply::text("x").head_gated(&gate), 0),
+        ("before the first piece", ServerReply::text("x").gated(&gate), 1),
+        ("in the midst", ServerReply::text("one two three").hanging_after(3), 3),
     ];
     for (phase, reply, events) in table {
         let server = ModelServer::start();
@@ -279,16 +280,16 @@ async fn cancelling_closes_the_connection_in_every_phase() {
         listening.await.unwrap();
         assert!(stopped.elapsed() < Duration::from_secs(5), "{phase}");
         assert!(server.wait_until_idle(), "{phase}: the server still sends");
-        assert_eq!(server.given_up(), 1, "{phase}");
+        assert_eq!(server.aborted_replies(), 1, "{phase}");
     }
 }
 
 #[tokio::test]
 async fn an_answer_that_breaks_off_is_an_error_to_retry() {
     let table = [
-        Reply::text("one two").closing_after(2),
-        Reply::text("one two").resetting_after(2),
-        Reply::stream(["data: {\"choices\":[{\"delta\":{\"content\":\"one \"}}]}\n\n"]),
+        ServerReply::text("one two").closing_after(2),
+        ServerReply::text("one two").resetting_after(2),
+        ServerReply::stream(["data: {\"choices\":[{\"delta\":{\"content\":\"one \"}}]}\n\n"]),
     ];
     for reply in table {
         let server = ModelServer::start();
@@ -303,7 +304,7 @@ async fn an_answer_that_breaks_off_is_an_error_to_retry() {
 #[tokio::test]
 async fn a_complete_answer_stays_complete_when_the_connection_breaks() {
     let server = ModelServer::start();
-    server.reply(Reply::text("x").resetting_after(3));
+    server.reply(ServerReply::text("x").resetting_after(3));
     let heard = hello(&server).await;
     assert_eq!((heard.text.as_str(), heard.finished), ("x", Some(StopReason::EndTurn)));
 }
@@ -311,7 +312,7 @@ async fn a_complete_answer_stays_complete_when_the_connection_breaks() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_open_connection_does_not_hold_up_the_end() {
     let server = ModelServer::start();
-    let reply = Reply::text("x");
+    let reply = ServerReply::text("x");
     server.reply(reply.hanging_after(5));
     let started = Instant::now();
     assert_eq!(hello(&server).await.finished, Some(StopReason::EndTurn));
@@ -323,40 +324,44 @@ async fn an_open_connection_does_not_hold_up_the_end() {
 async fn refusals_come_with_what_to_do() {
     let table = [
         (
-            Reply::error(429, "slow down").with_header("retry-after", "7"),
+            ServerReply::error(429, "slow down").with_header("retry-after", "7"),
             ErrorRecovery::RetryAfter(Duration::from_secs(7)),
             "slow down",
         ),
-        (Reply::error(500, "boom"), ErrorRecovery::Retry, "boom"),
+        (ServerReply::error(500, "boom"), ErrorRecovery::Retry, "boom"),
         (
-            Reply::error(400, "prompt is too long: 9 tokens > 8 maximum"),
+            ServerReply::error(400, "prompt is too long: 9 tokens > 8 maximum"),
             ErrorRecovery::Compact,
             "/compact",
         ),
-        (Reply::error(401, "no"), ErrorRecovery::AskUser, "wants a key"),
+        (ServerReply::error(401, "no"), ErrorRecovery::AskUser, "wants a key"),
         (
-            Reply::error(404, "The model `test-model` does not exist"),
+            ServerReply::error(404, "The model `test-model` does not exist"),
             ErrorRecovery::AskUser,
             "/model",
         ),
         (
-            Reply::raw(502, "text/html", ["<html><title>Bad Gateway</title>"]),
+            ServerReply::raw(502, "text/html", ["<html><title>Bad Gateway</title>"]),
             ErrorRecovery::Retry,
             "Bad Gateway",
         ),
-        (Reply::raw(422, "text/plain", ["x".repeat(1 << 20)]), ErrorRecovery::GiveUp, "xxx…"),
+        (ServerReply::raw(422, "text/plain", ["x".repeat(1 << 20)]), ErrorRecovery::GiveUp, "xxx…"),
         (
-            Reply::raw(302, "text/plain", ["x"]).with_header("location", "http://127.0.0.1:1/v1"),
+            ServerReply::raw(302, "text/plain", ["x"])
+                .with_header("location", "http://127.0.0.1:1/v1"),
             ErrorRecovery::AskUser,
             "http://127.0.0.1:1/v1",
         ),
         (
-            Reply::json(200, &json!({"error": {"message": "Context size has been exceeded."}})),
+            ServerReply::json(
+                200,
+                &json!({"error": {"message": "Context size has been exceeded."}}),
+            ),
             ErrorRecovery::Compact,
             "/compact",
         ),
         (
-            Reply::raw(200, "text/html", ["<!doctype html><title>Sign in</title>"]),
+            ServerReply::raw(200, "text/html", ["<!doctype html><title>Sign in</title>"]),
             ErrorRecovery::AskUser,
             "Sign in",
         ),
@@ -409,13 +414,13 @@ async fn the_key_goes_to_its_origin_and_into_no_message() {
         key,
     ));
     let elsewhere = format!("{}/chat/completions", other.endpoint());
-    server.reply(Reply::json(307, &json!({})).with_header("location", &elsewhere));
-    server.reply(Reply::error(401, "the key sk-secret is wrong"));
+    server.reply(ServerReply::json(307, &json!({})).with_header("location", &elsewhere));
+    server.reply(ServerReply::error(401, "the key sk-secret is wrong"));
     let moved = ask(&provider, vec![Message::user("hi")]).await.error();
     assert!(moved.message.contains(&elsewhere), "{moved}");
     let refused = ask(&provider, vec![Message::user("hi")]).await.error();
     assert!(!refused.message.contains("sk-secret"), "{refused}");
-    assert_eq!(server.chats()[0].headers["authorization"], "Bearer sk-secret");
+    assert_eq!(server.chat_requests()[0].headers["authorization"], "Bearer sk-secret");
     assert!(other.requests().is_empty());
 }
 
@@ -423,7 +428,7 @@ async fn the_key_goes_to_its_origin_and_into_no_message() {
 async fn models_are_listed_with_the_window_that_is_served() {
     let server = ModelServer::start();
     let list = json!({"data": [{"id": "a", "max_model_len": 32768}, {"id": "b"}]});
-    server.answer("GET /v1/models", Reply::json(200, &list));
+    server.answer("GET /v1/models", ServerReply::json(200, &list));
     let models = provider(&server).models().await.unwrap();
     assert_eq!(
         models,
@@ -440,9 +445,9 @@ async fn llama_cpp_is_asked_for_its_window_and_its_progress() {
     let server = ModelServer::start();
     let list =
         json!({"data": [{"id": "a", "owned_by": "llamacpp", "meta": {"n_ctx_train": 32768}}]});
-    server.answer("GET /v1/models", Reply::json(200, &list));
+    server.answer("GET /v1/models", ServerReply::json(200, &list));
     let props = json!({"default_generation_settings": {"n_ctx": 8192}});
-    server.answer("GET /props", Reply::json(200, &props));
+    server.answer("GET /props", ServerReply::json(200, &props));
     let provider = provider(&server);
     let models = provider.models().await.unwrap();
     assert_eq!(models, [ModelInfo { id: "a".into(), context_window: Some(8192) }]);
@@ -450,11 +455,11 @@ async fn llama_cpp_is_asked_for_its_window_and_its_progress() {
     let progress = "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\
         null}}],\"prompt_progress\":{\"total\":637,\"cache\":5,\"processed\":300,\"time_ms\":1}}\n\n:\n\n";
     let end = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
-    server.reply(Reply::stream([progress, end]));
+    server.reply(ServerReply::stream([progress, end]));
     let heard = ask(&provider, vec![Message::user("hi")]).await;
     let prefill = PrefillProgress { processed: 300, total: 637, cached: 5 };
     assert!(heard.events.contains(&StreamEvent::Prefill(prefill)), "{heard:?}");
-    assert_eq!(server.chats()[0].body["return_progress"], json!(true));
+    assert_eq!(server.chat_requests()[0].body["return_progress"], json!(true));
 }
 
 #[tokio::test]
@@ -462,11 +467,11 @@ async fn ollama_and_lm_studio_are_asked_for_their_windows_in_their_own_places() 
     let server = ModelServer::start();
     let list = json!({"data": [{"id": "a:8b", "owned_by": "library"},
                                {"id": "me/b", "owned_by": "me"}]});
-    server.answer("GET /v1/models", Reply::json(200, &list));
+    server.answer("GET /v1/models", ServerReply::json(200, &list));
     let loaded = json!({"models": [{"name": "a:8b", "context_length": 4096}]});
-    server.answer("GET /api/ps", Reply::json(200, &loaded));
+    server.answer("GET /api/ps", ServerReply::json(200, &loaded));
     let shown = json!({"parameters": "num_ctx 8192", "model_info": {"x.context_length": 99}});
-    server.answer("POST /api/show", Reply::json(200, &shown));
+    server.answer("POST /api/show", ServerReply::json(200, &shown));
     let models = provider(&server).models().await.unwrap();
     let windows: Vec<_> = models.iter().map(|model| model.context_window).collect();
     assert_eq!(windows, [Some(4096), Some(8192)]);
@@ -474,10 +479,10 @@ async fn ollama_and_lm_studio_are_asked_for_their_windows_in_their_own_places() 
 
     let server = ModelServer::start();
     let list = json!({"data": [{"id": "a", "owned_by": "organization_owner"}]});
-    server.answer("GET /v1/models", Reply::json(200, &list));
+    server.answer("GET /v1/models", ServerReply::json(200, &list));
     let own =
         json!({"data": [{"id": "a", "loaded_context_length": 8192, "max_context_length": 9}]});
-    server.answer("GET /api/v0/models", Reply::json(200, &own));
+    server.answer("GET /api/v0/models", ServerReply::json(200, &own));
     let models = provider(&server).models().await.unwrap();
     assert_eq!(models, [ModelInfo { id: "a".into(), context_window: Some(8192) }]);
 }
@@ -486,21 +491,26 @@ async fn ollama_and_lm_studio_are_asked_for_their_windows_in_their_own_places() 
 async fn progress_is_asked_of_no_server_that_has_not_shown_to_be_llama_cpp() {
     let server = ModelServer::start();
     let provider = provider(&server);
-    server.reply(Reply::text("x").with_header("Server", "llama.cpp"));
-    server.reply(Reply::text("y"));
+    server.reply(ServerReply::text("x").with_header("Server", "llama.cpp"));
+    server.reply(ServerReply::text("y"));
     for _ in 0..2 {
         ask(&provider, vec![Message::user("hi")]).await;
     }
-    let asked: Vec<bool> =
-        server.chats().iter().map(|chat| chat.body.get("return_progress").is_some()).collect();
+    let asked: Vec<bool> = server
+        .chat_requests()
+        .iter()
+        .map(|chat| chat.body.get("return_progress").is_some())
+        .collect();
     assert_eq!(asked, [false, true]);
 }
 
 #[tokio::test]
 async fn a_list_that_is_none_is_told_with_a_remedy() {
     let server = ModelServer::start();
-    for reply in [Reply::raw(200, "text/html", ["<html>"]), Reply::json(200, &json!({"ok": true}))]
-    {
+    for reply in [
+        ServerReply::raw(200, "text/html", ["<html>"]),
+        ServerReply::json(200, &json!({"ok": true})),
+    ] {
         server.answer("GET /v1/models", reply);
         let error = provider(&server).models().await.unwrap_err();
         assert!(error.message.contains("/v1"), "{error}");
@@ -512,7 +522,7 @@ async fn a_list_that_is_none_is_told_with_a_remedy() {
 fn the_scripted_server_sees_what_is_wrong_with_a_request() {
     let server = ModelServer::start();
     let send = |messages: serde_json::Value, tools: serde_json::Value| {
-        let before = server.chats().len();
+        let before = server.chat_requests().len();
         let body = json!({"messages": messages, "tools": tools}).to_string();
         let address = server.endpoint().replace("http://", "").replace("/v1", "");
         let mut stream = std::net::TcpStream::connect(address).unwrap();

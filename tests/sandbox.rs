@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use slug_code::context::{ContextProvider, GitExecutable, GitStatus};
-use slug_code::domain::{Extent, Method, Network, RuleKind, View};
+use slug_code::domain::{RuleKind, SandboxBackendKind, SandboxNetwork, SandboxProfile, ScanExtent};
 use slug_code::permissions::sandbox::{HostSandboxDisk, SandboxPolicy};
 use slug_code::permissions::{RuleSet, Workspace};
 use slug_code::platform::environment::{ChildEnvironment, EnvironmentRules};
@@ -33,25 +33,25 @@ use skip::{skip, skip_sandbox};
 mod network;
 
 /// A folder with a sandbox around it, a home with secrets, and a place outside.
-struct Scene {
+struct SandboxFixture {
     _root: TempDir,
     dir: PathBuf,
     home: PathBuf,
     outside: PathBuf,
     host: ProcessHost,
-    means: SandboxBackend,
-    network: Network,
+    backend: SandboxBackend,
+    network: SandboxNetwork,
     rules: RuleSet,
 }
 
 /// What came of a script.
-struct Ran {
+struct SandboxRun {
     exit: Result<ScriptExit, ProcessError>,
     printed: String,
-    means: SandboxBackend,
+    backend: SandboxBackend,
 }
 
-impl Ran {
+impl SandboxRun {
     fn works(&self) -> bool {
         self.exit.as_ref().is_ok_and(|exit| exit.cause == ExitCause::Code(0))
     }
@@ -60,20 +60,20 @@ impl Ran {
         self.exit.as_ref().map_or_else(|_| Vec::new(), |exit| exit.refused.clone())
     }
 
-    fn holds(self, what: &str) {
-        assert!(!self.works(), "{what} got through {:?}: {}", self.means, self.printed);
+    fn assert_blocked(self, what: &str) {
+        assert!(!self.works(), "{what} got through {:?}: {}", self.backend, self.printed);
     }
 
-    fn passes(self, what: &str) {
-        assert!(self.works(), "{what} {:?}: {:?} {}", self.means, self.exit, self.printed);
+    fn assert_works(self, what: &str) {
+        assert!(self.works(), "{what} {:?}: {:?} {}", self.backend, self.exit, self.printed);
     }
 }
 
 /// What works here, each with its name.
-fn each() -> Vec<SandboxBackend> {
+fn available_backends() -> Vec<SandboxBackend> {
     let path = std::env::var_os("PATH").unwrap();
     let (mut found, mut missing) = (Vec::new(), Vec::new());
-    for method in [Method::Bubblewrap, Method::Landlock] {
+    for method in [SandboxBackendKind::Bubblewrap, SandboxBackendKind::Landlock] {
         match sandbox::find(Some(method), &path, Path::new("/nowhere")) {
             Ok(means) => found.push(means),
             Err(why) => missing.push(why),
@@ -95,11 +95,11 @@ fn host(variables: impl Iterator<Item = (OsString, OsString)>) -> ProcessHost {
     ProcessHost::new(programs, environment).unwrap()
 }
 
-fn scenes() -> Vec<Scene> {
-    each().into_iter().map(Scene::with).collect()
+fn fixtures() -> Vec<SandboxFixture> {
+    available_backends().into_iter().map(SandboxFixture::with).collect()
 }
 
-impl Scene {
+impl SandboxFixture {
     fn with(means: SandboxBackend) -> Self {
         let root = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let at = root.path().canonicalize().unwrap();
@@ -118,13 +118,13 @@ impl Scene {
             home,
             outside,
             host: host(std::env::vars_os()),
-            means,
-            network: Network::Off,
+            backend: means,
+            network: SandboxNetwork::Off,
             rules: RuleSet::new(),
         }
     }
 
-    fn looking(&self) -> ProfileSource {
+    fn profile_source(&self) -> ProfileSource {
         let slug_home = self.home.join(".slug");
         let sandbox =
             SandboxPolicy::around(&self.dir, Some(&self.home), &slug_home, self.network.clone());
@@ -135,31 +135,31 @@ impl Scene {
         })
     }
 
-    fn port(&self) -> ProcessHost {
-        self.host.with_sandbox(self.means.clone(), self.looking())
+    fn sandboxed_host(&self) -> ProcessHost {
+        self.host.with_sandbox(self.backend.clone(), self.profile_source())
     }
 
-    async fn run(&self, text: &str) -> Ran {
+    async fn run(&self, text: &str) -> SandboxRun {
         self.run_in(text, &self.dir).await
     }
 
-    async fn run_in(&self, text: &str, cwd: &Path) -> Ran {
+    async fn run_in(&self, text: &str, cwd: &Path) -> SandboxRun {
         let timeout = Duration::from_secs(60);
         let script =
             ScriptSpec { text: text.to_owned(), cwd: cwd.to_owned(), timeout, search_path: None };
         let mut printed = Vec::new();
         let take = &mut |bytes: &[u8]| printed.extend(bytes);
-        let exit = self.port().run(script, take, CancellationToken::new()).await;
-        let means = self.means.clone();
-        Ran { exit, printed: String::from_utf8_lossy(&printed).into_owned(), means }
+        let exit = self.sandboxed_host().run(script, take, CancellationToken::new()).await;
+        let means = self.backend.clone();
+        SandboxRun { exit, printed: String::from_utf8_lossy(&printed).into_owned(), backend: means }
     }
 
     fn is_bubblewrap(&self) -> bool {
-        matches!(self.means, SandboxBackend::Bubblewrap(_))
+        matches!(self.backend, SandboxBackend::Bubblewrap(_))
     }
 
     /// Nothing stays behind of what kept names free, once the last supervisor has ended.
-    fn is_tidy(&self) {
+    fn assert_tidy(&self) {
         let by = Instant::now() + Duration::from_secs(60);
         loop {
             let left = fs::read_dir(&self.dir).unwrap().map(|it| it.unwrap().file_name());
@@ -167,7 +167,7 @@ impl Scene {
             if left == BTreeSet::from([".git".into(), "src".into()]) {
                 return;
             }
-            assert!(Instant::now() < by, "{:?} leaves {left:?}", self.means);
+            assert!(Instant::now() < by, "{:?} leaves {left:?}", self.backend);
             std::thread::sleep(Duration::from_millis(10));
         }
     }
@@ -179,12 +179,18 @@ impl Scene {
 
 #[tokio::test]
 async fn inside_a_folder_of_the_sandbox_work_goes_on() {
-    for scene in scenes() {
-        scene.run("echo new > src/new && mkdir src/a && mv src/new src/a/moved").await.passes("a");
+    for scene in fixtures() {
+        scene
+            .run("echo new > src/new && mkdir src/a && mv src/new src/a/moved")
+            .await
+            .assert_works("a");
         assert_eq!(fs::read_to_string(scene.dir.join("src/a/moved")).unwrap(), "new\n");
-        scene.run("cat /etc/passwd > /dev/null && ls /usr/bin > /dev/null").await.passes("reads");
-        scene.run("f=$(mktemp) && echo x > $f && cat $f").await.passes("temporary files");
-        scene.run("rm src/a/moved && rmdir src/a").await.passes("removing");
+        scene
+            .run("cat /etc/passwd > /dev/null && ls /usr/bin > /dev/null")
+            .await
+            .assert_works("reads");
+        scene.run("f=$(mktemp) && echo x > $f && cat $f").await.assert_works("temporary files");
+        scene.run("rm src/a/moved && rmdir src/a").await.assert_works("removing");
         assert!(!scene.dir.join("src/a").exists());
         let ran = scene.run("exit 7").await;
         assert_eq!(ran.exit.unwrap().cause, ExitCause::Code(7));
@@ -193,17 +199,17 @@ async fn inside_a_folder_of_the_sandbox_work_goes_on() {
 
 #[tokio::test]
 async fn new_files_beside_the_protected_ones_need_a_view_of_ones_own() {
-    for scene in scenes() {
+    for scene in fixtures() {
         let ran = scene.run("echo x > new").await;
         // Landlock cannot let names be made in a folder and keep some of them free.
-        assert_eq!(ran.works(), scene.is_bubblewrap(), "{:?}: {}", scene.means, ran.printed);
+        assert_eq!(ran.works(), scene.is_bubblewrap(), "{:?}: {}", scene.backend, ran.printed);
         assert_eq!(scene.dir.join("new").exists(), scene.is_bubblewrap());
     }
 }
 
 #[tokio::test]
 async fn nothing_outside_can_be_changed() {
-    for scene in scenes() {
+    for scene in fixtures() {
         let target = scene.outside("kept");
         for command in [
             format!("echo x > {target}"),
@@ -220,7 +226,7 @@ async fn nothing_outside_can_be_changed() {
             if !scene.is_bubblewrap() && command.starts_with("chmod") {
                 continue;
             }
-            scene.run(&command).await.holds(&command);
+            scene.run(&command).await.assert_blocked(&command);
         }
         assert_eq!(fs::read_to_string(scene.outside.join("kept")).unwrap(), "as it was");
         assert_eq!(fs::read_dir(&scene.outside).unwrap().count(), 1);
@@ -230,10 +236,10 @@ async fn nothing_outside_can_be_changed() {
 
 #[tokio::test]
 async fn s46_what_takes_orders_can_be_read_and_not_changed() {
-    for scene in scenes() {
+    for scene in fixtures() {
         fs::create_dir_all(scene.dir.join("sub/.git/hooks")).unwrap();
         fs::create_dir(scene.dir.join(".cargo")).unwrap();
-        scene.run("cat .git/config").await.passes("reading it");
+        scene.run("cat .git/config").await.assert_works("reading it");
         for command in [
             "echo x > .git/hooks/pre-commit",
             "echo x >> .git/config",
@@ -245,7 +251,7 @@ async fn s46_what_takes_orders_can_be_read_and_not_changed() {
             "echo x > .cargo/config.toml",
             "mv .cargo c && mkdir .cargo && echo x > .cargo/config.toml",
         ] {
-            scene.run(command).await.holds(command);
+            scene.run(command).await.assert_blocked(command);
         }
         assert_eq!(fs::read_to_string(scene.dir.join(".git/config")).unwrap(), "[core]\n");
         assert_eq!(fs::read_dir(scene.dir.join(".git/hooks")).unwrap().count(), 0);
@@ -254,7 +260,7 @@ async fn s46_what_takes_orders_can_be_read_and_not_changed() {
 
 #[tokio::test]
 async fn s46_what_takes_orders_is_not_reached_by_moving_what_it_lies_in() {
-    for scene in scenes() {
+    for scene in fixtures() {
         fs::create_dir_all(scene.dir.join("a/b/.git")).unwrap();
         fs::write(scene.dir.join("a/b/.git/config"), "[core]\n").unwrap();
         for command in [
@@ -263,7 +269,7 @@ async fn s46_what_takes_orders_is_not_reached_by_moving_what_it_lies_in() {
             // `target` is not looked through.
             "mkdir -p src/target && mv a src/target/",
         ] {
-            scene.run(command).await.holds(command);
+            scene.run(command).await.assert_blocked(command);
         }
         assert_eq!(fs::read_to_string(scene.dir.join("a/b/.git/config")).unwrap(), "[core]\n");
     }
@@ -272,7 +278,7 @@ async fn s46_what_takes_orders_is_not_reached_by_moving_what_it_lies_in() {
 /// Not so for root, who looks into everything.
 #[tokio::test]
 async fn s49_a_folder_that_a_command_closes_is_not_open_to_the_next_one() {
-    for mut scene in scenes() {
+    for mut scene in fixtures() {
         scene.rules = denying(&scene, &["Read(.env)", "Read(src/b/exact)"]);
         for folder in ["src/a", "src/b", "src/c/.git", ".cargo"] {
             fs::create_dir_all(scene.dir.join(folder)).unwrap();
@@ -280,12 +286,12 @@ async fn s49_a_folder_that_a_command_closes_is_not_open_to_the_next_one() {
         for file in ["src/a/.env", "src/b/exact", "src/c/.git/config", ".cargo/config.toml"] {
             fs::write(scene.dir.join(file), "CANARY").unwrap();
         }
-        scene.run("chmod 0 src/a src/b src/c .cargo; true").await.passes("closing them");
+        scene.run("chmod 0 src/a src/b src/c .cargo; true").await.assert_works("closing them");
         let ran = scene.run("chmod 755 src/a src/b .cargo; cat src/a/.env src/b/exact").await;
-        assert!(!ran.printed.contains("CANARY"), "{:?}: {}", scene.means, ran.printed);
+        assert!(!ran.printed.contains("CANARY"), "{:?}: {}", scene.backend, ran.printed);
         for file in ["src/c/.git/config", ".cargo/config.toml"] {
             let command = format!("chmod 755 src/c .cargo; echo x >> {file}");
-            scene.run(&command).await.holds(&command);
+            scene.run(&command).await.assert_blocked(&command);
         }
         for folder in ["src/a", "src/b", "src/c", ".cargo"] {
             let open = fs::Permissions::from_mode(0o755);
@@ -296,7 +302,7 @@ async fn s49_a_folder_that_a_command_closes_is_not_open_to_the_next_one() {
 
 #[tokio::test]
 async fn s48_names_that_take_orders_cannot_come_into_being() {
-    for scene in scenes() {
+    for scene in fixtures() {
         for command in [
             "echo '{}' > .mcp.json",
             "mkdir .vscode && echo '{}' > .vscode/tasks.json",
@@ -311,15 +317,15 @@ async fn s48_names_that_take_orders_cannot_come_into_being() {
             "echo x > rust-toolchain.toml",
             "mkdir -p .mvn && echo x > .mvn/extensions.xml",
         ] {
-            scene.run(command).await.holds(command);
+            scene.run(command).await.assert_blocked(command);
         }
-        scene.is_tidy();
+        scene.assert_tidy();
     }
 }
 
 #[tokio::test]
 async fn secrets_and_slugs_own_state_cannot_be_read() {
-    for scene in scenes() {
+    for scene in fixtures() {
         for file in [".ssh/id", ".slug/trust.json"] {
             let path = scene.home.join(file);
             let ran = scene.run(&format!("cat {0}; cp {0} src/stolen", path.display())).await;
@@ -332,11 +338,11 @@ async fn secrets_and_slugs_own_state_cannot_be_read() {
         assert!(!ran.printed.contains("CANARY"), "{}", ran.printed);
         // S112: whatever its folder, the state is never writable.
         let state = format!("echo x > {}", scene.home.join(".slug/new").display());
-        scene.run(&state).await.holds("slug's state");
+        scene.run(&state).await.assert_blocked("slug's state");
     }
 }
 
-fn denying(scene: &Scene, rules: &[&str]) -> RuleSet {
+fn denying(scene: &SandboxFixture, rules: &[&str]) -> RuleSet {
     let home = Some(scene.home.clone());
     let workspace = Workspace::new(&scene.dir, Vec::new(), home, scene.home.join(".slug"));
     let mut set = RuleSet::new();
@@ -348,22 +354,23 @@ fn denying(scene: &Scene, rules: &[&str]) -> RuleSet {
 
 #[tokio::test]
 async fn s49_where_not_all_that_is_denied_was_found_each_result_tells() {
-    for mut scene in scenes() {
+    for mut scene in fixtures() {
         scene.rules = denying(&scene, &["Read(.env)"]);
-        assert_eq!(scene.run("true").await.exit.unwrap().denied, Extent::Whole);
-        let looking = scene.looking();
-        let part = move || looking().map(|view| View { denied: Extent::Part, ..view });
-        let port = scene.host.with_sandbox(scene.means.clone(), Arc::new(part));
+        assert_eq!(scene.run("true").await.exit.unwrap().denied, ScanExtent::Whole);
+        let looking = scene.profile_source();
+        let part =
+            move || looking().map(|view| SandboxProfile { denied: ScanExtent::Part, ..view });
+        let port = scene.host.with_sandbox(scene.backend.clone(), Arc::new(part));
         let (text, timeout) = ("true".to_owned(), Duration::from_secs(60));
         let script = ScriptSpec { text, cwd: scene.dir.clone(), timeout, search_path: None };
         let exit = port.run(script, &mut |_| {}, CancellationToken::new()).await;
-        assert_eq!(exit.unwrap().denied, Extent::Part);
+        assert_eq!(exit.unwrap().denied, ScanExtent::Part);
     }
 }
 
 #[tokio::test]
 async fn s49_what_a_deny_rule_keeps_from_reading_no_command_reads() {
-    for mut scene in scenes() {
+    for mut scene in fixtures() {
         scene.rules = denying(&scene, &["Read(.env)", "Read(src/keys/**)", "Read(~/notes/*.txt)"]);
         for folder in ["src/deep/er", "src/keys"] {
             fs::create_dir_all(scene.dir.join(folder)).unwrap();
@@ -389,10 +396,13 @@ async fn s49_what_a_deny_rule_keeps_from_reading_no_command_reads() {
                 format!("chmod 777 {path}; mv {path} src/moved && cat src/moved"),
             ] {
                 let ran = scene.run(&command).await;
-                assert!(!ran.printed.contains("CANARY"), "{command} {:?}", scene.means);
+                assert!(!ran.printed.contains("CANARY"), "{command} {:?}", scene.backend);
             }
         }
-        scene.run("cat src/deep/er/.envelope && ls . src").await.passes("what lies beside it");
+        scene
+            .run("cat src/deep/er/.envelope && ls . src")
+            .await
+            .assert_works("what lies beside it");
         // Nor by giving the folders above another name, in this command or for the next one.
         for command in [
             "mv src/keys k2; mv src src2; cat k2/a src2/keys/a src2/deep/er/.env",
@@ -401,7 +411,7 @@ async fn s49_what_a_deny_rule_keeps_from_reading_no_command_reads() {
             "cat k2/a src2/keys/a src/shallow/er/.env",
         ] {
             let ran = scene.run(command).await;
-            assert!(!ran.printed.contains("CANARY"), "{command} {:?}", scene.means);
+            assert!(!ran.printed.contains("CANARY"), "{command} {:?}", scene.backend);
         }
         assert_eq!(fs::read_to_string(&denied[2]).unwrap(), "CANARY");
     }
@@ -425,7 +435,7 @@ fn git(folder: &Path, line: &str) {
 
 #[tokio::test]
 async fn s46_in_a_linked_worktree_commits_are_made_and_orders_are_not() {
-    for mut scene in scenes() {
+    for mut scene in fixtures() {
         let main = scene.dir.with_file_name("main");
         fs::create_dir(&main).unwrap();
         git(&main, "init -q .");
@@ -441,7 +451,7 @@ async fn s46_in_a_linked_worktree_commits_are_made_and_orders_are_not() {
         );
         let ran = scene.run(&commit).await;
         // Landlock cannot take what git obeys out of a folder in which git makes its files.
-        assert_eq!(ran.works(), scene.is_bubblewrap(), "{:?}: {}", scene.means, ran.printed);
+        assert_eq!(ran.works(), scene.is_bubblewrap(), "{:?}: {}", scene.backend, ran.printed);
         if scene.is_bubblewrap() {
             git(&main, "log --format=%s side | grep -qx second");
         }
@@ -469,11 +479,11 @@ async fn s46_in_a_linked_worktree_commits_are_made_and_orders_are_not() {
                     format!("echo x > src/x && mv src/x {path} && exit 0; exit 1"),
                     format!("rm -r {path}"),
                 ] {
-                    scene.run(&command).await.holds(&command);
+                    scene.run(&command).await.assert_blocked(&command);
                 }
             }
         }
-        scene.run("echo gitdir: /nowhere > .git").await.holds("another repository");
+        scene.run("echo gitdir: /nowhere > .git").await.assert_blocked("another repository");
         assert_eq!(fs::read(common.join("config")).unwrap(), config);
         git(&scene.dir, "status --porcelain");
         // git would write through links that a command leaves.
@@ -482,12 +492,12 @@ async fn s46_in_a_linked_worktree_commits_are_made_and_orders_are_not() {
             let (target, link) = (scene.outside("kept"), link.display());
             let command = format!("mkdir -p $(dirname {link}) && ln -s {target} {link}");
             let ran = scene.run(&command).await;
-            assert_eq!(ran.works(), scene.is_bubblewrap(), "{:?}: {}", scene.means, ran.printed);
+            assert_eq!(ran.works(), scene.is_bubblewrap(), "{:?}: {}", scene.backend, ran.printed);
         }
         // The next command finds none of them, even while something still runs.
         let link = common.join("refs/heads/c");
         scene.run(&format!("ln -s main {}; sleep 2 &", link.display())).await;
-        assert!(link.symlink_metadata().is_err(), "{:?} has a link when it returns", scene.means);
+        assert!(link.symlink_metadata().is_err(), "{:?} has a link when it returns", scene.backend);
         // As names in the folder, they are free again once the last supervisor has ended.
         let by = Instant::now() + Duration::from_secs(60);
         let is_left = |path: &Path| path.symlink_metadata().is_ok();
@@ -495,20 +505,23 @@ async fn s46_in_a_linked_worktree_commits_are_made_and_orders_are_not() {
             || is_left(&own.join("config.worktree"))
             || links.iter().any(|link| is_left(link))
         {
-            assert!(Instant::now() < by, "{:?} leaves names behind", scene.means);
+            assert!(Instant::now() < by, "{:?} leaves names behind", scene.backend);
             std::thread::sleep(Duration::from_millis(10));
         }
         // One of the person's stays, and keeps the repository closed.
         symlink("main", common.join("refs/heads/mine")).unwrap();
         let file = own.join("new");
-        scene.run(&format!("echo x > {}", file.display())).await.holds("a repository with a link");
+        scene
+            .run(&format!("echo x > {}", file.display()))
+            .await
+            .assert_blocked("a repository with a link");
         assert!(is_left(&common.join("refs/heads/mine")));
     }
 }
 
 #[tokio::test]
 async fn git_is_asked_inside_as_it_would_be_outside() {
-    for scene in scenes() {
+    for scene in fixtures() {
         let sub = scene.dir.join("sub");
         fs::create_dir(&sub).unwrap();
         fs::write(sub.join("a"), "one").unwrap();
@@ -519,7 +532,7 @@ async fn git_is_asked_inside_as_it_would_be_outside() {
         fs::write(sub.join(".gitattributes"), "a filter=x=y\n").unwrap();
         fs::write(sub.join("a"), "two").unwrap();
         let asked = GitExecutable::find(&std::env::var_os("PATH").unwrap(), &[]).unwrap();
-        let asked = asked.inside(Arc::new(scene.port()));
+        let asked = asked.inside(Arc::new(scene.sandboxed_host()));
         let told = GitStatus::new(asked, sub.clone()).collect().await.unwrap();
         let start = "branch: it's\nchanged files: 2\n M a\n?? .gitattributes\nrecent commits:\n";
         assert!(told.starts_with(start), "{told}");
@@ -530,7 +543,7 @@ async fn git_is_asked_inside_as_it_would_be_outside() {
 /// A file that came with a folder opens no repository of the person's.
 #[tokio::test]
 async fn s46_a_repository_that_does_not_know_a_folder_is_closed_to_it() {
-    for mut scene in scenes() {
+    for mut scene in fixtures() {
         let main = scene.dir.with_file_name("main");
         fs::create_dir(&main).unwrap();
         git(&main, "init -q .");
@@ -542,16 +555,19 @@ async fn s46_a_repository_that_does_not_know_a_folder_is_closed_to_it() {
         fs::write(dir.join(".git"), format!("gitdir: {}\n", own.display())).unwrap();
         scene.dir = dir;
         for path in [own.join("HEAD"), main.join(".git/refs/heads/side")] {
-            scene.run(&format!("echo x > {}", path.display())).await.holds("a repository");
+            scene.run(&format!("echo x > {}", path.display())).await.assert_blocked("a repository");
         }
     }
 }
 
 #[tokio::test]
 async fn no_file_gets_the_setuid_or_setgid_bit() {
-    for scene in scenes() {
+    for scene in fixtures() {
         let bits = |name: &str| fs::metadata(scene.dir.join(name)).unwrap().permissions().mode();
-        scene.run("cp /bin/true src/it && chmod 755 src/it && mkdir src/d").await.passes("a copy");
+        scene
+            .run("cp /bin/true src/it && chmod 755 src/it && mkdir src/d")
+            .await
+            .assert_works("a copy");
         for command in [
             "chmod u+s src/it",
             "chmod g+s src/it",
@@ -560,26 +576,26 @@ async fn no_file_gets_the_setuid_or_setgid_bit() {
             "install -m 4755 /bin/true src/installed",
             "mkdir -m 2755 src/shared",
         ] {
-            scene.run(command).await.holds(command);
+            scene.run(command).await.assert_blocked(command);
         }
         scene
             .run("chmod 1777 src/d && chmod 700 src/it && umask 077 && : > src/new")
             .await
-            .passes("");
+            .assert_works("");
         let made = fs::read_dir(scene.dir.join("src")).unwrap().map(|it| it.unwrap().path());
         for path in made {
             let mode = bits(path.strip_prefix(&scene.dir).unwrap().to_str().unwrap());
-            assert_eq!(mode & 0o6000, 0, "{} {:?}", path.display(), scene.means);
+            assert_eq!(mode & 0o6000, 0, "{} {:?}", path.display(), scene.backend);
         }
         let opens = "use Fcntl; sysopen(F, 'src/opened', O_CREAT|O_WRONLY, 04755) or exit 3;";
         if let Some(ran) = perl(&scene, opens).await {
-            ran.holds("open with a mode");
+            ran.assert_blocked("open with a mode");
         }
     }
 }
 
 /// Tries what no shell can, where there is a Perl.
-async fn perl(scene: &Scene, script: &str) -> Option<Ran> {
+async fn perl(scene: &SandboxFixture, script: &str) -> Option<SandboxRun> {
     let has = scene.run("perl -e 1").await.works();
     if !has {
         skip("there is no perl in the sandbox");
@@ -593,7 +609,7 @@ async fn perl(scene: &Scene, script: &str) -> Option<Ran> {
 async fn s90_other_families_are_refused_by_the_kernel() {
     let families =
         [("AF_VSOCK", 40, 1), ("AF_NETLINK", 16, 3), ("AF_PACKET", 17, 3), ("AF_UNIX", 1, 1)];
-    for scene in scenes() {
+    for scene in fixtures() {
         for (name, family, kind) in families {
             let script =
                 format!("socket(my $s, {family}, {kind}, 0) or die \"$!\\n\"; print 'made';");
@@ -609,20 +625,20 @@ async fn s90_other_families_are_refused_by_the_kernel() {
 
 #[tokio::test]
 async fn memory_that_other_programs_share_is_out_of_reach() {
-    for scene in scenes() {
+    for scene in fixtures() {
         // A private segment, which is removed again.
         let script = "my $id = shmget(0, 4096, 0600); defined $id or die \"$!\\n\"; \
                       shmctl($id, 0, 0); print 'made';";
         let Some(ran) = perl(&scene, script).await else { return };
         // bubblewrap has a room for it that is the command's own.
         let said = if scene.is_bubblewrap() { "made" } else { "not permitted" };
-        assert!(ran.printed.contains(said), "{:?}: {}", scene.means, ran.printed);
+        assert!(ran.printed.contains(said), "{:?}: {}", scene.backend, ran.printed);
     }
 }
 
 #[tokio::test]
 async fn s91_no_socket_outside_is_reached_and_no_descriptor_inherited() {
-    for scene in scenes() {
+    for scene in fixtures() {
         let beside = scene.outside.join("sock");
         let _beside = UnixListener::bind(&beside).unwrap();
         // A path of a socket has room for a hundred bytes or so.
@@ -634,22 +650,22 @@ async fn s91_no_socket_outside_is_reached_and_no_descriptor_inherited() {
                 path.display()
             );
             let Some(ran) = perl(&scene, &script).await else { return };
-            ran.holds("a socket outside");
+            ran.assert_blocked("a socket outside");
         }
         drop(inside);
         let ran = scene.run("ls /proc/self/fd | tr '\\n' ' '").await;
         // The fourth is the listing's own.
-        assert_eq!(ran.printed.trim(), "0 1 2 3", "{:?}", scene.means);
+        assert_eq!(ran.printed.trim(), "0 1 2 3", "{:?}", scene.backend);
         for place in ["/run/docker.sock", "/var/run/docker.sock", "/run/user"] {
-            scene.run(&format!("cat {place} || ls {place}/*")).await.holds(place);
+            scene.run(&format!("cat {place} || ls {place}/*")).await.assert_blocked(place);
         }
     }
 }
 
 #[tokio::test]
 async fn s75_there_is_no_terminal_to_type_into() {
-    for scene in scenes() {
-        scene.run("exec 3<>/dev/tty").await.holds("the terminal");
+    for scene in fixtures() {
+        scene.run("exec 3<>/dev/tty").await.assert_blocked("the terminal");
         let script = "my $c = 'x'; open(my $t, '<', '/dev/null'); \
                       ioctl($t, 0x5412, $c) or die \"$!\\n\";";
         let Some(ran) = perl(&scene, script).await else { return };
@@ -660,7 +676,7 @@ async fn s75_there_is_no_terminal_to_type_into() {
 #[tokio::test]
 async fn other_processes_and_new_namespaces_are_out_of_reach() {
     let me = std::process::id();
-    for scene in scenes() {
+    for scene in fixtures() {
         for command in [
             format!("cat /proc/{me}/environ"),
             format!("cat /proc/{me}/cwd/Cargo.toml"),
@@ -669,10 +685,10 @@ async fn other_processes_and_new_namespaces_are_out_of_reach() {
             "umount /proc".to_owned(),
             "chroot /".to_owned(),
         ] {
-            scene.run(&command).await.holds(&command);
+            scene.run(&command).await.assert_blocked(&command);
         }
         if scene.is_bubblewrap() {
-            scene.run(&format!("kill -0 {me}")).await.holds("a signal");
+            scene.run(&format!("kill -0 {me}")).await.assert_blocked("a signal");
         }
     }
 }
@@ -680,19 +696,22 @@ async fn other_processes_and_new_namespaces_are_out_of_reach() {
 /// The user root may change them without any capability, and each process something of its own.
 #[tokio::test]
 async fn settings_of_the_kernel_cannot_be_changed() {
-    for scene in scenes() {
+    for scene in fixtures() {
         for file in ["/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/proc/self/comm"] {
             // Opened, and nothing written to it.
-            scene.run(&format!("exec 3>> {file}")).await.holds(file);
+            scene.run(&format!("exec 3>> {file}")).await.assert_blocked(file);
         }
-        scene.run("cat /proc/sys/kernel/core_pattern /proc/self/stat").await.passes("reading");
+        scene
+            .run("cat /proc/sys/kernel/core_pattern /proc/self/stat")
+            .await
+            .assert_works("reading");
     }
 }
 
 /// What a program loads can lie where commands write.
 #[tokio::test]
 async fn only_the_script_itself_is_told_what_to_load() {
-    for mut scene in scenes() {
+    for mut scene in fixtures() {
         let path = std::env::var_os("PATH").unwrap();
         let programs = HostPrograms {
             slug: PathBuf::from(env!("CARGO_BIN_EXE_slug")),
@@ -707,13 +726,13 @@ async fn only_the_script_itself_is_told_what_to_load() {
         assert!(ran.printed.contains("[files]"), "{}", ran.printed);
         let starts = ran.printed.lines().filter(|line| line.contains("transferring control: "));
         let others: Vec<&str> = starts.filter(|line| !line.ends_with("bash")).collect();
-        assert!(others.is_empty(), "{:?}: {others:?}", scene.means);
+        assert!(others.is_empty(), "{:?}: {others:?}", scene.backend);
     }
 }
 
 #[tokio::test]
 async fn s111_a_folder_outside_is_an_error_and_not_a_wider_sandbox() {
-    for scene in scenes() {
+    for scene in fixtures() {
         symlink(&scene.outside, scene.dir.join("src/link")).unwrap();
         let parent = scene.dir.parent().unwrap().to_owned();
         let link = scene.dir.join("src/link");
@@ -722,15 +741,18 @@ async fn s111_a_folder_outside_is_an_error_and_not_a_wider_sandbox() {
             let error = ran.exit.unwrap_err().to_string();
             assert!(error.contains("outside of the sandbox"), "{}: {error}", cwd.display());
         }
-        scene.run_in("touch here", &scene.dir.join("src")).await.passes("a folder inside");
+        scene.run_in("touch here", &scene.dir.join("src")).await.assert_works("a folder inside");
     }
 }
 
 #[tokio::test]
 async fn s114_a_link_that_leads_out_leads_nowhere() {
-    for scene in scenes() {
+    for scene in fixtures() {
         let target = scene.outside("kept");
-        scene.run(&format!("ln -s {target} src/out && echo x > src/out")).await.holds("the link");
+        scene
+            .run(&format!("ln -s {target} src/out && echo x > src/out"))
+            .await
+            .assert_blocked("the link");
         assert_eq!(fs::read_to_string(scene.outside.join("kept")).unwrap(), "as it was");
     }
 }
@@ -738,19 +760,19 @@ async fn s114_a_link_that_leads_out_leads_nowhere() {
 /// Between the look and the start a command that still runs can put a link in its place.
 #[tokio::test]
 async fn s114_a_folder_that_is_swapped_for_a_link_opens_nothing() {
-    for mut scene in scenes() {
+    for mut scene in fixtures() {
         scene.rules = denying(&scene, &["Read(.env)"]);
         fs::create_dir(scene.dir.join("src/a")).unwrap();
         fs::write(scene.dir.join("src/a/.env"), "").unwrap();
         // What is outside is to be there, also where all of this lies in /tmp.
-        let view = View { private: Vec::new(), ..scene.looking()().unwrap() };
+        let view = SandboxProfile { private: Vec::new(), ..scene.profile_source()().unwrap() };
         let src = scene.dir.join("src");
         let swapping = move || {
             fs::rename(src.join("a"), src.join("b")).map_err(|error| error.to_string())?;
             symlink("../../outside", src.join("a")).map_err(|error| error.to_string())?;
             Ok(view.clone())
         };
-        let port = scene.host.with_sandbox(scene.means.clone(), Arc::new(swapping));
+        let port = scene.host.with_sandbox(scene.backend.clone(), Arc::new(swapping));
         let text = format!("echo x > {}; touch src/ran", scene.outside("kept"));
         let timeout = Duration::from_secs(60);
         let script = ScriptSpec { text, cwd: scene.dir.clone(), timeout, search_path: None };
@@ -766,22 +788,22 @@ async fn s114_a_folder_that_is_swapped_for_a_link_opens_nothing() {
 
 #[tokio::test]
 async fn s115_what_was_written_inside_runs_inside() {
-    for scene in scenes() {
+    for scene in fixtures() {
         let target = scene.outside("kept");
         let program = format!(
             "mkdir -p src/.venv/bin && printf '#!/bin/sh\\necho x > {target}\\n' > \
              src/.venv/bin/python && chmod +x src/.venv/bin/python"
         );
-        scene.run(&program).await.passes("writing the program");
+        scene.run(&program).await.assert_works("writing the program");
         // Whoever runs it later has the same port.
-        scene.run("src/.venv/bin/python").await.holds("the program");
+        scene.run("src/.venv/bin/python").await.assert_blocked("the program");
         assert_eq!(fs::read_to_string(scene.outside.join("kept")).unwrap(), "as it was");
     }
 }
 
 #[tokio::test]
 async fn s115_a_hook_runs_inside_with_its_input() {
-    for scene in scenes() {
+    for scene in fixtures() {
         let piped = |line: String| PipedCommand {
             line,
             cwd: scene.dir.clone(),
@@ -790,12 +812,13 @@ async fn s115_a_hook_runs_inside_with_its_input() {
             variables: Vec::new(),
         };
         let none = CancellationToken::new();
-        let said = scene.port().run_piped(piped("cat; echo no >&2; exit 2".into()), &none).await;
+        let said =
+            scene.sandboxed_host().run_piped(piped("cat; echo no >&2; exit 2".into()), &none).await;
         let said = said.unwrap();
         let all = (said.exit.cause, said.stdout.as_str(), said.stderr.as_str());
-        assert_eq!(all, (ExitCause::Code(2), "told", "no\n"), "{:?}", scene.means);
+        assert_eq!(all, (ExitCause::Code(2), "told", "no\n"), "{:?}", scene.backend);
         let line = format!("echo x > {}", scene.outside("kept"));
-        let said = scene.port().run_piped(piped(line), &none).await.unwrap();
+        let said = scene.sandboxed_host().run_piped(piped(line), &none).await.unwrap();
         assert_ne!(said.exit.cause, ExitCause::Code(0));
         assert_eq!(fs::read_to_string(scene.outside.join("kept")).unwrap(), "as it was");
     }
@@ -806,14 +829,14 @@ async fn s115_a_hook_runs_inside_with_its_input() {
 async fn s106_a_sandbox_that_only_reads_is_closed_where_the_other_is() {
     let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = tcp.local_addr().unwrap().port();
-    for mut scene in scenes() {
+    for mut scene in fixtures() {
         scene.rules = denying(&scene, &["Read(.env)"]);
         for path in [scene.dir.join("note"), scene.dir.join(".env"), scene.dir.join("src/.env")] {
             fs::write(path, "CANARY").unwrap();
         }
         let scratch = tempfile::tempdir().unwrap();
         let scratch = scratch.path().canonicalize().unwrap();
-        let host = scene.port().read_only(scratch.clone()).unwrap();
+        let host = scene.sandboxed_host().read_only(scratch.clone()).unwrap();
         let run = async |line: &str| {
             let line = format!("cd '{}' && {line}", scene.dir.display());
             let (timeout, input, variables) = (Duration::from_secs(60), String::new(), Vec::new());
@@ -823,7 +846,7 @@ async fn s106_a_sandbox_that_only_reads_is_closed_where_the_other_is() {
         };
         for line in ["cat note", "ls . src", "echo x > $TMPDIR/o && cat $TMPDIR/o"] {
             let (works, printed) = run(line).await;
-            assert!(works, "{line} {:?}: {printed}", scene.means);
+            assert!(works, "{line} {:?}: {printed}", scene.backend);
         }
         let (id, trust) = (scene.home.join(".ssh/id"), scene.home.join(".slug/trust.json"));
         for line in [
@@ -839,16 +862,16 @@ async fn s106_a_sandbox_that_only_reads_is_closed_where_the_other_is() {
         ] {
             let (works, printed) = run(line).await;
             let is_closed = !works && !printed.contains("CANARY");
-            assert!(is_closed, "{line} {:?}: {printed}", scene.means);
+            assert!(is_closed, "{line} {:?}: {printed}", scene.backend);
         }
     }
 }
 
 #[tokio::test]
 async fn what_runs_in_the_background_goes_on_and_ends_with_slug() {
-    for scene in scenes() {
+    for scene in fixtures() {
         let ran = scene.run("sleep 987 & echo $!; exit 0").await;
-        assert!(ran.exit.as_ref().unwrap().left_running, "{:?} {:?}", scene.means, ran.exit);
+        assert!(ran.exit.as_ref().unwrap().left_running, "{:?} {:?}", scene.backend, ran.exit);
         let runs = || {
             let all = fs::read_dir("/proc").unwrap().filter_map(Result::ok);
             let lines = all.filter_map(|it| fs::read(it.path().join("cmdline")).ok());
@@ -856,13 +879,13 @@ async fn what_runs_in_the_background_goes_on_and_ends_with_slug() {
         };
         assert!(runs() > 0);
         scene.host.end_all().await;
-        scene.is_tidy();
+        scene.assert_tidy();
     }
 }
 
 #[tokio::test]
 async fn a_command_in_the_sandbox_is_stopped_and_timed_out_like_any() {
-    for scene in scenes() {
+    for scene in fixtures() {
         let cancel = CancellationToken::new();
         let script = |text: &str, seconds| ScriptSpec {
             text: text.to_owned(),
@@ -870,7 +893,7 @@ async fn a_command_in_the_sandbox_is_stopped_and_timed_out_like_any() {
             timeout: Duration::from_secs(seconds),
             search_path: None,
         };
-        let port = scene.port();
+        let port = scene.sandboxed_host();
         let stop = cancel.clone();
         let mut started = move |_: &[u8]| stop.cancel();
         let exit = port.run(script("echo on; sleep 986", 60), &mut started, cancel).await;
@@ -882,7 +905,7 @@ async fn a_command_in_the_sandbox_is_stopped_and_timed_out_like_any() {
 
 #[tokio::test]
 async fn two_commands_at_once_keep_the_same_names_free() {
-    for scene in scenes() {
+    for scene in fixtures() {
         let script = "for i in 1 2 3 4 5 6 7 8; do echo x > .mcp.json && exit 9; sleep 0.02; done";
         let short = "echo x > .mcp.json && exit 9; true";
         let (first, _, _, last) =
@@ -890,6 +913,6 @@ async fn two_commands_at_once_keep_the_same_names_free() {
         for ran in [first, last] {
             assert_ne!(ran.exit.unwrap().cause, ExitCause::Code(9), "{}", ran.printed);
         }
-        scene.is_tidy();
+        scene.assert_tidy();
     }
 }

@@ -10,52 +10,52 @@
 
 mod support;
 
-#[path = "screen/announcing.rs"]
-mod announcing;
-#[path = "screen/approving.rs"]
-mod approving;
-#[path = "screen/chatting.rs"]
-mod chatting;
+#[path = "screen/announcements.rs"]
+mod announcements;
+#[path = "screen/approvals.rs"]
+mod approvals;
+#[path = "screen/chat.rs"]
+mod chat;
 #[path = "screen/demo.rs"]
 mod demo;
-#[path = "screen/foreign.rs"]
-mod foreign;
+#[path = "screen/everyday_use.rs"]
+mod everyday_use;
+#[path = "screen/exit.rs"]
+mod exit;
 #[path = "screen/images.rs"]
 mod images;
-#[path = "screen/leaving.rs"]
-mod leaving;
+#[path = "screen/interrupt.rs"]
+mod interrupt;
 #[path = "screen/linear.rs"]
 mod linear;
-#[path = "screen/looks.rs"]
-mod looks;
-#[path = "screen/moving.rs"]
-mod moving;
+#[path = "screen/mouse.rs"]
+mod mouse;
 #[path = "screen/questions.rs"]
 mod questions;
-#[path = "screen/robust.rs"]
-mod robust;
+#[path = "screen/robustness.rs"]
+mod robustness;
 #[path = "screen/sessions.rs"]
 mod sessions;
-#[path = "screen/starting.rs"]
-mod starting;
-#[path = "screen/stopping.rs"]
-mod stopping;
-#[path = "screen/working.rs"]
-mod working;
+#[path = "screen/startup.rs"]
+mod startup;
+#[path = "screen/themes.rs"]
+mod themes;
+#[path = "screen/untrusted_text.rs"]
+mod untrusted_text;
 
 use std::path::Path;
 
 use rustix::process::Pid;
 use serde_json::{Value, json};
-use support::model_server::{Recorded, Reply, wait_until};
+use support::model_server::{RecordedRequest, ServerReply, wait_until};
 
 /// A reply that runs one shell command.
-fn bash(id: &str, command: &str) -> Reply {
-    Reply::calls("", &[(id, "Bash", json!({"command": command}))])
+fn bash(id: &str, command: &str) -> ServerReply {
+    ServerReply::calls("", &[(id, "Bash", json!({"command": command}))])
 }
 
 /// What the model was told of a call.
-fn result_of(request: &Recorded, id: &str) -> String {
+fn result_of(request: &RecordedRequest, id: &str) -> String {
     let is_result = |message: &&Value| message["tool_call_id"] == id;
     let result = request.messages().iter().find(is_result);
     let result = result.unwrap_or_else(|| panic!("no result of {id} in {}", request.body));
@@ -63,7 +63,7 @@ fn result_of(request: &Recorded, id: &str) -> String {
 }
 
 /// The text of the newest message of the person.
-fn last_user_text(request: &Recorded) -> String {
+fn last_user_text(request: &RecordedRequest) -> String {
     let is_user = |message: &&Value| message["role"] == "user";
     let message = request.messages().iter().rfind(is_user).unwrap();
     message["content"].as_str().unwrap().to_owned()

@@ -15,8 +15,6 @@ mod support;
 mod commands;
 #[path = "security/folders.rs"]
 mod folders;
-#[path = "security/ground.rs"]
-mod ground;
 #[path = "security/keys.rs"]
 mod keys;
 #[path = "security/places.rs"]
@@ -33,17 +31,19 @@ mod run_for_real;
 mod sessions;
 #[path = "security/settings.rs"]
 mod settings;
+#[path = "security/test_project.rs"]
+mod test_project;
 
 use serde_json::{Value, json};
-use support::model_server::{Recorded, Reply};
+use support::model_server::{RecordedRequest, ServerReply};
 
 /// A reply that runs one shell command.
-fn bash(id: &str, command: &str) -> Reply {
-    Reply::calls("", &[(id, "Bash", json!({"command": command}))])
+fn bash(id: &str, command: &str) -> ServerReply {
+    ServerReply::calls("", &[(id, "Bash", json!({"command": command}))])
 }
 
 /// What the model was told of a call.
-fn result_of(request: &Recorded, id: &str) -> String {
+fn result_of(request: &RecordedRequest, id: &str) -> String {
     let is_result = |message: &&Value| message["tool_call_id"] == id;
     let result = request.messages().iter().find(is_result);
     let result = result.unwrap_or_else(|| panic!("no result of {id} in {}", request.body));

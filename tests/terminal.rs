@@ -25,8 +25,8 @@ use slug_code::platform::terminal::{MouseOwner, SuspendOutcome, TerminalGuard};
 use tokio_util::sync::CancellationToken;
 
 const HELPER: [&str; 4] = ["--exact", "helper", "--ignored", "--nocapture"];
-const TAKEN: &str = "\x1b[?1049h";
-const GIVEN_BACK: &str = "\x1b[?1049l\x1b[?25h";
+const ENTER_SCREEN: &str = "\x1b[?1049h";
+const LEAVE_SCREEN: &str = "\x1b[?1049l\x1b[?25h";
 
 /// One scene, named by `$SCENE`, on a terminal of its own.
 #[test]
@@ -60,17 +60,17 @@ fn helper() {
         }
         "panic in a drop" => {
             let _screen = TerminalGuard::enter(MouseOwner::Slugs).unwrap();
-            drop(Bomb);
+            drop(PanicOnDrop);
         }
         "double panic" => {
             let _screen = TerminalGuard::enter(MouseOwner::Slugs).unwrap();
-            let _bomb = Bomb;
+            let _bomb = PanicOnDrop;
             panic!("FIRST");
         }
         "double panic elsewhere" => {
             let _screen = TerminalGuard::enter(MouseOwner::Slugs).unwrap();
             let thread = std::thread::spawn(|| {
-                let _bomb = Bomb;
+                let _bomb = PanicOnDrop;
                 panic!("FIRST");
             });
             drop(thread.join());
@@ -162,19 +162,19 @@ fn show(text: &str) {
     TerminalOutput.flush().unwrap();
 }
 
-struct Bomb;
+struct PanicOnDrop;
 
-impl Drop for Bomb {
+impl Drop for PanicOnDrop {
     fn drop(&mut self) {
         panic!("BOOM");
     }
 }
 
-type Terminal = Box<dyn MasterPty + Send>;
-type Child = Box<dyn portable_pty::Child + Send + Sync>;
+type PtyMaster = Box<dyn MasterPty + Send>;
+type PtyChild = Box<dyn portable_pty::Child + Send + Sync>;
 
 /// Starts a scene, below a shell where one is given.
-fn start(name: &str, shell: Option<&str>, file: Option<&Path>) -> (Terminal, Child) {
+fn start(name: &str, shell: Option<&str>, file: Option<&Path>) -> (PtyMaster, PtyChild) {
     let size = PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 };
     let pty = portable_pty::native_pty_system().openpty(size).unwrap();
     let helper = std::env::current_exe().unwrap();
@@ -194,20 +194,20 @@ fn start(name: &str, shell: Option<&str>, file: Option<&Path>) -> (Terminal, Chi
 }
 
 /// A running scene and what has been written on its terminal.
-struct Scene {
+struct TerminalHelper {
     /// The terminal, held open so that its modes can be read after the scene.
-    near: OwnedFd,
-    child: Child,
+    tty: OwnedFd,
+    child: PtyChild,
     written: Arc<Mutex<Vec<u8>>>,
-    _terminal: Terminal,
+    _terminal: PtyMaster,
 }
 
-impl Scene {
-    fn play(name: &str, shell: Option<&str>) -> Self {
-        Self::play_with(name, shell, None)
+impl TerminalHelper {
+    fn spawn(name: &str, shell: Option<&str>) -> Self {
+        Self::spawn_with(name, shell, None)
     }
 
-    fn play_with(name: &str, shell: Option<&str>, file: Option<&Path>) -> Self {
+    fn spawn_with(name: &str, shell: Option<&str>, file: Option<&Path>) -> Self {
         let (terminal, child) = start(name, shell, file);
         let flags = rustix::fs::OFlags::RDWR | rustix::fs::OFlags::NOCTTY;
         let path = terminal.tty_name().unwrap();
@@ -221,7 +221,7 @@ impl Scene {
                 writing.lock().unwrap().extend(&buffer[..count]);
             }
         });
-        Self { near, child, written, _terminal: terminal }
+        Self { tty: near, child, written, _terminal: terminal }
     }
 
     fn text(&self) -> String {
@@ -241,7 +241,7 @@ impl Scene {
     }
 
     fn edits_lines(&self) -> bool {
-        let modes = rustix::termios::tcgetattr(&self.near).unwrap().local_modes;
+        let modes = rustix::termios::tcgetattr(&self.tty).unwrap().local_modes;
         modes.contains(LocalModes::ICANON | LocalModes::ECHO)
     }
 }
@@ -257,54 +257,54 @@ fn in_order(text: &str, needles: &[&str]) {
 
 #[test]
 fn the_terminal_is_given_back_at_the_end() {
-    let mut scene = Scene::play("drop", None);
+    let mut scene = TerminalHelper::spawn("drop", None);
     let (text, success) = scene.end();
     assert!(success);
     in_order(
         &text,
-        &[TAKEN, "\x1b[?2004h", "FRAME", "\x1b[<1u", "\x1b[?2004l", GIVEN_BACK, "AFTER"],
+        &[ENTER_SCREEN, "\x1b[?2004h", "FRAME", "\x1b[<1u", "\x1b[?2004l", LEAVE_SCREEN, "AFTER"],
     );
     assert!(scene.edits_lines());
 }
 
 #[test]
 fn a_panic_is_told_after_the_terminal_was_given_back() {
-    let mut scene = Scene::play("panic", None);
+    let mut scene = TerminalHelper::spawn("panic", None);
     let (text, success) = scene.end();
     assert!(!success);
     // What a message quotes may be anybody's (S73).
-    in_order(&text, &[TAKEN, GIVEN_BACK, "BOOM ␛]0;T␇"]);
-    assert_eq!(text.matches(GIVEN_BACK).count(), 1);
+    in_order(&text, &[ENTER_SCREEN, LEAVE_SCREEN, "BOOM ␛]0;T␇"]);
+    assert_eq!(text.matches(LEAVE_SCREEN).count(), 1);
     assert!(scene.edits_lines());
 }
 
 #[test]
 fn a_panic_elsewhere_does_not_disturb_the_screen() {
     for scene in ["other thread", "tokio worker"] {
-        let (text, success) = Scene::play(scene, None).end();
+        let (text, success) = TerminalHelper::spawn(scene, None).end();
         assert!(success);
-        in_order(&text, &[TAKEN, "FRAME", GIVEN_BACK]);
+        in_order(&text, &[ENTER_SCREEN, "FRAME", LEAVE_SCREEN]);
         assert!(!text.contains("BOOM"), "{text}");
     }
 }
 
 #[test]
 fn a_panic_in_a_drop_is_told_after_the_terminal_was_given_back() {
-    let mut scene = Scene::play("panic in a drop", None);
+    let mut scene = TerminalHelper::spawn("panic in a drop", None);
     let (text, success) = scene.end();
     assert!(!success);
-    in_order(&text, &[TAKEN, GIVEN_BACK, "BOOM"]);
+    in_order(&text, &[ENTER_SCREEN, LEAVE_SCREEN, "BOOM"]);
     assert!(scene.edits_lines());
 }
 
 #[test]
 fn a_panic_that_aborts_gives_the_terminal_back_on_any_thread() {
     for (name, told) in [("double panic", "FIRST"), ("double panic elsewhere", "cleanup")] {
-        let mut scene = Scene::play(name, None);
+        let mut scene = TerminalHelper::spawn(name, None);
         assert!(!scene.child.wait().unwrap().success());
         let text = scene.wait_for("the end", |text| text.contains("cleanup"));
-        in_order(&text, &[TAKEN, GIVEN_BACK, told]);
-        assert_eq!(text.matches(GIVEN_BACK).count(), 1);
+        in_order(&text, &[ENTER_SCREEN, LEAVE_SCREEN, told]);
+        assert_eq!(text.matches(LEAVE_SCREEN).count(), 1);
         assert!(scene.edits_lines());
     }
 }
@@ -312,11 +312,11 @@ fn a_panic_that_aborts_gives_the_terminal_back_on_any_thread() {
 #[test]
 fn an_abort_gives_the_terminal_back() {
     for name in ["stack overflow", "stack overflow elsewhere", "out of memory"] {
-        let mut scene = Scene::play(name, None);
+        let mut scene = TerminalHelper::spawn(name, None);
         assert!(!scene.child.wait().unwrap().success());
         let text = scene.wait_for("the end", |text| text.contains("--continue"));
-        in_order(&text, &[TAKEN, GIVEN_BACK, "slug was aborted"]);
-        assert_eq!(text.matches(GIVEN_BACK).count(), 1);
+        in_order(&text, &[ENTER_SCREEN, LEAVE_SCREEN, "slug was aborted"]);
+        assert_eq!(text.matches(LEAVE_SCREEN).count(), 1);
         assert!(scene.edits_lines(), "{name}");
     }
 }
@@ -324,9 +324,9 @@ fn an_abort_gives_the_terminal_back() {
 #[test]
 fn what_libraries_print_goes_to_the_log() {
     let folder = tempfile::tempdir().unwrap();
-    let (text, success) = Scene::play_with("libraries", None, Some(folder.path())).end();
+    let (text, success) = TerminalHelper::spawn_with("libraries", None, Some(folder.path())).end();
     assert!(success);
-    in_order(&text, &[TAKEN, "FRAME", GIVEN_BACK, "AFTER"]);
+    in_order(&text, &[ENTER_SCREEN, "FRAME", LEAVE_SCREEN, "AFTER"]);
     assert!(!text.contains("TO STD"), "{text}");
     let log = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap();
     let log = std::fs::read_to_string(log.path()).unwrap();
@@ -348,29 +348,29 @@ fn a_terminal_that_reads_nothing_does_not_hold_up_the_end() {
 
 #[test]
 fn the_terminal_is_lent_and_taken_again() {
-    let (text, success) = Scene::play("lend", None).end();
+    let (text, success) = TerminalHelper::spawn("lend", None).end();
     assert!(success);
-    in_order(&text, &[TAKEN, GIVEN_BACK, "EDITOR", TAKEN, "FRAME", GIVEN_BACK]);
+    in_order(&text, &[ENTER_SCREEN, LEAVE_SCREEN, "EDITOR", ENTER_SCREEN, "FRAME", LEAVE_SCREEN]);
 }
 
 #[test]
 fn a_stop_gives_the_terminal_back_until_it_is_continued() {
-    let mut scene = Scene::play("stop", Some("bash"));
-    scene.wait_for("given back", |text| text.contains(GIVEN_BACK));
+    let mut scene = TerminalHelper::spawn("stop", Some("bash"));
+    scene.wait_for("given back", |text| text.contains(LEAVE_SCREEN));
     let group = Pid::from_raw(scene.child.process_id().unwrap().cast_signed()).unwrap();
     // It may not have stopped yet, and would miss a single one.
     scene.wait_for("taken again", |text| {
         let _ = rustix::process::kill_process_group(group, RawSignal::CONT);
-        text.matches(TAKEN).count() == 2
+        text.matches(ENTER_SCREEN).count() == 2
     });
     let (text, success) = scene.end();
     assert!(success);
-    in_order(&text, &[TAKEN, GIVEN_BACK, TAKEN, "FRAME", GIVEN_BACK]);
+    in_order(&text, &[ENTER_SCREEN, LEAVE_SCREEN, ENTER_SCREEN, "FRAME", LEAVE_SCREEN]);
 }
 
 #[test]
 fn without_a_shell_above_there_is_no_stop() {
-    let (text, success) = Scene::play("stop without a shell", None).end();
+    let (text, success) = TerminalHelper::spawn("stop without a shell", None).end();
     assert!(success, "{text}");
 }
 

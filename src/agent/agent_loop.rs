@@ -10,7 +10,8 @@ use tokio::time::Instant;
 
 use crate::context;
 use crate::domain::{
-    Block, Effort, Message, Mode, NoticeLevel, Role, SessionId, TurnId, Typed, Usage,
+    ContentBlock, Message, MessageRole, NoticeLevel, PermissionMode, ReasoningEffort, SessionId,
+    TokenUsage, TurnId, UserInput,
 };
 use crate::hooks::{HookEvent, MergedHookVerdict};
 use crate::platform::watch::FolderWatcher;
@@ -88,7 +89,7 @@ pub(super) struct Agent {
     pub(super) permissions: Arc<PermissionState>,
     approvals: Arc<PendingApprovals>,
     pub(super) model: Option<String>,
-    pub(super) effort: Option<Effort>,
+    pub(super) effort: Option<ReasoningEffort>,
     pub(super) models: OfferedModels,
     pub(super) images: ConversationImages,
     pub(super) warned: HashSet<String>,
@@ -273,7 +274,7 @@ impl Agent {
         }
     }
 
-    async fn send(&mut self, text: Typed) {
+    async fn send(&mut self, text: UserInput) {
         self.refresh_hooks().await;
         // Before anything is on record: what hooks refuse was never said.
         let cancel = self.stop.begin();
@@ -303,12 +304,12 @@ impl Agent {
             gate.context.cancel.run_until_cancelled(self.mention_note(&text.text)).await;
         content.extend(mentioned.flatten());
         content.extend(text.into_blocks());
-        let message = Message { role: Role::User, content };
+        let message = Message { role: MessageRole::User, content };
         let untitled = self.session.conversation.title.is_none();
         let entry = LogEntry::Message(MessageEntry::new(message));
         if gate.journal.write(gate.turn, entry).await.is_none() {
             let outcome = TurnOutcome::Failed(UNHEARD.to_owned());
-            return self.end_turn(&gate, outcome, Usage::default()).await;
+            return self.end_turn(&gate, outcome, TokenUsage::default()).await;
         }
         self.session.catch_up();
         if let (true, Some(title)) = (untitled, self.session.conversation.title.clone()) {
@@ -321,7 +322,7 @@ impl Agent {
         let mut messages = self.session.conversation.messages.iter().rev();
         let last = messages.find(|(_, message)| !is_silent(message));
         let is_open = last.is_some_and(|(_, message)| {
-            message.role == Role::User || message.calls().next().is_some()
+            message.role == MessageRole::User || message.calls().next().is_some()
         });
         if !is_open {
             return self.refuse_turn(NOTHING_TO_RETRY.to_owned()).await;
@@ -337,7 +338,7 @@ impl Agent {
         let cancel = &gate.context.cancel;
         let model = match self.model_for_turn(gate.turn, cancel).await {
             Ok(model) => model,
-            Err(outcome) => return self.end_turn(&gate, outcome, Usage::default()).await,
+            Err(outcome) => return self.end_turn(&gate, outcome, TokenUsage::default()).await,
         };
         match cancel.run_until_cancelled(self.system_text()).await {
             Some(system) if !cancel.is_cancelled() => {
@@ -349,13 +350,18 @@ impl Agent {
                 self.drive(TurnRun::new(gate, machine, model, system)).await;
             }
             Some(_) | None => {
-                self.end_turn(&gate, TurnOutcome::Interrupted, Usage::default()).await;
+                self.end_turn(&gate, TurnOutcome::Interrupted, TokenUsage::default()).await;
             }
         }
     }
 
     /// Writes how a turn ended and tells the front end.
-    pub(super) async fn end_turn(&mut self, gate: &ToolGate, outcome: TurnOutcome, usage: Usage) {
+    pub(super) async fn end_turn(
+        &mut self,
+        gate: &ToolGate,
+        outcome: TurnOutcome,
+        usage: TokenUsage,
+    ) {
         if outcome == TurnOutcome::Interrupted {
             gate.journal.write(gate.turn, LogEntry::Interrupted).await;
         }
@@ -399,7 +405,7 @@ impl Agent {
 
     /// The same, with whatever came in its way.
     pub(super) async fn skip_turn(&mut self, outcome: TurnOutcome) {
-        let (turn, usage) = (self.session.skip_turn(), Usage::default());
+        let (turn, usage) = (self.session.skip_turn(), TokenUsage::default());
         self.events.tell(AgentEvent::TurnEnded { turn, outcome, usage }).await;
     }
 
@@ -476,19 +482,19 @@ impl Agent {
     }
 
     /// What the model should know of the turns before and its own plan, where that is new.
-    fn turn_notes(&self) -> Vec<Block> {
+    fn turn_notes(&self) -> Vec<ContentBlock> {
         let conversation = &self.session.conversation;
         let plan = request::plan(&conversation.todos)
             .filter(|plan| !is_known(plan, &conversation.contexts));
-        let stopped = self.session.was_interrupted.then(|| Block::Context {
+        let stopped = self.session.was_interrupted.then(|| ContentBlock::Context {
             name: "interruption".into(),
             text: "The user stopped your last answer before its end.".into(),
         });
         stopped.into_iter().chain(self.reverted_files_note()).chain(plan).collect()
     }
 
-    async fn set_mode(&mut self, mode: Mode) {
-        if mode == Mode::Sandbox && self.setup.escalation.is_none() {
+    async fn set_mode(&mut self, mode: PermissionMode) {
+        if mode == PermissionMode::Sandbox && self.setup.escalation.is_none() {
             return self
                 .error("No sandbox is in force: `slug --sandbox DIR` begins with one.")
                 .await;
@@ -563,14 +569,14 @@ pub(super) fn left_out(compaction: &CompactionEntry) -> &'static str {
     }
 }
 
-fn is_known(block: &Block, known: &BTreeMap<String, String>) -> bool {
+fn is_known(block: &ContentBlock, known: &BTreeMap<String, String>) -> bool {
     match block {
-        Block::Context { name, text } => known.get(name) == Some(text),
-        Block::Text { .. }
-        | Block::Image(_)
-        | Block::Thinking { .. }
-        | Block::Sealed { .. }
-        | Block::ToolUse(_)
-        | Block::ToolResult { .. } => false,
+        ContentBlock::Context { name, text } => known.get(name) == Some(text),
+        ContentBlock::Text { .. }
+        | ContentBlock::Image(_)
+        | ContentBlock::Thinking { .. }
+        | ContentBlock::Sealed { .. }
+        | ContentBlock::ToolUse(_)
+        | ContentBlock::ToolResult { .. } => false,
     }
 }

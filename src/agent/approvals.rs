@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{Answer, ApprovalId};
+use crate::domain::{ApprovalAnswer, ApprovalId};
 
 /// The open questions of an agent.
 #[derive(Debug, Default)]
@@ -17,7 +17,7 @@ pub(super) struct PendingApprovals {
 #[derive(Debug, Default)]
 struct OpenApprovals {
     last: u64,
-    waiting: HashMap<ApprovalId, oneshot::Sender<Answer>>,
+    waiting: HashMap<ApprovalId, oneshot::Sender<ApprovalAnswer>>,
 }
 
 /// When a call may ask: once each call before it has asked, or will not. Deciding takes each its
@@ -68,7 +68,7 @@ impl ApprovalWait {
 
 impl PendingApprovals {
     /// Opens a question. Dropping the receiver closes it.
-    pub(super) fn open(&self) -> (ApprovalId, oneshot::Receiver<Answer>) {
+    pub(super) fn open(&self) -> (ApprovalId, oneshot::Receiver<ApprovalAnswer>) {
         let (sender, receiver) = oneshot::channel();
         let mut inner = self.lock();
         inner.waiting.retain(|_, waiting| !waiting.is_closed());
@@ -80,7 +80,7 @@ impl PendingApprovals {
 
     /// Hands the answer to whoever asked. An answer to a question that is no longer open is stale
     /// and does nothing.
-    pub(super) fn answer(&self, id: ApprovalId, answer: Answer) {
+    pub(super) fn answer(&self, id: ApprovalId, answer: ApprovalAnswer) {
         let waiting = self.lock().waiting.remove(&id);
         if let Some(sender) = waiting
             && sender.send(answer).is_err()
@@ -104,8 +104,8 @@ mod tests {
         let (first, mut one) = asks.open();
         let (second, two) = asks.open();
         assert_ne!(first, second);
-        asks.answer(second, Answer::Once);
-        assert_eq!(two.await, Ok(Answer::Once));
+        asks.answer(second, ApprovalAnswer::Once);
+        assert_eq!(two.await, Ok(ApprovalAnswer::Once));
         assert!(one.try_recv().is_err());
     }
 
@@ -114,7 +114,7 @@ mod tests {
         let asks = PendingApprovals::default();
         let (id, receiver) = asks.open();
         drop(receiver);
-        asks.answer(id, Answer::Once);
-        asks.answer(id, Answer::Once);
+        asks.answer(id, ApprovalAnswer::Once);
+        asks.answer(id, ApprovalAnswer::Once);
     }
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{Access, CallInput, ToolCall};
+use crate::domain::{CallInput, ToolAccess, ToolCall};
 use crate::tools::{ToolRegistry, WorkingDirectory};
 
 use super::approvals::ApprovalOrder;
@@ -69,7 +69,7 @@ impl CallFootprint {
         };
         if accesses.is_empty() {
             Self::Unknown
-        } else if accesses.iter().all(Access::is_read) {
+        } else if accesses.iter().all(ToolAccess::is_read) {
             Self::Reads(accesses.iter().filter_map(path).map(Path::to_owned).collect())
         } else {
             Self::Changes(
@@ -115,9 +115,9 @@ impl CallFootprint {
     }
 }
 
-fn path(access: &Access) -> Option<&Path> {
+fn path(access: &ToolAccess) -> Option<&Path> {
     match access {
-        Access::Read(path) | Access::Write(path) => Some(path),
+        ToolAccess::Read(path) | ToolAccess::Write(path) => Some(path),
         _ => None,
     }
 }

@@ -13,8 +13,8 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use crate::domain::{
-    Answer, ApprovalId, Budget, Budgets, CallId, CallInput, Matter, Message, Money, NoticeLevel,
-    Price, Role, ToolCall, TurnId, Usage,
+    AgentBudgets, ApprovalAnswer, ApprovalId, ApprovalKind, CallId, CallInput, Message,
+    MessageRole, ModelPrice, Money, NoticeLevel, TokenUsage, ToolCall, TurnId, UsageBudget,
 };
 use crate::session::{SessionSpending, SpendingSum};
 
@@ -24,9 +24,9 @@ use super::gate::{Interactivity, ToolGate};
 /// What holds now: the configured budgets, and what the person has made of them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct BudgetLimits {
-    configured: Budgets,
-    session: Budget,
-    turn: (TurnId, Budget),
+    configured: AgentBudgets,
+    session: UsageBudget,
+    turn: (TurnId, UsageBudget),
 }
 
 /// Which budget would be overdrawn, by what.
@@ -62,7 +62,7 @@ pub(super) struct MinimumUsage {
 pub(super) struct BudgetQuestion {
     pub(super) id: ApprovalId,
     pub(super) overdraft: BudgetOverdraft,
-    answer: oneshot::Receiver<Answer>,
+    answer: oneshot::Receiver<ApprovalAnswer>,
 }
 
 /// What may become of a request.
@@ -76,10 +76,10 @@ pub(super) enum BudgetVerdict {
 }
 
 /// The answer to a question; never, where there is none.
-pub(super) async fn answered(question: &mut Option<BudgetQuestion>) -> Answer {
+pub(super) async fn answered(question: &mut Option<BudgetQuestion>) -> ApprovalAnswer {
     match question {
         Some(question) => {
-            let no = Answer::Deny { instruction: None };
+            let no = ApprovalAnswer::Deny { instruction: None };
             (&mut question.answer).await.unwrap_or(no)
         }
         None => pending().await,
@@ -88,11 +88,11 @@ pub(super) async fn answered(question: &mut Option<BudgetQuestion>) -> Answer {
 
 impl BudgetLimits {
     /// What is configured.
-    pub(super) fn new(configured: Budgets) -> Self {
+    pub(super) fn new(configured: AgentBudgets) -> Self {
         Self {
             configured,
             session: configured.session,
-            turn: (TurnId::default(), Budget::default()),
+            turn: (TurnId::default(), UsageBudget::default()),
         }
     }
 
@@ -109,7 +109,7 @@ impl BudgetLimits {
         }
     }
 
-    fn of_turn(&self, turn: TurnId) -> Budget {
+    fn of_turn(&self, turn: TurnId) -> UsageBudget {
         if self.turn.0 == turn { self.turn.1 } else { self.configured.turn }
     }
 
@@ -134,7 +134,7 @@ impl BudgetLimits {
 
 fn overdrawn(
     scope: BudgetScope,
-    budget: Budget,
+    budget: UsageBudget,
     spent: &SpendingSum,
     least: MinimumUsage,
 ) -> Option<BudgetOverdraft> {
@@ -160,10 +160,11 @@ fn overdrawn(
 
 impl MinimumUsage {
     /// Of a request with these messages, where the response before took `before`.
-    fn of(messages: &[Message], before: Option<Usage>, price: Option<&Price>) -> Self {
+    fn of(messages: &[Message], before: Option<TokenUsage>, price: Option<&ModelPrice>) -> Self {
         let new = match before {
             Some(_) => {
-                let last = messages.iter().rposition(|message| message.role == Role::Assistant);
+                let last =
+                    messages.iter().rposition(|message| message.role == MessageRole::Assistant);
                 &messages[last.map_or(0, |last| last + 1)..]
             }
             None => messages,
@@ -172,7 +173,8 @@ impl MinimumUsage {
         // Four bytes make about a token.
         let tokens = bytes as u64 / 4;
         let known = before.map_or(0, |usage| usage.input.saturating_add(usage.output));
-        let usage = Usage { input: known + tokens, cache_read: known, ..Usage::default() };
+        let usage =
+            TokenUsage { input: known + tokens, cache_read: known, ..TokenUsage::default() };
         Self { tokens, cost: price.map(|price| price.of(usage)) }
     }
 }
@@ -185,7 +187,7 @@ fn size(message: &Message) -> usize {
 impl Agent {
     /// Whether the next request of a turn may be made.
     pub(super) async fn within_budget(&mut self, gate: &ToolGate, model: &str) -> BudgetVerdict {
-        if self.allowance.configured == Budgets::default() {
+        if self.allowance.configured == AgentBudgets::default() {
             return BudgetVerdict::Fits;
         }
         self.session.catch_up();
@@ -218,7 +220,7 @@ impl Agent {
             name: "Budget".into(),
             input: CallInput::Valid(input.clone()),
         };
-        let why = (Matter::Budget, overdraft.to_string());
+        let why = (ApprovalKind::Budget, overdraft.to_string());
         gate.ask_user(gate.question(id, &call, &input, why)).await;
         BudgetQuestion { id, overdraft, answer }
     }
@@ -266,15 +268,15 @@ impl fmt::Display for BudgetOverdraft {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Rate, Rates};
+    use crate::domain::{TokenRate, TokenRates};
 
-    fn budget(text: &str) -> Budget {
+    fn budget(text: &str) -> UsageBudget {
         text.parse().unwrap()
     }
 
     fn spent(cost: u64, input: u64, cached: u64) -> SpendingSum {
         SpendingSum {
-            usage: Usage { input, output: 0, cache_read: cached, cache_write: 0 },
+            usage: TokenUsage { input, output: 0, cache_read: cached, cache_write: 0 },
             cost: Money::from_nanos(cost),
             responses: 1,
             unpriced: 0,
@@ -297,7 +299,7 @@ mod tests {
             assert_eq!(found.is_some(), is_overdrawn, "{text} {spent:?}");
         }
         assert_eq!(
-            overdrawn(BudgetScope::Turn, Budget::default(), &spent(u64::MAX, 9, 0), least),
+            overdrawn(BudgetScope::Turn, UsageBudget::default(), &spent(u64::MAX, 9, 0), least),
             None
         );
     }
@@ -313,18 +315,18 @@ mod tests {
 
     #[test]
     fn the_least_is_what_is_new_and_what_the_cache_has() {
-        let rate = |dollars| Rate::per_million(dollars).unwrap();
-        let rates = Rates {
+        let rate = |dollars| TokenRate::per_million(dollars).unwrap();
+        let rates = TokenRates {
             input: rate(10.0),
             output: rate(50.0),
             cache_read: Some(rate(1.0)),
             cache_write: None,
         };
-        let price = Price { rates, above: Vec::new() };
-        let answer = Message { role: Role::Assistant, content: Vec::new() };
+        let price = ModelPrice { rates, above: Vec::new() };
+        let answer = Message { role: MessageRole::Assistant, content: Vec::new() };
         let messages = [Message::user("old ".repeat(1000)), answer, Message::user("new")];
         let tokens = size(&messages[2]) as u64 / 4;
-        let before = Usage { input: 1000, output: 200, ..Usage::default() };
+        let before = TokenUsage { input: 1000, output: 200, ..TokenUsage::default() };
         let least = MinimumUsage::of(&messages, Some(before), Some(&price));
         assert_eq!(least.tokens, tokens);
         assert_eq!(least.cost, Some(Money::from_nanos(1200 * 1000 + tokens * 10_000)));
@@ -334,7 +336,7 @@ mod tests {
     #[test]
     fn twice_the_budget_of_a_turn_is_for_that_turn_alone() {
         let mut allowance =
-            BudgetLimits::new(Budgets { turn: budget("1"), session: budget("100 tokens") });
+            BudgetLimits::new(AgentBudgets { turn: budget("1"), session: budget("100 tokens") });
         let least = MinimumUsage { tokens: 0, cost: Some(Money::from_nanos(2_000_000_000)) };
         let draft = allowance.overdraft(&SessionSpending::default(), TurnId(1), least).unwrap();
         assert_eq!(draft.scope, BudgetScope::Turn);

@@ -4,7 +4,10 @@
 use std::sync::Arc;
 
 use super::{RewindDestination, RewindPlan, RuleRequest};
-use crate::domain::{Answer, ApprovalId, Effort, EntryId, Mode, ModelName, SessionId, Typed};
+use crate::domain::{
+    ApprovalAnswer, ApprovalId, EntryId, ModelName, PermissionMode, ReasoningEffort, SessionId,
+    UserInput,
+};
 use crate::session::RewindScope;
 
 /// Something wanted.
@@ -13,7 +16,7 @@ pub enum AgentCommand {
     /// Starts a turn with the person's text. While a turn runs, front ends queue on their side.
     Send {
         /// What the person typed.
-        text: Typed,
+        text: UserInput,
     },
     /// Puts a message into the running turn at its next tool boundary, or before it would end. One
     /// that comes after the turn's end is the front end's again, which `TurnEnded` has told.
@@ -21,7 +24,7 @@ pub enum AgentCommand {
         /// Names it for `WithdrawSteer`.
         id: SteerId,
         /// What the person typed.
-        text: Typed,
+        text: UserInput,
     },
     /// Takes a steering message back that has not gone in yet.
     WithdrawSteer {
@@ -33,7 +36,7 @@ pub enum AgentCommand {
         /// Which question.
         id: ApprovalId,
         /// The answer.
-        answer: Answer,
+        answer: ApprovalAnswer,
     },
     /// Runs a shell command of the person's own and shows its output to the model, too.
     Shell {
@@ -68,13 +71,13 @@ pub enum AgentCommand {
         what: RewindScope,
     },
     /// Changes how much is asked.
-    SetMode(Mode),
+    SetMode(PermissionMode),
     /// Changes the model to what a person means by this: a model's name, or `PROVIDER/MODEL`.
     SetModel(String),
     /// Changes the model, and the provider with it.
     UseModel(ModelName),
     /// Changes how hard the model is to think; `None` leaves it to the provider.
-    SetEffort(Option<Effort>),
+    SetEffort(Option<ReasoningEffort>),
     /// Gives the open session a title.
     SetTitle(String),
     /// Shows the rules, changes one, or tries a call on them.

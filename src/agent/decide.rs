@@ -11,8 +11,8 @@ use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{
-    Access, Answer, ApprovalRequest, CallInput, Diff, Matter, NoticeLevel, Outcome, RuleKind,
-    RuleSource, ToolCall, ToolOutput,
+    ApprovalAnswer, ApprovalKind, ApprovalRequest, CallInput, FileDiff, NoticeLevel,
+    PermissionOutcome, RuleKind, RuleSource, ToolAccess, ToolCall, ToolOutput,
 };
 use crate::permissions::{
     HookPermission, PermissionDecision, PermissionQuery, ResolvedAccess, ToolCallTicket,
@@ -135,11 +135,13 @@ async fn recheck(
     };
     let (decision, _) = gate.permissions.decide(&query, &story.word);
     match (decision.outcome(), approved.is_by_user()) {
-        (Outcome::Deny, _) => GateOutcome::Stopped(denied_by_rule(gate, call, &decision).await),
-        (Outcome::Ask, false) => {
+        (PermissionOutcome::Deny, _) => {
+            GateOutcome::Stopped(denied_by_rule(gate, call, &decision).await)
+        }
+        (PermissionOutcome::Ask, false) => {
             decide(gate, call, tool, (approved.into_input(), story), question).await
         }
-        (Outcome::Ask, true) | (Outcome::Allow, _) => {
+        (PermissionOutcome::Ask, true) | (PermissionOutcome::Allow, _) => {
             GateOutcome::Approved { approved, tool, story }
         }
     }
@@ -167,10 +169,10 @@ async fn decide(
         };
         let (decision, changed) = gate.permissions.decide(&query, &story.word);
         match decision.outcome() {
-            Outcome::Deny => {
+            PermissionOutcome::Deny => {
                 return GateOutcome::Stopped(denied_by_rule(gate, call, &decision).await);
             }
-            Outcome::Allow => {
+            PermissionOutcome::Allow => {
                 return match decision.approve(&asked) {
                     Ok(approved) => GateOutcome::Approved { approved, tool, story },
                     Err(decision) => {
@@ -178,10 +180,10 @@ async fn decide(
                     }
                 };
             }
-            Outcome::Ask if gate.interactivity == Interactivity::Headless => {
+            PermissionOutcome::Ask if gate.interactivity == Interactivity::Headless => {
                 return GateOutcome::Stopped(refused_unasked(gate, &asked, &decision).await);
             }
-            Outcome::Ask => question.turn().await,
+            PermissionOutcome::Ask => question.turn().await,
         }
         let context = gate.context_for(&query);
         let preview = match tool.preview(&context, &input).await {
@@ -201,46 +203,46 @@ async fn decide(
         let why = DecisionExplanation { decision: &decision, reason };
         match ask(gate, &asked, question, why, changed, preview.clone()).await {
             AskOutcome::Changed => {}
-            AskOutcome::Answered(Answer::Part { left_out }) => {
+            AskOutcome::Answered(ApprovalAnswer::Part { left_out }) => {
                 let part = narrow_to_part(&context, &*tool, &input, preview.as_ref(), &left_out);
                 match part.await {
                     Ok((part, taken)) => {
-                        record(gate, call, Outcome::Allow, "part", None).await;
+                        record(gate, call, PermissionOutcome::Allow, "part", None).await;
                         return decide_part(gate, call, tool, part, taken).await;
                     }
                     Err(error) => gate.events.notice(NoticeLevel::Error, error.to_string()).await,
                 }
             }
-            AskOutcome::Answered(Answer::Edited { input: edited }) => {
-                record(gate, call, Outcome::Ask, "edited", None).await;
+            AskOutcome::Answered(ApprovalAnswer::Edited { input: edited }) => {
+                record(gate, call, PermissionOutcome::Ask, "edited", None).await;
                 match hooks::before(gate, call, (edited, ArgumentsOrigin::User)).await {
                     Ok(heard) => (input, story) = heard,
                     Err(output) => return GateOutcome::Stopped(output),
                 }
             }
-            AskOutcome::Answered(Answer::Deny { instruction }) => {
-                record(gate, call, Outcome::Deny, "deny", None).await;
+            AskOutcome::Answered(ApprovalAnswer::Deny { instruction }) => {
+                record(gate, call, PermissionOutcome::Deny, "deny", None).await;
                 return GateOutcome::Stopped(denied_by_user(instruction));
             }
-            AskOutcome::Answered(Answer::Never { rule }) => {
+            AskOutcome::Answered(ApprovalAnswer::Never { rule }) => {
                 let rule = save(gate, RuleKind::Deny, vec![rule]).await;
-                record(gate, call, Outcome::Deny, "never", rule).await;
+                record(gate, call, PermissionOutcome::Deny, "never", rule).await;
                 return GateOutcome::Stopped(denied_by_user(None));
             }
-            AskOutcome::Answered(Answer::Once) => {
-                record(gate, call, Outcome::Allow, "once", None).await;
+            AskOutcome::Answered(ApprovalAnswer::Once) => {
+                record(gate, call, PermissionOutcome::Allow, "once", None).await;
                 return approve_by_user(decision, &asked, tool, story, "once");
             }
-            AskOutcome::Answered(Answer::Session { rules }) => {
-                record(gate, call, Outcome::Allow, "session", None).await;
+            AskOutcome::Answered(ApprovalAnswer::Session { rules }) => {
+                record(gate, call, PermissionOutcome::Allow, "session", None).await;
                 if let Err(error) = gate.permissions.add_for_session(RuleKind::Allow, &rules) {
                     gate.events.notice(NoticeLevel::Error, error.to_string()).await;
                 }
                 return approve_by_user(decision, &asked, tool, story, "session");
             }
-            AskOutcome::Answered(Answer::Always { rules }) => {
+            AskOutcome::Answered(ApprovalAnswer::Always { rules }) => {
                 let rule = save(gate, RuleKind::Allow, rules).await;
-                record(gate, call, Outcome::Allow, "always", rule).await;
+                record(gate, call, PermissionOutcome::Allow, "always", rule).await;
                 return approve_by_user(decision, &asked, tool, story, "always");
             }
         }
@@ -251,7 +253,7 @@ async fn decide(
 /// could read them unasked. Elsewhere even that a text is not there says too much.
 async fn can_disclose(gate: &ToolGate, query: &PermissionQuery) -> bool {
     let targets = query.accesses.iter().filter_map(|access| match access {
-        ResolvedAccess::Write(path) => Some(Access::Read(path.path.clone())),
+        ResolvedAccess::Write(path) => Some(ToolAccess::Read(path.path.clone())),
         _ => None,
     });
     let (targets, workspace) = (targets.collect::<Vec<_>>(), gate.workspace.clone());
@@ -261,7 +263,8 @@ async fn can_disclose(gate: &ToolGate, query: &PermissionQuery) -> bool {
     let reads =
         spawn_blocking(move || PermissionQuery::resolve("Read", &targets, &workspace)).await;
     reads.is_ok_and(|reads| {
-        gate.permissions.decide(&reads, &HookPermission::Nothing).0.outcome() == Outcome::Allow
+        gate.permissions.decide(&reads, &HookPermission::Nothing).0.outcome()
+            == PermissionOutcome::Allow
     })
 }
 
@@ -286,8 +289,12 @@ async fn decide_part(
     };
     let (decision, _) = gate.permissions.decide(&query, &story.word);
     match decision.outcome() {
-        Outcome::Deny => GateOutcome::Stopped(denied_by_rule(gate, call, &decision).await),
-        Outcome::Ask | Outcome::Allow => approve_by_user(decision, &asked, tool, story, "part"),
+        PermissionOutcome::Deny => {
+            GateOutcome::Stopped(denied_by_rule(gate, call, &decision).await)
+        }
+        PermissionOutcome::Ask | PermissionOutcome::Allow => {
+            approve_by_user(decision, &asked, tool, story, "part")
+        }
     }
 }
 
@@ -330,7 +337,7 @@ struct DecisionExplanation<'a> {
 }
 
 enum AskOutcome {
-    Answered(Answer),
+    Answered(ApprovalAnswer),
     /// Rules or mode changed: decide again.
     Changed,
 }
@@ -341,7 +348,7 @@ async fn ask(
     question: &ApprovalWait,
     DecisionExplanation { decision, reason }: DecisionExplanation<'_>,
     mut changed: watch::Receiver<u64>,
-    preview: Option<Diff>,
+    preview: Option<FileDiff>,
 ) -> AskOutcome {
     // What is asked was parsed before: it is always valid here.
     let CallInput::Valid(input) = &call.input else { return AskOutcome::Answered(NO) };
@@ -352,7 +359,7 @@ async fn ask(
         allow_rules: decision.allow_rules().to_owned(),
         deny_rule: decision.deny_rule().map(str::to_owned),
         preview,
-        ..gate.question(id, call, input, (Matter::Permission, reason))
+        ..gate.question(id, call, input, (ApprovalKind::Permission, reason))
     };
     gate.ask_user(request).await;
     question.let_others_ask();
@@ -382,18 +389,23 @@ async fn ask_to_go_on(
         "The model made this exact call {times} times in this turn, and the result was the same \
          each time."
     );
-    gate.ask_user(gate.question(id, call, &input, (Matter::Repeats, reason))).await;
+    gate.ask_user(gate.question(id, call, &input, (ApprovalKind::RepeatedCall, reason))).await;
     question.let_others_ask();
     let answer = answer.await.unwrap_or(NO);
     question.end();
     match answer {
-        Answer::Once | Answer::Part { .. } | Answer::Session { .. } | Answer::Always { .. } => {
+        ApprovalAnswer::Once
+        | ApprovalAnswer::Part { .. }
+        | ApprovalAnswer::Session { .. }
+        | ApprovalAnswer::Always { .. } => {
             gate.repeats.forget(call);
             Ok((input, ArgumentsOrigin::Model))
         }
-        Answer::Edited { input } => Ok((input, ArgumentsOrigin::User)),
-        Answer::Deny { instruction: Some(instruction) } => Err(denied_by_user(Some(instruction))),
-        Answer::Deny { instruction: None } | Answer::Never { .. } => {
+        ApprovalAnswer::Edited { input } => Ok((input, ArgumentsOrigin::User)),
+        ApprovalAnswer::Deny { instruction: Some(instruction) } => {
+            Err(denied_by_user(Some(instruction)))
+        }
+        ApprovalAnswer::Deny { instruction: None } | ApprovalAnswer::Never { .. } => {
             gate.context.cancel.cancel();
             Err(stopped())
         }
@@ -401,7 +413,7 @@ async fn ask_to_go_on(
 }
 
 /// The answer where there is none.
-pub(super) const NO: Answer = Answer::Deny { instruction: None };
+pub(super) const NO: ApprovalAnswer = ApprovalAnswer::Deny { instruction: None };
 
 async fn denied_by_rule(
     gate: &ToolGate,
@@ -409,7 +421,7 @@ async fn denied_by_rule(
     decision: &PermissionDecision,
 ) -> ToolOutput {
     let why = if decision.rule().is_some() { "rule" } else { "mode" };
-    record(gate, call, Outcome::Deny, why, decision.rule().cloned()).await;
+    record(gate, call, PermissionOutcome::Deny, why, decision.rule().cloned()).await;
     if gate.interactivity == Interactivity::Headless {
         let reason = decision.reason().to_owned();
         gate.events.tell(AgentEvent::CallRefused { call: call.clone(), reason }).await;
@@ -422,7 +434,7 @@ async fn refused_unasked(
     call: &ToolCall,
     decision: &PermissionDecision,
 ) -> ToolOutput {
-    record(gate, call, Outcome::Deny, "headless", decision.rule().cloned()).await;
+    record(gate, call, PermissionOutcome::Deny, "headless", decision.rule().cloned()).await;
     let reason = decision.reason().to_owned();
     gate.events.tell(AgentEvent::CallRefused { call: call.clone(), reason: reason.clone() }).await;
     denied(&format!(
@@ -445,7 +457,7 @@ fn about(call: &ToolCall) -> Option<String> {
 pub(super) async fn record(
     gate: &ToolGate,
     call: &ToolCall,
-    decision: Outcome,
+    decision: PermissionOutcome,
     answer: &str,
     rule: Option<RuleSource>,
 ) {

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::{
-    ApprovalId, ApprovalRequest, CallId, Display, Effort, Mode, ModelName, NoticeLevel, SessionId,
-    StopReason, Todo, ToolCall, ToolStatus, TurnId, Typed, Usage, Window,
+    ApprovalId, ApprovalRequest, CallId, ContextWindow, ModelName, NoticeLevel, PermissionMode,
+    ReasoningEffort, SessionId, StopReason, TodoItem, TokenUsage, ToolCall, ToolDisplay,
+    ToolStatus, TurnId, UserInput,
 };
 use crate::providers::retry::RetryAttempt;
 use crate::providers::{ModelInfo, PrefillProgress, RateLimited};
@@ -36,9 +37,9 @@ pub enum AgentEvent {
         /// Which, and whose.
         model: ModelName,
         /// How hard it is to think, where that was said.
-        effort: Option<Effort>,
+        effort: Option<ReasoningEffort>,
         /// How much it can read at once.
-        window: Window,
+        window: ContextWindow,
         /// Whether the server is on this machine.
         local: bool,
     },
@@ -50,7 +51,7 @@ pub enum AgentEvent {
         models: Vec<ModelInfo>,
     },
     /// How much is asked from now on.
-    ModeChanged(Mode),
+    ModeChanged(PermissionMode),
     /// The session's title.
     TitleChanged(String),
     /// A turn has begun.
@@ -60,15 +61,15 @@ pub enum AgentEvent {
     },
     /// A line is in the log: a message of the person's, a finished response, a tool's result.
     Recorded(Arc<LogRecord>),
-    /// A steering message has gone in (its `Recorded` follows), or was taken back.
+    /// A steering message has gone in (its `RecordedRequest` follows), or was taken back.
     SteerSettled {
         /// Which.
         id: SteerId,
         /// The one that was taken back.
-        returned: Option<Typed>,
+        returned: Option<UserInput>,
     },
     /// A message was not sent, and is the person's again; `TurnEnded` follows and says why.
-    MessageReturned(Typed),
+    MessageReturned(UserInput),
     /// A request is on its way to the model, or one for the models that there are.
     RequestSent {
         /// The turn.
@@ -120,14 +121,14 @@ pub enum AgentEvent {
         /// The next piece of JSON text.
         json: String,
     },
-    /// The response is over; its `Recorded` has come just before.
+    /// The response is over; its `RecordedRequest` has come just before.
     ResponseEnded {
         /// The turn.
         turn: TurnId,
         /// Why.
         stop: StopReason,
         /// What it took, where the server said.
-        usage: Option<Usage>,
+        usage: Option<TokenUsage>,
         /// How long tokens came, for a rate.
         streamed_for: Duration,
     },
@@ -165,7 +166,7 @@ pub enum AgentEvent {
         /// The next piece.
         text: String,
     },
-    /// A call is over; its `Recorded` has come just before.
+    /// A call is over; its `RecordedRequest` has come just before.
     ToolEnded {
         /// The turn.
         turn: TurnId,
@@ -174,7 +175,7 @@ pub enum AgentEvent {
         /// How it went.
         status: ToolStatus,
         /// What the person sees, where that is not the result's text.
-        display: Option<Display>,
+        display: Option<ToolDisplay>,
         /// A few words for the pane's head.
         summary: Option<String>,
         /// How long it ran.
@@ -185,7 +186,7 @@ pub enum AgentEvent {
     /// A question no longer needs an answer (the turn was stopped, or a new rule decided it).
     ApprovalWithdrawn(ApprovalId),
     /// The plan has changed.
-    TodosChanged(Vec<Todo>),
+    TodosChanged(Vec<TodoItem>),
     /// Something the person should know.
     Notice {
         /// How bad it is.
@@ -201,7 +202,7 @@ pub enum AgentEvent {
         /// How.
         outcome: TurnOutcome,
         /// Tokens of all its responses together.
-        usage: Usage,
+        usage: TokenUsage,
     },
     /// A call was refused for want of permission in a run without a person: a rule or the mode
     /// denies it, or nobody could be asked.
@@ -223,7 +224,7 @@ pub enum AgentEvent {
     /// The person went there. The session was opened anew just before.
     Rewound {
         /// The message that it went back before, which is the person's again.
-        message: Option<Typed>,
+        message: Option<UserInput>,
         /// What was done, in a sentence.
         told: String,
     },
@@ -234,6 +235,6 @@ pub enum AgentEvent {
         /// Where it goes its own way.
         at: ForkPosition,
         /// The message that it goes its own way before, which is the person's again.
-        message: Option<Typed>,
+        message: Option<UserInput>,
     },
 }

@@ -15,8 +15,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::domain::{
-    ApprovalId, ApprovalRequest, Block, CallInput, ContentHash, Matter, Message, Mode, Role,
-    ToolCall, ToolOutput, TurnId,
+    ApprovalId, ApprovalKind, ApprovalRequest, CallInput, ContentBlock, ContentHash, Message,
+    MessageRole, PermissionMode, ToolCall, ToolOutput, TurnId,
 };
 use crate::permissions::{
     self, PermissionQuery, ResolvedAccess, RuleSet, ToolCallTicket, Workspace,
@@ -111,7 +111,7 @@ impl ToolGate {
         id: ApprovalId,
         call: &ToolCall,
         input: &Value,
-        (matter, reason): (Matter, String),
+        (matter, reason): (ApprovalKind, String),
     ) -> ApprovalRequest {
         ApprovalRequest {
             id,
@@ -120,7 +120,7 @@ impl ToolGate {
             tool: call.name.clone(),
             input: input.clone(),
             cwd: self.place().cwd.clone(),
-            matter,
+            kind: matter,
             reason,
             parts: Vec::new(),
             allow_rules: Vec::new(),
@@ -264,7 +264,8 @@ async fn attempt_for_user(gate: &ToolGate, call: &ToolCall) -> Result<CompletedC
     let CallInput::Valid(input) = &call.input else { return Err(not_json("")) };
     let tool = gate.registry.get(&call.name).map_err(|it| ToolOutput::failed(it.to_string()))?;
     let query = resolve(gate, &*tool, call, input).await?;
-    let decision = permissions::decide(&query, &RuleSet::new(), Mode::Ask, &gate.workspace);
+    let decision =
+        permissions::decide(&query, &RuleSet::new(), PermissionMode::Ask, &gate.workspace);
     match decision.approve_typed_command(call) {
         Ok(approved) => run(gate, call, &approved, &*tool, RunLocation::Outside).await,
         Err(decision) => Err(denied(decision.reason())),
@@ -375,14 +376,14 @@ async fn check_and_record_intent(
 async fn settle(gate: &ToolGate, call: &ToolCall, ended: CompletedCall) {
     let info = ended.info(&call.name);
     let CompletedCall { output, elapsed, .. } = ended;
-    let block = Block::ToolResult {
+    let block = ContentBlock::ToolResult {
         tool_use_id: call.id.clone(),
         content: output.observation,
         is_error: output.status.is_error(),
     };
     let entry = MessageEntry {
         result: Some(info),
-        ..MessageEntry::new(Message { role: Role::User, content: vec![block] })
+        ..MessageEntry::new(Message { role: MessageRole::User, content: vec![block] })
     };
     gate.journal.write(gate.turn, LogEntry::Message(entry)).await;
     gate.events

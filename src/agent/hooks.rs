@@ -12,7 +12,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::domain::{
-    ApprovalRequest, Matter, NoticeLevel, Outcome, SessionId, ToolCall, ToolOutput, ToolStatus,
+    ApprovalKind, ApprovalRequest, NoticeLevel, PermissionOutcome, SessionId, ToolCall, ToolOutput,
+    ToolStatus,
 };
 use crate::hooks::{
     HookContext, HookEvent, HookMessage, HookOrigin, HookPayload, HookSet, HookToolCall,
@@ -89,13 +90,15 @@ impl SessionHooks {
 
     /// Has hooks call the person, who is asked something.
     pub(super) fn notify_of(&self, request: &ApprovalRequest) {
-        let message = match request.matter {
-            Matter::Permission => format!("slug asks whether {} may run.", request.tool),
-            Matter::Repeats => format!("slug asks whether {} may run again.", request.tool),
-            Matter::Outside => {
+        let message = match request.kind {
+            ApprovalKind::Permission => format!("slug asks whether {} may run.", request.tool),
+            ApprovalKind::RepeatedCall => {
+                format!("slug asks whether {} may run again.", request.tool)
+            }
+            ApprovalKind::SandboxEscalation => {
                 format!("slug asks whether {} may run outside the sandbox.", request.tool)
             }
-            Matter::Budget => "slug asks about its budget.".into(),
+            ApprovalKind::Budget => "slug asks about its budget.".into(),
         };
         self.fire_in_background(HookPayload::Notification { kind: "permission_prompt", message });
     }
@@ -220,7 +223,7 @@ async fn end_turn(gate: &ToolGate, said: &HookMessage) {
 }
 
 async fn refused(gate: &ToolGate, call: &ToolCall, said: &HookMessage) -> ToolOutput {
-    record(gate, call, Outcome::Deny, "hook", None).await;
+    record(gate, call, PermissionOutcome::Deny, "hook", None).await;
     let reason = gate.hooks.says(said, &format!("blocked {}", call.name));
     match gate.interactivity {
         Interactivity::Interactive => gate.events.notice(NoticeLevel::Warning, reason).await,

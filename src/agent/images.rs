@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::domain::{Block, ContentHash, Image, Message};
+use crate::domain::{ContentBlock, ContentHash, Message, MessageImage};
 use crate::providers::EncodedImages;
 use crate::session::BlobStore;
 
@@ -70,29 +70,29 @@ impl ConversationImages {
         let mut sent = EncodedImages::default();
         let is_blind = self.refusing_models.contains(model);
         for block in messages.iter_mut().flat_map(|message| &mut message.content) {
-            let Block::Image(image) = block else { continue };
+            let ContentBlock::Image(image) = block else { continue };
             match self.read.get(&image.hash).cloned().flatten() {
                 Some(encoded) if !is_blind => sent.put(image.hash.clone(), encoded),
-                Some(_) | None => *block = Block::Text { text: note(image, is_blind) },
+                Some(_) | None => *block = ContentBlock::Text { text: note(image, is_blind) },
             }
         }
         sent
     }
 }
 
-fn images(messages: &[Message]) -> impl Iterator<Item = &Image> {
+fn images(messages: &[Message]) -> impl Iterator<Item = &MessageImage> {
     messages.iter().flat_map(|message| &message.content).filter_map(|block| match block {
-        Block::Image(image) => Some(image),
-        Block::Text { .. }
-        | Block::Context { .. }
-        | Block::Thinking { .. }
-        | Block::Sealed { .. }
-        | Block::ToolUse(_)
-        | Block::ToolResult { .. } => None,
+        ContentBlock::Image(image) => Some(image),
+        ContentBlock::Text { .. }
+        | ContentBlock::Context { .. }
+        | ContentBlock::Thinking { .. }
+        | ContentBlock::Sealed { .. }
+        | ContentBlock::ToolUse(_)
+        | ContentBlock::ToolResult { .. } => None,
     })
 }
 
-fn note(image: &Image, is_blind: bool) -> String {
+fn note(image: &MessageImage, is_blind: bool) -> String {
     if is_blind {
         format!("[An image was here, {image}. You cannot see it: this model takes no images.]")
     } else {
@@ -103,11 +103,11 @@ fn note(image: &Image, is_blind: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{MediaType, Role};
+    use crate::domain::{MediaType, MessageRole};
 
     fn shown(bytes: &[u8]) -> Vec<Message> {
-        let image = Image::new("a.png", MediaType::Png, (3, 2), bytes);
-        vec![Message { role: Role::User, content: vec![Block::Image(image)] }]
+        let image = MessageImage::new("a.png", MediaType::Png, (3, 2), bytes);
+        vec![Message { role: MessageRole::User, content: vec![ContentBlock::Image(image)] }]
     }
 
     #[tokio::test]

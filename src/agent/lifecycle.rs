@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::context;
-use crate::domain::{Block, Message, NoticeLevel, Role, Typed};
+use crate::domain::{ContentBlock, Message, MessageRole, NoticeLevel, UserInput};
 use crate::hooks::{
     HookEvent, HookFileChange, HookFileVersion, HookMessage, HookPayload, MergedHookDecision,
     MergedHookVerdict,
@@ -98,7 +98,10 @@ impl Agent {
     }
 
     /// What the model is told with the first message of a session.
-    pub(super) async fn session_context(&mut self, cancel: &CancellationToken) -> Option<Block> {
+    pub(super) async fn session_context(
+        &mut self,
+        cancel: &CancellationToken,
+    ) -> Option<ContentBlock> {
         let begun = self.session_start.as_mut()?;
         let merged = cancel.run_until_cancelled(begun).await?;
         self.session_start = None;
@@ -121,7 +124,7 @@ impl Agent {
         &self,
         text: &str,
         cancel: &CancellationToken,
-    ) -> Result<Option<Block>, String> {
+    ) -> Result<Option<ContentBlock>, String> {
         let hooked = self.session_hooks();
         if !hooked.has(HookEvent::UserPromptSubmit) {
             return Ok(None);
@@ -145,7 +148,7 @@ impl Agent {
     }
 
     /// Gives a message back that is not sent.
-    pub(super) async fn give_back(&mut self, text: Typed, reason: Option<String>) {
+    pub(super) async fn give_back(&mut self, text: UserInput, reason: Option<String>) {
         self.stop.end();
         self.events.tell(AgentEvent::MessageReturned(text)).await;
         let outcome = reason.map_or(TurnOutcome::Interrupted, TurnOutcome::Failed);
@@ -167,9 +170,11 @@ impl Agent {
         }
         self.complain(said, "has the model go on").await;
         let text = format!("A hook does not let you end here: {}", said.text);
-        let note =
-            Block::Context { name: "hook".into(), text: context::escape_context_tags(&text) };
-        let message = Message { role: Role::User, content: vec![note] };
+        let note = ContentBlock::Context {
+            name: "hook".into(),
+            text: context::escape_context_tags(&text),
+        };
+        let message = Message { role: MessageRole::User, content: vec![note] };
         gate.journal.write(gate.turn, LogEntry::Message(MessageEntry::new(message))).await;
         StopHookDecision::Continue
     }
@@ -229,7 +234,7 @@ pub(super) async fn wait_until(time: Option<Instant>) {
     }
 }
 
-fn told(merged: &MergedHookVerdict) -> Option<Block> {
+fn told(merged: &MergedHookVerdict) -> Option<ContentBlock> {
     let text = context::escape_context_tags(&merged.contexts.join("\n"));
-    (!text.is_empty()).then(|| Block::Context { name: "hook".into(), text })
+    (!text.is_empty()).then(|| ContentBlock::Context { name: "hook".into(), text })
 }

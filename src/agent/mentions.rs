@@ -9,8 +9,8 @@
 use std::path::PathBuf;
 
 use crate::context;
-use crate::domain::mention::{LineRange, Named, mentions};
-use crate::domain::{Block, SessionId};
+use crate::domain::mention::{LineRange, MentionTarget, mentions};
+use crate::domain::{ContentBlock, SessionId};
 use crate::permissions::PathZone;
 use crate::session::SessionMeta;
 use crate::tools::FileState;
@@ -36,18 +36,18 @@ enum MentionAccess {
 
 impl Agent {
     /// The note on what a text refers to; `None` where it refers to nothing that there is.
-    pub(super) async fn mention_note(&self, text: &str) -> Option<Block> {
-        let mut named: Vec<Named> = Vec::new();
+    pub(super) async fn mention_note(&self, text: &str) -> Option<ContentBlock> {
+        let mut named: Vec<MentionTarget> = Vec::new();
         for mention in mentions(text).into_iter().take(LOOKED_AT) {
-            if !named.contains(&mention.names) {
-                named.push(mention.names);
+            if !named.contains(&mention.target) {
+                named.push(mention.target);
             }
         }
         let mut lines = Vec::new();
         for name in &named {
             let line = match name {
-                Named::Path { path, lines } => self.mentioned_path_line(path, *lines).await,
-                Named::Session(session) => self.mentioned_session_line(*session).await,
+                MentionTarget::Path { path, lines } => self.mentioned_path_line(path, *lines).await,
+                MentionTarget::Session(session) => self.mentioned_session_line(*session).await,
             };
             lines.extend(line);
             if lines.len() == TOLD {
@@ -58,7 +58,10 @@ impl Agent {
             return None;
         }
         let text = format!("The user's message refers to:\n{}", lines.join("\n"));
-        Some(Block::Context { name: NAME.to_owned(), text: context::escape_context_tags(&text) })
+        Some(ContentBlock::Context {
+            name: NAME.to_owned(),
+            text: context::escape_context_tags(&text),
+        })
     }
 
     async fn mentioned_path_line(&self, path: &str, lines: Option<LineRange>) -> Option<String> {

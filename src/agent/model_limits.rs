@@ -1,7 +1,7 @@
 //! What the catalogue knows of the model that answers, and what a request heeds of it.
 
 use crate::catalogue::{ImageSupport, ModelFacts, ReasoningSetting};
-use crate::domain::{Effort, Money, Usage, Window};
+use crate::domain::{ContextWindow, Money, ReasoningEffort, TokenUsage};
 
 use super::agent_loop::Agent;
 
@@ -17,8 +17,8 @@ impl Agent {
     }
 
     /// How much a model reads at once where its server does not say.
-    pub(super) async fn window_unserved(&self, model: &str) -> Window {
-        let assumed = Window::Assumed(self.current_provider().window);
+    pub(super) async fn window_unserved(&self, model: &str) -> ContextWindow {
+        let assumed = ContextWindow::Assumed(self.current_provider().window);
         let Some(host) = self.current_provider().provider.host().map(str::to_owned) else {
             return assumed;
         };
@@ -26,11 +26,11 @@ impl Agent {
         // The first time this reads the catalogue.
         let found =
             tokio::task::spawn_blocking(move || shelf.catalogue().fallback_window(&host, &model));
-        found.await.ok().flatten().map_or(assumed, Window::Known)
+        found.await.ok().flatten().map_or(assumed, ContextWindow::Known)
     }
 
     /// What a response of this model cost, where that is known.
-    pub(super) async fn cost(&self, model: &str, usage: Option<Usage>) -> Option<Money> {
+    pub(super) async fn cost(&self, model: &str, usage: Option<TokenUsage>) -> Option<Money> {
         Some(self.facts(model).await?.price?.of(usage?))
     }
 
@@ -51,15 +51,21 @@ pub(super) fn max_tokens(wanted: u32, facts: Option<&ModelFacts>) -> u32 {
 
 /// How hard a model is to think: the configured step, or the nearest one that it knows, the lower
 /// of two; nothing for one that does not reason.
-pub(super) fn effort(wanted: Option<Effort>, facts: Option<&ModelFacts>) -> Option<Effort> {
+pub(super) fn effort(
+    wanted: Option<ReasoningEffort>,
+    facts: Option<&ModelFacts>,
+) -> Option<ReasoningEffort> {
     let (wanted, Some(facts)) = (wanted?, facts) else { return wanted };
     let reasoning = facts.reasoning.as_ref()?;
-    let off = wanted == Effort::None && reasoning.settings.contains(&ReasoningSetting::Switch);
+    let off =
+        wanted == ReasoningEffort::None && reasoning.settings.contains(&ReasoningSetting::Switch);
     if reasoning.efforts.is_empty() || off {
         return Some(wanted);
     }
-    let place = |step: Effort| Effort::ALL.iter().position(|it| *it == step).unwrap_or_default();
-    let distance = |step: &&Effort| place(**step).abs_diff(place(wanted));
+    let place = |step: ReasoningEffort| {
+        ReasoningEffort::ALL.iter().position(|it| *it == step).unwrap_or_default()
+    };
+    let distance = |step: &&ReasoningEffort| place(**step).abs_diff(place(wanted));
     reasoning.efforts.iter().min_by_key(distance).copied()
 }
 
@@ -89,24 +95,32 @@ mod tests {
 
     #[test]
     fn effort_is_a_step_that_the_model_knows() {
-        let steps = |efforts: &[Effort], settings: &[ReasoningSetting]| {
+        let steps = |efforts: &[ReasoningEffort], settings: &[ReasoningSetting]| {
             Some(ReasoningCapability { efforts: efforts.to_vec(), settings: settings.to_vec() })
         };
-        let three = &[Effort::Low, Effort::Medium, Effort::High];
+        let three = &[ReasoningEffort::Low, ReasoningEffort::Medium, ReasoningEffort::High];
         let table = [
-            (None, Effort::High, None),
-            (steps(&[], &[]), Effort::High, Some(Effort::High)),
-            (steps(three, &[]), Effort::Medium, Some(Effort::Medium)),
-            (steps(three, &[]), Effort::Max, Some(Effort::High)),
-            (steps(three, &[]), Effort::None, Some(Effort::Low)),
-            (steps(three, &[ReasoningSetting::Switch]), Effort::None, Some(Effort::None)),
-            (steps(&[Effort::Low, Effort::High], &[]), Effort::Medium, Some(Effort::Low)),
+            (None, ReasoningEffort::High, None),
+            (steps(&[], &[]), ReasoningEffort::High, Some(ReasoningEffort::High)),
+            (steps(three, &[]), ReasoningEffort::Medium, Some(ReasoningEffort::Medium)),
+            (steps(three, &[]), ReasoningEffort::Max, Some(ReasoningEffort::High)),
+            (steps(three, &[]), ReasoningEffort::None, Some(ReasoningEffort::Low)),
+            (
+                steps(three, &[ReasoningSetting::Switch]),
+                ReasoningEffort::None,
+                Some(ReasoningEffort::None),
+            ),
+            (
+                steps(&[ReasoningEffort::Low, ReasoningEffort::High], &[]),
+                ReasoningEffort::Medium,
+                Some(ReasoningEffort::Low),
+            ),
         ];
         for (reasoning, wanted, sent) in table {
             let known = facts(reasoning);
             assert_eq!(effort(Some(wanted), Some(&known)), sent, "{known:?} {wanted}");
             assert_eq!(effort(None, Some(&known)), None);
         }
-        assert_eq!(effort(Some(Effort::Max), None), Some(Effort::Max));
+        assert_eq!(effort(Some(ReasoningEffort::Max), None), Some(ReasoningEffort::Max));
     }
 }

@@ -17,7 +17,7 @@ use super::provider_set::AgentProvider;
 use super::sessions::blocking;
 use super::setup::ModelPin;
 use super::turn_runner::random_fraction;
-use crate::domain::{Effort, ModelName, NoticeLevel, TurnId, Window};
+use crate::domain::{ContextWindow, ModelName, NoticeLevel, ReasoningEffort, TurnId};
 
 /// The name that stands for whatever model the server has.
 pub const ANY_MODEL: &str = "default";
@@ -169,7 +169,7 @@ impl Agent {
     }
 
     /// Has the model think harder or less from the next message on.
-    pub(super) async fn set_effort(&mut self, effort: Option<Effort>) {
+    pub(super) async fn set_effort(&mut self, effort: Option<ReasoningEffort>) {
         self.effort = effort;
         self.note_model().await;
     }
@@ -238,7 +238,7 @@ impl Agent {
     pub(super) async fn tell_named(&self, model: &str) {
         let model = model.to_owned();
         let window = match self.models.window(&model) {
-            Some(window) => Window::Served(window),
+            Some(window) => ContextWindow::Served(window),
             None => self.window_unserved(&model).await,
         };
         let AgentProvider { name, provider, .. } = self.current_provider();

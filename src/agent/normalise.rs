@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use crate::domain::{Block, CallId, Message, Role};
+use crate::domain::{CallId, ContentBlock, Message, MessageRole};
 
 /// What the model is told of a call whose result was lost.
 const LOST: &str = "Interrupted: this call has no result. It may have run in part.";
@@ -18,22 +18,22 @@ pub fn normalise(history: impl IntoIterator<Item = Message>) -> Vec<Message> {
     let mut open = OpenCalls::default();
     for message in history {
         match message.role {
-            Role::Assistant => {
+            MessageRole::Assistant => {
                 open.close(&mut out);
                 if out.is_empty() {
                     continue;
                 }
                 let content = without_empty(message.content);
                 open.begin(&content);
-                push(&mut out, Role::Assistant, content);
+                push(&mut out, MessageRole::Assistant, content);
             }
-            Role::User => {
+            MessageRole::User => {
                 let (results, rest) = split_results(message.content);
                 open.answer(results);
                 let rest = without_empty(rest);
                 if !rest.is_empty() {
                     open.close(&mut out);
-                    push(&mut out, Role::User, rest);
+                    push(&mut out, MessageRole::User, rest);
                 }
             }
         }
@@ -48,7 +48,7 @@ pub fn normalise(history: impl IntoIterator<Item = Message>) -> Vec<Message> {
 
 /// Whether a message is a response that says and calls nothing, at most thinks.
 pub fn is_silent(message: &Message) -> bool {
-    message.role == Role::Assistant
+    message.role == MessageRole::Assistant
         && message.calls().next().is_none()
         && message.text().trim().is_empty()
 }
@@ -57,16 +57,16 @@ pub fn is_silent(message: &Message) -> bool {
 #[derive(Default)]
 struct OpenCalls {
     order: Vec<CallId>,
-    results: HashMap<CallId, Block>,
+    results: HashMap<CallId, ContentBlock>,
 }
 
 impl OpenCalls {
-    fn begin(&mut self, content: &[Block]) {
+    fn begin(&mut self, content: &[ContentBlock]) {
         self.order = content.iter().filter_map(call_id).cloned().collect();
     }
 
     /// Takes the first result of each open call; others are orphans and dropped.
-    fn answer(&mut self, results: Vec<(CallId, Block)>) {
+    fn answer(&mut self, results: Vec<(CallId, ContentBlock)>) {
         for (id, block) in results {
             if self.order.contains(&id) {
                 self.results.entry(id).or_insert(block);
@@ -79,19 +79,19 @@ impl OpenCalls {
         let answers = std::mem::take(&mut self.order)
             .into_iter()
             .map(|id| {
-                self.results.remove(&id).unwrap_or_else(|| Block::ToolResult {
+                self.results.remove(&id).unwrap_or_else(|| ContentBlock::ToolResult {
                     tool_use_id: id,
                     content: LOST.into(),
                     is_error: true,
                 })
             })
             .collect();
-        push(out, Role::User, answers);
+        push(out, MessageRole::User, answers);
         self.results.clear();
     }
 }
 
-fn push(out: &mut Vec<Message>, role: Role, content: Vec<Block>) {
+fn push(out: &mut Vec<Message>, role: MessageRole, content: Vec<ContentBlock>) {
     if content.is_empty() {
         return;
     }
@@ -101,42 +101,47 @@ fn push(out: &mut Vec<Message>, role: Role, content: Vec<Block>) {
     }
 }
 
-fn call_id(block: &Block) -> Option<&CallId> {
+fn call_id(block: &ContentBlock) -> Option<&CallId> {
     match block {
-        Block::ToolUse(call) => Some(&call.id),
-        Block::Text { .. }
-        | Block::Context { .. }
-        | Block::Image(_)
-        | Block::Thinking { .. }
-        | Block::Sealed { .. }
-        | Block::ToolResult { .. } => None,
+        ContentBlock::ToolUse(call) => Some(&call.id),
+        ContentBlock::Text { .. }
+        | ContentBlock::Context { .. }
+        | ContentBlock::Image(_)
+        | ContentBlock::Thinking { .. }
+        | ContentBlock::Sealed { .. }
+        | ContentBlock::ToolResult { .. } => None,
     }
 }
 
-fn split_results(content: Vec<Block>) -> (Vec<(CallId, Block)>, Vec<Block>) {
+fn split_results(content: Vec<ContentBlock>) -> (Vec<(CallId, ContentBlock)>, Vec<ContentBlock>) {
     let (mut results, mut rest) = (Vec::new(), Vec::new());
     for block in content {
         match &block {
-            Block::ToolResult { tool_use_id, .. } => results.push((tool_use_id.clone(), block)),
-            Block::Text { .. }
-            | Block::Context { .. }
-            | Block::Image(_)
-            | Block::Thinking { .. }
-            | Block::Sealed { .. }
-            | Block::ToolUse(_) => rest.push(block),
+            ContentBlock::ToolResult { tool_use_id, .. } => {
+                results.push((tool_use_id.clone(), block))
+            }
+            ContentBlock::Text { .. }
+            | ContentBlock::Context { .. }
+            | ContentBlock::Image(_)
+            | ContentBlock::Thinking { .. }
+            | ContentBlock::Sealed { .. }
+            | ContentBlock::ToolUse(_) => rest.push(block),
         }
     }
     (results, rest)
 }
 
-fn without_empty(content: Vec<Block>) -> Vec<Block> {
+fn without_empty(content: Vec<ContentBlock>) -> Vec<ContentBlock> {
     let mut content = content;
     content.retain(|block| match block {
-        Block::Text { text } | Block::Context { text, .. } => !text.trim().is_empty(),
-        Block::Thinking { thinking, signature } => !thinking.is_empty() || signature.is_some(),
-        Block::Image(_) | Block::Sealed { .. } | Block::ToolUse(_) | Block::ToolResult { .. } => {
-            true
+        ContentBlock::Text { text } | ContentBlock::Context { text, .. } => !text.trim().is_empty(),
+        ContentBlock::Thinking { thinking, signature } => {
+            !thinking.is_empty() || signature.is_some()
         }
+        ContentBlock::Image(_)
+        | ContentBlock::Sealed { .. }
+        | ContentBlock::ToolUse(_)
+        | ContentBlock::ToolResult { .. } => true,
     });
     content
 }
@@ -149,28 +154,28 @@ mod tests {
     use super::*;
     use crate::domain::{CallInput, ToolCall};
 
-    fn text(role: Role, text: &str) -> Message {
-        Message { role, content: vec![Block::Text { text: text.into() }] }
+    fn text(role: MessageRole, text: &str) -> Message {
+        Message { role, content: vec![ContentBlock::Text { text: text.into() }] }
     }
 
     fn calls(ids: &[&str]) -> Message {
         let content = ids
             .iter()
             .map(|id| {
-                Block::ToolUse(ToolCall {
+                ContentBlock::ToolUse(ToolCall {
                     id: CallId::new(*id),
                     name: "Read".into(),
                     input: CallInput::Valid(json!({})),
                 })
             })
             .collect();
-        Message { role: Role::Assistant, content }
+        Message { role: MessageRole::Assistant, content }
     }
 
     fn result(id: &str, content: &str) -> Message {
         Message {
-            role: Role::User,
-            content: vec![Block::ToolResult {
+            role: MessageRole::User,
+            content: vec![ContentBlock::ToolResult {
                 tool_use_id: CallId::new(id),
                 content: content.into(),
                 is_error: false,
@@ -185,11 +190,11 @@ mod tests {
     #[test]
     fn results_come_in_the_order_of_their_calls() {
         let out = normalise([
-            text(Role::User, "go"),
+            text(MessageRole::User, "go"),
             calls(&["a", "b"]),
             result("b", "2"),
             result("a", "1"),
-            text(Role::Assistant, "done"),
+            text(MessageRole::Assistant, "done"),
         ]);
         assert_eq!(out.len(), 4);
         assert_eq!(ids_answered(&out[2]), ["a", "b"]);
@@ -197,19 +202,23 @@ mod tests {
 
     #[test]
     fn an_open_call_is_answered_before_the_person_speaks() {
-        let out = normalise([text(Role::User, "go"), calls(&["a"]), text(Role::User, "stop that")]);
+        let out = normalise([
+            text(MessageRole::User, "go"),
+            calls(&["a"]),
+            text(MessageRole::User, "stop that"),
+        ]);
         assert_eq!(ids_answered(&out[2]), ["a"]);
         assert_eq!(out[2].text(), "stop that");
-        assert!(matches!(&out[2].content[0], Block::ToolResult { is_error: true, .. }));
+        assert!(matches!(&out[2].content[0], ContentBlock::ToolResult { is_error: true, .. }));
     }
 
     #[test]
     fn orphans_doubles_and_empty_messages_are_dropped() {
         let out = normalise([
-            text(Role::Assistant, "before anything"),
-            text(Role::User, "go"),
+            text(MessageRole::Assistant, "before anything"),
+            text(MessageRole::User, "go"),
             result("x", "nobody asked"),
-            text(Role::Assistant, "  "),
+            text(MessageRole::Assistant, "  "),
             calls(&["a"]),
             result("a", "first"),
             result("a", "again"),
@@ -217,25 +226,26 @@ mod tests {
         assert_eq!(out.len(), 3);
         assert_eq!(out[2].content.len(), 1);
         assert!(
-            matches!(&out[2].content[0], Block::ToolResult { content, .. } if content == "first")
+            matches!(&out[2].content[0], ContentBlock::ToolResult { content, .. } if content == "first")
         );
     }
 
     #[test]
     fn a_response_that_only_thought_does_not_stand_last() {
         let thought = Message {
-            role: Role::Assistant,
-            content: vec![Block::Thinking { thinking: "hm".into(), signature: None }],
+            role: MessageRole::Assistant,
+            content: vec![ContentBlock::Thinking { thinking: "hm".into(), signature: None }],
         };
-        let out = normalise([text(Role::User, "go"), thought.clone()]);
-        assert_eq!(out, [text(Role::User, "go")]);
-        let out = normalise([text(Role::User, "go"), thought, text(Role::User, "well?")]);
+        let out = normalise([text(MessageRole::User, "go"), thought.clone()]);
+        assert_eq!(out, [text(MessageRole::User, "go")]);
+        let out =
+            normalise([text(MessageRole::User, "go"), thought, text(MessageRole::User, "well?")]);
         assert_eq!(out.len(), 3, "what stays behind it stays as it was");
     }
 
     #[test]
     fn messages_in_a_row_become_one() {
-        let out = normalise([text(Role::User, "one"), text(Role::User, "two")]);
+        let out = normalise([text(MessageRole::User, "one"), text(MessageRole::User, "two")]);
         assert_eq!(out.len(), 1);
         assert_eq!(out[0].text(), "one\n\ntwo");
     }
@@ -243,8 +253,8 @@ mod tests {
     fn any_message() -> impl Strategy<Value = Message> {
         let id = prop::sample::select(vec!["a", "b", "c", "d"]);
         prop_oneof![
-            "[a-z ]{0,6}".prop_map(|said| text(Role::User, &said)),
-            "[a-z ]{0,6}".prop_map(|said| text(Role::Assistant, &said)),
+            "[a-z ]{0,6}".prop_map(|said| text(MessageRole::User, &said)),
+            "[a-z ]{0,6}".prop_map(|said| text(MessageRole::Assistant, &said)),
             prop::collection::hash_set(id.clone(), 1..3)
                 .prop_map(|ids| calls(&ids.into_iter().collect::<Vec<_>>())),
             id.prop_map(|id| result(id, "r")),
@@ -255,7 +265,7 @@ mod tests {
         #[test]
         fn any_history_becomes_valid(history in prop::collection::vec(any_message(), 0..20)) {
             let out = normalise(history);
-            let mut expected = Role::User;
+            let mut expected = MessageRole::User;
             for (at, message) in out.iter().enumerate() {
                 prop_assert_eq!(message.role, expected);
                 prop_assert!(!message.content.is_empty());
@@ -263,7 +273,7 @@ mod tests {
                 let answered: Vec<&CallId> =
                     out.get(at + 1).map(|next| next.answers().collect()).unwrap_or_default();
                 prop_assert_eq!(asked, answered);
-                expected = if expected == Role::User { Role::Assistant } else { Role::User };
+                expected = if expected == MessageRole::User { MessageRole::Assistant } else { MessageRole::User };
             }
         }
 

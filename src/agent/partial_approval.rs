@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::domain::{Diff, LeftOut};
+use crate::domain::{ExcludedHunks, FileDiff};
 use crate::tools::{Tool, ToolContext, ToolError};
 
 /// What the person took of a change.
@@ -22,8 +22,8 @@ pub(super) async fn narrow_to_part(
     context: &ToolContext,
     tool: &dyn Tool,
     input: &Value,
-    shown: Option<&Diff>,
-    left_out: &LeftOut,
+    shown: Option<&FileDiff>,
+    left_out: &ExcludedHunks,
 ) -> Result<(Value, PartialApproval), ToolError> {
     let Some(shown) = shown else {
         return Err(ToolError("Nothing was shown that could be taken in part.".into()));
@@ -33,6 +33,6 @@ pub(super) async fn narrow_to_part(
     let part = tool.narrow_input(context, input, shown, left_out).await?;
     Ok((
         part,
-        PartialApproval { accepted: taken, total: of, excluded: shown.left_out_text(left_out) },
+        PartialApproval { accepted: taken, total: of, excluded: shown.excluded_text(left_out) },
     ))
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use crate::domain::{Mode, RuleFile, RuleKind};
+use crate::domain::{PermissionMode, RuleFile, RuleKind};
 use crate::permissions::sandbox::ReadRules;
 use crate::permissions::store::{
     ProjectSettingsTrust, RuleEdit, RuleSaveError, SettingsFiles, rule_file,
@@ -36,7 +36,7 @@ pub(super) struct PermissionState {
 struct RulesAndMode {
     rules: RuleSet,
     of_session: Vec<(RuleKind, String)>,
-    mode: Mode,
+    mode: PermissionMode,
 }
 
 /// Why a rule does not hold as it was meant to.
@@ -59,7 +59,7 @@ impl PermissionState {
     pub(super) fn new(
         workspace: Arc<Workspace>,
         project: ProjectSettingsTrust,
-        mode: Mode,
+        mode: PermissionMode,
         readers: Option<Arc<ReadRules>>,
     ) -> Self {
         let settings = SettingsFiles::read(&workspace, project);
@@ -94,11 +94,11 @@ impl PermissionState {
         self.lock().rules.hides(path)
     }
 
-    pub(super) fn mode(&self) -> Mode {
+    pub(super) fn mode(&self) -> PermissionMode {
         self.lock().mode
     }
 
-    pub(super) fn set_mode(&self, mode: Mode) {
+    pub(super) fn set_mode(&self, mode: PermissionMode) {
         let mut inner = self.lock();
         inner.mode = mode;
         self.changed(&inner);

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use crate::domain::{ModelName, Usage};
+use crate::domain::{ModelName, TokenUsage};
 
 use super::thinking_signatures::RequestHashes;
 
@@ -23,7 +23,7 @@ pub(super) struct PromptCacheMonitor {
     /// The request that is under way.
     sent: Option<HashedRequest>,
     /// The last one that was answered, and what it took.
-    answered: Option<(HashedRequest, Usage)>,
+    answered: Option<(HashedRequest, TokenUsage)>,
     works: PromptCacheSupport,
 }
 
@@ -69,7 +69,7 @@ impl PromptCacheMonitor {
     }
 
     /// Its response has said what it took.
-    pub(super) fn answered(&mut self, usage: Usage) -> Option<PromptCacheMiss> {
+    pub(super) fn answered(&mut self, usage: TokenUsage) -> Option<PromptCacheMiss> {
         let sent = self.sent.take()?;
         let before = self.answered.replace((sent.clone(), usage));
         if let Some((before, _)) = &before
@@ -154,8 +154,8 @@ mod tests {
         prefix.sent(name, parts);
     }
 
-    fn usage(cache_read: u64) -> Usage {
-        Usage { input: 10_000, output: 1, cache_read, cache_write: 0 }
+    fn usage(cache_read: u64) -> TokenUsage {
+        TokenUsage { input: 10_000, output: 1, cache_read, cache_write: 0 }
     }
 
     /// What is told of the third of three requests; the second was taken from the cache.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::{Effort, ModelName};
+use crate::domain::{ModelName, ReasoningEffort};
 use crate::providers::Provider;
 
 /// A provider as it was configured. Nothing is asked of it before it is used.
@@ -20,7 +20,7 @@ pub struct AgentProvider {
     /// The window to assume where the server does not say, in tokens.
     pub window: u64,
     /// How hard the model is to think; sent only when set.
-    pub effort: Option<Effort>,
+    pub effort: Option<ReasoningEffort>,
 }
 
 /// All configured providers.

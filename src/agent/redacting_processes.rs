@@ -12,7 +12,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{Display, ToolOutput};
+use crate::domain::{ToolDisplay, ToolOutput};
 use crate::platform::redact::Redactor;
 use crate::tools::{ProcessError, Processes, ScriptExit, ScriptSpec};
 
@@ -57,18 +57,18 @@ pub(super) fn without_keys(redactor: &Redactor, output: ToolOutput) -> ToolOutpu
     }
 }
 
-fn shown(redactor: &Redactor, display: Display) -> Display {
+fn shown(redactor: &Redactor, display: ToolDisplay) -> ToolDisplay {
     match display {
-        Display::Terminal { text } => {
-            Display::Terminal { text: redactor.redact_own(&text).into_owned() }
+        ToolDisplay::Terminal { text } => {
+            ToolDisplay::Terminal { text: redactor.redact_own(&text).into_owned() }
         }
-        Display::Diff(mut diff) => {
+        ToolDisplay::Diff(mut diff) => {
             for line in diff.hunks.iter_mut().flat_map(|hunk| &mut hunk.lines) {
                 if let Cow::Owned(clean) = redactor.redact_own(&line.text) {
                     line.text = clean;
                 }
             }
-            Display::Diff(diff)
+            ToolDisplay::Diff(diff)
         }
     }
 }
@@ -79,13 +79,13 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::domain::Diff;
+    use crate::domain::FileDiff;
 
     #[test]
     fn s100_every_part_of_an_output_is_cleaned() {
         let redactor = Redactor::default();
         let output = ToolOutput {
-            display: Some(Display::Diff(Diff::between("f", "", "key=CANARY-123\n"))),
+            display: Some(ToolDisplay::Diff(FileDiff::between("f", "", "key=CANARY-123\n"))),
             ..ToolOutput::text("it is CANARY-123")
                 .with_output(json!({"lines": ["CANARY-123"], "CANARY-123": 1}))
                 .with_summary("CANARY-123")
@@ -96,8 +96,8 @@ mod tests {
         assert_eq!(clean.observation, "it is [redacted: slug's key for work]");
         assert!(!format!("{clean:?}").contains("CANARY"), "{clean:?}");
         let text = "CANARY-123".to_owned();
-        let terminal = shown(&redactor, Display::Terminal { text });
+        let terminal = shown(&redactor, ToolDisplay::Terminal { text });
         let text = "[redacted: slug's key for work]".to_owned();
-        assert_eq!(terminal, Display::Terminal { text });
+        assert_eq!(terminal, ToolDisplay::Terminal { text });
     }
 }

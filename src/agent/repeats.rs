@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::domain::{Access, CallInput, ContentHash, ToolCall, ToolOutput};
+use crate::domain::{CallInput, ContentHash, ToolAccess, ToolCall, ToolOutput};
 
 /// How often a call may come to the same result within a turn.
 const SAME_RESULTS: u32 = 2;
@@ -62,7 +62,7 @@ impl RepeatedCalls {
     }
 
     /// Takes note of a result.
-    pub(super) fn note(&self, call: &ToolCall, accesses: &[Access], output: &ToolOutput) {
+    pub(super) fn note(&self, call: &ToolCall, accesses: &[ToolAccess], output: &ToolOutput) {
         let Some(key) = key(call) else { return };
         let result = ContentHash::of(output.observation.as_bytes());
         let mut seen = self.lock();
@@ -83,9 +83,9 @@ impl RepeatedCalls {
 }
 
 /// A command may change things and then fail; a write that failed has changed nothing.
-fn may_have_changed(accesses: &[Access], output: &ToolOutput) -> bool {
+fn may_have_changed(accesses: &[ToolAccess], output: &ToolOutput) -> bool {
     let known = accesses.iter().any(|access| match access {
-        Access::Write(_) => !output.status.is_error(),
+        ToolAccess::Write(_) => !output.status.is_error(),
         other => !other.is_read(),
     });
     known || accesses.is_empty()
@@ -115,8 +115,8 @@ mod tests {
         }
     }
 
-    fn reads() -> Vec<Access> {
-        vec![Access::Read("/w/a".into())]
+    fn reads() -> Vec<ToolAccess> {
+        vec![ToolAccess::Read("/w/a".into())]
     }
 
     #[test]
@@ -150,15 +150,15 @@ mod tests {
         for _ in 0..2 {
             repeats.note(&read, &reads(), &ToolOutput::text("same"));
         }
-        let writes = [Access::Write("/w/b".into())];
+        let writes = [ToolAccess::Write("/w/b".into())];
         repeats.note(&call("Write", "b"), &writes, &ToolOutput::text("written"));
         assert_eq!(repeats.repeat_count(&read), None);
     }
 
     #[test]
     fn a_command_that_failed_may_have_changed_something_and_a_write_may_not() {
-        let run = [Access::Run { command: "make".into(), cwd: "/w".into() }];
-        let write = [Access::Write("/w/b".into())];
+        let run = [ToolAccess::Run { command: "make".into(), cwd: "/w".into() }];
+        let write = [ToolAccess::Write("/w/b".into())];
         for (accesses, worth_it) in [(&run, true), (&write, false)] {
             let repeats = RepeatedCalls::default();
             let read = call("Read", "a");

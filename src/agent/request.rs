@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::domain::{Block, Effort, Message, Todo, TodoStatus, ToolSpec};
+use crate::domain::{ContentBlock, Message, ReasoningEffort, TodoItem, TodoStatus, ToolSpec};
 use crate::platform::debug_log::{DebugLog, ExchangeNumber};
 use crate::providers::{EncodedImages, ProviderRequest};
 
@@ -23,7 +23,7 @@ pub(super) struct RequestParameters<'a> {
     pub(super) tools: Arc<[ToolSpec]>,
     pub(super) max_tokens: u32,
     pub(super) temperature: Option<f32>,
-    pub(super) effort: Option<Effort>,
+    pub(super) effort: Option<ReasoningEffort>,
 }
 
 /// What is said with it: the history in order, and the bytes of its images.
@@ -61,7 +61,7 @@ pub(super) fn log(debug: &DebugLog, request: &ProviderRequest) -> Option<Exchang
 }
 
 /// The plan as the model is reminded of it; `None` when there is none or it is done.
-pub(super) fn plan(todos: &[Todo]) -> Option<Block> {
+pub(super) fn plan(todos: &[TodoItem]) -> Option<ContentBlock> {
     if todos.iter().all(|todo| todo.status == TodoStatus::Completed) {
         return None;
     }
@@ -75,15 +75,15 @@ pub(super) fn plan(todos: &[Todo]) -> Option<Block> {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{mark} {}", todo.content);
     }
-    Some(Block::Context { name: TODO.into(), text: text.trim_end().to_owned() })
+    Some(ContentBlock::Context { name: TODO.into(), text: text.trim_end().to_owned() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn todo(content: &str, status: TodoStatus) -> Todo {
-        Todo { content: content.into(), status, active_form: content.into() }
+    fn todo(content: &str, status: TodoStatus) -> TodoItem {
+        TodoItem { content: content.into(), status, active_form: content.into() }
     }
 
     #[test]
@@ -91,7 +91,8 @@ mod tests {
         let done = todo("read", TodoStatus::Completed);
         let doing = todo("edit", TodoStatus::InProgress);
         let block = plan(&[done.clone(), doing]);
-        let expected = Block::Context { name: "todo".into(), text: "[x] read\n[>] edit".into() };
+        let expected =
+            ContentBlock::Context { name: "todo".into(), text: "[x] read\n[>] edit".into() };
         assert_eq!(block, Some(expected));
         assert_eq!(plan(&[done]), None);
         assert_eq!(plan(&[]), None);

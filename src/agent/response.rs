@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use crate::domain::{
-    Block, CallId, CallInput, Message, Protocol, Role, StopReason, ToolCall, Usage,
+    CallId, CallInput, ContentBlock, Message, MessageRole, ProviderProtocol, StopReason,
+    TokenUsage, ToolCall,
 };
 use crate::providers::StreamEvent;
 
@@ -12,14 +13,14 @@ use crate::providers::StreamEvent;
 pub struct ResponseAssembler {
     parts: Vec<AssembledPart>,
     /// Token counts, as far as the server has told them.
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenUsage>,
 }
 
 #[derive(Debug)]
 enum AssembledPart {
     Text(String),
     Thinking { text: String, signature: Option<String> },
-    Sealed { protocol: Protocol, data: Value },
+    Sealed { protocol: ProviderProtocol, data: Value },
     Call { index: usize, id: CallId, name: String, json: String },
 }
 
@@ -93,24 +94,24 @@ impl ResponseAssembler {
         for part in self.parts {
             match part {
                 AssembledPart::Text(text) if text.trim().is_empty() => {}
-                AssembledPart::Text(text) => content.push(Block::Text { text }),
+                AssembledPart::Text(text) => content.push(ContentBlock::Text { text }),
                 AssembledPart::Thinking { text, signature } => {
-                    content.push(Block::Thinking { thinking: text, signature });
+                    content.push(ContentBlock::Thinking { thinking: text, signature });
                 }
                 AssembledPart::Sealed { protocol, data } => match half {
-                    ResponseExtent::Whole => content.push(Block::Sealed { protocol, data }),
+                    ResponseExtent::Whole => content.push(ContentBlock::Sealed { protocol, data }),
                     ResponseExtent::Cut => {}
                 },
                 AssembledPart::Call { id, name, json, .. } => match half {
                     ResponseExtent::Whole => {
                         let input = CallInput::parse(&json);
-                        content.push(Block::ToolUse(ToolCall { id, name, input }));
+                        content.push(ContentBlock::ToolUse(ToolCall { id, name, input }));
                     }
                     ResponseExtent::Cut => {}
                 },
             }
         }
-        Message { role: Role::Assistant, content }
+        Message { role: MessageRole::Assistant, content }
     }
 
     fn arguments(&mut self, index: usize) -> Option<&mut String> {

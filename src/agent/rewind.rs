@@ -11,7 +11,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::domain::{Block, ContentHash, EntryId, NoticeLevel, Typed};
+use crate::domain::{ContentBlock, ContentHash, EntryId, NoticeLevel, UserInput};
 use crate::permissions::{PathZone, ProtectionReason, Workspace};
 use crate::platform::restore::{self, PathContent, PathInspection, RestoreDurability};
 use crate::session::undo::{
@@ -53,7 +53,7 @@ pub struct RewindPlan {
     /// The message that it goes back before, or went back before.
     pub before: EntryId,
     /// What that says.
-    pub message: Typed,
+    pub message: UserInput,
     /// What can be chosen.
     pub offers: Vec<RewindScope>,
     /// How many messages go, or come back.
@@ -154,9 +154,9 @@ impl Agent {
     }
 
     /// What the model is told of its changes that are no longer there, while it remembers them.
-    pub(super) fn reverted_files_note(&self) -> Option<Block> {
+    pub(super) fn reverted_files_note(&self) -> Option<ContentBlock> {
         let files = &self.session.reverted_files;
-        (!files.is_empty()).then(|| Block::Context {
+        (!files.is_empty()).then(|| ContentBlock::Context {
             name: CONTEXT.into(),
             text: format!(
                 "The user took your changes of these files back: {}. Read them again before you \
@@ -201,8 +201,8 @@ impl Agent {
 }
 
 /// Whether the model is told with this of files that went back.
-pub(super) fn tells_of_rewind(block: &Block) -> bool {
-    matches!(block, Block::Context { name, .. } if name == CONTEXT)
+pub(super) fn tells_of_rewind(block: &ContentBlock) -> bool {
+    matches!(block, ContentBlock::Context { name, .. } if name == CONTEXT)
 }
 
 /// A plan on its way.
@@ -301,7 +301,7 @@ fn plan(
     Ok(RewindPlan {
         to: RewindDestination::Before(before),
         before,
-        message: Typed::from_blocks(&said.content),
+        message: UserInput::from_blocks(&said.content),
         offers,
         messages: now.saturating_sub(then),
         files,
@@ -326,7 +326,7 @@ fn plan_redo(
     };
     let message = records.iter().find(|record| record.id == undone.before);
     let message = message.and_then(|record| match &record.entry {
-        LogEntry::Message(said) => Some(Typed::from_blocks(&said.content)),
+        LogEntry::Message(said) => Some(UserInput::from_blocks(&said.content)),
         _ => None,
     });
     let entry = RewindEntry { redoes: Some(id), ..entry(undone.before, undone.what) };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::domain::{Access, Mode};
+use crate::domain::{PermissionMode, ToolAccess};
 use crate::permissions::store::RuleEdit;
 use crate::permissions::{HookPermission, PermissionQuery, PermissionTestReport, RuleListReport};
 use crate::tools::{ToolRegistry, WorkingDirectory};
@@ -45,7 +45,7 @@ pub enum RuleReply {
         /// As it was typed.
         typed: String,
         /// The mode in which.
-        mode: Mode,
+        mode: PermissionMode,
         /// What would be decided, or why that cannot be said.
         report: Result<PermissionTestReport, String>,
     },
@@ -57,7 +57,7 @@ pub fn accesses_of(
     tool: &str,
     text: &str,
     place: &WorkingDirectory,
-) -> Result<Vec<Access>, String> {
+) -> Result<Vec<ToolAccess>, String> {
     let tool = registry.get(tool).map_err(|error| error.to_string())?;
     let input = json!({
         "command": text,

@@ -11,8 +11,8 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 
 use crate::domain::{
-    Access, Answer, ApprovalId, Boundary, CallInput, Matter, Outcome, ToolCall, ToolOutput,
-    ToolStatus,
+    ApprovalAnswer, ApprovalId, ApprovalKind, CallInput, PermissionOutcome, SandboxSummary,
+    ToolAccess, ToolCall, ToolOutput, ToolStatus,
 };
 use crate::permissions::sandbox::ReadRules;
 use crate::permissions::{HookPermission, ToolCallTicket};
@@ -31,7 +31,7 @@ const ANSWER: &str = "outside the sandbox";
 #[derive(Clone)]
 pub struct SandboxEscalation {
     /// What the sandbox is.
-    pub boundary: Boundary,
+    pub boundary: SandboxSummary,
     /// Runs commands outside of it.
     pub processes: Arc<dyn Processes>,
     /// Where commands inside learn which files the deny rules keep from them.
@@ -54,7 +54,7 @@ pub(super) async fn offer(
 ) -> CompletedCall {
     let Some(outside) = &gate.escalation else { return ended };
     let accesses = tool.access(approved.input(), gate.place()).unwrap_or_default();
-    let runs = accesses.iter().any(|access| matches!(access, Access::Run { .. }));
+    let runs = accesses.iter().any(|access| matches!(access, ToolAccess::Run { .. }));
     if !runs || ended.output.status != ToolStatus::Failed {
         return ended;
     }
@@ -80,7 +80,7 @@ pub(super) async fn offer(
             };
             match ticket {
                 Ok(approved) => {
-                    record(gate, call, Outcome::Allow, ANSWER, None).await;
+                    record(gate, call, PermissionOutcome::Allow, ANSWER, None).await;
                     let again = run(gate, &asked, &approved, tool, RunLocation::Outside).await;
                     let again = match again {
                         Ok(again) => again,
@@ -95,7 +95,7 @@ pub(super) async fn offer(
             }
         }
         Some(EscalationReply::No(instruction)) => {
-            record(gate, call, Outcome::Deny, ANSWER, None).await;
+            record(gate, call, PermissionOutcome::Deny, ANSWER, None).await;
             let instead = instruction.map(|it| format!(" They say instead: {it}"));
             let instead = instead.unwrap_or_default();
             noted(ended, &format!("{why}. The user does not want it run outside.{instead}"))
@@ -123,22 +123,23 @@ async fn ask(
         "It failed in the sandbox ({boundary}): {mark}. Outside the sandbox it can change what you \
          can change, and reach what you can reach."
     );
-    gate.ask_user(gate.question(id, call, input, (Matter::Outside, reason))).await;
+    gate.ask_user(gate.question(id, call, input, (ApprovalKind::SandboxEscalation, reason))).await;
     match answered(gate, id, answer).await? {
-        Answer::Once | Answer::Part { .. } | Answer::Session { .. } | Answer::Always { .. } => {
-            Some(EscalationReply::Yes(input.clone()))
-        }
-        Answer::Edited { input } => Some(EscalationReply::Yes(input)),
-        Answer::Deny { instruction } => Some(EscalationReply::No(instruction)),
-        Answer::Never { .. } => Some(EscalationReply::No(None)),
+        ApprovalAnswer::Once
+        | ApprovalAnswer::Part { .. }
+        | ApprovalAnswer::Session { .. }
+        | ApprovalAnswer::Always { .. } => Some(EscalationReply::Yes(input.clone())),
+        ApprovalAnswer::Edited { input } => Some(EscalationReply::Yes(input)),
+        ApprovalAnswer::Deny { instruction } => Some(EscalationReply::No(instruction)),
+        ApprovalAnswer::Never { .. } => Some(EscalationReply::No(None)),
     }
 }
 
 async fn answered(
     gate: &ToolGate,
     id: ApprovalId,
-    answer: oneshot::Receiver<Answer>,
-) -> Option<Answer> {
+    answer: oneshot::Receiver<ApprovalAnswer>,
+) -> Option<ApprovalAnswer> {
     tokio::select! {
         biased;
         () = gate.context.cancel.cancelled() => {

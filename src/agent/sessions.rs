@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use crate::domain::{EntryId, NoticeLevel, SessionId, Typed};
+use crate::domain::{EntryId, NoticeLevel, SessionId, UserInput};
 use crate::session::{LoadedLog, LogEntry, LogRecord, StoreError};
 
 use super::active_session::ActiveSession;
@@ -127,7 +127,7 @@ impl Agent {
                     let LogEntry::Message(said) = record.entry else {
                         return Err(StoreError::NoSuchEntry { session, entry });
                     };
-                    (Some(upto), Some(Typed::from_blocks(&said.content)))
+                    (Some(upto), Some(UserInput::from_blocks(&said.content)))
                 }
             };
             store.fork(session, upto, header).map(|()| message)

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::catalogue::CatalogueCache;
 use crate::context::ContextProvider;
-use crate::domain::{Budgets, Effort, Mode};
+use crate::domain::{AgentBudgets, PermissionMode, ReasoningEffort};
 use crate::hooks::HookSet;
 use crate::permissions::Workspace;
 use crate::permissions::store::ProjectSettingsTrust;
@@ -34,13 +34,13 @@ pub struct AgentSetup {
     /// Where the models are.
     pub providers: AgentProviderSet,
     /// What may be spent before the person is asked.
-    pub budgets: Budgets,
+    pub budgets: AgentBudgets,
     /// What is known of models without asking.
     pub catalogue: Arc<CatalogueCache>,
     /// The model that was asked for by name; `None` takes what the server offers.
     pub model: Option<String>,
     /// How hard it is to think, where that is not as its provider was configured.
-    pub effort: Option<Effort>,
+    pub effort: Option<ReasoningEffort>,
     /// Where it is kept which model the person chose in which folder; nowhere where they have no
     /// say in it.
     pub last_models: Option<PathBuf>,
@@ -70,7 +70,7 @@ pub struct AgentSetup {
     /// Whether the project's own settings files count.
     pub project: ProjectSettingsTrust,
     /// How much is asked.
-    pub mode: Mode,
+    pub mode: PermissionMode,
     /// Who answers.
     pub interactivity: Interactivity,
     /// The sessions.

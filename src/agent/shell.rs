@@ -4,7 +4,7 @@
 use serde_json::json;
 
 use crate::context;
-use crate::domain::{Block, CallId, CallInput, Message, Role, ToolCall};
+use crate::domain::{CallId, CallInput, ContentBlock, Message, MessageRole, ToolCall};
 use crate::session::{LogEntry, MessageEntry};
 
 use super::agent_loop::Agent;
@@ -33,10 +33,10 @@ impl Agent {
         let info = ended.info(BASH);
         let CompletedCall { output, elapsed, .. } = ended;
         let said = context::escape_context_tags(&format!("$ {command}\n{}", output.observation));
-        let block = Block::Context { name: "shell".to_owned(), text: said };
+        let block = ContentBlock::Context { name: "shell".to_owned(), text: said };
         let entry = MessageEntry {
             result: Some(info),
-            ..MessageEntry::new(Message { role: Role::User, content: vec![block] })
+            ..MessageEntry::new(Message { role: MessageRole::User, content: vec![block] })
         };
         gate.journal.write(turn, LogEntry::Message(entry)).await;
         self.session.catch_up();

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::domain::Usage;
+use crate::domain::TokenUsage;
 
 use super::AgentEvent;
 use super::agent_loop::Agent;
@@ -16,7 +16,7 @@ impl Agent {
     }
 
     /// Tells why a prompt was read anew, where a response shows that it was.
-    pub(super) async fn tell_cache(&mut self, usage: Option<Usage>) {
+    pub(super) async fn tell_cache(&mut self, usage: Option<TokenUsage>) {
         if let Some(miss) = usage.and_then(|usage| self.prompt_cache.answered(usage)) {
             let reason = miss.to_string();
             tracing::info!(reason, "cache missed");

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use crate::domain::{Block, ContentHash, JsonHasher, Message, Role};
+use crate::domain::{ContentBlock, ContentHash, JsonHasher, Message, MessageRole};
 
 use super::request::RequestParameters;
 
@@ -37,13 +37,13 @@ pub(super) fn unseal(
     so_far.json(&(parts.model, &tools, &system));
     let mut hashes = Vec::with_capacity(messages.len());
     for message in messages {
-        if message.role == Role::Assistant {
-            let mut seals = message.content.iter().filter_map(Block::seal);
+        if message.role == MessageRole::Assistant {
+            let mut seals = message.content.iter().filter_map(ContentBlock::signature_hash);
             let holds = seals.all(|seal| answered.get(&seal) == Some(&so_far.clone().hash()));
             if !holds {
-                message.content.retain(|block| block.seal().is_none());
+                message.content.retain(|block| block.signature_hash().is_none());
                 if message.content.is_empty() {
-                    message.content.push(Block::Text { text: NOTHING_SAID.to_owned() });
+                    message.content.push(ContentBlock::Text { text: NOTHING_SAID.to_owned() });
                 }
             }
         }
@@ -59,7 +59,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::domain::Protocol;
+    use crate::domain::ProviderProtocol;
 
     fn parts<'a>(model: &'a str, system: &'a str) -> RequestParameters<'a> {
         RequestParameters {
@@ -72,16 +72,16 @@ mod tests {
         }
     }
 
-    fn thought(seal: &str) -> Block {
-        Block::Thinking { thinking: "hm".into(), signature: Some(seal.to_owned()) }
+    fn thought(seal: &str) -> ContentBlock {
+        ContentBlock::Thinking { thinking: "hm".into(), signature: Some(seal.to_owned()) }
     }
 
-    fn said(content: Vec<Block>) -> Message {
-        Message { role: Role::Assistant, content }
+    fn said(content: Vec<ContentBlock>) -> Message {
+        Message { role: MessageRole::Assistant, content }
     }
 
-    fn text(text: &str) -> Block {
-        Block::Text { text: text.into() }
+    fn text(text: &str) -> ContentBlock {
+        ContentBlock::Text { text: text.into() }
     }
 
     /// Two turns, and what each answered, under these parts.
@@ -93,7 +93,7 @@ mod tests {
         for (seal, words, next) in [("s1", "first", "two"), ("s2", "second", "three")] {
             let block = thought(seal);
             let hash = unseal(parts, &mut messages, &answered).whole;
-            answered.insert(block.seal().unwrap(), hash);
+            answered.insert(block.signature_hash().unwrap(), hash);
             messages.push(said(vec![block, text(words)]));
             messages.push(Message::user(next));
         }
@@ -101,7 +101,11 @@ mod tests {
     }
 
     fn seals(messages: &[Message]) -> usize {
-        messages.iter().flat_map(|message| &message.content).filter_map(Block::seal).count()
+        messages
+            .iter()
+            .flat_map(|message| &message.content)
+            .filter_map(ContentBlock::signature_hash)
+            .count()
     }
 
     #[test]
@@ -140,7 +144,7 @@ mod tests {
         let (mut messages, mut answered) = conversation(&parts("m", "s"));
         let now = parts("m", "t");
         let hash = unseal(&now, &mut messages.clone(), &answered).whole;
-        answered.insert(thought("s3").seal().unwrap(), hash);
+        answered.insert(thought("s3").signature_hash().unwrap(), hash);
         messages.push(said(vec![thought("s3"), text("third")]));
         messages.push(Message::user("four"));
         unseal(&now, &mut messages, &answered);
@@ -151,7 +155,8 @@ mod tests {
     #[test]
     fn a_response_of_seals_alone_is_not_left_empty() {
         let parts = parts("m", "s");
-        let sealed = Block::Sealed { protocol: Protocol::Anthropic, data: "x".into() };
+        let sealed =
+            ContentBlock::Sealed { protocol: ProviderProtocol::Anthropic, data: "x".into() };
         let mut messages = vec![Message::user("one"), said(vec![sealed]), Message::user("two")];
         unseal(&parts, &mut messages, &HashMap::new());
         assert_eq!(messages[1].content, [text(NOTHING_SAID)]);

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use tokio::sync::Notify;
 
 use crate::domain::sanitize::strip_ansi;
-use crate::domain::{ContentHash, Todo};
+use crate::domain::{ContentHash, TodoItem};
 use crate::session::BlobStore;
 use crate::tools::{FileChange, ToolEffects};
 
@@ -26,7 +26,7 @@ pub(super) enum ToolEvent {
     /// More live output.
     Progress(String),
     /// The plan has changed.
-    Todos(Vec<Todo>),
+    Todos(Vec<TodoItem>),
     /// A file was written.
     FileChanged(FileChange),
 }
@@ -119,7 +119,7 @@ impl ToolEffects for ToolEventSender {
         self.0.news.notify_one();
     }
 
-    fn todos(&self, todos: Vec<Todo>) {
+    fn todos(&self, todos: Vec<TodoItem>) {
         self.0.put(ToolEvent::Todos(todos));
     }
 

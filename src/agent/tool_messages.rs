@@ -1,6 +1,6 @@
 //! What the model is told of calls that did not go as it asked.
 
-use crate::domain::{ToolOutput, ToolStatus, lenient};
+use crate::domain::{ToolOutput, ToolStatus, lenient_json};
 use crate::permissions::ToolCallTicket;
 
 use super::decide::ArgumentsOrigin;
@@ -88,7 +88,7 @@ pub(super) fn crashed() -> ToolOutput {
 
 /// Shows the model where its arguments went wrong.
 pub(super) fn not_json(raw: &str) -> ToolOutput {
-    let mistake = match lenient::object(raw) {
+    let mistake = match lenient_json::parse_object(raw) {
         Ok(_) => "they are nested too deeply".to_owned(),
         Err(flaw) => flaw.to_string(),
     };

@@ -2,10 +2,10 @@
 //!
 //! The driver feeds it [`TurnInput`]s and carries out the [`TurnAction`]s in order. No clock, no I/O and
 //! no randomness here; a pause's length and its jitter come in with the failure. Invariants: tools
-//! run only after a whole response, each call gets exactly one result, and after `End` nothing
+//! run only after a whole response, each call gets exactly one result, and after `ReplyEnd` nothing
 //! follows.
 
-use crate::domain::{Message, StopReason, ToolCall, Usage};
+use crate::domain::{Message, StopReason, TokenUsage, ToolCall};
 use crate::providers::retry::{ReceivedContent, RetryAttempt};
 use crate::providers::{ErrorRecovery, ProviderError, StreamEvent};
 use crate::session::{CompactionStage, TurnOutcome};
@@ -33,7 +33,7 @@ pub struct TurnMachine {
     stop_hook_state: StopHookState,
     images: TurnImagePolicy,
     steering: SteeringState,
-    usage: Usage,
+    usage: TokenUsage,
 }
 
 /// What bounds a turn.
@@ -97,7 +97,7 @@ pub enum TurnAction {
         /// Why it ended.
         stop: StopReason,
         /// What it took, where the server said.
-        usage: Option<Usage>,
+        usage: Option<TokenUsage>,
     },
     /// Run these calls; answer with `CallsDone`.
     Run(Vec<ToolCall>),
@@ -215,7 +215,7 @@ impl TurnMachine {
             stop_hook_state: StopHookState::Inactive,
             images: TurnImagePolicy::Send,
             steering: SteeringState::None,
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
         }
     }
 
@@ -230,7 +230,7 @@ impl TurnMachine {
     }
 
     /// What the turn has taken so far.
-    pub fn usage(&self) -> Usage {
+    pub fn usage(&self) -> TokenUsage {
         self.usage
     }
 

@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::domain::{
-    Answer, Block, ContentHash, Message, ModelName, NoticeLevel, Role, StopReason, ToolCall,
-    TurnId, Typed, Usage,
+    ApprovalAnswer, ContentBlock, ContentHash, Message, MessageRole, ModelName, NoticeLevel,
+    StopReason, TokenUsage, ToolCall, TurnId, UserInput,
 };
 use crate::hooks::{HookPayload, MergedHookVerdict};
 use crate::platform::debug_log::ExchangeNumber;
@@ -62,7 +62,7 @@ pub(super) struct TurnRun {
     first_token: Option<Instant>,
     calls: Option<CallBatch>,
     pause_over: Option<tokio::time::Instant>,
-    steering: VecDeque<(SteerId, Typed)>,
+    steering: VecDeque<(SteerId, UserInput)>,
     outcome: Option<TurnOutcome>,
     /// What the person has to say before the next request.
     over_budget: Option<budget::BudgetQuestion>,
@@ -102,7 +102,7 @@ enum TurnRunEvent {
     CallsLost(Vec<ToolCall>),
     Command(AgentCommand),
     /// The person has said what becomes of a turn over its budget.
-    Budget(Answer),
+    Budget(ApprovalAnswer),
     /// Hooks have said whether the turn may end.
     HooksAsked(Box<MergedHookVerdict>),
     FrontEndGone,
@@ -299,7 +299,7 @@ impl Agent {
                     let mentioned = running.cancel.run_until_cancelled(mentioned).await.flatten();
                     let notes = heard.into_iter().chain(mentioned);
                     let content = notes.chain(text.into_blocks()).collect();
-                    let message = Message { role: Role::User, content };
+                    let message = Message { role: MessageRole::User, content };
                     let entry = LogEntry::Message(MessageEntry::new(message));
                     self.events.tell(AgentEvent::SteerSettled { id, returned: None }).await;
                     running.gate.journal.write(running.turn, entry).await;
@@ -345,8 +345,8 @@ impl Agent {
                     TruncationPoint::Answer => GO_ON,
                     TruncationPoint::Thought => GO_ON_SPEAKING,
                 };
-                let note = Block::Context { name: "continuation".into(), text: text.into() };
-                let message = Message { role: Role::User, content: vec![note] };
+                let note = ContentBlock::Context { name: "continuation".into(), text: text.into() };
+                let message = Message { role: MessageRole::User, content: vec![note] };
                 let entry = LogEntry::Message(MessageEntry::new(message));
                 running.gate.journal.write(running.turn, entry).await;
             }
@@ -405,14 +405,14 @@ impl Agent {
         }
     }
 
-    async fn take_budget(&mut self, running: &mut TurnRun, answer: &Answer) {
+    async fn take_budget(&mut self, running: &mut TurnRun, answer: &ApprovalAnswer) {
         let Some(question) = running.over_budget.take() else { return };
         match answer {
-            Answer::Once | Answer::Part { .. } | Answer::Edited { .. } => {}
-            Answer::Session { .. } | Answer::Always { .. } => {
+            ApprovalAnswer::Once | ApprovalAnswer::Part { .. } | ApprovalAnswer::Edited { .. } => {}
+            ApprovalAnswer::Session { .. } | ApprovalAnswer::Always { .. } => {
                 self.allowance.double(running.turn, &question.overdraft);
             }
-            Answer::Never { .. } | Answer::Deny { .. } => {
+            ApprovalAnswer::Never { .. } | ApprovalAnswer::Deny { .. } => {
                 let reason = question.overdraft.to_string();
                 running.outcome = Some(TurnOutcome::Budget(reason));
                 return;
@@ -467,7 +467,7 @@ impl Agent {
         running: &mut TurnRun,
         message: Message,
         stop: StopReason,
-        usage: Option<Usage>,
+        usage: Option<TokenUsage>,
     ) {
         let streamed_for = running.first_token.take().map_or(Duration::ZERO, |at| at.elapsed());
         let is_silent = is_silent(&message);
@@ -484,7 +484,7 @@ impl Agent {
             ..MessageEntry::new(message)
         };
         running.gate.journal.write(running.turn, LogEntry::Message(entry)).await;
-        let Usage { input, output, cache_read, cache_write } = usage.unwrap_or_default();
+        let TokenUsage { input, output, cache_read, cache_write } = usage.unwrap_or_default();
         tracing::info!(input, output, cache_read, cache_write, ?streamed_for, "response");
         let ended = AgentEvent::ResponseEnded { turn: running.turn, stop, usage, streamed_for };
         self.events.tell(ended).await;

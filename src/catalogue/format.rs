@@ -13,7 +13,7 @@ use flate2::read::GzDecoder;
 use serde::{Deserialize, Serialize, Serializer};
 
 use super::{ImageSupport, ModelCatalogue, ModelFacts, ReasoningCapability, ReasoningSetting};
-use crate::domain::{Effort, Price, Rate, Rates};
+use crate::domain::{ModelPrice, ReasoningEffort, TokenRate, TokenRates};
 
 /// The facts that come with slug: `assets/catalogue/models.json`, a tenth of its size.
 const BUNDLED: &[u8] = include_bytes!("../../assets/catalogue/models.json.gz");
@@ -121,14 +121,14 @@ impl CatalogueRow {
             output: self.output,
             images: if self.images { ImageSupport::Supported } else { ImageSupport::Unsupported },
             reasoning: self.reasoning.as_deref().map(reasoning),
-            price: rates.map(|rates| Price { rates, above: above(self.above) }),
+            price: rates.map(|rates| ModelPrice { rates, above: above(self.above) }),
         }
     }
 }
 
-fn numbers(rates: Rates) -> Vec<Option<PriceNumber>> {
-    let number = |rate: Rate| PriceNumber(rate.dollars_per_million());
-    let Rates { input, output, cache_read, cache_write } = rates;
+fn numbers(rates: TokenRates) -> Vec<Option<PriceNumber>> {
+    let number = |rate: TokenRate| PriceNumber(rate.dollars_per_million());
+    let TokenRates { input, output, cache_read, cache_write } = rates;
     let mut rates = vec![Some(input), Some(output), cache_read, cache_write];
     while rates.last().is_some_and(Option::is_none) {
         rates.pop();
@@ -136,10 +136,11 @@ fn numbers(rates: Rates) -> Vec<Option<PriceNumber>> {
     rates.into_iter().map(|rate| rate.map(number)).collect()
 }
 
-fn rates(row: &[Option<PriceNumber>]) -> Option<Rates> {
-    let at =
-        |place: usize| row.get(place).copied().flatten().and_then(|it| Rate::per_million(it.0));
-    Some(Rates { input: at(0)?, output: at(1)?, cache_read: at(2), cache_write: at(3) })
+fn rates(row: &[Option<PriceNumber>]) -> Option<TokenRates> {
+    let at = |place: usize| {
+        row.get(place).copied().flatten().and_then(|it| TokenRate::per_million(it.0))
+    };
+    Some(TokenRates { input: at(0)?, output: at(1)?, cache_read: at(2), cache_write: at(3) })
 }
 
 fn words(reasoning: &ReasoningCapability) -> String {
@@ -153,7 +154,7 @@ fn words(reasoning: &ReasoningCapability) -> String {
 fn reasoning(words: &str) -> ReasoningCapability {
     let words = || words.split_ascii_whitespace();
     ReasoningCapability {
-        efforts: words().filter_map(Effort::parse).collect(),
+        efforts: words().filter_map(ReasoningEffort::parse).collect(),
         settings: words().filter_map(ReasoningSetting::parse).collect(),
     }
 }
@@ -243,10 +244,10 @@ mod tests {
         assert_eq!((facts.window, facts.output), (1_000_000, Some(64_000)));
         assert_eq!(facts.images, ImageSupport::Supported);
         let reasoning = facts.reasoning.clone().unwrap();
-        assert_eq!(reasoning.efforts, [Effort::Low, Effort::High]);
+        assert_eq!(reasoning.efforts, [ReasoningEffort::Low, ReasoningEffort::High]);
         assert_eq!(reasoning.settings, [ReasoningSetting::Budget]);
         let price = facts.price.clone().unwrap();
-        assert_eq!(price.rates.output, Rate::per_million(15.5).unwrap());
+        assert_eq!(price.rates.output, TokenRate::per_million(15.5).unwrap());
         assert_eq!((price.rates.cache_read, price.above.len()), (None, 1));
         assert_eq!(ModelCatalogue::parse(&catalogue.text().unwrap()).unwrap(), catalogue);
     }

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 use chrono::NaiveDate;
 
-use crate::domain::{Effort, Price};
+use crate::domain::{ModelPrice, ReasoningEffort};
 
 pub use cache::CatalogueCache;
 pub use hosts::{ProviderHosts, provider_at};
@@ -46,7 +46,7 @@ pub struct ModelFacts {
     /// How its reasoning can be set; `None` for one that does not reason.
     pub reasoning: Option<ReasoningCapability>,
     /// What its tokens cost.
-    pub price: Option<Price>,
+    pub price: Option<ModelPrice>,
 }
 
 /// Whether a model takes images.
@@ -63,7 +63,7 @@ pub enum ImageSupport {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReasoningCapability {
     /// The steps that it knows, the least first.
-    pub efforts: Vec<Effort>,
+    pub efforts: Vec<ReasoningEffort>,
     /// Its other settings.
     pub settings: Vec<ReasoningSetting>,
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::hosts::HOSTS;
 use super::{ImageSupport, ModelCatalogue, ModelFacts, ReasoningCapability, ReasoningSetting};
-use crate::domain::{Effort, Price, Rate, Rates};
+use crate::domain::{ModelPrice, ReasoningEffort, TokenRate, TokenRates};
 
 /// The longest name of a model that is taken, in bytes.
 const LONGEST: usize = 128;
@@ -141,7 +141,7 @@ fn reasoning(options: &[ModelsDevReasoningOption]) -> ReasoningCapability {
         match option.kind.as_str() {
             "effort" => {
                 let steps = option.values.iter().flatten();
-                reasoning.efforts.extend(steps.filter_map(|step| Effort::parse(step)));
+                reasoning.efforts.extend(steps.filter_map(|step| ReasoningEffort::parse(step)));
             }
             "toggle" => reasoning.settings.push(ReasoningSetting::Switch),
             "budget_tokens" => reasoning.settings.push(ReasoningSetting::Budget),
@@ -154,7 +154,7 @@ fn reasoning(options: &[ModelsDevReasoningOption]) -> ReasoningCapability {
     reasoning
 }
 
-fn price(cost: &ModelsDevCost) -> Option<Price> {
+fn price(cost: &ModelsDevCost) -> Option<ModelPrice> {
     let tiers = cost.tiers.iter().map(|tier| (tier.tier.size, &tier.rates));
     let long = cost.context_over_200k.iter().map(|rates| (LONG, rates));
     let tiers: Vec<_> = if cost.tiers.is_empty() { long.collect() } else { tiers.collect() };
@@ -163,15 +163,15 @@ fn price(cost: &ModelsDevCost) -> Option<Price> {
         above.push((size, rates(their)?));
     }
     above.sort_by_key(|(size, _)| *size);
-    Some(Price { rates: rates(&cost.rates)?, above })
+    Some(ModelPrice { rates: rates(&cost.rates)?, above })
 }
 
-fn rates(their: &ModelsDevRates) -> Option<Rates> {
-    Some(Rates {
-        input: Rate::per_million(their.input)?,
-        output: Rate::per_million(their.output)?,
-        cache_read: their.cache_read.and_then(Rate::per_million),
-        cache_write: their.cache_write.and_then(Rate::per_million),
+fn rates(their: &ModelsDevRates) -> Option<TokenRates> {
+    Some(TokenRates {
+        input: TokenRate::per_million(their.input)?,
+        output: TokenRate::per_million(their.output)?,
+        cache_read: their.cache_read.and_then(TokenRate::per_million),
+        cache_write: their.cache_write.and_then(TokenRate::per_million),
     })
 }
 

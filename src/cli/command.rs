@@ -6,7 +6,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use serde_json::Value;
 
-use crate::domain::Mode;
+use crate::domain::PermissionMode;
 
 /// What slug can do besides chatting.
 #[derive(Debug, Clone, PartialEq, Subcommand)]
@@ -275,7 +275,7 @@ pub struct PermissionsTest {
     pub settings: Option<PathBuf>,
     /// Decide as in this mode: plan, ask, allow-edits, sandbox or yolo
     #[arg(long, value_name = "MODE", value_parser = mode)]
-    pub mode: Option<Mode>,
+    pub mode: Option<PermissionMode>,
     /// The tool that the call is for
     #[arg(long, value_name = "NAME", default_value = "Bash")]
     pub tool: String,
@@ -286,7 +286,7 @@ pub struct PermissionsTest {
     pub format: PrintFormat,
 }
 
-fn mode(text: &str) -> Result<Mode, crate::domain::UnknownMode> {
+fn mode(text: &str) -> Result<PermissionMode, crate::domain::UnknownMode> {
     text.parse()
 }
 

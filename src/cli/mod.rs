@@ -23,7 +23,7 @@ pub use exit::CliExitStatus;
 pub use generate::{completions, man};
 
 use crate::config::{ConfigFlags, ModeChoice};
-use crate::domain::{Budget, Mode};
+use crate::domain::{PermissionMode, UsageBudget};
 
 /// The command line.
 #[derive(Debug, Clone, Parser)]
@@ -64,7 +64,7 @@ pub struct Cli {
     /// Stop and ask before the session takes more than this: dollars (2.50) or tokens
     /// ("500k tokens"), or both with a comma between them. Without a screen slug exits with 3
     #[arg(long, value_name = "AMOUNT", help_heading = "Model")]
-    pub budget: Option<Budget>,
+    pub budget: Option<UsageBudget>,
 
     /// Play a scripted model, without a server or a key; FILE is another script
     #[arg(
@@ -226,9 +226,9 @@ impl Cli {
             return Some((ModeChoice::Sandbox(Some(dir.clone())), "--sandbox"));
         }
         [
-            (self.yolo, Mode::Yolo, "--yolo"),
-            (self.allow_edits, Mode::AllowEdits, "--allow-edits"),
-            (self.plan, Mode::Plan, "--plan"),
+            (self.yolo, PermissionMode::Yolo, "--yolo"),
+            (self.allow_edits, PermissionMode::AllowEdits, "--allow-edits"),
+            (self.plan, PermissionMode::Plan, "--plan"),
         ]
         .into_iter()
         .find(|(given, _, _)| *given)

@@ -67,7 +67,7 @@ fn every_flag_is_read() {
     assert_eq!(flags.model.as_deref(), Some("m"));
     assert_eq!(flags.provider.as_deref(), Some("p"));
     assert_eq!(flags.system_prompt.as_deref(), Some("s"));
-    assert_eq!(flags.mode, Some((ModeChoice::Mode(Mode::AllowEdits), "--allow-edits")));
+    assert_eq!(flags.mode, Some((ModeChoice::Mode(PermissionMode::AllowEdits), "--allow-edits")));
     assert_eq!(cli.config, Some("f".into()));
     assert_eq!(cli.directory, Some("d".into()));
     assert_eq!(cli.add_dir, [PathBuf::from("a"), PathBuf::from("b")]);
@@ -86,9 +86,11 @@ fn session_is_another_name_for_resume() {
 
 #[test]
 fn each_mode_has_its_flag() {
-    for (flag, mode) in
-        [("--yolo", Mode::Yolo), ("--plan", Mode::Plan), ("--allow-edits", Mode::AllowEdits)]
-    {
+    for (flag, mode) in [
+        ("--yolo", PermissionMode::Yolo),
+        ("--plan", PermissionMode::Plan),
+        ("--allow-edits", PermissionMode::AllowEdits),
+    ] {
         assert_eq!(parsed(&[flag]).flags().mode, Some((ModeChoice::Mode(mode), flag)));
     }
     let sandbox = parsed(&["--sandbox", "dir"]).flags().mode;
@@ -138,7 +140,7 @@ fn commands_are_read_after_the_flags() {
     };
     assert_eq!(
         (test.mode, test.tool.as_str(), test.input.as_str()),
-        (Some(Mode::Yolo), "Bash", "rm x")
+        (Some(PermissionMode::Yolo), "Bash", "rm x")
     );
     assert!(test.format.json);
     let unknown = refusal(&["permissions", "test", "--mode", "auto", "x"]);

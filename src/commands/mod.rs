@@ -3,7 +3,7 @@
 //! Pure: a line of text becomes a [`SlashCommand`] or an error that says what to type instead.
 //! What a command does is decided by the front end.
 
-use crate::domain::{Effort, Mode, SessionId, UnknownMode};
+use crate::domain::{PermissionMode, ReasoningEffort, SessionId, UnknownMode};
 
 /// A command that the person typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum SlashCommand {
     /// Changes the model, or asks which.
     Model(Option<String>),
     /// Changes the mode, or asks which.
-    Mode(Option<Mode>),
+    Mode(Option<PermissionMode>),
     /// Shows the permission rules.
     Permissions,
     /// Has the model think harder or less, or lists how hard it can.
@@ -85,12 +85,12 @@ pub enum EffortArgument {
     /// As its provider has it.
     Default,
     /// So hard.
-    Level(Effort),
+    Level(ReasoningEffort),
 }
 
 impl EffortArgument {
     /// What is asked of the provider; nothing where it is to be as usual.
-    pub fn effort(self) -> Option<Effort> {
+    pub fn effort(self) -> Option<ReasoningEffort> {
         match self {
             Self::Default => None,
             Self::Level(effort) => Some(effort),
@@ -459,7 +459,7 @@ fn message_argument(given: &str) -> Result<MessageArgument, SlashCommandError> {
 
 /// What the table let through and is no step is `default`.
 fn thinking(given: &str) -> EffortArgument {
-    Effort::parse(given).map_or(EffortArgument::Default, EffortArgument::Level)
+    ReasoningEffort::parse(given).map_or(EffortArgument::Default, EffortArgument::Level)
 }
 
 fn fold_order(given: &str) -> Result<FoldArgument, SlashCommandError> {
@@ -492,10 +492,10 @@ mod tests {
             ("/model a b", Some(Err(SlashCommandError::Model("a b".into())))),
             (
                 "/effort high",
-                Some(Ok(SlashCommand::Effort(Some(EffortArgument::Level(Effort::High))))),
+                Some(Ok(SlashCommand::Effort(Some(EffortArgument::Level(ReasoningEffort::High))))),
             ),
             ("/effort default", Some(Ok(SlashCommand::Effort(Some(EffortArgument::Default))))),
-            ("/mode plan", Some(Ok(SlashCommand::Mode(Some(Mode::Plan))))),
+            ("/mode plan", Some(Ok(SlashCommand::Mode(Some(PermissionMode::Plan))))),
             ("/mode fast", Some(Err(SlashCommandError::Mode(UnknownMode("fast".into()))))),
             ("/copy", Some(Ok(SlashCommand::Copy(CopyArgument::Answer)))),
             ("/copy code", Some(Ok(SlashCommand::Copy(CopyArgument::Code)))),

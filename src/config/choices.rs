@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::domain::Mode;
+use crate::domain::PermissionMode;
 
 /// Which model answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum ModelChoice {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModeChoice {
     /// One that slug has.
-    Mode(Mode),
+    Mode(PermissionMode),
     /// The operating system's sandbox around this folder, the working folder where none is named.
     Sandbox(Option<PathBuf>),
 }

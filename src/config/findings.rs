@@ -10,7 +10,9 @@ use super::{
     ConfigEndpoint, ConfigError, ConfigOrigin, ConfigValue, ExitTranscript, KeyPreset, ModeChoice,
     ModelChoice, NotificationMethod, StatusItems, ThemeChoice,
 };
-use crate::domain::{Budget, Dialect, Effort, HostRule, Method, Protocol};
+use crate::domain::{
+    ChatDialect, HostRule, ProviderProtocol, ReasoningEffort, SandboxBackendKind, UsageBudget,
+};
 
 /// What was found wrong while layers were made.
 #[derive(Debug, Default)]
@@ -112,11 +114,15 @@ impl ConfigFindings {
         &mut self,
         it: &LineValue<String>,
         place: &impl Fn(usize) -> ConfigOrigin,
-    ) -> Option<ConfigValue<Option<Method>>> {
+    ) -> Option<ConfigValue<Option<SandboxBackendKind>>> {
         let origin = place(it.line);
-        let named = [Method::Bubblewrap, Method::Landlock, Method::Seatbelt]
-            .into_iter()
-            .find(|method| method.name() == it.value);
+        let named = [
+            SandboxBackendKind::Bubblewrap,
+            SandboxBackendKind::Landlock,
+            SandboxBackendKind::Seatbelt,
+        ]
+        .into_iter()
+        .find(|method| method.name() == it.value);
         match (named, it.value.as_str()) {
             (Some(method), _) => Some(ConfigValue { value: Some(method), origin }),
             (None, "auto") => Some(ConfigValue { value: None, origin }),
@@ -231,7 +237,7 @@ impl ConfigFindings {
         &mut self,
         it: &LineValue<String>,
         place: &impl Fn(usize) -> ConfigOrigin,
-    ) -> Option<ConfigValue<Budget>> {
+    ) -> Option<ConfigValue<UsageBudget>> {
         let origin = place(it.line);
         match it.value.parse() {
             Ok(value) => Some(ConfigValue { value, origin }),
@@ -243,12 +249,12 @@ impl ConfigFindings {
         &mut self,
         it: &LineValue<String>,
         place: &impl Fn(usize) -> ConfigOrigin,
-    ) -> Option<ConfigValue<Effort>> {
+    ) -> Option<ConfigValue<ReasoningEffort>> {
         let origin = place(it.line);
-        match Effort::parse(&it.value) {
+        match ReasoningEffort::parse(&it.value) {
             Some(value) => Some(ConfigValue { value, origin }),
             None => {
-                let names = Effort::ALL.map(Effort::name).join("\", \"");
+                let names = ReasoningEffort::ALL.map(ReasoningEffort::name).join("\", \"");
                 self.error(origin, format!("`effort` has to be one of \"{names}\""))
             }
         }
@@ -258,12 +264,12 @@ impl ConfigFindings {
         &mut self,
         it: &LineValue<String>,
         place: &impl Fn(usize) -> ConfigOrigin,
-    ) -> Option<ConfigValue<Dialect>> {
+    ) -> Option<ConfigValue<ChatDialect>> {
         let origin = place(it.line);
-        match Dialect::parse(&it.value) {
+        match ChatDialect::parse(&it.value) {
             Some(value) => Some(ConfigValue { value, origin }),
             None => {
-                let names = Dialect::ALL.map(Dialect::name).join("\", \"");
+                let names = ChatDialect::ALL.map(ChatDialect::name).join("\", \"");
                 self.error(origin, format!("`dialect` has to be one of \"{names}\""))
             }
         }
@@ -286,9 +292,13 @@ impl ConfigFindings {
         }
     }
 
-    pub(super) fn protocol(&mut self, name: &str, origin: ConfigOrigin) -> Option<Protocol> {
-        Protocol::parse(name).or_else(|| {
-            let names = Protocol::ALL.map(Protocol::name).join("`, `");
+    pub(super) fn protocol(
+        &mut self,
+        name: &str,
+        origin: ConfigOrigin,
+    ) -> Option<ProviderProtocol> {
+        ProviderProtocol::parse(name).or_else(|| {
+            let names = ProviderProtocol::ALL.map(ProviderProtocol::name).join("`, `");
             let shown = name.escape_debug();
             self.error(origin, format!("there is no protocol `{shown}`: choose one of `{names}`"))
         })

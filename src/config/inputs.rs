@@ -9,7 +9,7 @@ use secrecy::SecretString;
 use super::services::{ProtocolService, SERVICES};
 use super::{ConfigError, ConfigOrigin, ModeChoice};
 use crate::disk::{UserOwnedText, read_user_owned};
-use crate::domain::Budget;
+use crate::domain::UsageBudget;
 
 /// Which files are read.
 #[derive(Debug, Clone, Copy)]
@@ -96,7 +96,7 @@ pub struct ConfigFlags {
     /// `--system-prompt`
     pub system_prompt: Option<String>,
     /// `--budget`
-    pub budget: Option<Budget>,
+    pub budget: Option<UsageBudget>,
     /// `--yolo`, `--allow-edits`, `--plan` or `--sandbox`, with the flag's name.
     pub mode: Option<(ModeChoice, &'static str)>,
 }

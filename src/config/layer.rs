@@ -14,7 +14,7 @@ use super::{
     ExitTranscript, KeyPreset, ModeChoice, ModelChoice, NotificationMethod, ServiceVariables,
     StatusItems, ThemeChoice,
 };
-use crate::domain::{Budget, HostRule, Method, Protocol};
+use crate::domain::{HostRule, ProviderProtocol, SandboxBackendKind, UsageBudget};
 
 /// Whose file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,8 +34,8 @@ pub(super) struct ConfigLayer {
     pub temperature: Option<ConfigValue<f32>>,
     pub max_tool_rounds: Option<ConfigValue<u32>>,
     pub fallback_model: Option<ConfigValue<String>>,
-    pub budget_turn: Option<ConfigValue<Budget>>,
-    pub budget_session: Option<ConfigValue<Budget>>,
+    pub budget_turn: Option<ConfigValue<UsageBudget>>,
+    pub budget_session: Option<ConfigValue<UsageBudget>>,
     pub first_byte: Option<ConfigValue<u32>>,
     pub idle: Option<ConfigValue<u32>>,
     pub total: Option<ConfigValue<u32>>,
@@ -60,14 +60,14 @@ pub(super) struct ConfigLayer {
     pub vi: Option<ConfigValue<bool>>,
     pub sandbox_network: Option<ConfigValue<bool>>,
     pub sandbox_hosts: Option<ConfigValue<Vec<HostRule>>>,
-    pub sandbox_method: Option<ConfigValue<Option<Method>>>,
+    pub sandbox_method: Option<ConfigValue<Option<SandboxBackendKind>>>,
 }
 
 /// A named provider: endpoint, key, model and all else that goes together.
 #[derive(Debug, Clone)]
 pub(super) struct ProviderConfigLayer {
     pub origin: ConfigOrigin,
-    pub protocol: Protocol,
+    pub protocol: ProviderProtocol,
     pub part: ServerConfigLayer,
 }
 
@@ -308,7 +308,7 @@ impl ConfigFindings {
         place: &impl Fn(usize) -> ConfigOrigin,
     ) -> Option<ProviderConfigLayer> {
         let origin = place(it.line);
-        if Protocol::parse(name).is_some() {
+        if ProviderProtocol::parse(name).is_some() {
             let problem = format!(
                 "[providers.{name}] cannot be used, because `{name}` is a built-in name: give it \
                  another one"
@@ -318,7 +318,7 @@ impl ConfigFindings {
         let mut raw = it.value;
         let protocol = match raw.protocol.take() {
             Some(written) => self.protocol(&written.value, place(written.line))?,
-            None => Protocol::ChatCompletions,
+            None => ProviderProtocol::ChatCompletions,
         };
         if raw.endpoint.is_none() {
             let problem = format!("[providers.{name}] has no `endpoint`: add one");

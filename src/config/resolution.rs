@@ -16,7 +16,7 @@ use super::{
     ConfigError, ConfigOrigin, ConfigValue, ExitTranscript, KeyPreset, ModeChoice,
     NotificationMethod, StatusItems, ThemeChoice,
 };
-use crate::domain::{Budget, HostRule, Method, Mode, Protocol};
+use crate::domain::{HostRule, PermissionMode, ProviderProtocol, SandboxBackendKind, UsageBudget};
 
 /// The whole configuration.
 #[derive(Debug, Clone)]
@@ -34,9 +34,9 @@ pub struct ResolvedConfig {
     /// The model that stands in where the first one's server is overloaded.
     pub fallback_model: Option<ConfigValue<String>>,
     /// What each turn may take before the person is asked.
-    pub budget_turn: Option<ConfigValue<Budget>>,
+    pub budget_turn: Option<ConfigValue<UsageBudget>>,
     /// The same of the session.
-    pub budget_session: Option<ConfigValue<Budget>>,
+    pub budget_session: Option<ConfigValue<UsageBudget>>,
     /// Seconds that the first byte of an answer may take, where the person has set them.
     pub first_byte: Option<ConfigValue<u32>>,
     /// Seconds between two pieces of it.
@@ -46,7 +46,7 @@ pub struct ResolvedConfig {
     /// Variables that commands get although their names look like secrets.
     pub bash_environment: Option<ConfigValue<Vec<String>>>,
     /// What happens to a call that no rule speaks of.
-    pub mode: ConfigValue<Mode>,
+    pub mode: ConfigValue<PermissionMode>,
     /// The folder that a sandbox is asked for around, as it was written; the working folder where
     /// none was.
     pub sandbox: Option<ConfigValue<Option<PathBuf>>>,
@@ -55,7 +55,7 @@ pub struct ResolvedConfig {
     /// The hosts that commands in it reach and no others, where there is such a list.
     pub sandbox_hosts: Option<ConfigValue<Vec<HostRule>>>,
     /// By what; the best that there is, unless one is named.
-    pub sandbox_method: ConfigValue<Option<Method>>,
+    pub sandbox_method: ConfigValue<Option<SandboxBackendKind>>,
     /// Texts for the model, by name.
     pub statics: BTreeMap<String, ConfigValue<String>>,
     /// Which theme.
@@ -116,7 +116,7 @@ impl ResolvedConfig {
 }
 
 impl ProviderName {
-    fn of(protocol: Protocol) -> Self {
+    fn of(protocol: ProviderProtocol) -> Self {
         Self(protocol.name().to_owned())
     }
 
@@ -175,8 +175,8 @@ pub fn resolve(
     let named = user.providers.get(provider.value.as_str());
     let protocol = named
         .map(|named| named.protocol)
-        .or_else(|| Protocol::parse(provider.value.as_str()))
-        .unwrap_or(Protocol::ChatCompletions);
+        .or_else(|| ProviderProtocol::parse(provider.value.as_str()))
+        .unwrap_or(ProviderProtocol::ChatCompletions);
     if named.is_none() {
         server::check_headers(&user.server, protocol, &mut findings);
     }
@@ -184,7 +184,7 @@ pub fn resolve(
     let whole = match (named, protocol, &provider.origin) {
         (Some(named), _, _) => Some(named.part.clone()),
         // Chat completions are spoken at whatever endpoint is configured.
-        (None, Protocol::ChatCompletions, _)
+        (None, ProviderProtocol::ChatCompletions, _)
         | (
             None,
             _,
@@ -238,8 +238,8 @@ fn others(
         let parts = parts.into_iter().chain(keys.iter().cloned());
         others.extend(server::merge(name, services::of(named.protocol), parts, &mut unused));
     }
-    let by_file = user.provider.as_ref().and_then(|it| Protocol::parse(&it.value));
-    let top = by_file.unwrap_or(Protocol::ChatCompletions);
+    let by_file = user.provider.as_ref().and_then(|it| ProviderProtocol::parse(&it.value));
+    let top = by_file.unwrap_or(ProviderProtocol::ChatCompletions);
     if let Some(endpoint) = &user.server.endpoint
         && endpoint.value != chosen.endpoint.value
         && !is_chosen(top.name())
@@ -253,7 +253,7 @@ fn others(
         let service = variables.service;
         let name = ProviderName::of(service.protocol);
         // Chat completions are the service's older protocol: its newer one has the same models.
-        let is_known = service.protocol == Protocol::ChatCompletions
+        let is_known = service.protocol == ProviderProtocol::ChatCompletions
             || chosen.endpoint.value.origin().as_str() == service.origin
             || others.iter().any(|it| it.name.value == name);
         let Some(found) = key.api_key.as_ref().filter(|_| !is_known && !is_chosen(name.as_str()))
@@ -280,14 +280,21 @@ fn provider(
     findings: &mut ConfigFindings,
 ) -> ConfigValue<ProviderName> {
     let Some(chosen) = flags.provider.as_ref().or(user.provider.as_ref()) else {
-        return ConfigValue::default(ProviderName(Protocol::ChatCompletions.name().to_owned()));
+        return ConfigValue::default(ProviderName(
+            ProviderProtocol::ChatCompletions.name().to_owned(),
+        ));
     };
     let name = chosen.value.as_str();
     let names = || {
         let known = user.providers.keys().map(String::as_str);
-        Protocol::ALL.map(Protocol::name).into_iter().chain(known).collect::<Vec<_>>().join(", ")
+        ProviderProtocol::ALL
+            .map(ProviderProtocol::name)
+            .into_iter()
+            .chain(known)
+            .collect::<Vec<_>>()
+            .join(", ")
     };
-    let problem = if Protocol::parse(name).is_some() || user.providers.contains_key(name) {
+    let problem = if ProviderProtocol::parse(name).is_some() || user.providers.contains_key(name) {
         None
     } else {
         let shown = name.escape_debug();
@@ -342,19 +349,20 @@ fn merge(
         top.sandbox_method = layer.sandbox_method.or(top.sandbox_method);
         top.statics.extend(layer.statics);
     }
-    let asked = top.mode.unwrap_or(ConfigValue::default(ModeChoice::Mode(Mode::default())));
+    let asked =
+        top.mode.unwrap_or(ConfigValue::default(ModeChoice::Mode(PermissionMode::default())));
     let (mode, sandbox) = match asked {
         // The folder is the working folder's.
-        ConfigValue { value: ModeChoice::Mode(Mode::Sandbox), origin } => {
+        ConfigValue { value: ModeChoice::Mode(PermissionMode::Sandbox), origin } => {
             let sandbox = ConfigValue { value: None, origin: origin.clone() };
-            (ConfigValue { value: Mode::Sandbox, origin }, Some(sandbox))
+            (ConfigValue { value: PermissionMode::Sandbox, origin }, Some(sandbox))
         }
         ConfigValue { value: ModeChoice::Mode(value), origin } => {
             (ConfigValue { value, origin }, None)
         }
         ConfigValue { value: ModeChoice::Sandbox(value), origin } => {
             let sandbox = ConfigValue { value, origin: origin.clone() };
-            (ConfigValue { value: Mode::Sandbox, origin }, Some(sandbox))
+            (ConfigValue { value: PermissionMode::Sandbox, origin }, Some(sandbox))
         }
     };
     let Some(server) = server.filter(|_| findings.errors.is_empty()) else {

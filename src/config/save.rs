@@ -9,7 +9,7 @@ use secrecy::{ExposeSecret, SecretString};
 use toml_edit::{DocumentMut, Item, TableLike, Value};
 
 use crate::disk::read_text;
-use crate::domain::Protocol;
+use crate::domain::ProviderProtocol;
 use crate::platform::paths::replace_private;
 
 use super::{ConfigEndpoint, ConfigError, ThemeChoice};
@@ -18,7 +18,7 @@ use super::{ConfigEndpoint, ConfigError, ThemeChoice};
 #[derive(Debug, Clone)]
 pub enum ConfigChange {
     /// `provider`, as a protocol's own service.
-    Provider(Protocol),
+    Provider(ProviderProtocol),
     /// `endpoint`
     Endpoint(ConfigEndpoint),
     /// `api_key`
@@ -125,7 +125,7 @@ mod tests {
         let path = folder.path().join("config.toml");
         save(
             &path,
-            &[ConfigChange::Provider(Protocol::Anthropic), ConfigChange::Model("m".into())],
+            &[ConfigChange::Provider(ProviderProtocol::Anthropic), ConfigChange::Model("m".into())],
         )
         .unwrap();
         let text = fs::read_to_string(&path).unwrap();

@@ -14,7 +14,7 @@ use super::{
     ConfigEndpoint, ConfigError, ConfigOrigin, ConfigValue, EndpointSecurity, ModelChoice,
     ProviderName, ServerOrigin,
 };
-use crate::domain::{Dialect, Effort, Protocol};
+use crate::domain::{ChatDialect, ProviderProtocol, ReasoningEffort};
 
 /// The window to assume where nobody says another, in tokens.
 const ASSUMED_WINDOW: u64 = 200_000;
@@ -25,9 +25,9 @@ pub struct ModelServerConfig {
     /// A protocol's name, or that of a `[providers.NAME]`.
     pub name: ConfigValue<ProviderName>,
     /// How the endpoint is spoken to.
-    pub protocol: Protocol,
+    pub protocol: ProviderProtocol,
     /// In which way, where that is not to be told from the endpoint.
-    pub dialect: Option<ConfigValue<Dialect>>,
+    pub dialect: Option<ConfigValue<ChatDialect>>,
     /// Where the model is asked.
     pub endpoint: ConfigValue<ConfigEndpoint>,
     /// The key for that endpoint's origin.
@@ -43,7 +43,7 @@ pub struct ModelServerConfig {
     /// The window in tokens, used only where the server does not say what it serves.
     pub context_window: ConfigValue<u64>,
     /// How hard the model is to think; sent only when set.
-    pub effort: Option<ConfigValue<Effort>>,
+    pub effort: Option<ConfigValue<ReasoningEffort>>,
     /// How it is reached.
     pub connection: ServerTransportConfig,
 }
@@ -65,7 +65,7 @@ pub(super) struct ServerConfigLayer {
     pub model: Option<ConfigValue<ModelChoice>>,
     pub max_tokens: Option<ConfigValue<u32>>,
     pub context_window: Option<ConfigValue<u64>>,
-    pub effort: Option<ConfigValue<Effort>>,
+    pub effort: Option<ConfigValue<ReasoningEffort>>,
     pub ca_file: Option<ConfigValue<PathBuf>>,
     pub proxy: Option<ConfigValue<ConfigProxy>>,
     /// Replaces, as a whole, what a place before it said.
@@ -77,7 +77,7 @@ pub(super) struct ServerConfigLayer {
 pub(super) struct OriginBoundLayer {
     pub origin_bound: OriginBoundConfig,
     pub models: Option<ConfigValue<Vec<String>>>,
-    pub dialect: Option<ConfigValue<Dialect>>,
+    pub dialect: Option<ConfigValue<ChatDialect>>,
 }
 
 impl ServerConfigLayer {
@@ -227,7 +227,7 @@ fn origin_bound_for(
 /// A header of the person's would silently take the key's place.
 pub(super) fn check_headers(
     part: &ServerConfigLayer,
-    protocol: Protocol,
+    protocol: ProviderProtocol,
     findings: &mut ConfigFindings,
 ) {
     let Some(OriginBoundLayer { origin_bound: own, .. }) = &part.origin_bound else { return };

@@ -1,13 +1,13 @@
 //! The protocols that slug speaks, and whose own service is where. Data only: a protocol gets a
 //! row.
 
-use crate::domain::Protocol;
+use crate::domain::ProviderProtocol;
 
 /// A protocol, with the service of those who made it.
 #[derive(Debug)]
 pub struct ProtocolService {
     /// The protocol.
-    pub protocol: Protocol,
+    pub protocol: ProviderProtocol,
     /// The address that holds when none is named.
     pub endpoint: &'static str,
     /// The only origin that the key in `key_variable` goes to.
@@ -28,7 +28,7 @@ pub struct ProtocolService {
 /// All of them; the first is the one that holds unless another is named.
 pub const SERVICES: [ProtocolService; 4] = [
     ProtocolService {
-        protocol: Protocol::ChatCompletions,
+        protocol: ProviderProtocol::ChatCompletions,
         // vLLM's own default: people run these servers themselves.
         endpoint: "http://localhost:8000/v1",
         origin: "https://api.openai.com",
@@ -39,7 +39,7 @@ pub const SERVICES: [ProtocolService; 4] = [
         max_tokens: 4096,
     },
     ProtocolService {
-        protocol: Protocol::Responses,
+        protocol: ProviderProtocol::Responses,
         endpoint: "https://api.openai.com/v1",
         origin: "https://api.openai.com",
         key_variable: "OPENAI_API_KEY",
@@ -50,7 +50,7 @@ pub const SERVICES: [ProtocolService; 4] = [
         max_tokens: 16_000,
     },
     ProtocolService {
-        protocol: Protocol::Anthropic,
+        protocol: ProviderProtocol::Anthropic,
         endpoint: "https://api.anthropic.com",
         origin: "https://api.anthropic.com",
         key_variable: "ANTHROPIC_API_KEY",
@@ -61,7 +61,7 @@ pub const SERVICES: [ProtocolService; 4] = [
         max_tokens: 16_000,
     },
     ProtocolService {
-        protocol: Protocol::Gemini,
+        protocol: ProviderProtocol::Gemini,
         endpoint: "https://generativelanguage.googleapis.com/v1beta",
         origin: "https://generativelanguage.googleapis.com",
         key_variable: "GEMINI_API_KEY",
@@ -75,6 +75,6 @@ pub const SERVICES: [ProtocolService; 4] = [
 ];
 
 /// The service of a protocol.
-pub fn of(protocol: Protocol) -> &'static ProtocolService {
+pub fn of(protocol: ProviderProtocol) -> &'static ProtocolService {
     SERVICES.iter().find(|it| it.protocol == protocol).unwrap_or(&SERVICES[0])
 }

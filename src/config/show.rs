@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::domain::Method;
+use crate::domain::SandboxBackendKind;
 
 use super::{
     ConfigHeaderValue, ConfigOrigin, ConfigValue, ModelServerConfig, ResolvedConfig,
@@ -83,7 +83,7 @@ fn rows(config: &ResolvedConfig) -> Vec<ConfigRow> {
         row("sandbox.network", &config.sandbox_network, |flag| json!(flag)),
         optional("sandbox.hosts", config.sandbox_hosts.as_ref(), |hosts| json!(hosts)),
         row("sandbox.method", &config.sandbox_method, |method| {
-            json!(method.map_or("auto", Method::name))
+            json!(method.map_or("auto", SandboxBackendKind::name))
         }),
         row("context_window", &server.context_window, |count| json!(count)),
     ];

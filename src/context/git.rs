@@ -22,7 +22,7 @@ use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
 use super::ContextProvider;
-use crate::domain::SpotKind;
+use crate::domain::MaskedPathKind;
 use crate::platform::process::{PipedCommand, ProcessHost};
 use crate::platform::sandbox::is_placeholder;
 
@@ -255,7 +255,7 @@ impl GitStatus {
         // While a sandbox is open, names in the folder are kept free by something empty.
         let is_there = |entry: &&str| {
             let untracked = entry.strip_prefix("?? ");
-            !untracked.is_some_and(|path| is_placeholder(&root.join(path), SpotKind::File))
+            !untracked.is_some_and(|path| is_placeholder(&root.join(path), MaskedPathKind::File))
         };
         Some(status.split('\0').filter(is_there).collect::<Vec<_>>().join("\0"))
     }

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 
 use super::{EnvironmentNote, FileStructure, GitExecutable, GitStatus, StaticText};
-use crate::domain::Block;
+use crate::domain::ContentBlock;
 
 /// Something that can be told of the place slug works in.
 ///
@@ -58,7 +58,7 @@ pub fn providers(setup: ContextProviderSetup) -> Vec<Box<dyn ContextProvider>> {
 pub async fn collect(
     providers: &[Box<dyn ContextProvider>],
     previous: &BTreeMap<String, String>,
-) -> Vec<Block> {
+) -> Vec<ContentBlock> {
     let texts = join_all(providers.iter().map(|provider| provider.collect())).await;
     providers
         .iter()
@@ -67,7 +67,7 @@ pub async fn collect(
             Some((provider.name().to_owned(), escape_context_tags(&text?)))
         })
         .filter(|(name, text)| !text.is_empty() && previous.get(name) != Some(text))
-        .map(|(name, text)| Block::Context { name, text })
+        .map(|(name, text)| ContentBlock::Context { name, text })
         .collect()
 }
 
@@ -87,15 +87,15 @@ mod tests {
         let mut held = BTreeMap::new();
         for block in messages.into_iter().flat_map(|message| &message.content) {
             match block {
-                Block::Context { name, text } => {
+                ContentBlock::Context { name, text } => {
                     held.insert(name.clone(), text.clone());
                 }
-                Block::Text { .. }
-                | Block::Image(_)
-                | Block::Thinking { .. }
-                | Block::Sealed { .. }
-                | Block::ToolUse(_)
-                | Block::ToolResult { .. } => {}
+                ContentBlock::Text { .. }
+                | ContentBlock::Image(_)
+                | ContentBlock::Thinking { .. }
+                | ContentBlock::Sealed { .. }
+                | ContentBlock::ToolUse(_)
+                | ContentBlock::ToolResult { .. } => {}
             }
         }
         held
@@ -110,8 +110,8 @@ mod tests {
             .collect()
     }
 
-    fn note(name: &str, text: &str) -> Block {
-        Block::Context { name: name.to_owned(), text: text.to_owned() }
+    fn note(name: &str, text: &str) -> ContentBlock {
+        ContentBlock::Context { name: name.to_owned(), text: text.to_owned() }
     }
 
     #[tokio::test]
@@ -159,13 +159,13 @@ mod tests {
         let names: Vec<&str> = blocks
             .iter()
             .filter_map(|block| match block {
-                Block::Context { name, .. } => Some(name.as_str()),
-                Block::Text { .. }
-                | Block::Image(_)
-                | Block::Thinking { .. }
-                | Block::Sealed { .. }
-                | Block::ToolUse(_)
-                | Block::ToolResult { .. } => None,
+                ContentBlock::Context { name, .. } => Some(name.as_str()),
+                ContentBlock::Text { .. }
+                | ContentBlock::Image(_)
+                | ContentBlock::Thinking { .. }
+                | ContentBlock::Sealed { .. }
+                | ContentBlock::ToolUse(_)
+                | ContentBlock::ToolResult { .. } => None,
             })
             .collect();
         assert_eq!(names, ["environment", "file_structure"]);

@@ -26,7 +26,7 @@ pub use terminal::DoctorTerminal;
 use crate::catalogue::CatalogueCache;
 use crate::config::{ConfigError, ResolvedConfig};
 use crate::context::GitExecutable;
-use crate::domain::{Extent, Network};
+use crate::domain::{SandboxNetwork, ScanExtent};
 use crate::providers::Provider;
 
 /// What is looked at.
@@ -53,9 +53,9 @@ pub struct DoctorInput<'a> {
     /// The kinds of sandbox that there are, tried.
     pub sandboxes: &'a [SandboxTrial],
     /// What commands in one are to reach.
-    pub network: &'a Network,
+    pub network: &'a SandboxNetwork,
     /// Whether one around the working folder finds all that it has to hold back.
-    pub extent: Extent,
+    pub extent: ScanExtent,
 }
 
 /// What one check found.

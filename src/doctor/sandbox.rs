@@ -1,7 +1,7 @@
 //! Whether what the sandbox refuses is refused: each way out was tried in each kind of sandbox.
 
 use super::DoctorFinding;
-use crate::domain::{Extent, HostRule, Method, Network};
+use crate::domain::{HostRule, SandboxBackendKind, SandboxNetwork, ScanExtent};
 
 const SUBJECT: &str = "sandbox";
 
@@ -9,7 +9,7 @@ const SUBJECT: &str = "sandbox";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxTrial {
     /// Which kind.
-    pub method: Method,
+    pub method: SandboxBackendKind,
     /// What came of it.
     pub tried: SandboxTrialResult,
 }
@@ -30,22 +30,23 @@ pub enum SandboxTrialResult {
     },
 }
 
-pub(super) fn check(trials: &[SandboxTrial], network: &Network) -> Vec<DoctorFinding> {
+pub(super) fn check(trials: &[SandboxTrial], network: &SandboxNetwork) -> Vec<DoctorFinding> {
     let holds = |trial: &SandboxTrial| matches!(&trial.tried, SandboxTrialResult::Ran { escaped, .. } if escaped.is_empty());
     let any = trials.iter().any(holds);
     let mut findings: Vec<DoctorFinding> = trials.iter().map(|trial| finding(trial, any)).collect();
-    if let Network::Hosts(hosts) = network {
-        let of_its_own = |trial: &SandboxTrial| trial.method == Method::Bubblewrap && holds(trial);
+    if let SandboxNetwork::Hosts(hosts) = network {
+        let of_its_own =
+            |trial: &SandboxTrial| trial.method == SandboxBackendKind::Bubblewrap && holds(trial);
         findings.push(hosts_finding(hosts, trials.iter().any(of_its_own)));
     }
     findings
 }
 
 /// Whether a sandbox around the working folder has an end.
-pub(super) fn check_extent(extent: Extent) -> Option<DoctorFinding> {
+pub(super) fn check_extent(extent: ScanExtent) -> Option<DoctorFinding> {
     match extent {
-        Extent::Whole => None,
-        Extent::Part => Some(DoctorFinding::warn(
+        ScanExtent::Whole => None,
+        ScanExtent::Part => Some(DoctorFinding::warn(
             SUBJECT,
             "This folder holds too much to be looked through before each command: in the deepest \
              of its folders a sandbox does not hold back what takes orders.",
@@ -106,13 +107,13 @@ mod tests {
     use crate::doctor::DoctorStatus;
 
     fn trial(tried: SandboxTrialResult) -> SandboxTrial {
-        SandboxTrial { method: Method::Bubblewrap, tried }
+        SandboxTrial { method: SandboxBackendKind::Bubblewrap, tried }
     }
 
     #[test]
     fn what_gets_through_is_an_error_and_is_named() {
         let ran = |escaped| SandboxTrialResult::Ran { refused: vec!["a"], escaped };
-        let off = Network::Off;
+        let off = SandboxNetwork::Off;
         let held = check(&[trial(ran(Vec::new()))], &off);
         assert_eq!((held[0].state, held[0].text.contains("refused: a.")), (DoctorStatus::Ok, true));
         let escaped = check(&[trial(ran(vec!["a TCP connection"]))], &off);
@@ -123,22 +124,23 @@ mod tests {
     #[test]
     fn s117_what_is_missing_is_said_and_weighs_more_where_nothing_else_holds() {
         let missing = || trial(SandboxTrialResult::Missing("it is not installed".into()));
-        let alone = check(&[missing()], &Network::Off);
+        let alone = check(&[missing()], &SandboxNetwork::Off);
         assert_eq!(alone[0].state, DoctorStatus::Warn);
         let ran = trial(SandboxTrialResult::Ran { refused: vec!["a"], escaped: Vec::new() });
-        let beside = check(&[missing(), ran], &Network::Off);
+        let beside = check(&[missing(), ran], &SandboxNetwork::Off);
         assert_eq!(beside[0].state, DoctorStatus::Ok);
         assert!(beside[0].text.contains("it is not installed"), "{:?}", beside[0]);
     }
 
     #[test]
     fn s90_listed_hosts_need_a_network_of_their_own() {
-        let hosts = Network::Hosts(vec!["a.org".parse().unwrap(), "*.b.org".parse().unwrap()]);
+        let hosts =
+            SandboxNetwork::Hosts(vec!["a.org".parse().unwrap(), "*.b.org".parse().unwrap()]);
         let ran = trial(SandboxTrialResult::Ran { refused: vec!["a"], escaped: Vec::new() });
         let last = |trials: &[SandboxTrial]| check(trials, &hosts).pop().unwrap();
         let held = last(std::slice::from_ref(&ran));
         assert_eq!((held.state, held.text.contains("a.org, *.b.org")), (DoctorStatus::Ok, true));
-        let without = last(&[SandboxTrial { method: Method::Landlock, ..ran }]);
+        let without = last(&[SandboxTrial { method: SandboxBackendKind::Landlock, ..ran }]);
         assert_eq!(without.state, DoctorStatus::Warn);
         assert!(without.text.contains("reach no network"), "{without:?}");
     }

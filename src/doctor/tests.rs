@@ -63,8 +63,8 @@ async fn server(text: &str, listing: Result<Vec<&'static str>, Option<u16>>) -> 
         git: None,
         terminal: &terminal,
         sandboxes: &[],
-        network: &Network::Off,
-        extent: Extent::Whole,
+        network: &SandboxNetwork::Off,
+        extent: ScanExtent::Whole,
     };
     examine(&checkup).await
 }
@@ -193,8 +193,8 @@ async fn a_broken_configuration_is_told_and_the_rest_still_checked() {
         git: None,
         terminal: &DoctorTerminal::default(),
         sandboxes: &[],
-        network: &Network::Off,
-        extent: Extent::Whole,
+        network: &SandboxNetwork::Off,
+        extent: ScanExtent::Whole,
     };
     let findings = examine(&checkup).await;
     assert_eq!(findings[0].state, DoctorStatus::Fail);

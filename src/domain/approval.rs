@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::lookalike::{Lookalike, lookalikes};
-use super::{CallId, Diff, LeftOut, LineTag, TurnId};
+use super::lookalike::{LookalikeWord, lookalikes};
+use super::{CallId, DiffLineTag, ExcludedHunks, FileDiff, TurnId};
 
 /// Names one question. Made by the agent; an answer with another id is stale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -15,7 +15,7 @@ pub struct ApprovalId(pub u64);
 /// What rules and mode say of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum PermissionOutcome {
     /// Runs with no question.
     Allow,
     /// The person is asked; without a person it is refused.
@@ -40,11 +40,11 @@ pub struct ApprovalRequest {
     /// The folder that the call works in.
     pub cwd: PathBuf,
     /// What the question is.
-    pub matter: Matter,
+    pub kind: ApprovalKind,
     /// Why it is asked, in a sentence.
     pub reason: String,
     /// The simple commands of a shell command, or the paths touched, each with what was decided.
-    pub parts: Vec<Part>,
+    pub parts: Vec<CallPart>,
     /// The rules an "always" would save: as narrow as they can be, one for each part that has
     /// none. Empty where no rule can be offered (the command cannot be analysed, or it changes
     /// slug's own powers), and then neither "always" nor "for this session" is offered.
@@ -54,18 +54,18 @@ pub struct ApprovalRequest {
     /// The file that an "always" or a "never" is written to.
     pub rule_file: RuleFile,
     /// What Edit or Write would change, against what is on disk now.
-    pub preview: Option<Diff>,
+    pub preview: Option<FileDiff>,
 }
 
 /// What a question is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Matter {
+pub enum ApprovalKind {
     /// Whether the call may run.
     Permission,
     /// Whether a command that failed in the sandbox may run again outside of it.
-    Outside,
+    SandboxEscalation,
     /// Whether the model may go on with a call that leads nowhere; a no ends the turn.
-    Repeats,
+    RepeatedCall,
     /// Whether a turn may overdraw its budget or the session's; a no ends it.
     Budget,
 }
@@ -76,14 +76,14 @@ impl ApprovalRequest {
         let mut text = String::new();
         gather(&self.input, &mut text);
         if let Some(diff) = &self.preview {
-            let added = diff.lines().filter(|(_, line)| line.tag == LineTag::Added);
+            let added = diff.lines().filter(|(_, line)| line.tag == DiffLineTag::Added);
             let added = added.map(|(_, line)| line.text.as_str());
             text = std::iter::once(diff.path.to_string_lossy().as_ref())
                 .chain(added)
                 .collect::<Vec<_>>()
                 .join("\n");
         }
-        let told = lookalikes(&text).into_iter().map(|Lookalike { word, letter }| {
+        let told = lookalikes(&text).into_iter().map(|LookalikeWord { word, letter }| {
             let code = u32::from(letter);
             format!("Look twice: the {letter} in {word} is U+{code:04X} and no Latin letter.")
         });
@@ -106,11 +106,11 @@ fn gather(value: &Value, into: &mut String) {
 
 /// One simple command, or one path, of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Part {
+pub struct CallPart {
     /// The command or path as it will be used.
     pub text: String,
     /// What was decided for it alone.
-    pub decision: Outcome,
+    pub decision: PermissionOutcome,
     /// The rule that decided, if one did; where it is asked for, it may be one that allows this part
     /// alone, and that is not enough.
     pub rule: Option<RuleSource>,
@@ -155,7 +155,7 @@ impl RuleKind {
     }
 }
 
-impl Outcome {
+impl PermissionOutcome {
     /// What it is called.
     pub fn word(self) -> &'static str {
         match self {
@@ -172,13 +172,13 @@ pub struct RuleFile(pub PathBuf);
 
 /// What the person says.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Answer {
+pub enum ApprovalAnswer {
     /// Yes, this time.
     Once,
     /// Yes, this time, to a part of the change that was shown. At least one change is taken.
     Part {
         /// What is not to be done.
-        left_out: LeftOut,
+        left_out: ExcludedHunks,
     },
     /// Yes, and for the same rules until slug ends.
     Session {

@@ -7,7 +7,7 @@ use super::Money;
 
 /// A budget in money, in tokens, or in both; what is reached first counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Budget {
+pub struct UsageBudget {
     /// In money.
     pub money: Option<Money>,
     /// In tokens that a model had to read or write: what comes from a cache is not counted.
@@ -16,19 +16,19 @@ pub struct Budget {
 
 /// What bounds an agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Budgets {
+pub struct AgentBudgets {
     /// Each turn.
-    pub turn: Budget,
+    pub turn: UsageBudget,
     /// The session.
-    pub session: Budget,
+    pub session: UsageBudget,
 }
 
 /// What is no budget.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a budget is written like 2.50 (dollars), 500k tokens, or both with a comma between them")]
-pub struct NoBudget;
+pub struct ParseBudgetError;
 
-impl Budget {
+impl UsageBudget {
     /// So many times as much.
     #[must_use]
     pub fn times(self, factor: u64) -> Self {
@@ -39,41 +39,41 @@ impl Budget {
     }
 }
 
-impl FromStr for Budget {
-    type Err = NoBudget;
+impl FromStr for UsageBudget {
+    type Err = ParseBudgetError;
 
-    fn from_str(text: &str) -> Result<Self, NoBudget> {
+    fn from_str(text: &str) -> Result<Self, ParseBudgetError> {
         let mut budget = Self::default();
         for part in text.split(',') {
             let part = part.trim();
             match part.strip_suffix("tokens").or_else(|| part.strip_suffix("token")) {
                 Some(count) if budget.tokens.is_none() => budget.tokens = Some(tokens(count)?),
                 None if budget.money.is_none() => {
-                    let money: Money = part.parse().map_err(|_| NoBudget)?;
+                    let money: Money = part.parse().map_err(|_| ParseBudgetError)?;
                     budget.money = Some(money);
                 }
-                Some(_) | None => return Err(NoBudget),
+                Some(_) | None => return Err(ParseBudgetError),
             }
         }
         if budget.money == Some(Money::ZERO) || budget.tokens == Some(0) {
-            return Err(NoBudget);
+            return Err(ParseBudgetError);
         }
         Ok(budget)
     }
 }
 
 /// A whole number, perhaps of thousands or millions.
-fn tokens(text: &str) -> Result<u64, NoBudget> {
+fn tokens(text: &str) -> Result<u64, ParseBudgetError> {
     let text = text.trim();
     let (digits, unit) = match text.strip_suffix(['k', 'K']) {
         Some(digits) => (digits, 1_000),
         None => text.strip_suffix(['m', 'M']).map_or((text, 1), |digits| (digits, 1_000_000)),
     };
-    let count: u64 = digits.trim().parse().map_err(|_| NoBudget)?;
-    count.checked_mul(unit).ok_or(NoBudget)
+    let count: u64 = digits.trim().parse().map_err(|_| ParseBudgetError)?;
+    count.checked_mul(unit).ok_or(ParseBudgetError)
 }
 
-impl fmt::Display for Budget {
+impl fmt::Display for UsageBudget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.money, self.tokens) {
             (Some(money), Some(tokens)) => write!(f, "{money}, {tokens} tokens"),
@@ -91,7 +91,7 @@ mod tests {
     #[test]
     fn budgets_are_read_in_money_and_tokens() {
         let budget = |nanos: Option<u64>, tokens| {
-            Some(Budget { money: nanos.map(Money::from_nanos), tokens })
+            Some(UsageBudget { money: nanos.map(Money::from_nanos), tokens })
         };
         let table = [
             ("2.50", budget(Some(2_500_000_000), None)),

@@ -1,7 +1,7 @@
 //! How much a number of bytes is, in words.
 
 /// "512 bytes", "3.4 kB", "1.2 MB", "2.0 GB".
-pub fn bytes(count: u64) -> String {
+pub fn format_bytes(count: u64) -> String {
     let of = |unit: f64| count as f64 / unit;
     match count {
         1 => "1 byte".to_owned(),
@@ -18,7 +18,7 @@ mod tests {
 
     #[test]
     fn sizes_are_told_in_the_unit_that_fits() {
-        let told = [0, 1, 999, 1_000, 2_500_000, 3_000_000_000].map(bytes);
+        let told = [0, 1, 999, 1_000, 2_500_000, 3_000_000_000].map(format_bytes);
         assert_eq!(told, ["0 bytes", "1 byte", "999 bytes", "1.0 kB", "2.5 MB", "3.0 GB"]);
     }
 }

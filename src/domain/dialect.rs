@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A way of speaking chat completions. What each differs in is the provider's to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Dialect {
+pub enum ChatDialect {
     /// What nearly all servers understand.
     Common,
     /// OpenAI's own service.
@@ -39,7 +39,7 @@ pub enum Dialect {
     MiniMax,
 }
 
-impl Dialect {
+impl ChatDialect {
     /// All of them.
     pub const ALL: [Self; 16] = [
         Self::Common,
@@ -88,7 +88,7 @@ impl Dialect {
     }
 }
 
-impl fmt::Display for Dialect {
+impl fmt::Display for ChatDialect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

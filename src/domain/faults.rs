@@ -10,7 +10,7 @@ thread_local! {
 
 /// Runs `work` with its `call`-th call to the disk failing, counted from 0. `None` when there are
 /// fewer calls, so that every one has failed once when this is reached.
-pub fn failing<T>(call: usize, work: impl FnOnce() -> T) -> Option<T> {
+pub fn with_failing_call<T>(call: usize, work: impl FnOnce() -> T) -> Option<T> {
     LEFT.set(Some(call));
     let done = work();
     LEFT.replace(None).is_none().then_some(done)

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Fold {
+pub enum PaneFold {
     /// Its head alone.
     Closed,
     /// Some rows.

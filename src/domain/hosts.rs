@@ -17,14 +17,14 @@ const USUAL_PORTS: [u16; 2] = [80, 443];
 
 /// A host, by name or by address.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Host {
+pub enum NetworkHost {
     /// A name in lower case.
     Name(String),
     /// An address; an IPv4 one is told as such, however it is wrapped.
     Address(IpAddr),
 }
 
-impl Host {
+impl NetworkHost {
     /// Reads a host, an IPv6 address in brackets. `None` where it is none.
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(inner) = text.strip_prefix('[') {
@@ -48,16 +48,16 @@ impl Host {
 }
 
 /// Reads `host` or `host:port`. Anything more, as a user's name before an `@`, makes it none.
-pub fn authority(text: &str) -> Option<(Host, Option<u16>)> {
+pub fn authority(text: &str) -> Option<(NetworkHost, Option<u16>)> {
     let colon = text.rfind(':').filter(|at| !text[*at..].contains(']'));
-    let Some(colon) = colon else { return Some((Host::parse(text)?, None)) };
+    let Some(colon) = colon else { return Some((NetworkHost::parse(text)?, None)) };
     let (host, digits) = (&text[..colon], &text[colon + 1..]);
     let is_port = !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit());
     let port: u16 = digits.parse().ok().filter(|port| is_port && *port > 0)?;
-    Some((Host::parse(host)?, Some(port)))
+    Some((NetworkHost::parse(host)?, Some(port)))
 }
 
-impl fmt::Display for Host {
+impl fmt::Display for NetworkHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name(name) => f.write_str(name),
@@ -71,14 +71,14 @@ impl fmt::Display for Host {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct HostRule {
-    host: Host,
+    host: NetworkHost,
     /// Whether the names below it are meant, and not it.
-    below: Below,
+    subdomains_only: SubdomainsOnly,
     port: Option<u16>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Below {
+enum SubdomainsOnly {
     Yes,
     No,
 }
@@ -89,27 +89,27 @@ enum Below {
     "is no host: write \"example.org\", \"*.example.org\" for what is below it, or \
      \"example.org:8080\""
 )]
-pub struct NoHost;
+pub struct ParseHostError;
 
 impl FromStr for HostRule {
-    type Err = NoHost;
+    type Err = ParseHostError;
 
-    fn from_str(text: &str) -> Result<Self, NoHost> {
+    fn from_str(text: &str) -> Result<Self, ParseHostError> {
         let (below, named) = match text.strip_prefix("*.") {
-            Some(rest) => (Below::Yes, rest),
-            None => (Below::No, text),
+            Some(rest) => (SubdomainsOnly::Yes, rest),
+            None => (SubdomainsOnly::No, text),
         };
-        match (authority(named).ok_or(NoHost)?, below) {
-            ((Host::Address(_), _), Below::Yes) => Err(NoHost),
-            ((host, port), below) => Ok(Self { host, below, port }),
+        match (authority(named).ok_or(ParseHostError)?, below) {
+            ((NetworkHost::Address(_), _), SubdomainsOnly::Yes) => Err(ParseHostError),
+            ((host, port), below) => Ok(Self { host, subdomains_only: below, port }),
         }
     }
 }
 
 impl TryFrom<String> for HostRule {
-    type Error = NoHost;
+    type Error = ParseHostError;
 
-    fn try_from(text: String) -> Result<Self, NoHost> {
+    fn try_from(text: String) -> Result<Self, ParseHostError> {
         text.parse()
     }
 }
@@ -122,7 +122,7 @@ impl From<HostRule> for String {
 
 impl fmt::Display for HostRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let star = if self.below == Below::Yes { "*." } else { "" };
+        let star = if self.subdomains_only == SubdomainsOnly::Yes { "*." } else { "" };
         write!(f, "{star}{}", self.host)?;
         self.port.map_or(Ok(()), |port| write!(f, ":{port}"))
     }
@@ -130,29 +130,30 @@ impl fmt::Display for HostRule {
 
 impl HostRule {
     /// Whether it names `host`, at some port.
-    pub fn names(&self, host: &Host) -> bool {
-        match (&self.host, host, self.below) {
-            (Host::Name(rule), Host::Name(host), Below::Yes) => {
+    pub fn matches_host(&self, host: &NetworkHost) -> bool {
+        match (&self.host, host, self.subdomains_only) {
+            (NetworkHost::Name(rule), NetworkHost::Name(host), SubdomainsOnly::Yes) => {
                 host.strip_suffix(rule.as_str()).is_some_and(|start| start.ends_with('.'))
             }
             (rule, host, _) => rule == host,
         }
     }
 
-    fn reach(&self, host: &Host, port: u16) -> Reach {
+    fn address_scope(&self, host: &NetworkHost, port: u16) -> AddressScope {
         let fits = self.port.map_or(USUAL_PORTS.contains(&port), |listed| listed == port);
-        match (&self.host, self.port, self.below) {
-            _ if !self.names(host) || !fits => Reach::Nothing,
-            (Host::Address(_), _, _) => Reach::Anything,
-            (Host::Name(_), Some(_), Below::No) => Reach::Private,
-            (Host::Name(_), None, _) | (Host::Name(_), Some(_), Below::Yes) => Reach::Public,
+        match (&self.host, self.port, self.subdomains_only) {
+            _ if !self.matches_host(host) || !fits => AddressScope::Nothing,
+            (NetworkHost::Address(_), _, _) => AddressScope::Anything,
+            (NetworkHost::Name(_), Some(_), SubdomainsOnly::No) => AddressScope::Private,
+            (NetworkHost::Name(_), None, _)
+            | (NetworkHost::Name(_), Some(_), SubdomainsOnly::Yes) => AddressScope::Public,
         }
     }
 }
 
 /// How far a request for a host may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reach {
+pub enum AddressScope {
     /// It is not listed.
     Nothing,
     /// To addresses of the public network.
@@ -164,13 +165,13 @@ pub enum Reach {
     Anything,
 }
 
-impl Reach {
+impl AddressScope {
     /// Whether a request may go to an address that the host leads to.
     pub fn allows(self, address: IpAddr) -> bool {
         match self {
             Self::Nothing => false,
-            Self::Public => is_public(address) && !hands_out_keys(address),
-            Self::Private => !hands_out_keys(address),
+            Self::Public => is_public(address) && !is_metadata_address(address),
+            Self::Private => !is_metadata_address(address),
             Self::Anything => true,
         }
     }
@@ -178,28 +179,28 @@ impl Reach {
 
 /// Where clouds hand out keys beside the link-local addresses: Azure, Alibaba and Oracle; Amazon,
 /// Google, Oracle and Scaleway.
-const KEYS_V4: [Ipv4Addr; 3] = [
+const METADATA_V4: [Ipv4Addr; 3] = [
     Ipv4Addr::new(168, 63, 129, 16),
     Ipv4Addr::new(100, 100, 100, 200),
     Ipv4Addr::new(192, 0, 0, 192),
 ];
-const KEYS_V6: [Ipv6Addr; 4] = [
+const METADATA_V6: [Ipv6Addr; 4] = [
     Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
     Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
     Ipv6Addr::new(0xfd00, 0xc1, 0, 0, 0, 0, 0xa9fe, 0xa9fe),
     Ipv6Addr::new(0xfd00, 0x42, 0, 0, 0, 0, 0, 0x42),
 ];
 
-fn hands_out_keys(address: IpAddr) -> bool {
+fn is_metadata_address(address: IpAddr) -> bool {
     match unwrapped(address) {
-        IpAddr::V4(address) => address.is_link_local() || KEYS_V4.contains(&address),
-        IpAddr::V6(address) => address.is_unicast_link_local() || KEYS_V6.contains(&address),
+        IpAddr::V4(address) => address.is_link_local() || METADATA_V4.contains(&address),
+        IpAddr::V6(address) => address.is_unicast_link_local() || METADATA_V6.contains(&address),
     }
 }
 
 /// How far `rules` let a request for `host` at `port` go.
-pub fn reach(rules: &[HostRule], host: &Host, port: u16) -> Reach {
-    rules.iter().map(|rule| rule.reach(host, port)).max().unwrap_or(Reach::Nothing)
+pub fn address_scope(rules: &[HostRule], host: &NetworkHost, port: u16) -> AddressScope {
+    rules.iter().map(|rule| rule.address_scope(host, port)).max().unwrap_or(AddressScope::Nothing)
 }
 
 /// Whether an address belongs to the public network, and not to this machine, to the network around
@@ -246,9 +247,9 @@ mod tests {
         listed.iter().map(|text| text.parse().unwrap()).collect()
     }
 
-    fn goes(listed: &[&str], asked: &str) -> Reach {
+    fn scope_of(listed: &[&str], asked: &str) -> AddressScope {
         let (host, port) = authority(asked).unwrap();
-        reach(&rules(listed), &host, port.unwrap())
+        address_scope(&rules(listed), &host, port.unwrap())
     }
 
     #[test]
@@ -279,7 +280,11 @@ mod tests {
             ("example.org\\x", None),
             ("example org", None),
         ] {
-            assert_eq!(Host::parse(text).map(|it| it.to_string()).as_deref(), told, "{text:?}");
+            assert_eq!(
+                NetworkHost::parse(text).map(|it| it.to_string()).as_deref(),
+                told,
+                "{text:?}"
+            );
         }
     }
 
@@ -304,7 +309,7 @@ mod tests {
 
     #[test]
     fn a_list_names_hosts_by_their_whole_name() {
-        use Reach::{Anything, Nothing, Private, Public};
+        use AddressScope::{Anything, Nothing, Private, Public};
         for (listed, asked, reach) in [
             ("example.org", "example.org:443", Public),
             ("Example.ORG.", "eXample.org.:80", Public),
@@ -325,10 +330,10 @@ mod tests {
             ("127.0.0.1:80", "localhost:80", Nothing),
             ("[::1]:80", "[0:0::1]:80", Anything),
         ] {
-            assert_eq!(goes(&[listed], asked), reach, "{listed} {asked}");
+            assert_eq!(scope_of(&[listed], asked), reach, "{listed} {asked}");
         }
-        assert_eq!(goes(&[], "example.org:443"), Nothing);
-        assert_eq!(goes(&["a.org", "b.org:443", "b.org"], "b.org:443"), Private);
+        assert_eq!(scope_of(&[], "example.org:443"), Nothing);
+        assert_eq!(scope_of(&["a.org", "b.org:443", "b.org"], "b.org:443"), Private);
     }
 
     #[test]
@@ -337,13 +342,13 @@ mod tests {
             assert_eq!(text.parse::<HostRule>().unwrap().to_string(), text);
         }
         for text in ["", "*", "*.", "**.org", "a.*.org", "*.127.0.0.1", "https://a.org", "a.org/"] {
-            assert_eq!(text.parse::<HostRule>(), Err(NoHost), "{text}");
+            assert_eq!(text.parse::<HostRule>(), Err(ParseHostError), "{text}");
         }
     }
 
     #[test]
     fn s85_how_a_host_is_listed_says_where_it_may_lead() {
-        use Reach::{Anything, Nothing, Private, Public};
+        use AddressScope::{Anything, Nothing, Private, Public};
         for (address, reaches) in [
             ("1.1.1.1", [false, true, true, true]),
             ("127.0.0.1", [false, false, true, true]),
@@ -362,7 +367,7 @@ mod tests {
             ("fd20:ce::254", [false, false, false, true]),
         ] {
             let allows = [Nothing, Public, Private, Anything]
-                .map(|reach| reach.allows(address.parse().unwrap()));
+                .map(|scope: AddressScope| scope.allows(address.parse().unwrap()));
             assert_eq!(allows, reaches, "{address}");
         }
     }

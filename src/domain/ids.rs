@@ -80,9 +80,9 @@ impl CallId {
 const HASHED_AT_ONCE: usize = 16 * 1024;
 
 /// Hashes what is written.
-struct Hashing<'h>(&'h mut Sha256);
+struct HashWriter<'h>(&'h mut Sha256);
 
-impl std::io::Write for Hashing<'_> {
+impl std::io::Write for HashWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.update(bytes);
         Ok(bytes.len())
@@ -115,7 +115,7 @@ impl ContentHash {
 impl JsonHasher {
     /// Takes in what `value` is as JSON.
     pub fn json(&mut self, value: &impl Serialize) {
-        let mut out = std::io::BufWriter::with_capacity(HASHED_AT_ONCE, Hashing(&mut self.0));
+        let mut out = std::io::BufWriter::with_capacity(HASHED_AT_ONCE, HashWriter(&mut self.0));
         // A hasher takes everything; what cannot be serialised is hashed as far as it goes.
         let _ = serde_json::to_writer(&mut out, value);
     }

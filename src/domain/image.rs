@@ -8,15 +8,15 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::sanitize::sanitize;
-use super::{Block, ContentHash};
+use super::{ContentBlock, ContentHash};
 
 /// The most characters of a name that are kept.
 const NAME: usize = 60;
 
 /// An image as a message holds it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "Written")]
-pub struct Image {
+#[serde(from = "UncheckedImage")]
+pub struct MessageImage {
     /// What it is called: a file's name, or where it is from. One line, harmless.
     name: String,
     /// What the bytes are.
@@ -53,26 +53,26 @@ pub enum MediaType {
 
 /// What the person typed: a text, and the images that it names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Typed {
+pub struct UserInput {
     /// The text.
     pub text: String,
     /// The images, in the order in which the text names them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub images: Vec<Attached>,
+    pub images: Vec<Attachment>,
 }
 
 /// An image that a text names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attached {
+pub struct Attachment {
     /// What stands for it in the text.
     pub label: String,
     /// The image.
-    pub image: Image,
+    pub image: MessageImage,
 }
 
 /// An image as it is written down, perhaps by someone else.
 #[derive(Deserialize)]
-struct Written {
+struct UncheckedImage {
     name: String,
     media_type: MediaType,
     width: u32,
@@ -83,7 +83,7 @@ struct Written {
     scaled_from: Option<(u32, u32)>,
 }
 
-impl Image {
+impl MessageImage {
     /// An image of these bytes.
     pub fn new(name: &str, media_type: MediaType, size: (u32, u32), bytes: &[u8]) -> Self {
         Self {
@@ -155,7 +155,7 @@ impl MediaType {
     }
 }
 
-impl Typed {
+impl UserInput {
     /// Whether it says nothing.
     pub fn is_blank(&self) -> bool {
         self.text.trim().is_empty() && self.images.is_empty()
@@ -169,17 +169,17 @@ impl Typed {
     }
 
     /// What a message of these parts was typed as.
-    pub fn from_blocks(blocks: &[Block]) -> Self {
+    pub fn from_blocks(blocks: &[ContentBlock]) -> Self {
         let (mut texts, mut images) = (Vec::new(), Vec::new());
         for block in blocks {
             match block {
-                Block::Text { text } => texts.push(text.as_str()),
-                Block::Image(image) => images.push(image.clone()),
-                Block::Context { .. }
-                | Block::Thinking { .. }
-                | Block::Sealed { .. }
-                | Block::ToolUse(_)
-                | Block::ToolResult { .. } => {}
+                ContentBlock::Text { text } => texts.push(text.as_str()),
+                ContentBlock::Image(image) => images.push(image.clone()),
+                ContentBlock::Context { .. }
+                | ContentBlock::Thinking { .. }
+                | ContentBlock::Sealed { .. }
+                | ContentBlock::ToolUse(_)
+                | ContentBlock::ToolResult { .. } => {}
             }
         }
         let text = texts.join("\n");
@@ -190,39 +190,39 @@ impl Typed {
             let at = from + text[from..].find(&end)?;
             let start = text[..at].rfind("[Image ")?;
             from = at + end.len();
-            Some(Attached { label: text[start..from].to_owned(), image })
+            Some(Attachment { label: text[start..from].to_owned(), image })
         });
         let images = named.collect();
         Self { text, images }
     }
 
     /// As the parts of a message.
-    pub fn into_blocks(self) -> impl Iterator<Item = Block> {
-        let images = self.images.into_iter().map(|attached| Block::Image(attached.image));
-        std::iter::once(Block::Text { text: self.text }).chain(images)
+    pub fn into_blocks(self) -> impl Iterator<Item = ContentBlock> {
+        let images = self.images.into_iter().map(|attached| ContentBlock::Image(attached.image));
+        std::iter::once(ContentBlock::Text { text: self.text }).chain(images)
     }
 }
 
-impl From<&str> for Typed {
+impl From<&str> for UserInput {
     fn from(text: &str) -> Self {
         text.to_owned().into()
     }
 }
 
-impl From<String> for Typed {
+impl From<String> for UserInput {
     fn from(text: String) -> Self {
         Self { text, images: Vec::new() }
     }
 }
 
-impl From<Written> for Image {
-    fn from(written: Written) -> Self {
-        let Written { name, media_type, width, height, bytes, hash, scaled_from } = written;
+impl From<UncheckedImage> for MessageImage {
+    fn from(written: UncheckedImage) -> Self {
+        let UncheckedImage { name, media_type, width, height, bytes, hash, scaled_from } = written;
         Self { name: harmless(&name), media_type, width, height, bytes, hash, scaled_from }
     }
 }
 
-impl fmt::Display for Image {
+impl fmt::Display for MessageImage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.name, self.size())
     }
@@ -245,19 +245,19 @@ mod tests {
 
     #[test]
     fn a_name_is_one_harmless_line() {
-        let image = Image::new("a\n[b]\u{1b}[31m\u{202e}", MediaType::Png, (3, 2), b"x");
+        let image = MessageImage::new("a\n[b]\u{1b}[31m\u{202e}", MediaType::Png, (3, 2), b"x");
         assert_eq!(image.to_string(), "a (b)␛(31m‹U+202E› 3×2");
         let written = json!({
             "name": " \u{7}\n", "media_type": "image/gif", "width": 3, "height": 2, "bytes": 1,
             "hash": ContentHash::of(b"x"),
         });
-        let read: Image = serde_json::from_value(written).unwrap();
+        let read: MessageImage = serde_json::from_value(written).unwrap();
         assert_eq!(read.name(), "␇");
     }
 
     #[test]
     fn what_was_scaled_says_so() {
-        let image = Image::new("a.png", MediaType::Png, (2000, 1000), b"x");
+        let image = MessageImage::new("a.png", MediaType::Png, (2000, 1000), b"x");
         assert_eq!(
             image.scaled_from((4000, 2000)).to_string(),
             "a.png 4000×2000 scaled to 2000×1000"

@@ -63,7 +63,7 @@ pub fn parse(text: &str) -> Result<JsoncDocument, JsoncError> {
             error.column_display()
         ),
     })?;
-    let mut reader = Reader { text, way: Vec::new(), seen: (0, 1), lines: Vec::new() };
+    let mut reader = JsoncReader { text, path: Vec::new(), seen: (0, 1), lines: Vec::new() };
     let empty =
         || JsoncError { line: 1, text: "this is empty, which is not JSON: write `{}`".into() };
     let value = reader.value(parsed.value.ok_or_else(empty)?)?;
@@ -83,15 +83,15 @@ impl fmt::Display for JsoncError {
     }
 }
 
-struct Reader<'a> {
+struct JsoncReader<'a> {
     text: &'a str,
-    way: Vec<JsonPathStep>,
+    path: Vec<JsonPathStep>,
     /// A place in the text and its line. Places come in order.
     seen: (usize, usize),
     lines: Vec<(Vec<JsonPathStep>, usize)>,
 }
 
-impl Reader<'_> {
+impl JsoncReader<'_> {
     fn value(&mut self, value: ast::Value<'_>) -> Result<Value, JsoncError> {
         Ok(match value {
             ast::Value::Object(object) => {
@@ -114,9 +114,9 @@ impl Reader<'_> {
                         );
                         return Err(JsoncError { line, text });
                     }
-                    self.way.push(JsonPathStep::Key(name.clone()));
+                    self.path.push(JsonPathStep::Key(name.clone()));
                     fields.insert(name, self.value(property.value)?);
-                    self.way.pop();
+                    self.path.pop();
                 }
                 Value::Object(fields)
             }
@@ -124,9 +124,9 @@ impl Reader<'_> {
                 self.mark_if(array.elements.is_empty(), array.range.start);
                 let mut items = Vec::new();
                 for (index, element) in array.elements.into_iter().enumerate() {
-                    self.way.push(JsonPathStep::Index(index));
+                    self.path.push(JsonPathStep::Index(index));
                     items.push(self.value(element)?);
-                    self.way.pop();
+                    self.path.pop();
                 }
                 Value::Array(items)
             }
@@ -169,7 +169,7 @@ impl Reader<'_> {
     fn mark_if(&mut self, is_leaf: bool, at: usize) {
         let line = self.line(at);
         if is_leaf {
-            self.lines.push((self.way.clone(), line));
+            self.lines.push((self.path.clone(), line));
         }
     }
 

@@ -5,11 +5,11 @@
 //! not decided. A word that is foreign as a whole is not found here.
 
 /// Characters that are looked at; what is longer is looked through anyway before it is approved.
-const LOOKED_AT: usize = 1 << 20;
+const SCAN_LIMIT: usize = 1 << 20;
 
 /// A word with a letter that is not what it looks like.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lookalike<'a> {
+pub struct LookalikeWord<'a> {
     /// The whole word.
     pub word: &'a str,
     /// The first such letter in it.
@@ -17,9 +17,9 @@ pub struct Lookalike<'a> {
 }
 
 /// The first few different ones in a text.
-pub fn lookalikes(text: &str) -> Vec<Lookalike<'_>> {
-    let text = &text[..text.floor_char_boundary(LOOKED_AT)];
-    let mut found: Vec<Lookalike<'_>> = Vec::new();
+pub fn lookalikes(text: &str) -> Vec<LookalikeWord<'_>> {
+    let text = &text[..text.floor_char_boundary(SCAN_LIMIT)];
+    let mut found: Vec<LookalikeWord<'_>> = Vec::new();
     if text.is_ascii() {
         return found;
     }
@@ -28,7 +28,7 @@ pub fn lookalikes(text: &str) -> Vec<Lookalike<'_>> {
         let Some(letter) = word.chars().find(|c| passes_for_latin(*c)) else { continue };
         let is_mixed = word.chars().any(|c| c.is_ascii_alphabetic() || is_latin(c));
         if is_mixed && found.iter().all(|known| known.word != word) {
-            found.push(Lookalike { word, letter });
+            found.push(LookalikeWord { word, letter });
             if found.len() == 3 {
                 break;
             }

@@ -12,12 +12,12 @@ pub struct Mention {
     /// Where it stands in the text, from the `@` on, in bytes.
     pub span: Range<usize>,
     /// What it names.
-    pub names: Named,
+    pub target: MentionTarget,
 }
 
 /// What a mention names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Named {
+pub enum MentionTarget {
     /// A file or folder, or some lines of a file.
     Path {
         /// As it was written, without its quotes.
@@ -45,24 +45,24 @@ pub fn mentions(text: &str) -> Vec<Mention> {
     while let Some(offset) = text[at..].find('@') {
         let sign = at + offset;
         at = sign + 1;
-        if !may_begin(&text[..sign]) {
+        if !can_begin(&text[..sign]) {
             continue;
         }
-        if let Some((length, names)) = named(&text[at..]) {
+        if let Some((length, names)) = parse_target(&text[at..]) {
             at += length;
-            found.push(Mention { span: sign..at, names });
+            found.push(Mention { span: sign..at, target: names });
         }
     }
     found
 }
 
 /// Whether a mention may begin behind this text: not inside of a word, as in an address.
-pub fn may_begin(before: &str) -> bool {
+pub fn can_begin(before: &str) -> bool {
     before.chars().next_back().is_none_or(|c| c.is_whitespace() || "([{\"'`".contains(c))
 }
 
 /// A path as it is written in a mention: in quotes where it would not be read whole.
-pub fn written(path: &str) -> String {
+pub fn quote_path(path: &str) -> String {
     let plain = path.chars().all(|c| !c.is_whitespace() && c != '"')
         && !path.ends_with(TRAILING)
         && LineRange::split(path).is_none();
@@ -73,7 +73,7 @@ pub fn written(path: &str) -> String {
 const TRAILING: [char; 12] = ['.', ',', ';', ':', '!', '?', ')', ']', '}', '"', '\'', '`'];
 
 /// What is named at the beginning of a text, and how long that is.
-fn named(text: &str) -> Option<(usize, Named)> {
+fn parse_target(text: &str) -> Option<(usize, MentionTarget)> {
     if let Some(quoted) = text.strip_prefix('"') {
         let end = quoted.find(['"', '\n']).filter(|end| quoted[*end..].starts_with('"'))?;
         let (path, rest) = (quoted[..end].to_owned(), &quoted[end + 1..]);
@@ -81,7 +81,7 @@ fn named(text: &str) -> Option<(usize, Named)> {
         let tail = rest.len() - rest.trim_start_matches(in_range).len();
         let range = rest[..tail].strip_prefix(':').and_then(LineRange::parse);
         let length = end + 2 + range.map_or(0, |_| tail);
-        return (!path.is_empty()).then_some((length, Named::Path { path, lines: range }));
+        return (!path.is_empty()).then_some((length, MentionTarget::Path { path, lines: range }));
     }
     let word = text.split(char::is_whitespace).next().unwrap_or_default();
     let word = word.trim_end_matches(TRAILING);
@@ -90,9 +90,11 @@ fn named(text: &str) -> Option<(usize, Named)> {
     }
     let session = word.strip_prefix("session:").and_then(|id| id.parse().ok());
     let names = match (session, LineRange::split(word)) {
-        (Some(session), _) => Named::Session(session),
-        (None, Some((path, lines))) => Named::Path { path: path.to_owned(), lines: Some(lines) },
-        (None, None) => Named::Path { path: word.to_owned(), lines: None },
+        (Some(session), _) => MentionTarget::Session(session),
+        (None, Some((path, lines))) => {
+            MentionTarget::Path { path: path.to_owned(), lines: Some(lines) }
+        }
+        (None, None) => MentionTarget::Path { path: word.to_owned(), lines: None },
     };
     Some((word.len(), names))
 }
@@ -133,9 +135,9 @@ mod tests {
 
     use super::*;
 
-    fn path(path: &str, lines: Option<(u64, u64)>) -> Named {
+    fn path(path: &str, lines: Option<(u64, u64)>) -> MentionTarget {
         let lines = lines.map(|(first, last)| LineRange { first, last });
-        Named::Path { path: path.to_owned(), lines }
+        MentionTarget::Path { path: path.to_owned(), lines }
     }
 
     #[test]
@@ -152,10 +154,11 @@ mod tests {
             ("@src/cart.rs:40-10", vec![path("src/cart.rs:40-10", None)]),
             ("me@example.com @", vec![]),
             ("@\"open", vec![]),
-            (session.as_str(), vec![Named::Session(id.parse().unwrap())]),
+            (session.as_str(), vec![MentionTarget::Session(id.parse().unwrap())]),
         ];
         for (text, want) in rows {
-            let found: Vec<Named> = mentions(text).into_iter().map(|it| it.names).collect();
+            let found: Vec<MentionTarget> =
+                mentions(text).into_iter().map(|it| it.target).collect();
             assert_eq!(found, want, "{text}");
         }
         assert_eq!(mentions("see @src/cart.rs.")[0].span, 4..16);
@@ -164,8 +167,8 @@ mod tests {
     proptest! {
         #[test]
         fn a_written_path_is_read_as_it_is(name in "[a-z .:0-9'()é/-]{1,20}") {
-            let text = format!("look at @{} now", written(&name));
-            prop_assert_eq!(&mentions(&text)[0].names, &path(&name, None));
+            let text = format!("look at @{} now", quote_path(&name));
+            prop_assert_eq!(&mentions(&text)[0].target, &path(&name, None));
         }
     }
 }

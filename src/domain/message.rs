@@ -4,30 +4,34 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::lenient::{self, Flaw};
-use super::{CallId, ContentHash, Image, Protocol};
+use super::lenient_json::{self, LenientJsonError};
+use super::{CallId, ContentHash, MessageImage, ProviderProtocol};
 
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
     /// Who speaks. Tool results are the user's.
-    pub role: Role,
+    pub role: MessageRole,
     /// What is said, in order.
-    pub content: Vec<Block>,
+    pub content: Vec<ContentBlock>,
 }
 
-impl Block {
+impl ContentBlock {
     /// What names a block that is bound to every byte before it, as Anthropic's sealed thinking
     /// is, also behind a gateway of chat completions; nothing for the others.
-    pub fn seal(&self) -> Option<ContentHash> {
+    pub fn signature_hash(&self) -> Option<ContentHash> {
         match self {
             Self::Thinking { signature: Some(signature), .. } => {
                 Some(ContentHash::of(signature.as_bytes()))
             }
-            Self::Sealed { protocol: Protocol::Anthropic | Protocol::ChatCompletions, data } => {
-                Some(ContentHash::of_json(data))
+            Self::Sealed {
+                protocol: ProviderProtocol::Anthropic | ProviderProtocol::ChatCompletions,
+                data,
+            } => Some(ContentHash::of_json(data)),
+            Self::Sealed {
+                protocol: ProviderProtocol::Responses | ProviderProtocol::Gemini,
+                ..
             }
-            Self::Sealed { protocol: Protocol::Responses | Protocol::Gemini, .. }
             | Self::Thinking { signature: None, .. }
             | Self::Text { .. }
             | Self::Context { .. }
@@ -41,7 +45,7 @@ impl Block {
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Role {
+pub enum MessageRole {
     /// The person, and slug on the person's side: context and tool results.
     User,
     /// The model.
@@ -51,7 +55,7 @@ pub enum Role {
 /// One piece of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Block {
+pub enum ContentBlock {
     /// Plain or Markdown text.
     Text {
         /// The text as it was said.
@@ -66,7 +70,7 @@ pub enum Block {
         text: String,
     },
     /// An image that the person shows. Its bytes are among the session's contents.
-    Image(Image),
+    Image(MessageImage),
     /// The model's reasoning.
     Thinking {
         /// The text as it was streamed.
@@ -80,7 +84,7 @@ pub enum Block {
     /// protocol, and to no other.
     Sealed {
         /// Whose shape it has.
-        protocol: Protocol,
+        protocol: ProviderProtocol,
         /// What the provider needs to send it back.
         data: Value,
     },
@@ -173,15 +177,15 @@ impl CallInput {
         if text.trim().is_empty() {
             return Self::Valid(Value::Object(serde_json::Map::new()));
         }
-        match lenient::object(text).map(Value::Object) {
+        match lenient_json::parse_object(text).map(Value::Object) {
             Ok(value) if depth(&value) <= MAX_DEPTH => Self::Valid(value),
             Ok(_) | Err(_) => Self::Invalid(text.to_owned()),
         }
     }
 
     /// Whether streamed arguments end before they are whole.
-    pub fn breaks_off(text: &str) -> bool {
-        lenient::object(text) == Err(Flaw::Cut)
+    pub fn is_truncated(text: &str) -> bool {
+        lenient_json::parse_object(text) == Err(LenientJsonError::Truncated)
     }
 }
 
@@ -201,32 +205,32 @@ fn depth(value: &Value) -> usize {
 impl Message {
     /// A message of the person's with plain text.
     pub fn user(text: impl Into<String>) -> Self {
-        Self { role: Role::User, content: vec![Block::Text { text: text.into() }] }
+        Self { role: MessageRole::User, content: vec![ContentBlock::Text { text: text.into() }] }
     }
 
     /// The calls that the message makes.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.content.iter().filter_map(|block| match block {
-            Block::ToolUse(call) => Some(call),
-            Block::Text { .. }
-            | Block::Context { .. }
-            | Block::Image(_)
-            | Block::Thinking { .. }
-            | Block::Sealed { .. }
-            | Block::ToolResult { .. } => None,
+            ContentBlock::ToolUse(call) => Some(call),
+            ContentBlock::Text { .. }
+            | ContentBlock::Context { .. }
+            | ContentBlock::Image(_)
+            | ContentBlock::Thinking { .. }
+            | ContentBlock::Sealed { .. }
+            | ContentBlock::ToolResult { .. } => None,
         })
     }
 
     /// The calls that the message answers.
     pub fn answers(&self) -> impl Iterator<Item = &CallId> {
         self.content.iter().filter_map(|block| match block {
-            Block::ToolResult { tool_use_id, .. } => Some(tool_use_id),
-            Block::Text { .. }
-            | Block::Context { .. }
-            | Block::Image(_)
-            | Block::Thinking { .. }
-            | Block::Sealed { .. }
-            | Block::ToolUse(_) => None,
+            ContentBlock::ToolResult { tool_use_id, .. } => Some(tool_use_id),
+            ContentBlock::Text { .. }
+            | ContentBlock::Context { .. }
+            | ContentBlock::Image(_)
+            | ContentBlock::Thinking { .. }
+            | ContentBlock::Sealed { .. }
+            | ContentBlock::ToolUse(_) => None,
         })
     }
 
@@ -236,13 +240,13 @@ impl Message {
             .content
             .iter()
             .filter_map(|block| match block {
-                Block::Text { text } => Some(text.as_str()),
-                Block::Context { .. }
-                | Block::Image(_)
-                | Block::Thinking { .. }
-                | Block::Sealed { .. }
-                | Block::ToolUse(_)
-                | Block::ToolResult { .. } => None,
+                ContentBlock::Text { text } => Some(text.as_str()),
+                ContentBlock::Context { .. }
+                | ContentBlock::Image(_)
+                | ContentBlock::Thinking { .. }
+                | ContentBlock::Sealed { .. }
+                | ContentBlock::ToolUse(_)
+                | ContentBlock::ToolResult { .. } => None,
             })
             .collect();
         texts.join("\n\n")
@@ -258,16 +262,16 @@ mod tests {
     #[test]
     fn blocks_have_the_shapes_that_scripts_rely_on() {
         let message = Message {
-            role: Role::Assistant,
+            role: MessageRole::Assistant,
             content: vec![
-                Block::Thinking { thinking: "hm".into(), signature: None },
-                Block::Text { text: "hello".into() },
-                Block::ToolUse(ToolCall {
+                ContentBlock::Thinking { thinking: "hm".into(), signature: None },
+                ContentBlock::Text { text: "hello".into() },
+                ContentBlock::ToolUse(ToolCall {
                     id: CallId::new("c1"),
                     name: "Read".into(),
                     input: CallInput::parse(r#"{"file_path":"a"}"#),
                 }),
-                Block::ToolUse(ToolCall {
+                ContentBlock::ToolUse(ToolCall {
                     id: CallId::new("c2"),
                     name: "Read".into(),
                     input: CallInput::parse("{\"file_"),

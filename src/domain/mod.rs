@@ -15,7 +15,7 @@ mod hosts;
 mod ids;
 mod image;
 pub mod jsonc;
-pub mod lenient;
+pub mod lenient_json;
 pub mod lookalike;
 pub mod mention;
 mod message;
@@ -25,7 +25,7 @@ mod money;
 mod nearest;
 mod no_proxy;
 mod notice;
-mod partial;
+mod partial_diff;
 mod paths;
 mod price;
 mod protocol;
@@ -42,30 +42,36 @@ mod usage;
 
 pub use align::align;
 pub use approval::{
-    Answer, ApprovalId, ApprovalRequest, Matter, Outcome, Part, RuleFile, RuleKind, RuleSource,
+    ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest, CallPart, PermissionOutcome,
+    RuleFile, RuleKind, RuleSource,
 };
-pub use budget::{Budget, Budgets, NoBudget};
-pub use bytes::bytes;
-pub use dialect::Dialect;
-pub use diff::{Around, Diff, DiffLine, Hunk, LineEnd, LineTag, ModeChange};
-pub use fold::Fold;
-pub use hosts::{Host, HostRule, NoHost, Reach, authority, reach};
+pub use budget::{AgentBudgets, ParseBudgetError, UsageBudget};
+pub use bytes::format_bytes;
+pub use dialect::ChatDialect;
+pub use diff::{
+    DiffContextSize, DiffLine, DiffLineTag, FileDiff, FileModeChange, Hunk, LineEnding,
+};
+pub use fold::PaneFold;
+pub use hosts::{AddressScope, HostRule, NetworkHost, ParseHostError, address_scope, authority};
 pub use ids::{CallId, ContentHash, EntryId, JsonHasher, SessionId, TurnId};
-pub use image::{Attached, Image, MediaType, Typed};
-pub use message::{Block, CallInput, Message, Role, StopReason, ToolCall};
-pub use mode::{Mode, UnknownMode};
+pub use image::{Attachment, MediaType, MessageImage, UserInput};
+pub use message::{CallInput, ContentBlock, Message, MessageRole, StopReason, ToolCall};
+pub use mode::{PermissionMode, UnknownMode};
 pub use model_name::ModelName;
-pub use money::{Money, NoMoney};
+pub use money::{Money, ParseMoneyError};
 pub use nearest::nearest;
 pub use no_proxy::is_exempt_from_proxy;
-pub use notice::{NoticeLevel, Window};
-pub use partial::LeftOut;
+pub use notice::{ContextWindow, NoticeLevel};
+pub use partial_diff::ExcludedHunks;
 pub use paths::clean_path;
-pub use price::{Price, Rate, Rates};
-pub use protocol::{Effort, Protocol};
-pub use sandbox::{Boundary, Extent, Method, Network, Spot, SpotKind, View};
-pub use source::Source;
+pub use price::{ModelPrice, TokenRate, TokenRates};
+pub use protocol::{ProviderProtocol, ReasoningEffort};
+pub use sandbox::{
+    MaskedPath, MaskedPathKind, SandboxBackendKind, SandboxNetwork, SandboxProfile, SandboxSummary,
+    ScanExtent,
+};
+pub use source::RequestSource;
 pub use this_machine::is_this_machine;
-pub use todo::{Todo, TodoStatus};
-pub use tool::{Access, Display, ToolOutput, ToolSpec, ToolStatus};
-pub use usage::Usage;
+pub use todo::{TodoItem, TodoStatus};
+pub use tool::{ToolAccess, ToolDisplay, ToolOutput, ToolSpec, ToolStatus};
+pub use usage::TokenUsage;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// What happens to a call that no rule speaks of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Mode {
+pub enum PermissionMode {
     /// Everything but reading inside the workspace asks.
     #[default]
     Ask,
@@ -27,7 +27,7 @@ pub enum Mode {
 #[error("unknown mode `{0}`: use ask, allow-edits, plan, sandbox or yolo")]
 pub struct UnknownMode(pub String);
 
-impl Mode {
+impl PermissionMode {
     /// All modes, from the most careful to the least.
     pub const ALL: [Self; 5] = [Self::Plan, Self::Ask, Self::AllowEdits, Self::Sandbox, Self::Yolo];
 
@@ -54,13 +54,13 @@ impl Mode {
     }
 }
 
-impl fmt::Display for Mode {
+impl fmt::Display for PermissionMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl FromStr for Mode {
+impl FromStr for PermissionMode {
     type Err = UnknownMode;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {

@@ -17,13 +17,13 @@ pub struct Money(u64);
 /// What is no amount.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("an amount is written in dollars, like 2.50")]
-pub struct NoMoney;
+pub struct ParseMoneyError;
 
 /// In one dollar.
 const NANOS: u64 = 1_000_000_000;
 
 /// The most that comes back whole from JSON's numbers: about a million dollars.
-const MOST: u64 = 1 << 50;
+const MAX_NANOS: u64 = 1 << 50;
 
 impl Money {
     /// Nothing.
@@ -31,7 +31,7 @@ impl Money {
 
     /// So many nano-dollars.
     pub fn from_nanos(nanos: u64) -> Self {
-        Self(nanos.min(MOST))
+        Self(nanos.min(MAX_NANOS))
     }
 
     /// In nano-dollars.
@@ -82,22 +82,24 @@ impl fmt::Display for Money {
 }
 
 impl FromStr for Money {
-    type Err = NoMoney;
+    type Err = ParseMoneyError;
 
     /// Dollars in digits, with a `$` before them or without.
-    fn from_str(text: &str) -> Result<Self, NoMoney> {
+    fn from_str(text: &str) -> Result<Self, ParseMoneyError> {
         let text = text.trim();
         let text = text.strip_prefix('$').unwrap_or(text).trim_start();
         let (whole, part) = text.split_once('.').unwrap_or((text, ""));
         let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
         if !is_digits(whole) || !is_digits(part) || whole.len() + part.len() == 0 || part.len() > 9
         {
-            return Err(NoMoney);
+            return Err(ParseMoneyError);
         }
-        let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().map_err(|_| NoMoney)? };
-        let part: u64 = format!("{part:0<9}").parse().map_err(|_| NoMoney)?;
-        let nanos = whole.checked_mul(NANOS).and_then(|it| it.checked_add(part)).ok_or(NoMoney)?;
-        if nanos > MOST { Err(NoMoney) } else { Ok(Self(nanos)) }
+        let whole: u64 =
+            if whole.is_empty() { 0 } else { whole.parse().map_err(|_| ParseMoneyError)? };
+        let part: u64 = format!("{part:0<9}").parse().map_err(|_| ParseMoneyError)?;
+        let nanos =
+            whole.checked_mul(NANOS).and_then(|it| it.checked_add(part)).ok_or(ParseMoneyError)?;
+        if nanos > MAX_NANOS { Err(ParseMoneyError) } else { Ok(Self(nanos)) }
     }
 }
 
@@ -110,7 +112,7 @@ impl Serialize for Money {
 impl<'de> Deserialize<'de> for Money {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let nanos = (f64::deserialize(deserializer)? * NANOS as f64).round();
-        if nanos >= 0.0 && nanos <= MOST as f64 {
+        if nanos >= 0.0 && nanos <= MAX_NANOS as f64 {
             #[allow(
                 clippy::cast_possible_truncation,
                 clippy::cast_sign_loss,
@@ -119,7 +121,7 @@ impl<'de> Deserialize<'de> for Money {
             let nanos = nanos as u64;
             Ok(Self(nanos))
         } else {
-            Err(serde::de::Error::custom(NoMoney))
+            Err(serde::de::Error::custom(ParseMoneyError))
         }
     }
 }
@@ -178,7 +180,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_amount_comes_back_from_json_as_it_was(nanos in 0..=MOST) {
+        fn an_amount_comes_back_from_json_as_it_was(nanos in 0..=MAX_NANOS) {
             let money = Money::from_nanos(nanos);
             let json = serde_json::to_string(&money).unwrap();
             prop_assert_eq!(serde_json::from_str::<Money>(&json).unwrap(), money);

@@ -2,7 +2,7 @@
 
 /// How much a model can read at once, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Window {
+pub enum ContextWindow {
     /// The server says so.
     Served(u64),
     /// The catalogue of models says so.

@@ -1,41 +1,41 @@
 //! What tokens cost.
 
-use super::{Money, Usage};
+use super::{Money, TokenUsage};
 
 /// What one token costs, in pico-dollars: the same number as micro-dollars for a million tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Rate(u64);
+pub struct TokenRate(u64);
 
 /// What each kind of token costs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Rates {
+pub struct TokenRates {
     /// One that the model reads.
-    pub input: Rate,
+    pub input: TokenRate,
     /// One that it writes, thinking included.
-    pub output: Rate,
+    pub output: TokenRate,
     /// One that it reads from the provider's cache; where that is not told it costs as any other.
-    pub cache_read: Option<Rate>,
+    pub cache_read: Option<TokenRate>,
     /// One that is written to that cache; the same.
-    pub cache_write: Option<Rate>,
+    pub cache_write: Option<TokenRate>,
 }
 
 /// What a model costs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Price {
+pub struct ModelPrice {
     /// What holds for short requests.
-    pub rates: Rates,
+    pub rates: TokenRates,
     /// What holds for all of a request whose input is longer than so many tokens, the shortest
     /// first.
-    pub above: Vec<(u64, Rates)>,
+    pub above: Vec<(u64, TokenRates)>,
 }
 
 /// The most dollars for a million tokens that are taken for a price.
-const MOST: f64 = 1e6;
+const MAX_DOLLARS: f64 = 1e6;
 
 /// Pico-dollars in a nano-dollar.
 const PICOS: u128 = 1_000;
 
-impl Rate {
+impl TokenRate {
     /// So many dollars for a million tokens; `None` for what no price can be.
     pub fn per_million(dollars: f64) -> Option<Self> {
         #[allow(
@@ -43,7 +43,7 @@ impl Rate {
             clippy::cast_sign_loss,
             reason = "between zero and 10^12"
         )]
-        (0.0..=MOST).contains(&dollars).then(|| Self((dollars * 1e6).round() as u64))
+        (0.0..=MAX_DOLLARS).contains(&dollars).then(|| Self((dollars * 1e6).round() as u64))
     }
 
     /// In dollars for a million tokens, for those who only show it.
@@ -56,9 +56,9 @@ impl Rate {
     }
 }
 
-impl Price {
+impl ModelPrice {
     /// What a response cost.
-    pub fn of(&self, usage: Usage) -> Money {
+    pub fn of(&self, usage: TokenUsage) -> Money {
         let rates = self.rates_for(usage.input);
         let cached = usage.cache_read.min(usage.input);
         let written = usage.cache_write.min(usage.input - cached);
@@ -71,7 +71,7 @@ impl Price {
         Money::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    fn rates_for(&self, input: u64) -> Rates {
+    fn rates_for(&self, input: u64) -> TokenRates {
         let above = self.above.iter().rev().find(|(size, _)| input > *size);
         above.map_or(self.rates, |(_, rates)| *rates)
     }
@@ -81,22 +81,22 @@ impl Price {
 mod tests {
     use super::*;
 
-    fn rate(dollars: f64) -> Rate {
-        Rate::per_million(dollars).unwrap()
+    fn rate(dollars: f64) -> TokenRate {
+        TokenRate::per_million(dollars).unwrap()
     }
 
-    fn sonnet() -> Price {
-        let rates = |factor: f64| Rates {
+    fn sonnet() -> ModelPrice {
+        let rates = |factor: f64| TokenRates {
             input: rate(3.0 * factor),
             output: rate(15.0 * factor),
             cache_read: Some(rate(0.3 * factor)),
             cache_write: Some(rate(3.75 * factor)),
         };
-        Price { rates: rates(1.0), above: vec![(200_000, rates(2.0))] }
+        ModelPrice { rates: rates(1.0), above: vec![(200_000, rates(2.0))] }
     }
 
-    fn usage(input: u64, output: u64, cache_read: u64, cache_write: u64) -> Usage {
-        Usage { input, output, cache_read, cache_write }
+    fn usage(input: u64, output: u64, cache_read: u64, cache_write: u64) -> TokenUsage {
+        TokenUsage { input, output, cache_read, cache_write }
     }
 
     #[test]
@@ -128,15 +128,15 @@ mod tests {
 
     #[test]
     fn what_has_no_price_in_the_cache_costs_as_any_other() {
-        let rates = Rates { input: rate(1.0), output: rate(2.0), ..Rates::default() };
-        let price = Price { rates, above: Vec::new() };
+        let rates = TokenRates { input: rate(1.0), output: rate(2.0), ..TokenRates::default() };
+        let price = ModelPrice { rates, above: Vec::new() };
         assert_eq!(price.of(usage(1_000, 0, 900, 0)), price.of(usage(1_000, 0, 0, 0)));
     }
 
     #[test]
     fn a_thousandth_of_a_cent_for_a_million_tokens_is_told_apart() {
         assert_eq!(rate(0.0689).dollars_per_million(), 0.0689);
-        assert_eq!(Rate::per_million(-1.0), None);
-        assert_eq!(Rate::per_million(f64::NAN), None);
+        assert_eq!(TokenRate::per_million(-1.0), None);
+        assert_eq!(TokenRate::per_million(f64::NAN), None);
     }
 }

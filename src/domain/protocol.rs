@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// A wire protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Protocol {
+pub enum ProviderProtocol {
     /// OpenAI's chat completions, which most servers speak.
     #[serde(rename = "openai")]
     ChatCompletions,
@@ -23,7 +23,7 @@ pub enum Protocol {
 /// provider takes the nearest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Effort {
+pub enum ReasoningEffort {
     /// Not at all, where the model can do without.
     None,
     /// As little as it can.
@@ -41,7 +41,7 @@ pub enum Effort {
     Max,
 }
 
-impl Protocol {
+impl ProviderProtocol {
     /// All of them.
     pub const ALL: [Self; 4] =
         [Self::ChatCompletions, Self::Responses, Self::Anthropic, Self::Gemini];
@@ -71,7 +71,7 @@ impl Protocol {
     }
 }
 
-impl Effort {
+impl ReasoningEffort {
     /// All of them, the least first.
     pub const ALL: [Self; 7] = [
         Self::None,
@@ -102,13 +102,13 @@ impl Effort {
     }
 }
 
-impl fmt::Display for Protocol {
+impl fmt::Display for ProviderProtocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl fmt::Display for Effort {
+impl fmt::Display for ReasoningEffort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -120,14 +120,14 @@ mod tests {
 
     #[test]
     fn a_name_is_the_same_in_the_log_and_in_the_configuration() {
-        for protocol in Protocol::ALL {
+        for protocol in ProviderProtocol::ALL {
             assert_eq!(serde_json::to_value(protocol).unwrap(), protocol.name());
-            assert_eq!(Protocol::parse(protocol.name()), Some(protocol));
+            assert_eq!(ProviderProtocol::parse(protocol.name()), Some(protocol));
         }
-        for effort in Effort::ALL {
+        for effort in ReasoningEffort::ALL {
             assert_eq!(serde_json::to_value(effort).unwrap(), effort.name());
-            assert_eq!(Effort::parse(effort.name()), Some(effort));
+            assert_eq!(ReasoningEffort::parse(effort.name()), Some(effort));
         }
-        assert_eq!(Protocol::parse("OpenAI"), None);
+        assert_eq!(ProviderProtocol::parse("OpenAI"), None);
     }
 }

@@ -12,7 +12,7 @@ use super::HostRule;
 ///
 /// What nothing here speaks of can be read and not be changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct View {
+pub struct SandboxProfile {
     /// The folder that can be changed.
     pub dir: PathBuf,
     /// What can be changed besides, wherever it is.
@@ -23,25 +23,25 @@ pub struct View {
     /// stay where they are.
     pub held: Vec<PathBuf>,
     /// What is not there and must not come into being.
-    pub absent: Vec<Spot>,
+    pub absent: Vec<MaskedPath>,
     /// git's own list of what it passes over here: what stands for the absent is none of a
     /// repository's files.
     pub ignores: Option<PathBuf>,
     /// What exists and cannot be read.
-    pub covered: Vec<Spot>,
+    pub covered: Vec<MaskedPath>,
     /// Whether all that deny rules on reading name was found: what was not is not covered.
-    pub denied: Extent,
+    pub denied: ScanExtent,
     /// Folders for all programs, each of which gets one of its own or none: `/tmp`, `/run`.
     pub private: Vec<PathBuf>,
     /// What can be read though it may lie in one of those.
     pub kept: Vec<PathBuf>,
     /// Whether there is a network.
-    pub network: Network,
+    pub network: SandboxNetwork,
 }
 
-impl View {
+impl SandboxProfile {
     /// One in which nothing but `dir` can be changed, and everything read.
-    pub fn around(dir: PathBuf, network: Network) -> Self {
+    pub fn for_folder(dir: PathBuf, network: SandboxNetwork) -> Self {
         Self {
             dir,
             writable: Vec::new(),
@@ -50,7 +50,7 @@ impl View {
             absent: Vec::new(),
             ignores: None,
             covered: Vec::new(),
-            denied: Extent::Whole,
+            denied: ScanExtent::Whole,
             private: Vec::new(),
             kept: Vec::new(),
             network,
@@ -59,7 +59,7 @@ impl View {
 
     /// The same with only `scratch` to change: what could be changed before can be read, and what
     /// could be neither stays so.
-    pub fn reading(mut self, scratch: PathBuf) -> Self {
+    pub fn into_read_only(mut self, scratch: PathBuf) -> Self {
         let before = std::mem::replace(&mut self.dir, scratch);
         if !self.covered.iter().any(|spot| before.starts_with(&spot.path)) {
             self.kept.push(before);
@@ -71,16 +71,16 @@ impl View {
 
 /// A path and what is, or would be, there.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Spot {
+pub struct MaskedPath {
     /// Where.
     pub path: PathBuf,
     /// What.
-    pub kind: SpotKind,
+    pub kind: MaskedPathKind,
 }
 
 /// What is at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum SpotKind {
+pub enum MaskedPathKind {
     /// Anything but a folder.
     File,
     /// A folder.
@@ -89,7 +89,7 @@ pub enum SpotKind {
 
 /// Whether confined commands reach a network.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Network {
+pub enum SandboxNetwork {
     /// None at all.
     #[default]
     Off,
@@ -101,7 +101,7 @@ pub enum Network {
 
 /// What keeps a command inside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Method {
+pub enum SandboxBackendKind {
     /// bubblewrap: a view of its own of files, processes and network.
     Bubblewrap,
     /// Landlock with seccomp: the kernel refuses.
@@ -110,7 +110,7 @@ pub enum Method {
     Seatbelt,
 }
 
-impl Method {
+impl SandboxBackendKind {
     /// The name in the configuration and on screen.
     pub fn name(self) -> &'static str {
         match self {
@@ -121,7 +121,7 @@ impl Method {
     }
 }
 
-impl fmt::Display for Method {
+impl fmt::Display for SandboxBackendKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -129,20 +129,20 @@ impl fmt::Display for Method {
 
 /// The sandbox that is in force.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Boundary {
+pub struct SandboxSummary {
     /// What keeps commands inside.
-    pub method: Method,
+    pub backend: SandboxBackendKind,
     /// The folder that they can change.
     pub dir: PathBuf,
     /// Whether they reach a network.
-    pub network: Network,
+    pub network: SandboxNetwork,
     /// Whether all was found in the folder that has to be held back.
-    pub extent: Extent,
+    pub extent: ScanExtent,
 }
 
 /// Whether everything in a folder was looked at.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Extent {
+pub enum ScanExtent {
     /// All of it.
     #[default]
     Whole,
@@ -150,41 +150,41 @@ pub enum Extent {
     Part,
 }
 
-impl Boundary {
+impl SandboxSummary {
     /// What it does, as a phrase.
     pub fn meaning(&self) -> String {
-        format!("{}, {}", self.around(), self.reaches())
+        format!("{}, {}", self.folder_phrase(), self.network_phrase())
     }
 
     /// What keeps commands in which folder.
-    pub fn around(&self) -> String {
+    pub fn folder_phrase(&self) -> String {
         let rest = match self.extent {
-            Extent::Whole => "",
-            Extent::Part => " (too big to be looked through)",
+            ScanExtent::Whole => "",
+            ScanExtent::Part => " (too big to be looked through)",
         };
-        format!("{} around {}{rest}", self.method, self.dir.display())
+        format!("{} around {}{rest}", self.backend, self.dir.display())
     }
 
     /// What they reach.
-    pub fn reaches(&self) -> String {
+    pub fn network_phrase(&self) -> String {
         match &self.network {
-            Network::Off => "no network".to_owned(),
-            Network::Hosts(hosts) => {
+            SandboxNetwork::Off => "no network".to_owned(),
+            SandboxNetwork::Hosts(hosts) => {
                 let named: Vec<String> =
-                    hosts.iter().take(NAMED).map(HostRule::to_string).collect();
-                let more = match hosts.len().saturating_sub(NAMED) {
+                    hosts.iter().take(MAX_NAMED_HOSTS).map(HostRule::to_string).collect();
+                let more = match hosts.len().saturating_sub(MAX_NAMED_HOSTS) {
                     0 => String::new(),
                     more => format!(" and {more} more"),
                 };
                 format!("no network but {}{more}", named.join(", "))
             }
-            Network::On => "with the network".to_owned(),
+            SandboxNetwork::On => "with the network".to_owned(),
         }
     }
 }
 
 /// As many hosts are named in a phrase.
-const NAMED: usize = 3;
+const MAX_NAMED_HOSTS: usize = 3;
 
 #[cfg(test)]
 mod tests {
@@ -193,22 +193,26 @@ mod tests {
     #[test]
     fn what_is_in_force_is_said_in_a_few_words() {
         let hosts = |listed: &[&str]| {
-            Network::Hosts(listed.iter().map(|text| text.parse().unwrap()).collect())
+            SandboxNetwork::Hosts(listed.iter().map(|text| text.parse().unwrap()).collect())
         };
         let five = ["a.org", "*.b.org", "c.org:81", "d.org", "e.org"];
         for (network, extent, meaning) in [
-            (Network::Off, Extent::Whole, "bwrap around /w, no network"),
-            (Network::On, Extent::Whole, "bwrap around /w, with the network"),
-            (hosts(&["a.org"]), Extent::Whole, "bwrap around /w, no network but a.org"),
+            (SandboxNetwork::Off, ScanExtent::Whole, "bwrap around /w, no network"),
+            (SandboxNetwork::On, ScanExtent::Whole, "bwrap around /w, with the network"),
+            (hosts(&["a.org"]), ScanExtent::Whole, "bwrap around /w, no network but a.org"),
             (
                 hosts(&five),
-                Extent::Part,
+                ScanExtent::Part,
                 "bwrap around /w (too big to be looked through), no network but a.org, *.b.org, \
                  c.org:81 and 2 more",
             ),
         ] {
-            let boundary =
-                Boundary { method: Method::Bubblewrap, dir: "/w".into(), network, extent };
+            let boundary = SandboxSummary {
+                backend: SandboxBackendKind::Bubblewrap,
+                dir: "/w".into(),
+                network,
+                extent,
+            };
             assert_eq!(boundary.meaning(), meaning);
         }
     }

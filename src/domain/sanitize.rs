@@ -13,18 +13,18 @@ use std::ops::Range;
 
 /// A run of text after sanitising.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece<'a> {
+pub struct SanitizedPiece<'a> {
     /// What to show.
     pub text: Cow<'a, str>,
     /// What it stands for in the original, in bytes.
     pub source: Range<usize>,
     /// Whether it was there as it is, or stands for something that must not be shown raw.
-    pub kind: Kind,
+    pub kind: SanitizedPieceKind,
 }
 
 /// Where a piece comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SanitizedPieceKind {
     /// The original text.
     Plain,
     /// One character, made visible.
@@ -33,7 +33,7 @@ pub enum Kind {
 
 /// An escape sequence of a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sequence<'a> {
+pub enum EscapeSequence<'a> {
     /// A control sequence: its parameters and its last character, as in `ESC [ 1;31 m`.
     Csi(&'a str, char),
     /// Any other: titles, clipboard, device strings, character sets, a lone escape.
@@ -47,7 +47,7 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     }
     let mut pieces = pieces(text);
     let Some(first) = pieces.next() else { return Cow::Borrowed("") };
-    if first.text.len() == text.len() && first.kind == Kind::Plain {
+    if first.text.len() == text.len() && first.kind == SanitizedPieceKind::Plain {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
@@ -57,8 +57,8 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
 }
 
 /// The same as [`sanitize`], in pieces that say which of them were made visible.
-pub fn pieces(text: &str) -> Pieces<'_> {
-    Pieces { text, at: 0, escape: None }
+pub fn pieces(text: &str) -> SanitizedPieces<'_> {
+    SanitizedPieces { text, at: 0, escape: None }
 }
 
 /// The text without escape sequences, for the model: colours, titles and the like are noise
@@ -68,7 +68,7 @@ pub fn strip_ansi(text: &str) -> Cow<'_, str> {
     if next_suspect(text.as_bytes(), 0) == text.len() {
         return Cow::Borrowed(text);
     }
-    let mut sequences = Sequences::new(text);
+    let mut sequences = EscapeSequenceReader::new(text);
     let mut out = String::with_capacity(text.len());
     let (mut at, mut line, mut returned) = (0, 0, false);
     while let Some(c) = text[at..].chars().next() {
@@ -101,46 +101,48 @@ pub fn strip_ansi(text: &str) -> Cow<'_, str> {
 
 /// Reads escape sequences in one text, in linear time whatever the text holds.
 #[derive(Debug)]
-pub struct Sequences<'a> {
+pub struct EscapeSequenceReader<'a> {
     text: &'a str,
     /// No string terminator lies between here and an earlier search, so none is searched for.
-    barren_until: usize,
+    unterminated_until: usize,
 }
 
-impl<'a> Sequences<'a> {
+impl<'a> EscapeSequenceReader<'a> {
     /// A reader of `text`.
     pub fn new(text: &'a str) -> Self {
-        Self { text, barren_until: 0 }
+        Self { text, unterminated_until: 0 }
     }
 
     /// The sequence that begins at `index`, where an escape or a C1 control is, and its length in
     /// bytes. One that never ends is its introducer alone, so that it swallows no text.
-    pub fn at(&mut self, index: usize) -> (Sequence<'a>, usize) {
+    pub fn at(&mut self, index: usize) -> (EscapeSequence<'a>, usize) {
         let rest = &self.text[index..];
         let mut chars = rest.chars();
         let (introducer, length) = match (chars.next(), chars.next()) {
             (Some('\u{1b}'), Some(second)) => (second, 1 + second.len_utf8()),
-            (Some('\u{1b}'), None) | (None, _) => return (Sequence::Other, rest.len().min(1)),
+            (Some('\u{1b}'), None) | (None, _) => {
+                return (EscapeSequence::Other, rest.len().min(1));
+            }
             (Some(c1), _) => (char::from((c1 as u32 as u8).wrapping_sub(0x40)), c1.len_utf8()),
         };
         match introducer {
             '[' => control_sequence(rest, length),
-            ']' | 'P' | 'X' | '^' | '_' => (Sequence::Other, self.string(index, length)),
+            ']' | 'P' | 'X' | '^' | '_' => (EscapeSequence::Other, self.string(index, length)),
             ' '..='/' => {
                 let end = rest[length..].find(|c: char| !(' '..='/').contains(&c));
                 let end = end.map_or(rest.len(), |end| length + end);
                 let last = rest[end..].chars().next().is_some_and(|c| ('0'..='~').contains(&c));
-                (Sequence::Other, if last { end + 1 } else { 1 })
+                (EscapeSequence::Other, if last { end + 1 } else { 1 })
             }
-            '0'..='~' => (Sequence::Other, length),
-            _ => (Sequence::Other, 1),
+            '0'..='~' => (EscapeSequence::Other, length),
+            _ => (EscapeSequence::Other, 1),
         }
     }
 
     /// The length of a string such as `ESC ] … BEL`; it may not cross a line.
     fn string(&mut self, index: usize, introducer: usize) -> usize {
         let body = index + introducer;
-        if body < self.barren_until {
+        if body < self.unterminated_until {
             return introducer;
         }
         let rest = &self.text[body..];
@@ -153,7 +155,7 @@ impl<'a> Sequences<'a> {
         match end.unwrap_or(Err(rest.len())) {
             Ok(length) => introducer + length,
             Err(searched) => {
-                self.barren_until = body + searched;
+                self.unterminated_until = body + searched;
                 introducer
             }
         }
@@ -162,17 +164,17 @@ impl<'a> Sequences<'a> {
 
 /// The pieces of a text; see [`pieces`].
 #[derive(Debug)]
-pub struct Pieces<'a> {
+pub struct SanitizedPieces<'a> {
     text: &'a str,
     at: usize,
     /// A character that was found to need escaping while the text before it was handed out.
     escape: Option<char>,
 }
 
-impl<'a> Iterator for Pieces<'a> {
-    type Item = Piece<'a>;
+impl<'a> Iterator for SanitizedPieces<'a> {
+    type Item = SanitizedPiece<'a>;
 
-    fn next(&mut self) -> Option<Piece<'a>> {
+    fn next(&mut self) -> Option<SanitizedPiece<'a>> {
         if let Some(c) = self.escape.take() {
             return Some(self.escaped(c));
         }
@@ -184,18 +186,18 @@ impl<'a> Iterator for Pieces<'a> {
                 return (start < index).then(|| self.plain(start..index));
             };
             let next = index + c.len_utf8();
-            match verdict(c, &self.text[start..index], &self.text[next..]) {
-                Verdict::Keep => self.at = next,
-                Verdict::Drop if start < index => {
+            match char_treatment(c, &self.text[start..index], &self.text[next..]) {
+                CharTreatment::Keep => self.at = next,
+                CharTreatment::Drop if start < index => {
                     self.at = next;
                     return Some(self.plain(start..index));
                 }
-                Verdict::Drop => (self.at, start) = (next, next),
-                Verdict::Escape if start < index => {
+                CharTreatment::Drop => (self.at, start) = (next, next),
+                CharTreatment::Escape if start < index => {
                     (self.at, self.escape) = (index, Some(c));
                     return Some(self.plain(start..index));
                 }
-                Verdict::Escape => {
+                CharTreatment::Escape => {
                     self.at = index;
                     return Some(self.escaped(c));
                 }
@@ -204,20 +206,24 @@ impl<'a> Iterator for Pieces<'a> {
     }
 }
 
-impl<'a> Pieces<'a> {
-    fn plain(&self, source: Range<usize>) -> Piece<'a> {
-        Piece { text: Cow::Borrowed(&self.text[source.clone()]), source, kind: Kind::Plain }
+impl<'a> SanitizedPieces<'a> {
+    fn plain(&self, source: Range<usize>) -> SanitizedPiece<'a> {
+        SanitizedPiece {
+            text: Cow::Borrowed(&self.text[source.clone()]),
+            source,
+            kind: SanitizedPieceKind::Plain,
+        }
     }
 
-    fn escaped(&mut self, c: char) -> Piece<'a> {
+    fn escaped(&mut self, c: char) -> SanitizedPiece<'a> {
         let start = self.at;
         self.at += c.len_utf8();
         let text = Cow::Owned(visible(c));
-        Piece { text, source: start..self.at, kind: Kind::Escaped }
+        SanitizedPiece { text, source: start..self.at, kind: SanitizedPieceKind::Escaped }
     }
 }
 
-enum Verdict {
+enum CharTreatment {
     Keep,
     Drop,
     Escape,
@@ -237,9 +243,9 @@ fn next_suspect(bytes: &[u8], from: usize) -> usize {
 }
 
 /// What becomes of `c`. `before` is the text kept since the last character that was not.
-fn verdict(c: char, before: &str, after: &str) -> Verdict {
+fn char_treatment(c: char, before: &str, after: &str) -> CharTreatment {
     let keep = match c {
-        '\r' if after.starts_with('\n') => return Verdict::Drop,
+        '\r' if after.starts_with('\n') => return CharTreatment::Drop,
         '\n' | '\t' => true,
         '\u{200d}' => joined(before, after, |c| is_pictograph(c) || in_joining_script(c)),
         '\u{200c}' => joined(before, after, in_joining_script),
@@ -247,7 +253,7 @@ fn verdict(c: char, before: &str, after: &str) -> Verdict {
         '\u{e0100}'..='\u{e01ef}' => before.chars().next_back().is_some_and(is_ideograph),
         _ => !c.is_control() && !is_hidden(c),
     };
-    if keep { Verdict::Keep } else { Verdict::Escape }
+    if keep { CharTreatment::Keep } else { CharTreatment::Escape }
 }
 
 /// Whether a joiner stands between two characters that it can join.
@@ -301,17 +307,17 @@ fn visible(c: char) -> String {
 }
 
 /// Reads `ESC [ parameters intermediates final`; `length` is that of its introducer.
-fn control_sequence(rest: &str, length: usize) -> (Sequence<'_>, usize) {
+fn control_sequence(rest: &str, length: usize) -> (EscapeSequence<'_>, usize) {
     let body = &rest[length..];
     let parameters = body.find(|c| !('0'..='?').contains(&c)).unwrap_or(body.len());
     let last = body[parameters..].find(|c| !(' '..='/').contains(&c));
     let last = parameters + last.unwrap_or(body.len() - parameters);
     match body[last..].chars().next() {
         Some(c @ '@'..='~') if last == parameters => {
-            (Sequence::Csi(&body[..parameters], c), length + last + 1)
+            (EscapeSequence::Csi(&body[..parameters], c), length + last + 1)
         }
-        Some('@'..='~') => (Sequence::Other, length + last + 1),
-        Some(_) | None => (Sequence::Other, length),
+        Some('@'..='~') => (EscapeSequence::Other, length + last + 1),
+        Some(_) | None => (EscapeSequence::Other, length),
     }
 }
 

@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 /// stands beside the conversation wherever tokens and money are told.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum RequestSource {
     /// The conversation with the person.
     #[default]
     Main,
 }
 
-impl Source {
+impl RequestSource {
     /// In a word.
     pub fn name(self) -> &'static str {
         match self {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// One step of the plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Todo {
+pub struct TodoItem {
     /// What is to be done: "Run the tests".
     pub content: String,
     /// How far it is.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Diff;
+use super::FileDiff;
 
 /// A tool as the model is told of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -23,7 +23,7 @@ pub struct ToolSpec {
 ///
 /// Paths are absolute and lexically clean (no `.` or `..`); symbolic links are not resolved yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Access {
+pub enum ToolAccess {
     /// Reads a file, or anything below a folder.
     Read(PathBuf),
     /// Makes or changes a file.
@@ -53,7 +53,7 @@ pub enum Access {
     Nothing,
 }
 
-impl Access {
+impl ToolAccess {
     /// Whether it leaves everything as it was, so that calls with only such accesses may run side
     /// by side.
     pub fn is_read(&self) -> bool {
@@ -73,7 +73,7 @@ pub struct ToolOutput {
     /// What the model reads.
     pub observation: String,
     /// What the person sees, where that is not the observation.
-    pub display: Option<Display>,
+    pub display: Option<ToolDisplay>,
     /// A few words for the right edge of the pane's head: "4 matches", "+1 -1".
     pub summary: Option<String>,
     /// How it went.
@@ -83,9 +83,9 @@ pub struct ToolOutput {
 /// What the person sees of a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Display {
+pub enum ToolDisplay {
     /// A changed file.
-    Diff(Diff),
+    Diff(FileDiff),
     /// Output of a command, with its SGR colours.
     Terminal {
         /// The text; may hold escape sequences, which the layout parses or makes visible.
@@ -142,7 +142,7 @@ impl ToolOutput {
     }
 
     /// The same with something else for the person to see.
-    pub fn with_display(mut self, display: Display) -> Self {
+    pub fn with_display(mut self, display: ToolDisplay) -> Self {
         self.display = Some(display);
         self
     }

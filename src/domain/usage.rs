@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// What one response, or several together, took. All figures are tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
+pub struct TokenUsage {
     /// Read by the model, cached ones included.
     pub input: u64,
     /// Written by the model, thinking included.
@@ -19,7 +19,7 @@ pub struct Usage {
     pub cache_write: u64,
 }
 
-impl AddAssign for Usage {
+impl AddAssign for TokenUsage {
     fn add_assign(&mut self, other: Self) {
         self.input = self.input.saturating_add(other.input);
         self.output = self.output.saturating_add(other.output);

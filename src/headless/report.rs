@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 use crate::agent::AgentEvent;
 use crate::cli::{CliExitStatus, OutputFormat};
 use crate::domain::{
-    Block, Money, NoticeLevel, Role, SessionId, StopReason, ToolCall, TurnId, Usage,
+    ContentBlock, MessageRole, Money, NoticeLevel, SessionId, StopReason, TokenUsage, ToolCall,
+    TurnId,
 };
 use crate::session::{LogEntry, LogRecord, MessageEntry, SpendingBySource, TurnOutcome};
 
@@ -20,7 +21,7 @@ pub struct HeadlessReport {
     turn: TurnId,
     refused: Vec<(ToolCall, String)>,
     outcome: Option<TurnOutcome>,
-    usage: Usage,
+    usage: TokenUsage,
     cost: Option<Money>,
     by_source: SpendingBySource,
 }
@@ -44,7 +45,7 @@ impl HeadlessReport {
             turn: TurnId::default(),
             refused: Vec::new(),
             outcome: None,
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
             cost: None,
             by_source: SpendingBySource::default(),
         }
@@ -156,7 +157,7 @@ impl HeadlessReport {
     fn recorded(&mut self, record: &LogRecord) -> ReportLines {
         let LogEntry::Message(entry) = &record.entry else { return Vec::new() };
         match entry.role {
-            Role::Assistant => {
+            MessageRole::Assistant => {
                 let text = entry.message().text();
                 if std::mem::replace(&mut self.stop, entry.stop_reason)
                     == Some(StopReason::MaxTokens)
@@ -174,7 +175,7 @@ impl HeadlessReport {
                     "cost": entry.cost,
                 }))
             }
-            Role::User => self.results(entry),
+            MessageRole::User => self.results(entry),
         }
     }
 
@@ -183,7 +184,7 @@ impl HeadlessReport {
         let mut lines = Vec::new();
         for block in &entry.content {
             match block {
-                Block::ToolResult { tool_use_id, content, is_error } => {
+                ContentBlock::ToolResult { tool_use_id, content, is_error } => {
                     lines.extend(self.line(&json!({
                         "type": "tool_result",
                         "tool_use_id": tool_use_id,
@@ -192,18 +193,18 @@ impl HeadlessReport {
                         "is_error": is_error,
                     })));
                 }
-                Block::Text { .. }
-                | Block::Context { .. }
-                | Block::Image(_)
-                | Block::Thinking { .. }
-                | Block::Sealed { .. }
-                | Block::ToolUse(_) => {}
+                ContentBlock::Text { .. }
+                | ContentBlock::Context { .. }
+                | ContentBlock::Image(_)
+                | ContentBlock::Thinking { .. }
+                | ContentBlock::Sealed { .. }
+                | ContentBlock::ToolUse(_) => {}
             }
         }
         lines
     }
 
-    fn ended(&mut self, outcome: &TurnOutcome, usage: Usage) -> ReportLines {
+    fn ended(&mut self, outcome: &TurnOutcome, usage: TokenUsage) -> ReportLines {
         self.outcome = Some(outcome.clone());
         self.usage = usage;
         let mut lines = Vec::new();
@@ -281,8 +282,8 @@ mod tests {
 
     fn response(text: &str) -> AgentEvent {
         let mut entry = MessageEntry::new(Message {
-            role: Role::Assistant,
-            content: vec![Block::Text { text: text.into() }],
+            role: MessageRole::Assistant,
+            content: vec![ContentBlock::Text { text: text.into() }],
         });
         entry.stop_reason = Some(StopReason::EndTurn);
         AgentEvent::Recorded(Arc::new(LogRecord {
@@ -294,7 +295,7 @@ mod tests {
     }
 
     fn ended(outcome: TurnOutcome) -> AgentEvent {
-        AgentEvent::TurnEnded { turn: TurnId(1), outcome, usage: Usage::default() }
+        AgentEvent::TurnEnded { turn: TurnId(1), outcome, usage: TokenUsage::default() }
     }
 
     fn play(

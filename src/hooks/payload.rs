@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::domain::{Mode, SessionId};
+use crate::domain::{PermissionMode, SessionId};
 
 use super::event::HookEvent;
 
@@ -18,7 +18,7 @@ pub struct HookContext {
     /// The working folder.
     pub cwd: PathBuf,
     /// How much is asked.
-    pub mode: Mode,
+    pub mode: PermissionMode,
 }
 
 /// What happens.

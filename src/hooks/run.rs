@@ -13,7 +13,7 @@ use async_trait::async_trait;
 use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{ContentHash, Mode};
+use crate::domain::{ContentHash, PermissionMode};
 
 use super::event::HookEvent;
 use super::hook::{Hook, HookAction, HookId, HookOrigin};
@@ -314,7 +314,7 @@ impl HookSet {
         if let Some(why) = self.cannot_run(hook, line, &scene.cwd).await {
             return (HookVerdict::failed(hook.event, why), None);
         }
-        let confine = if scene.mode == Mode::Plan {
+        let confine = if scene.mode == PermissionMode::Plan {
             HookConfinement::ReadOnly
         } else {
             HookConfinement::Normal

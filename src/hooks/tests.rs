@@ -13,7 +13,7 @@ use super::merge::{HookMessage, MergedHookDecision, MergedHookVerdict};
 use super::run::outcome;
 use super::verdict::MAX_TEXT_CHARS;
 use super::*;
-use crate::domain::{ContentHash, Mode, SessionId};
+use crate::domain::{ContentHash, PermissionMode, SessionId};
 
 const FILE: &str = "/w/.slug/settings.json";
 
@@ -449,7 +449,7 @@ fn place(text: &str) -> (tempfile::TempDir, Arc<FakeHookRunner>, HookSet) {
     (home, runner.clone(), HookSet::new(Some(files), runner))
 }
 
-fn scene(mode: Mode) -> HookContext {
+fn scene(mode: PermissionMode) -> HookContext {
     HookContext { session: SessionId::generate(), transcript: "/t".into(), cwd: "/".into(), mode }
 }
 
@@ -464,8 +464,8 @@ async fn s72_what_a_call_says_reaches_standard_input_and_no_command_line() {
     let (_home, runner, hooks) = place(text);
     let path = "src/$(touch pwn).rs";
     let cancel = CancellationToken::new();
-    hooks.fire(&scene(Mode::Ask), &call("Read", path), &cancel).await;
-    hooks.fire(&scene(Mode::Ask), &call("Write", path), &cancel).await;
+    hooks.fire(&scene(PermissionMode::Ask), &call("Read", path), &cancel).await;
+    hooks.fire(&scene(PermissionMode::Ask), &call("Write", path), &cancel).await;
     let orders = runner.0.lock().unwrap();
     assert_eq!(orders.len(), 1, "the other one is for another tool");
     assert_eq!((orders[0].line.as_str(), orders[0].confine), ("cat >log", HookConfinement::Normal));
@@ -483,8 +483,9 @@ async fn the_same_command_runs_once_and_plan_mode_confines_it() {
         {"hooks":[{"type":"command","command":"0"},{"type":"command","command":"2"}]},
         {"matcher":"Read","hooks":[{"type":"command","command":"0"}]}]}}"#;
     let (_home, runner, hooks) = place(text);
-    let merged =
-        hooks.fire(&scene(Mode::Plan), &call("Read", "a"), &CancellationToken::new()).await;
+    let merged = hooks
+        .fire(&scene(PermissionMode::Plan), &call("Read", "a"), &CancellationToken::new())
+        .await;
     assert!(matches!(merged.decision, MergedHookDecision::Block(_)), "{merged:?}");
     let orders = runner.0.lock().unwrap();
     let mut lines: Vec<(&str, HookConfinement)> =
@@ -503,7 +504,7 @@ async fn one_that_is_off_is_not_run_until_it_is_on_again() {
     hooks.switch(&id).unwrap();
     assert!(!hooks.has(HookEvent::PreToolUse) && !hooks.rows()[0].is_on);
     let cancel = CancellationToken::new();
-    let merged = hooks.fire(&scene(Mode::Ask), &call("Read", "a"), &cancel).await;
+    let merged = hooks.fire(&scene(PermissionMode::Ask), &call("Read", "a"), &cancel).await;
     assert_eq!(merged, MergedHookVerdict::default());
     // The next run knows it, and the file it stands in was not touched.
     let files = HookFiles { home: home.path().to_owned(), project: None };
@@ -526,7 +527,7 @@ async fn s72_a_missing_run_bit_blocks_and_says_what_to_do() {
         {"type": "command", "command": format!("{} --now", script.display())}]}]}});
     let (_home, runner, hooks) = place(&text.to_string());
     let cancel = CancellationToken::new();
-    let merged = hooks.fire(&scene(Mode::Ask), &call("Read", "a"), &cancel).await;
+    let merged = hooks.fire(&scene(PermissionMode::Ask), &call("Read", "a"), &cancel).await;
     let MergedHookDecision::Block(said) = merged.decision else { panic!("it passed") };
     assert!(said.text.ends_with(&format!("Run: chmod +x {}", script.display())), "{}", said.text);
     assert!(runner.0.lock().unwrap().is_empty());
@@ -568,7 +569,7 @@ async fn a_script_of_the_project_that_changes_is_not_run() {
     let files = HookFiles { home: project.join("home"), project: Some(project.clone()) };
     let runner = Arc::new(FakeHookRunner::default());
     let hooks = HookSet::new(Some(files), runner.clone());
-    let (scene, cancel) = (scene(Mode::Ask), CancellationToken::new());
+    let (scene, cancel) = (scene(PermissionMode::Ask), CancellationToken::new());
     assert_eq!(hooks.fire(&scene, &call("Read", "a"), &cancel).await, MergedHookVerdict::default());
     std::fs::write(project.join("guard.sh"), "rm -rf /").unwrap();
     let MergedHookDecision::Block(said) =
@@ -608,7 +609,7 @@ async fn what_changed_in_a_project_holds_once_the_person_has_said_yes_to_it() {
     assert_eq!((hooks.changed(), lines().as_str()), (Vec::new(), "sh guard.sh --strict"));
     let cancel = CancellationToken::new();
     assert_eq!(
-        hooks.fire(&scene(Mode::Ask), &call("Read", "a"), &cancel).await,
+        hooks.fire(&scene(PermissionMode::Ask), &call("Read", "a"), &cancel).await,
         MergedHookVerdict::default()
     );
 }
@@ -669,7 +670,8 @@ async fn trying_a_hook_out_shows_what_slug_makes_of_it() {
     let text = r#"{"hooks":[{"event":"Stop","action":{"type":"command","command":"3"}}]}"#;
     let (_home, runner, hooks) = place(text);
     let id = hooks.rows()[0].id.clone();
-    let trial = hooks.try_out(&id, &scene(Mode::Ask), &CancellationToken::new()).await.unwrap();
+    let trial =
+        hooks.try_out(&id, &scene(PermissionMode::Ask), &CancellationToken::new()).await.unwrap();
     assert_eq!(trial.verdict.decision, HookDecision::Block("said no".into()));
     assert_eq!(trial.hook.last.as_deref(), Some("blocked: said no"));
     assert_eq!(runner.0.lock().unwrap().len(), 1);

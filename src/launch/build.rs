@@ -12,7 +12,7 @@ use crate::catalogue::CatalogueCache;
 use crate::cli::Cli;
 use crate::config::{ConfigOrigin, ModelChoice, ModelServerConfig, ResolvedConfig};
 use crate::context::{self, GitExecutable};
-use crate::domain::Budgets;
+use crate::domain::AgentBudgets;
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::debug_log::DebugLog;
 use crate::platform::environment::{ChildEnvironment, EnvironmentRules};
@@ -119,7 +119,7 @@ pub(super) fn parts(
         last_models,
         model_pin: model_pin(config),
         fallback_model: config.fallback_model.as_ref().map(|model| model.value.clone()),
-        budgets: Budgets {
+        budgets: AgentBudgets {
             turn: config.budget_turn.as_ref().map(|budget| budget.value).unwrap_or_default(),
             session: config.budget_session.as_ref().map(|budget| budget.value).unwrap_or_default(),
         },

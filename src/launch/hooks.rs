@@ -15,7 +15,9 @@ use tempfile::TempDir;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{Access, Mode, Network, Outcome, View};
+use crate::domain::{
+    PermissionMode, PermissionOutcome, SandboxNetwork, SandboxProfile, ToolAccess,
+};
 use crate::hooks::{
     HookCommand, HookCommandResult, HookConfinement, HookExit, HookFiles, HookRunner, HookSet,
     IN_HOOK, PROJECT_FOLDER_VARIABLES,
@@ -128,9 +130,10 @@ impl SupervisedHookRunner {
     }
 
     fn only_reads(&self, order: &HookCommand) -> bool {
-        let access = Access::Run { command: order.line.clone(), cwd: order.cwd.clone() };
+        let access = ToolAccess::Run { command: order.line.clone(), cwd: order.cwd.clone() };
         let query = PermissionQuery::resolve("Bash", &[access], &self.workspace);
-        decide(&query, &RuleSet::new(), Mode::Plan, &self.workspace).outcome() == Outcome::Allow
+        decide(&query, &RuleSet::new(), PermissionMode::Plan, &self.workspace).outcome()
+            == PermissionOutcome::Allow
     }
 }
 
@@ -144,7 +147,7 @@ impl PlanModeSandbox {
         }
         let path = std::env::var_os("PATH").unwrap_or_default();
         let means = sandbox::find(None, &path, workspace).ok()?;
-        let view = View::around(own, Network::On);
+        let view = SandboxProfile::for_folder(own, SandboxNetwork::On);
         let host = host.with_sandbox(means, Arc::new(move || Ok(view.clone())));
         Some(Self { host, scratch })
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::agent::SandboxEscalation;
 use crate::config::{ConfigOrigin, ResolvedConfig};
-use crate::domain::{Boundary, Extent, Method, Network};
+use crate::domain::{SandboxBackendKind, SandboxNetwork, SandboxSummary, ScanExtent};
 use crate::permissions::sandbox::{HostSandboxDisk, ReadRules, SandboxPolicy, SandboxPolicyError};
 use crate::permissions::store::{ProjectSettingsTrust, SettingsFiles};
 use crate::platform::process::ProcessHost;
@@ -90,13 +90,13 @@ pub(super) fn establish(
         .map_err(|source| SandboxSetupError::Folder { origin: origin(), source })?;
     let path = std::env::var_os("PATH").unwrap_or_default();
     let means = sandbox::find(config.sandbox_method.value, &path, &dir)?;
-    let mut boundary = Boundary { method: means.method(), dir, network, extent };
+    let mut boundary = SandboxSummary { backend: means.method(), dir, network, extent };
     let mut notices = Vec::new();
     if given != boundary.dir {
         let (given, real) = (given.display(), boundary.dir.display());
         notices.push(format!("{given} leads to {real}, which is what the sandbox is around."));
     }
-    if extent == Extent::Part {
+    if extent == ScanExtent::Part {
         notices.push(format!(
             "{} holds too much to be looked through before each command: what takes orders, or is \
              denied to be read, in the deepest of its folders is not held back from commands. A \
@@ -105,12 +105,12 @@ pub(super) fn establish(
         ));
     }
     let sandbox = match boundary.network {
-        Network::Hosts(_) if boundary.method != Method::Bubblewrap => {
-            notices.push(no_hosts(boundary.method));
-            boundary.network = Network::Off;
+        SandboxNetwork::Hosts(_) if boundary.backend != SandboxBackendKind::Bubblewrap => {
+            notices.push(no_hosts(boundary.backend));
+            boundary.network = SandboxNetwork::Off;
             sandbox.without_network()
         }
-        Network::Hosts(_) | Network::Off | Network::On => sandbox,
+        SandboxNetwork::Hosts(_) | SandboxNetwork::Off | SandboxNetwork::On => sandbox,
     };
     let rules = readers.clone();
     let looking = move || {
@@ -134,17 +134,17 @@ pub(super) fn changeable(ground: &RunContext, config: &ResolvedConfig) -> PathBu
 }
 
 /// What commands in a sandbox are to reach.
-pub(super) fn network(config: &ResolvedConfig) -> Network {
+pub(super) fn network(config: &ResolvedConfig) -> SandboxNetwork {
     match &config.sandbox_hosts {
-        Some(hosts) if hosts.value.is_empty() => Network::Off,
-        Some(hosts) => Network::Hosts(hosts.value.clone()),
-        None if config.sandbox_network.value => Network::On,
-        None => Network::Off,
+        Some(hosts) if hosts.value.is_empty() => SandboxNetwork::Off,
+        Some(hosts) => SandboxNetwork::Hosts(hosts.value.clone()),
+        None if config.sandbox_network.value => SandboxNetwork::On,
+        None => SandboxNetwork::Off,
     }
 }
 
 /// Only a network of its own can have just one way out.
-fn no_hosts(method: Method) -> String {
+fn no_hosts(method: SandboxBackendKind) -> String {
     format!(
         "Commands reach no network: `sandbox.hosts` lists hosts, and {method} cannot tell hosts \
          apart. Install bubblewrap for that."

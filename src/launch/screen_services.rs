@@ -13,7 +13,7 @@ use crate::agent;
 use crate::cli::Cli;
 use crate::config::{self, ConfigChange, ResolvedConfig, ThemeChoice};
 use crate::context::{self, GitHead, GitStatus, git_head};
-use crate::domain::{Image, Mode, ModelName, SessionId, Typed};
+use crate::domain::{MessageImage, ModelName, PermissionMode, SessionId, UserInput};
 use crate::hooks::{self, HookSet};
 use crate::platform::clipboard::{self, Clipboard, ClipboardContent, CopyResults};
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
@@ -147,12 +147,12 @@ impl ScreenServices {
     }
 
     /// What was being typed in this folder when slug last ended.
-    pub(super) fn draft(&self) -> Typed {
+    pub(super) fn draft(&self) -> UserInput {
         match self.drafts.adopt(&self.cwd, &self.store, self.draft) {
             Ok(draft) => draft.map(|draft| draft.text).unwrap_or_default(),
             Err(error) => {
                 tracing::warn!(%error, "the draft cannot be read");
-                Typed::default()
+                UserInput::default()
             }
         }
     }
@@ -205,7 +205,7 @@ impl Services for ScreenServices {
                     session: self.draft,
                     transcript: self.store.log_path(self.draft),
                     cwd: self.cwd.clone(),
-                    mode: Mode::Ask,
+                    mode: PermissionMode::Ask,
                 };
                 let trial = self.hooks.try_out(&id, &scene, &CancellationToken::new()).await;
                 let trial = trial.ok_or("This hook is gone: open the list anew.")?;
@@ -297,7 +297,7 @@ impl Services for ScreenServices {
         Some(Git { branch, added, changed, removed })
     }
 
-    async fn save_draft(&self, text: Typed) -> Result<(), String> {
+    async fn save_draft(&self, text: UserInput) -> Result<(), String> {
         let (drafts, session) = (self.drafts.clone(), self.draft);
         let working_directory = self.cwd.clone();
         blocking(move || {
@@ -311,7 +311,7 @@ impl Services for ScreenServices {
         .map_err(|error| error.to_string())
     }
 
-    async fn add_history(&self, text: Typed) -> Result<(), String> {
+    async fn add_history(&self, text: UserInput) -> Result<(), String> {
         self.history.add(&text, &self.cwd).map_err(|error| error.to_string())
     }
 
@@ -341,7 +341,7 @@ impl Services for ScreenServices {
         &self,
         canvas: GraphicsCanvas,
         number: u32,
-        image: Image,
+        image: MessageImage,
         cells: SizeInCells,
     ) -> Result<Picture, String> {
         let blobs = self.store.blobs().clone();

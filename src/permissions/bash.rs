@@ -7,7 +7,7 @@
 
 use std::path::Path;
 
-use crate::domain::{Mode, Outcome, RuleKind, RuleSource};
+use crate::domain::{PermissionMode, PermissionOutcome, RuleKind, RuleSource};
 
 use super::check::{DecisionContext, PartVerdict, RuleOffer};
 use super::paths::PathZone;
@@ -54,14 +54,18 @@ fn ask_if_uncertain(
     command: &ResolvedCommand,
     verdict: PartVerdict,
 ) -> PartVerdict {
-    if run.is_over_limit && verdict.outcome == Outcome::Allow && !is_sandboxed(grounds, run) {
-        return PartVerdict::new(verdict.text, Outcome::Ask, CROWDED);
+    if run.is_over_limit
+        && verdict.outcome == PermissionOutcome::Allow
+        && !is_sandboxed(grounds, run)
+    {
+        return PartVerdict::new(verdict.text, PermissionOutcome::Ask, CROWDED);
     }
     match command.uncertainty() {
         Some(why)
-            if verdict.outcome == Outcome::Allow && !mode_allows_any_command(grounds, run) =>
+            if verdict.outcome == PermissionOutcome::Allow
+                && !mode_allows_any_command(grounds, run) =>
         {
-            PartVerdict::new(verdict.text, Outcome::Ask, why)
+            PartVerdict::new(verdict.text, PermissionOutcome::Ask, why)
         }
         _ => verdict,
     }
@@ -71,16 +75,16 @@ fn ask_if_uncertain(
 /// outside is none that it could hold.
 fn mode_allows_any_command(grounds: &DecisionContext<'_>, run: &ResolvedRun) -> bool {
     match grounds.mode {
-        Mode::Yolo => true,
-        Mode::Sandbox => grounds.workspace.is_in_sandbox(&run.cwd),
-        Mode::Ask | Mode::AllowEdits | Mode::Plan => false,
+        PermissionMode::Yolo => true,
+        PermissionMode::Sandbox => grounds.workspace.is_in_sandbox(&run.cwd),
+        PermissionMode::Ask | PermissionMode::AllowEdits | PermissionMode::Plan => false,
     }
 }
 
 /// Whether it runs in the sandbox, where what slug takes its powers from cannot be changed, whatever
 /// a command does.
 fn is_sandboxed(grounds: &DecisionContext<'_>, run: &ResolvedRun) -> bool {
-    grounds.mode == Mode::Sandbox && mode_allows_any_command(grounds, run)
+    grounds.mode == PermissionMode::Sandbox && mode_allows_any_command(grounds, run)
 }
 
 /// What holds for the text as a whole: rules on what did not parse, and why it is asked.
@@ -163,7 +167,7 @@ fn texts(command: &SimpleCommand) -> impl Iterator<Item = &str> {
 
 fn may_change(text: &str, protected: ProtectionReason) -> PartVerdict {
     let reason = format!("It may change {}, which is always asked.", protected.description());
-    PartVerdict::new(text, Outcome::Ask, reason)
+    PartVerdict::new(text, PermissionOutcome::Ask, reason)
 }
 
 /// A command in which no simple command was found.
@@ -171,11 +175,11 @@ fn unknown_command(grounds: &DecisionContext<'_>, run: &ResolvedRun) -> PartVerd
     let text = run.command.trim();
     let named = grounds.named_in(text).filter(|_| !is_sandboxed(grounds, run));
     match (uncertainty_reason(run), named) {
-        (Some(_), _) if grounds.mode == Mode::Plan => plan_refuses(text),
+        (Some(_), _) if grounds.mode == PermissionMode::Plan => plan_refuses(text),
         (Some(_), Some(protected)) => may_change(text, protected),
         (Some(_), None) if mode_allows_any_command(grounds, run) => grounds.by_mode(text),
-        (Some(why), None) => PartVerdict::new(text, Outcome::Ask, why),
-        (None, _) => PartVerdict::new(text, Outcome::Ask, "It runs no command."),
+        (Some(why), None) => PartVerdict::new(text, PermissionOutcome::Ask, why),
+        (None, _) => PartVerdict::new(text, PermissionOutcome::Ask, "It runs no command."),
     }
 }
 
@@ -205,7 +209,7 @@ fn runs_slug(command: &SimpleCommand) -> bool {
 
 fn plan_refuses(text: &str) -> PartVerdict {
     let reason = "Plan mode runs only commands that are known to read: ls, cat, grep and the like, with plain options.";
-    PartVerdict::new(text, Outcome::Deny, reason)
+    PartVerdict::new(text, PermissionOutcome::Deny, reason)
 }
 
 /// One simple command with what it wraps.
@@ -222,7 +226,7 @@ impl CommandEvaluator<'_> {
         if let Some(rule) = self.denying_rule() {
             return PartVerdict::denied_by(text, rule);
         }
-        if self.grounds.mode == Mode::Plan {
+        if self.grounds.mode == PermissionMode::Plan {
             return self.plan(text);
         }
         self.answer(text).refusable(refusing_rule(self.command))
@@ -292,9 +296,9 @@ impl CommandEvaluator<'_> {
             return PartVerdict::asked_by(text, rule);
         }
         match self.reads_beyond() {
-            _ if self.run.is_over_limit => PartVerdict::new(text, Outcome::Ask, CROWDED),
-            Some(why) => PartVerdict::new(text, Outcome::Ask, why),
-            None => PartVerdict::new(text, Outcome::Allow, READS).by_name(true),
+            _ if self.run.is_over_limit => PartVerdict::new(text, PermissionOutcome::Ask, CROWDED),
+            Some(why) => PartVerdict::new(text, PermissionOutcome::Ask, why),
+            None => PartVerdict::new(text, PermissionOutcome::Allow, READS).by_name(true),
         }
     }
 
@@ -311,7 +315,7 @@ impl CommandEvaluator<'_> {
             return may_change(&text, protected);
         }
         if self.run.is_over_limit && !is_held {
-            return PartVerdict::new(text, Outcome::Ask, CROWDED);
+            return PartVerdict::new(text, PermissionOutcome::Ask, CROWDED);
         }
         if let Some(rule) = self.asking_rule() {
             return PartVerdict::asked_by(text, rule);
@@ -325,13 +329,14 @@ impl CommandEvaluator<'_> {
         match (&covered, every_call, uncertainty_reason(self.run)) {
             (Ok(rule), _, None) => PartVerdict::allowed_by(text, rule.clone()).by_name(by_name),
             _ if only_reads && beyond.is_none() => {
-                PartVerdict::new(text, Outcome::Allow, READS).by_name(by_name)
+                PartVerdict::new(text, PermissionOutcome::Allow, READS).by_name(by_name)
             }
             (_, Some(rule), _) if analysable => PartVerdict::allowed_by(text, rule),
             _ if mode_allows_any_command(grounds, self.run) => grounds.by_mode(text),
-            (_, _, Some(why)) => {
-                PartVerdict { rule: covered.ok(), ..PartVerdict::new(text, Outcome::Ask, why) }
-            }
+            (_, _, Some(why)) => PartVerdict {
+                rule: covered.ok(),
+                ..PartVerdict::new(text, PermissionOutcome::Ask, why)
+            },
             (Err(why), _, None) => {
                 let why = beyond.filter(|_| only_reads).map_or_else(|| why.clone(), str::to_owned);
                 self.without_rule(text, why)
@@ -343,7 +348,11 @@ impl CommandEvaluator<'_> {
     fn without_rule(&self, text: String, reason: String) -> PartVerdict {
         if let Some(why) = self.parts.iter().find_map(|(command, _)| never_allowed(&command.words))
         {
-            return PartVerdict::new(text, Outcome::Ask, format!("It is always asked: {why}."));
+            return PartVerdict::new(
+                text,
+                PermissionOutcome::Ask,
+                format!("It is always asked: {why}."),
+            );
         }
         let can_hold = self.parts.iter().all(|(_, resolved)| {
             let mut folders = resolved.folders.iter();
@@ -354,7 +363,7 @@ impl CommandEvaluator<'_> {
         });
         let rule = exact_rule(&self.named(self.command)).filter(|_| can_hold);
         let offer = rule.map_or(RuleOffer::Impossible, RuleOffer::Rule);
-        PartVerdict { offer, ..PartVerdict::new(text, Outcome::Ask, reason) }
+        PartVerdict { offer, ..PartVerdict::new(text, PermissionOutcome::Ask, reason) }
     }
 
     /// The project's own program that one of the names stands for.

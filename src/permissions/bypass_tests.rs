@@ -7,21 +7,21 @@ mod programs;
 
 use std::time::{Duration, Instant};
 
-use crate::domain::{Access, Mode, Outcome, RuleKind};
+use crate::domain::{PermissionMode, PermissionOutcome, RuleKind, ToolAccess};
 
 use super::{PermissionQuery, RuleSet, Workspace, decide};
 
-use Outcome::{Allow, Ask, Deny};
+use PermissionOutcome::{Allow, Ask, Deny};
 
 struct BypassTestEnv {
     _folder: tempfile::TempDir,
     workspace: Workspace,
     rules: RuleSet,
-    mode: Mode,
+    mode: PermissionMode,
 }
 
 impl BypassTestEnv {
-    fn new(mode: Mode) -> Self {
+    fn new(mode: PermissionMode) -> Self {
         let folder = tempfile::tempdir().unwrap();
         // The real path, so that a linked temporary folder is no part of the scene.
         let home = folder.path().canonicalize().unwrap().join("home");
@@ -45,13 +45,14 @@ impl BypassTestEnv {
         self.rule(RuleKind::Allow, rule)
     }
 
-    fn outcome(&self, command: &str) -> Outcome {
-        let access = Access::Run { command: command.into(), cwd: self.workspace.root().to_owned() };
+    fn outcome(&self, command: &str) -> PermissionOutcome {
+        let access =
+            ToolAccess::Run { command: command.into(), cwd: self.workspace.root().to_owned() };
         let query = PermissionQuery::resolve("Bash", &[access], &self.workspace);
         decide(&query, &self.rules, self.mode, &self.workspace).outcome()
     }
 
-    fn all(&self, outcome: Outcome, commands: &[&str]) {
+    fn all(&self, outcome: PermissionOutcome, commands: &[&str]) {
         for command in commands {
             assert_eq!(self.outcome(command), outcome, "{command}");
         }
@@ -60,7 +61,7 @@ impl BypassTestEnv {
 
 /// The hardest place for a deny rule: nothing else stands in the way.
 fn denied(rule: &str) -> BypassTestEnv {
-    BypassTestEnv::new(Mode::Yolo).deny(rule)
+    BypassTestEnv::new(PermissionMode::Yolo).deny(rule)
 }
 
 #[test]
@@ -80,7 +81,7 @@ fn s7_s9_quotes_and_case_do_not_hide_a_name() {
     );
     denied("Bash(rm *)").all(Allow, &["$CC x", "echo rm", "echo $rm", "cargo run rm"]);
     // A name that is known only when it runs is asked, where anything is.
-    let every = BypassTestEnv::new(Mode::Ask).allow("Bash(*)").deny("Bash(rm *)");
+    let every = BypassTestEnv::new(PermissionMode::Ask).allow("Bash(*)").deny("Bash(rm *)");
     every.all(
         Ask,
         &["rm$IFS-rf", "{rm,-rf,x}", "$x rm", "\"$DIR\"/rm x", "a=rm; $a x", "/bin/r? x"],
@@ -157,7 +158,7 @@ fn s15_a_wildcard_covers_what_the_table_knows_and_the_rest_asks() {
         ("Bash(cmake *)", "cmake --build .."),
     ] {
         assert_eq!(
-            BypassTestEnv::new(Mode::Ask).allow(rule).outcome(command),
+            BypassTestEnv::new(PermissionMode::Ask).allow(rule).outcome(command),
             Ask,
             "{rule} {command}"
         );
@@ -179,7 +180,7 @@ fn s15_a_wildcard_covers_what_the_table_knows_and_the_rest_asks() {
         ("Bash(npm *)", "npm run x"),
     ] {
         assert_eq!(
-            BypassTestEnv::new(Mode::Ask).allow(rule).outcome(command),
+            BypassTestEnv::new(PermissionMode::Ask).allow(rule).outcome(command),
             Allow,
             "{rule} {command}"
         );
@@ -188,7 +189,7 @@ fn s15_a_wildcard_covers_what_the_table_knows_and_the_rest_asks() {
 
 #[test]
 fn s16_no_wildcard_allows_code_for_a_shell() {
-    let every = BypassTestEnv::new(Mode::Ask).allow("Bash(*)");
+    let every = BypassTestEnv::new(PermissionMode::Ask).allow("Bash(*)");
     every.all(
         Ask,
         &["rbash -c x", "yash -c x", "nu -c x", "ksh93 -c x", "sudo A=1 ls", "slug --yolo -p x"],
@@ -198,10 +199,10 @@ fn s16_no_wildcard_allows_code_for_a_shell() {
 
 #[test]
 fn s6_what_assigns_is_always_asked() {
-    let every = BypassTestEnv::new(Mode::Ask).allow("Bash(*)").allow("Bash(printf *)");
+    let every = BypassTestEnv::new(PermissionMode::Ask).allow("Bash(*)").allow("Bash(printf *)");
     every.all(Ask, &["printf 'a%n' x", "printf '%5ln' x", "printf '%s%*n' a x", "printf -vx y"]);
     every.all(Allow, &["printf '%s\\n' x", "printf '100%% new'", "printf %d 1"]);
-    BypassTestEnv::new(Mode::Ask).all(Ask, &["printf '%n' x", "printf -v x y"]);
+    BypassTestEnv::new(PermissionMode::Ask).all(Ask, &["printf '%n' x", "printf -v x y"]);
 }
 
 #[test]
@@ -225,7 +226,7 @@ fn s16_options_do_not_hide_a_script() {
 
 #[test]
 fn s19_a_descriptor_that_may_not_be_open_is_not_static() {
-    let every = BypassTestEnv::new(Mode::Ask).allow("Bash(*)");
+    let every = BypassTestEnv::new(PermissionMode::Ask).allow("Bash(*)");
     // bash reads the descriptor 12 here, and runs nothing when there is none.
     every.all(Ask, &["ls 2>&12>&1 && ls x", "ls >&3", "ls <&3", "ls 2>&3-", "ls >&01"]);
     every.all(Allow, &["ls 2>&1>/dev/null", "ls 3>&1", "ls 3>&-", "ls >&2", "ls <&0"]);
@@ -234,14 +235,14 @@ fn s19_a_descriptor_that_may_not_be_open_is_not_static() {
 #[test]
 fn s19_what_bash_expands_twice_is_not_static() {
     // It reads the name of a file behind `>&` again when the quotes are gone.
-    let every = BypassTestEnv::new(Mode::AllowEdits).allow("Bash(*)").allow("Edit(**)");
+    let every = BypassTestEnv::new(PermissionMode::AllowEdits).allow("Bash(*)").allow("Edit(**)");
     every.all(
         Ask,
         &["ls >&'$(id)'", "ls >&\\$\\(id\\)", "ls 1>&'`id`'", "ls >&'*'", "ls <&'$(id)'"],
     );
     every.all(Allow, &["ls >&out", "ls >&src/a.log", "ls &>'$(id)'", "ls >'$(id)'"]);
     denied("Bash(id)").all(Deny, &["ls >&'$(id)'", "ls 1>&\"'\\`id\\`'\""]);
-    BypassTestEnv::new(Mode::Yolo).all(Deny, &["ls >&'$HOME/.bashrc'"]);
+    BypassTestEnv::new(PermissionMode::Yolo).all(Deny, &["ls >&'$HOME/.bashrc'"]);
 }
 
 #[test]
@@ -265,13 +266,13 @@ fn s21_s49_no_number_of_arguments_hides_a_file() {
     let many = format!("cat {} .env", "a ".repeat(5_000));
     assert_eq!(denied("Read(.env)").outcome(&many), Deny);
     let many = format!("cat {} /etc/passwd", "a ".repeat(5_000));
-    assert_eq!(BypassTestEnv::new(Mode::Plan).outcome(&many), Ask);
-    assert_eq!(BypassTestEnv::new(Mode::Ask).allow("Bash(*)").outcome(&many), Ask);
+    assert_eq!(BypassTestEnv::new(PermissionMode::Plan).outcome(&many), Ask);
+    assert_eq!(BypassTestEnv::new(PermissionMode::Ask).allow("Bash(*)").outcome(&many), Ask);
 }
 
 #[test]
 fn s22_a_deep_path_takes_no_time() {
-    let mut attack = BypassTestEnv::new(Mode::Yolo);
+    let mut attack = BypassTestEnv::new(PermissionMode::Yolo);
     for rule in ["Read(.env)", "Read(secret/**)", "Read(*.pem)", "Read(/etc/passwd)"] {
         for _ in 0..25 {
             attack = attack.deny(rule);
@@ -286,7 +287,7 @@ fn s22_a_deep_path_takes_no_time() {
 
 #[test]
 fn s49_a_denied_file_is_found_in_every_argument() {
-    let attack = BypassTestEnv::new(Mode::Ask)
+    let attack = BypassTestEnv::new(PermissionMode::Ask)
         .allow("Bash(*)")
         .deny("Read(.env)")
         .deny("Read(/etc/passwd)")
@@ -313,22 +314,22 @@ fn s49_a_denied_file_is_found_in_every_argument() {
 fn s40_a_file_that_looks_like_an_option_is_a_file() {
     use std::os::unix::fs::symlink;
     for attack in [
-        BypassTestEnv::new(Mode::Plan),
-        BypassTestEnv::new(Mode::Ask).allow("Bash(*)").deny("Read(/etc/passwd)"),
+        BypassTestEnv::new(PermissionMode::Plan),
+        BypassTestEnv::new(PermissionMode::Ask).allow("Bash(*)").deny("Read(/etc/passwd)"),
     ] {
         symlink("/etc/passwd", attack.workspace.root().join("-x")).unwrap();
         symlink("/etc", attack.workspace.root().join("-d")).unwrap();
         // Nor is a `~` in quotes the home folder.
         std::fs::create_dir(attack.workspace.root().join("~")).unwrap();
         symlink("/etc/passwd", attack.workspace.root().join("~/x")).unwrap();
-        let expected = if attack.mode == Mode::Plan { Ask } else { Deny };
+        let expected = if attack.mode == PermissionMode::Plan { Ask } else { Deny };
         attack.all(expected, &["cat -- -x", "cat -- -d/passwd", "grep -A3 x -- -x", "cat '~/x'"]);
     }
 }
 
 #[test]
 fn s106_comparing_folders_follows_links_and_is_asked() {
-    let plan = BypassTestEnv::new(Mode::Plan);
+    let plan = BypassTestEnv::new(PermissionMode::Plan);
     plan.all(Ask, &["diff -r src .", "diff -rN . src", "diff src ."]);
     plan.all(Allow, &["diff src/a src/b"]);
 }
@@ -407,26 +408,26 @@ fn s46_s48_s108_what_names_a_protected_place_is_asked_in_every_mode() {
         "timeout -k .envrc 1 ls",
     ];
     for attack in [
-        BypassTestEnv::new(Mode::Yolo),
-        BypassTestEnv::new(Mode::AllowEdits).allow("Bash"),
-        BypassTestEnv::new(Mode::Ask).allow("Bash").allow("Bash(*)").allow("Edit(**)"),
+        BypassTestEnv::new(PermissionMode::Yolo),
+        BypassTestEnv::new(PermissionMode::AllowEdits).allow("Bash"),
+        BypassTestEnv::new(PermissionMode::Ask).allow("Bash").allow("Bash(*)").allow("Edit(**)"),
     ] {
         attack.all(Ask, &lines);
     }
     // Nor is a rule offered that would not hold.
     for line in lines {
-        let attack = BypassTestEnv::new(Mode::Ask);
+        let attack = BypassTestEnv::new(PermissionMode::Ask);
         let cwd = attack.workspace.root().to_owned();
         let query = PermissionQuery::resolve(
             "Bash",
-            &[Access::Run { command: line.into(), cwd }],
+            &[ToolAccess::Run { command: line.into(), cwd }],
             &attack.workspace,
         );
         let decision = decide(&query, &attack.rules, attack.mode, &attack.workspace);
         assert!(decision.allow_rules().is_empty(), "{line}: {:?}", decision.allow_rules());
     }
     // A redirection shows no change, so it is refused.
-    BypassTestEnv::new(Mode::Yolo).all(
+    BypassTestEnv::new(PermissionMode::Yolo).all(
         Deny,
         &[
             "echo x > $HOME/.slug/settings.json",
@@ -440,7 +441,7 @@ fn s46_s48_s108_what_names_a_protected_place_is_asked_in_every_mode() {
 
 #[test]
 fn s46_s48_s108_what_only_reads_or_passes_a_name_on_as_text_is_not() {
-    BypassTestEnv::new(Mode::Yolo).all(
+    BypassTestEnv::new(PermissionMode::Yolo).all(
         Allow,
         &[
             "ls .slug",
@@ -474,7 +475,8 @@ fn s46_s48_s108_what_only_reads_or_passes_a_name_on_as_text_is_not() {
 
 #[test]
 fn the_folder_that_a_command_goes_to_is_the_one_it_is_judged_by() {
-    let rules = || BypassTestEnv::new(Mode::Ask).allow("Bash(npm *)").allow("Bash(make *)");
+    let rules =
+        || BypassTestEnv::new(PermissionMode::Ask).allow("Bash(npm *)").allow("Bash(make *)");
     rules().all(
         Allow,
         &[
@@ -506,18 +508,18 @@ fn the_folder_that_a_command_goes_to_is_the_one_it_is_judged_by() {
             "cd src; cat ../../x",
         ],
     );
-    let cargo = BypassTestEnv::new(Mode::Ask).allow("Bash(cargo *)");
+    let cargo = BypassTestEnv::new(PermissionMode::Ask).allow("Bash(cargo *)");
     cargo.all(Ask, &["cargo test --manifest-path /tmp/Cargo.toml", "cargo -C /tmp build"]);
     cargo.all(Allow, &["cargo test --manifest-path src/Cargo.toml"]);
     // A rule without a pattern holds everywhere.
-    BypassTestEnv::new(Mode::Ask)
+    BypassTestEnv::new(PermissionMode::Ask)
         .allow("Bash")
         .all(Allow, &["cd /tmp && npm test", "make -C /tmp all"]);
 }
 
 #[test]
 fn commands_that_only_read_are_not_asked_about() {
-    for mode in [Mode::Ask, Mode::AllowEdits, Mode::Plan] {
+    for mode in [PermissionMode::Ask, PermissionMode::AllowEdits, PermissionMode::Plan] {
         let attack = BypassTestEnv::new(mode);
         attack.all(
             Allow,
@@ -542,7 +544,7 @@ fn commands_that_only_read_are_not_asked_about() {
 fn s22_what_bash_runs_with_a_warning_is_read() {
     // It ends a here-document by itself.
     denied("Bash(rm *)").all(Deny, &["rm <<E", "ls; rm x <<'E'\nfoo"]);
-    BypassTestEnv::new(Mode::Yolo).all(Ask, &["cp x .slug/y <<E"]);
-    let every = BypassTestEnv::new(Mode::Ask).allow("Bash").allow("Bash(*)");
+    BypassTestEnv::new(PermissionMode::Yolo).all(Ask, &["cp x .slug/y <<E"]);
+    let every = BypassTestEnv::new(PermissionMode::Ask).allow("Bash").allow("Bash(*)");
     every.all(Ask, &["cat <<E", "ls x <<'E'\ny"]);
 }

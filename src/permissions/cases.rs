@@ -13,18 +13,21 @@ mod settings;
 
 use std::path::PathBuf;
 
-use crate::domain::{Access, CallId, CallInput, Mode, Outcome, RuleKind, ToolCall, clean_path};
+use crate::domain::{
+    CallId, CallInput, PermissionMode, PermissionOutcome, RuleKind, ToolAccess, ToolCall,
+    clean_path,
+};
 
 use super::{PermissionDecision, PermissionQuery, RuleSet, Workspace, decide};
 
-use Outcome::{Allow, Ask, Deny};
+use PermissionOutcome::{Allow, Ask, Deny};
 
 /// A workspace with rules.
 struct PermissionTestEnv {
     folder: tempfile::TempDir,
     workspace: Workspace,
     rules: RuleSet,
-    mode: Mode,
+    mode: PermissionMode,
 }
 
 fn scene() -> PermissionTestEnv {
@@ -36,7 +39,7 @@ fn scene() -> PermissionTestEnv {
     std::fs::create_dir_all(root.join(".git/hooks")).unwrap();
     let workspace = Workspace::new(&root, Vec::new(), Some(home.clone()), home.join(".slug"));
     let workspace = workspace.trusted();
-    PermissionTestEnv { folder, workspace, rules: RuleSet::new(), mode: Mode::Ask }
+    PermissionTestEnv { folder, workspace, rules: RuleSet::new(), mode: PermissionMode::Ask }
 }
 
 fn allow<const N: usize>(rules: [&str; N]) -> PermissionTestEnv {
@@ -57,7 +60,7 @@ impl PermissionTestEnv {
         self.rule(RuleKind::Deny, rule)
     }
 
-    fn mode(self, mode: Mode) -> Self {
+    fn mode(self, mode: PermissionMode) -> Self {
         Self { mode, ..self }
     }
 
@@ -74,30 +77,30 @@ impl PermissionTestEnv {
         std::fs::write(path, "x").unwrap();
     }
 
-    fn query(&self, tool: &str, accesses: &[Access]) -> PermissionQuery {
+    fn query(&self, tool: &str, accesses: &[ToolAccess]) -> PermissionQuery {
         PermissionQuery::resolve(tool, accesses, &self.workspace)
     }
 
-    fn decide(&self, tool: &str, accesses: &[Access]) -> PermissionDecision {
+    fn decide(&self, tool: &str, accesses: &[ToolAccess]) -> PermissionDecision {
         decide(&self.query(tool, accesses), &self.rules, self.mode, &self.workspace)
     }
 
     fn bash(&self, command: &str) -> PermissionDecision {
         let cwd = self.workspace.root().to_owned();
-        self.decide("Bash", &[Access::Run { command: command.into(), cwd }])
+        self.decide("Bash", &[ToolAccess::Run { command: command.into(), cwd }])
     }
 
-    fn read(&self, path: &str) -> Outcome {
-        self.decide("Read", &[Access::Read(self.path(path))]).outcome()
+    fn read(&self, path: &str) -> PermissionOutcome {
+        self.decide("Read", &[ToolAccess::Read(self.path(path))]).outcome()
     }
 
-    fn write(&self, path: &str) -> Outcome {
-        self.decide("Write", &[Access::Write(self.path(path))]).outcome()
+    fn write(&self, path: &str) -> PermissionOutcome {
+        self.decide("Write", &[ToolAccess::Write(self.path(path))]).outcome()
     }
 
     /// Each command comes out like this.
     #[track_caller]
-    fn all(&self, outcome: Outcome, commands: &[&str]) {
+    fn all(&self, outcome: PermissionOutcome, commands: &[&str]) {
         for command in commands {
             let decision = self.bash(command);
             assert_eq!(decision.outcome(), outcome, "{command:?}: {decision:#?}");

@@ -5,7 +5,7 @@
 //! whatever the rules say; and places that take orders ([`ProtectionReason`]) are asked even where a rule
 //! or the mode would allow.
 
-use crate::domain::{Mode, Outcome, Part, RuleKind, RuleSource};
+use crate::domain::{CallPart, PermissionMode, PermissionOutcome, RuleKind, RuleSource};
 
 use super::bash;
 use super::paths::{PathZone, ResolvedPath, Workspace};
@@ -20,14 +20,14 @@ use super::ticket::PermissionDecision;
 pub(super) struct DecisionContext<'a> {
     pub tool: &'a str,
     pub rules: &'a RuleSet,
-    pub mode: Mode,
+    pub mode: PermissionMode,
     pub workspace: &'a Workspace,
 }
 
 /// What was decided for a part.
 pub(super) struct PartVerdict {
     pub text: String,
-    pub outcome: Outcome,
+    pub outcome: PermissionOutcome,
     pub reason: String,
     pub rule: Option<RuleSource>,
     pub offer: RuleOffer,
@@ -51,7 +51,7 @@ pub(super) enum RuleOffer {
 pub fn decide(
     query: &PermissionQuery,
     rules: &RuleSet,
-    mode: Mode,
+    mode: PermissionMode,
     workspace: &Workspace,
 ) -> PermissionDecision {
     let grounds = DecisionContext { tool: &query.tool, rules, mode, workspace };
@@ -75,7 +75,7 @@ pub fn decide(
             }
             ResolvedAccess::Nothing => {
                 let reason = "It touches no file and runs no command.";
-                verdicts.push(PartVerdict::new(grounds.tool, Outcome::Allow, reason));
+                verdicts.push(PartVerdict::new(grounds.tool, PermissionOutcome::Allow, reason));
             }
         }
     }
@@ -85,20 +85,24 @@ pub fn decide(
     }
     let decision = combine(query, verdicts);
     match rules.fails_closed() {
-        Some(why) if decision.outcome() == Outcome::Allow => decision.by_hook(Outcome::Ask, &why),
+        Some(why) if decision.outcome() == PermissionOutcome::Allow => {
+            decision.by_hook(PermissionOutcome::Ask, &why)
+        }
         Some(_) | None => decision,
     }
 }
 
 fn combine(query: &PermissionQuery, verdicts: Vec<PartVerdict>) -> PermissionDecision {
     let strictest = verdicts.iter().map(|verdict| verdict.outcome).max_by_key(|o| severity(*o));
-    let outcome = strictest.unwrap_or(Outcome::Ask);
+    let outcome = strictest.unwrap_or(PermissionOutcome::Ask);
     let decisive = verdicts.iter().find(|verdict| verdict.outcome == outcome);
     let reason = decisive.map_or_else(String::new, |v| v.reason.clone());
     let rule = decisive.and_then(|verdict| verdict.rule.clone());
     // One that is not enough has decided nothing.
-    let rule = rule.filter(|rule| outcome == Outcome::Allow || rule.kind != RuleKind::Allow);
-    let asked: Vec<&PartVerdict> = verdicts.iter().filter(|v| v.outcome == Outcome::Ask).collect();
+    let rule =
+        rule.filter(|rule| outcome == PermissionOutcome::Allow || rule.kind != RuleKind::Allow);
+    let asked: Vec<&PartVerdict> =
+        verdicts.iter().filter(|v| v.outcome == PermissionOutcome::Ask).collect();
     let offers: Option<Vec<String>> = asked
         .iter()
         .map(|verdict| match &verdict.offer {
@@ -107,7 +111,7 @@ fn combine(query: &PermissionQuery, verdicts: Vec<PartVerdict>) -> PermissionDec
         })
         .collect();
     let mut allow_rules: Vec<String> = Vec::new();
-    for rule in offers.filter(|_| outcome == Outcome::Ask).unwrap_or_default() {
+    for rule in offers.filter(|_| outcome == PermissionOutcome::Ask).unwrap_or_default() {
         if !allow_rules.contains(&rule) {
             allow_rules.push(rule);
         }
@@ -119,25 +123,26 @@ fn combine(query: &PermissionQuery, verdicts: Vec<PartVerdict>) -> PermissionDec
         AnalysisKind::NotStatic { .. } | AnalysisKind::NotAnalysable { .. } => None,
     });
     // What is allowed by its name is that program, not one that lies in the workspace.
-    let by_name = outcome == Outcome::Allow && verdicts.iter().any(|verdict| verdict.is_by_name);
+    let by_name =
+        outcome == PermissionOutcome::Allow && verdicts.iter().any(|verdict| verdict.is_by_name);
     let search_path = runs.find_map(|run| run.search_path.clone().filter(|_| by_name));
     let parts = verdicts
         .into_iter()
-        .map(|v| Part { text: v.text, decision: v.outcome, rule: v.rule })
+        .map(|v| CallPart { text: v.text, decision: v.outcome, rule: v.rule })
         .collect();
     PermissionDecision::new(query, outcome, reason)
         .with_rule(rule)
         .with_parts(parts)
         .with_offers(allow_rules, deny_rule)
-        .with_run_as(run_as.filter(|_| outcome == Outcome::Allow))
+        .with_run_as(run_as.filter(|_| outcome == PermissionOutcome::Allow))
         .with_search_path(search_path)
 }
 
-fn severity(outcome: Outcome) -> u8 {
+fn severity(outcome: PermissionOutcome) -> u8 {
     match outcome {
-        Outcome::Allow => 0,
-        Outcome::Ask => 1,
-        Outcome::Deny => 2,
+        PermissionOutcome::Allow => 0,
+        PermissionOutcome::Ask => 1,
+        PermissionOutcome::Deny => 2,
     }
 }
 
@@ -158,14 +163,17 @@ impl DecisionContext<'_> {
             return PartVerdict::allowed_by(text, rule);
         }
         match self.mode {
-            Mode::Plan if !read_only => {
+            PermissionMode::Plan if !read_only => {
                 let reason = "Plan mode runs only what is known to change nothing.";
-                PartVerdict::new(text, Outcome::Deny, reason)
+                PartVerdict::new(text, PermissionOutcome::Deny, reason)
             }
-            Mode::Yolo => self.by_mode(text),
-            Mode::Ask | Mode::AllowEdits | Mode::Plan | Mode::Sandbox => {
+            PermissionMode::Yolo => self.by_mode(text),
+            PermissionMode::Ask
+            | PermissionMode::AllowEdits
+            | PermissionMode::Plan
+            | PermissionMode::Sandbox => {
                 let offer = RuleOffer::Rule(self.tool.to_owned());
-                PartVerdict { offer, ..PartVerdict::new(text, Outcome::Ask, reason) }
+                PartVerdict { offer, ..PartVerdict::new(text, PermissionOutcome::Ask, reason) }
                     .refusable(Some(self.tool.to_owned()))
             }
         }
@@ -188,9 +196,9 @@ impl DecisionContext<'_> {
             FileEffect::Write => ("Edit", self.offer("Edit", path)),
         };
         let deny_rule = path_rule(family, path, self.workspace);
-        if effect == FileEffect::Write && self.mode == Mode::Plan {
+        if effect == FileEffect::Write && self.mode == PermissionMode::Plan {
             let reason = "Plan mode changes nothing. Describe the change instead.";
-            return PartVerdict::new(text, Outcome::Deny, reason);
+            return PartVerdict::new(text, PermissionOutcome::Deny, reason);
         }
         if let Some(protected) = path.protected
             && (effect == FileEffect::Write || protected.kind == ProtectedPlaceKind::System)
@@ -205,9 +213,9 @@ impl DecisionContext<'_> {
             return PartVerdict::allowed_by(text, rule);
         }
         let reason = match (effect, path.zone, self.mode) {
-            (_, _, Mode::Yolo) => return self.by_mode(text),
+            (_, _, PermissionMode::Yolo) => return self.by_mode(text),
             // What a command reads and writes inside is the sandbox's to hold back.
-            (_, _, Mode::Sandbox)
+            (_, _, PermissionMode::Sandbox)
                 if self.workspace.is_in_sandbox(path)
                     || self.tool == "Bash" && self.workspace.sandbox().is_some() =>
             {
@@ -216,30 +224,48 @@ impl DecisionContext<'_> {
             (
                 FileEffect::Read,
                 PathZone::Inside,
-                Mode::Ask | Mode::AllowEdits | Mode::Plan | Mode::Sandbox,
+                PermissionMode::Ask
+                | PermissionMode::AllowEdits
+                | PermissionMode::Plan
+                | PermissionMode::Sandbox,
             ) => {
-                return PartVerdict::new(text, Outcome::Allow, "Reading inside the workspace.");
+                return PartVerdict::new(
+                    text,
+                    PermissionOutcome::Allow,
+                    "Reading inside the workspace.",
+                );
             }
-            (FileEffect::Write, PathZone::Inside, Mode::AllowEdits) => return self.by_mode(text),
+            (FileEffect::Write, PathZone::Inside, PermissionMode::AllowEdits) => {
+                return self.by_mode(text);
+            }
             (
                 FileEffect::Read,
                 PathZone::Outside,
-                Mode::Ask | Mode::AllowEdits | Mode::Plan | Mode::Sandbox,
+                PermissionMode::Ask
+                | PermissionMode::AllowEdits
+                | PermissionMode::Plan
+                | PermissionMode::Sandbox,
             ) => {
                 format!("It reads outside the workspace: {}.", path.real.display())
             }
             (
                 FileEffect::Write,
                 PathZone::Outside,
-                Mode::Ask | Mode::AllowEdits | Mode::Plan | Mode::Sandbox,
+                PermissionMode::Ask
+                | PermissionMode::AllowEdits
+                | PermissionMode::Plan
+                | PermissionMode::Sandbox,
             ) => {
                 format!("It writes outside the workspace: {}.", path.real.display())
             }
-            (FileEffect::Write, PathZone::Inside, Mode::Ask | Mode::Plan | Mode::Sandbox) => {
-                "No rule allows writing this file.".into()
-            }
+            (
+                FileEffect::Write,
+                PathZone::Inside,
+                PermissionMode::Ask | PermissionMode::Plan | PermissionMode::Sandbox,
+            ) => "No rule allows writing this file.".into(),
         };
-        PartVerdict { offer, ..PartVerdict::new(text, Outcome::Ask, reason) }.refusable(deny_rule)
+        PartVerdict { offer, ..PartVerdict::new(text, PermissionOutcome::Ask, reason) }
+            .refusable(deny_rule)
     }
 
     /// Asked whatever rules and mode say. A redirection shows no diff, so there it is refused
@@ -262,10 +288,10 @@ impl DecisionContext<'_> {
             let reason = format!(
                 "A redirection here would change {what}. Use the Edit or Write tool, so that the change can be seen."
             );
-            return PartVerdict::new(text, Outcome::Deny, reason);
+            return PartVerdict::new(text, PermissionOutcome::Deny, reason);
         }
         let reason = format!("It {verb} {what}, which is always asked.");
-        PartVerdict::new(text, Outcome::Ask, reason).refusable(deny_rule)
+        PartVerdict::new(text, PermissionOutcome::Ask, reason).refusable(deny_rule)
     }
 
     /// The protected place that a text has the name of in it.
@@ -275,7 +301,11 @@ impl DecisionContext<'_> {
     }
 
     pub(super) fn by_mode(&self, text: impl Into<String>) -> PartVerdict {
-        PartVerdict::new(text, Outcome::Allow, format!("Allowed by the mode {}.", self.mode))
+        PartVerdict::new(
+            text,
+            PermissionOutcome::Allow,
+            format!("Allowed by the mode {}.", self.mode),
+        )
     }
 
     fn offer(&self, family: &str, path: &ResolvedPath) -> RuleOffer {
@@ -291,12 +321,12 @@ impl DecisionContext<'_> {
 impl PartVerdict {
     pub(super) fn new(
         text: impl Into<String>,
-        outcome: Outcome,
+        outcome: PermissionOutcome,
         reason: impl Into<String>,
     ) -> Self {
         let offer = match outcome {
-            Outcome::Allow => RuleOffer::NotNeeded,
-            Outcome::Ask | Outcome::Deny => RuleOffer::Impossible,
+            PermissionOutcome::Allow => RuleOffer::NotNeeded,
+            PermissionOutcome::Ask | PermissionOutcome::Deny => RuleOffer::Impossible,
         };
         let (text, reason) = (text.into(), reason.into());
         Self { text, outcome, reason, rule: None, offer, deny_rule: None, is_by_name: false }
@@ -304,17 +334,17 @@ impl PartVerdict {
 
     pub(super) fn denied_by(text: impl Into<String>, rule: RuleSource) -> Self {
         let reason = format!("The rule {} refuses it.", rule.rule);
-        Self { rule: Some(rule), ..Self::new(text, Outcome::Deny, reason) }
+        Self { rule: Some(rule), ..Self::new(text, PermissionOutcome::Deny, reason) }
     }
 
     pub(super) fn asked_by(text: impl Into<String>, rule: RuleSource) -> Self {
         let reason = format!("The rule {} asks.", rule.rule);
-        Self { rule: Some(rule), ..Self::new(text, Outcome::Ask, reason) }
+        Self { rule: Some(rule), ..Self::new(text, PermissionOutcome::Ask, reason) }
     }
 
     pub(super) fn allowed_by(text: impl Into<String>, rule: RuleSource) -> Self {
         let reason = format!("Allowed by the rule {}.", rule.rule);
-        Self { rule: Some(rule), ..Self::new(text, Outcome::Allow, reason) }
+        Self { rule: Some(rule), ..Self::new(text, PermissionOutcome::Allow, reason) }
     }
 
     pub(super) fn by_name(self, is_by_name: bool) -> Self {

@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 use proptest::prelude::*;
 
-use crate::domain::{Access, Mode, Outcome, RuleKind};
+use crate::domain::{PermissionMode, PermissionOutcome, RuleKind, ToolAccess};
 use crate::platform::environment::GIT_SETTINGS;
 
 use super::{PermissionQuery, RuleSet, Workspace, decide};
@@ -280,10 +280,12 @@ impl ScratchWorkspace {
 
     /// The text to run, if nobody has to be asked.
     fn allowed(&self, command: &str, rules: &RuleSet) -> Option<String> {
-        let access = Access::Run { command: command.into(), cwd: self.workspace.root().to_owned() };
+        let access =
+            ToolAccess::Run { command: command.into(), cwd: self.workspace.root().to_owned() };
         let query = PermissionQuery::resolve("Bash", &[access], &self.workspace);
-        let decision = decide(&query, rules, Mode::Ask, &self.workspace);
-        (decision.outcome() == Outcome::Allow).then(|| decision.run_as().map(str::to_owned))?
+        let decision = decide(&query, rules, PermissionMode::Ask, &self.workspace);
+        (decision.outcome() == PermissionOutcome::Allow)
+            .then(|| decision.run_as().map(str::to_owned))?
     }
 
     fn run(&self, command: &str) {

@@ -4,7 +4,7 @@
 //! never stands above a deny rule, an ask rule, a protected place, plan mode, or the question about
 //! slug's own powers: what the mode that asks nothing would still ask or refuse stays as it is.
 
-use crate::domain::{Mode, Outcome};
+use crate::domain::{PermissionMode, PermissionOutcome};
 
 use super::check::decide;
 use super::paths::Workspace;
@@ -28,27 +28,32 @@ pub enum HookPermission {
 pub fn decide_with(
     query: &PermissionQuery,
     rules: &RuleSet,
-    mode: Mode,
+    mode: PermissionMode,
     workspace: &Workspace,
     word: &HookPermission,
 ) -> PermissionDecision {
     let decision = decide(query, rules, mode, workspace);
     match (word, decision.outcome(), mode) {
-        (HookPermission::Ask(reason), Outcome::Allow, _) => decision.by_hook(Outcome::Ask, reason),
+        (HookPermission::Ask(reason), PermissionOutcome::Allow, _) => {
+            decision.by_hook(PermissionOutcome::Ask, reason)
+        }
         (
             HookPermission::Allow(reason),
-            Outcome::Ask,
-            Mode::Ask | Mode::AllowEdits | Mode::Sandbox | Mode::Yolo,
+            PermissionOutcome::Ask,
+            PermissionMode::Ask
+            | PermissionMode::AllowEdits
+            | PermissionMode::Sandbox
+            | PermissionMode::Yolo,
         ) => {
-            let unasked = decide(query, rules, Mode::Yolo, workspace);
+            let unasked = decide(query, rules, PermissionMode::Yolo, workspace);
             match unasked.outcome() {
-                Outcome::Allow => unasked.by_hook(Outcome::Allow, reason),
-                Outcome::Ask | Outcome::Deny => decision,
+                PermissionOutcome::Allow => unasked.by_hook(PermissionOutcome::Allow, reason),
+                PermissionOutcome::Ask | PermissionOutcome::Deny => decision,
             }
         }
         (HookPermission::Nothing, _, _)
-        | (HookPermission::Ask(_), Outcome::Ask | Outcome::Deny, _)
-        | (HookPermission::Allow(_), Outcome::Allow | Outcome::Deny, _)
-        | (HookPermission::Allow(_), Outcome::Ask, Mode::Plan) => decision,
+        | (HookPermission::Ask(_), PermissionOutcome::Ask | PermissionOutcome::Deny, _)
+        | (HookPermission::Allow(_), PermissionOutcome::Allow | PermissionOutcome::Deny, _)
+        | (HookPermission::Allow(_), PermissionOutcome::Ask, PermissionMode::Plan) => decision,
     }
 }

@@ -11,7 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::LazyLock;
 
-use crate::domain::SpotKind;
+use crate::domain::MaskedPathKind;
 
 /// Why a place is protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -258,8 +258,9 @@ const OF_A_REPOSITORY: [&str; 8] =
 
 impl ProtectedPlace {
     /// The place below a folder, where the pattern is one fixed path.
-    pub(super) fn fixed(&self) -> Option<(&'static Path, SpotKind)> {
-        let kind = if self.pattern.ends_with('/') { SpotKind::Folder } else { SpotKind::File };
+    pub(super) fn fixed(&self) -> Option<(&'static Path, MaskedPathKind)> {
+        let kind =
+            if self.pattern.ends_with('/') { MaskedPathKind::Folder } else { MaskedPathKind::File };
         (!self.pattern.contains('*')).then(|| (Path::new(self.text()), kind))
     }
 

@@ -6,7 +6,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use crate::domain::{Access, ContentHash, clean_path};
+use crate::domain::{ContentHash, ToolAccess, clean_path};
 
 use super::folders::{PossibleFolders, add_all, cd_target, changes_folder, static_path};
 use super::paths::{PathLookupCache, PathZone, ResolvedPath, Workspace};
@@ -207,26 +207,26 @@ impl ResolvedCommand {
 
 impl PermissionQuery {
     /// Follows links and analyses commands.
-    pub fn resolve(tool: &str, accesses: &[Access], workspace: &Workspace) -> Self {
+    pub fn resolve(tool: &str, accesses: &[ToolAccess], workspace: &Workspace) -> Self {
         let mut seen = PathLookupCache::default();
         let root = Path::new("/");
         let resolved = accesses.iter().map(|access| match access {
-            Access::Read(path) => {
+            ToolAccess::Read(path) => {
                 ResolvedAccess::Read(workspace.resolve_cached(path, root, &mut seen))
             }
-            Access::Write(path) => {
+            ToolAccess::Write(path) => {
                 ResolvedAccess::Write(workspace.resolve_cached(path, root, &mut seen))
             }
-            Access::Run { command, cwd } => {
+            ToolAccess::Run { command, cwd } => {
                 ResolvedAccess::Run(Box::new(ResolvedRun::new(command, cwd, workspace, &mut seen)))
             }
-            Access::External { server, tool, read_only } => ResolvedAccess::External {
+            ToolAccess::External { server, tool, read_only } => ResolvedAccess::External {
                 server: server.clone(),
                 tool: tool.clone(),
                 read_only: *read_only,
             },
-            Access::Fetch { url } => ResolvedAccess::Fetch { url: url.clone() },
-            Access::Nothing => ResolvedAccess::Nothing,
+            ToolAccess::Fetch { url } => ResolvedAccess::Fetch { url: url.clone() },
+            ToolAccess::Nothing => ResolvedAccess::Nothing,
         });
         let around = ContentHash::of(b"");
         Self { tool: tool.to_owned(), accesses: resolved.collect(), context_hash: around }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::domain::{Outcome, Part, RuleSource};
+use crate::domain::{CallPart, PermissionOutcome, RuleSource};
 
 use super::rules::{RuleSet, RuleWarning};
 use super::ticket::PermissionDecision;
@@ -11,13 +11,13 @@ use super::ticket::PermissionDecision;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PermissionTestReport {
     /// `allow`, `ask` or `deny`.
-    pub decision: Outcome,
+    pub decision: PermissionOutcome,
     /// Why, in a sentence.
     pub reason: String,
     /// The rule that decided: `{"rule","kind","file","line"}`, or null.
     pub rule: Option<RuleSource>,
     /// The simple commands, redirections or paths: `{"text","decision","rule"}` each.
-    pub commands: Vec<Part>,
+    pub commands: Vec<CallPart>,
 }
 
 /// All rules that hold, and what was wrong in their files.

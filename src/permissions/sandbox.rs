@@ -20,7 +20,7 @@ mod worktree;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::domain::{Extent, Network, Spot, SpotKind, View};
+use crate::domain::{MaskedPath, MaskedPathKind, SandboxNetwork, SandboxProfile, ScanExtent};
 
 use super::places::ProtectedPlaceKind::{Git, SlugSettings};
 use super::places::{ANYWHERE, AT_HOME, PlaceReservation, ProtectedPlace, by_name};
@@ -149,7 +149,7 @@ pub struct SandboxPolicy {
     work: PathBuf,
     home: Option<PathBuf>,
     slug_home: PathBuf,
-    network: Network,
+    network: SandboxNetwork,
 }
 
 /// Why there can be no sandbox around a folder. Sentences with a remedy.
@@ -218,7 +218,7 @@ impl SandboxPolicy {
         dir: &Path,
         home: Option<&Path>,
         slug_home: &Path,
-        network: Network,
+        network: SandboxNetwork,
     ) -> Result<Self, SandboxPolicyError> {
         let unreachable = |source| SandboxPolicyError::Unreachable { dir: dir.to_owned(), source };
         let real = dir.canonicalize().map_err(unreachable)?;
@@ -244,7 +244,7 @@ impl SandboxPolicy {
 
     /// The same, without any network.
     pub fn without_network(self) -> Self {
-        Self { network: Network::Off, ..self }
+        Self { network: SandboxNetwork::Off, ..self }
     }
 
     fn check(&self) -> Result<(), SandboxPolicyError> {
@@ -276,7 +276,7 @@ impl SandboxPolicy {
         &self,
         disk: &dyn SandboxDisk,
         rules: &RuleSet,
-    ) -> Result<View, SandboxPolicyError> {
+    ) -> Result<SandboxProfile, SandboxPolicyError> {
         self.survey(disk, rules).map(|(view, _)| view)
     }
 
@@ -286,13 +286,13 @@ impl SandboxPolicy {
         &self,
         disk: &dyn SandboxDisk,
         rules: &RuleSet,
-        first: Extent,
-    ) -> Result<View, SandboxPolicyError> {
+        first: ScanExtent,
+    ) -> Result<SandboxProfile, SandboxPolicyError> {
         match (first, self.survey(disk, rules)?) {
-            (Extent::Whole, (_, Extent::Part)) => {
+            (ScanExtent::Whole, (_, ScanExtent::Part)) => {
                 Err(SandboxPolicyError::Grown { dir: self.dir.clone(), most: places::ENTRIES })
             }
-            (Extent::Whole | Extent::Part, (view, _)) => Ok(view),
+            (ScanExtent::Whole | ScanExtent::Part, (view, _)) => Ok(view),
         }
     }
 
@@ -301,7 +301,7 @@ impl SandboxPolicy {
         &self,
         disk: &dyn SandboxDisk,
         rules: &RuleSet,
-    ) -> Result<(View, Extent), SandboxPolicyError> {
+    ) -> Result<(SandboxProfile, ScanExtent), SandboxPolicyError> {
         let mut places = ProtectedPathScan::new(&self.dir, disk);
         for above in self.work.ancestors().take_while(|it| it.starts_with(&self.dir)) {
             for row in ANYWHERE {
@@ -341,11 +341,12 @@ impl SandboxPolicy {
 
         let secrets =
             self.secrets().filter_map(|path| existing_spot(&path, &self.dir, disk).transpose());
-        let mut covered = secrets.collect::<Result<BTreeSet<Spot>, _>>()?;
-        let closed = closed.into_iter().map(|path| Spot { path, kind: SpotKind::Folder });
+        let mut covered = secrets.collect::<Result<BTreeSet<MaskedPath>, _>>()?;
+        let closed =
+            closed.into_iter().map(|path| MaskedPath { path, kind: MaskedPathKind::Folder });
         let hidden = hidden_paths::find(&self.dir, disk, rules)?;
-        if hidden.extent == Extent::Part {
-            extent = Extent::Part;
+        if hidden.extent == ScanExtent::Part {
+            extent = ScanExtent::Part;
         }
         covered.extend(hidden.spots.into_iter().chain(closed));
         // What is above them stays where it is, or something else could be put in its place.
@@ -356,12 +357,12 @@ impl SandboxPolicy {
         }
         let names = match self.network {
             // slug's proxy looks names up, outside.
-            Network::Off | Network::Hosts(_) => None,
-            Network::On => Some("/etc/resolv.conf"),
+            SandboxNetwork::Off | SandboxNetwork::Hosts(_) => None,
+            SandboxNetwork::On => Some("/etc/resolv.conf"),
         };
         let kept = SHARED_EXCEPTIONS.into_iter().chain(names);
         let kept = kept.filter_map(|path| disk.real(Path::new(path)).ok()?).chain(common);
-        let view = View {
+        let view = SandboxProfile {
             dir: self.dir.clone(),
             writable,
             fixed: fixed.into_iter().collect(),
@@ -386,7 +387,7 @@ impl SandboxPolicy {
     }
 
     /// What of the home folder shells and logins read.
-    fn start_up(&self) -> impl Iterator<Item = (PathBuf, SpotKind)> {
+    fn start_up(&self) -> impl Iterator<Item = (PathBuf, MaskedPathKind)> {
         self.home.iter().flat_map(|home| {
             let all = AT_HOME.iter().filter_map(ProtectedPlace::fixed);
             all.map(|(path, kind)| (home.join(path), kind))
@@ -399,7 +400,7 @@ fn existing_spot(
     path: &Path,
     dir: &Path,
     disk: &dyn SandboxDisk,
-) -> Result<Option<Spot>, SandboxPolicyError> {
+) -> Result<Option<MaskedPath>, SandboxPolicyError> {
     if disk.at(path) == SandboxDiskEntry::Closed {
         return closed(path, dir, disk).map(Some);
     }
@@ -407,19 +408,23 @@ fn existing_spot(
     let Some(path) = disk.real(path).map_err(unknown)? else { return Ok(None) };
     let kind = match disk.at(&path) {
         SandboxDiskEntry::Nothing => return Ok(None),
-        SandboxDiskEntry::Folder => SpotKind::Folder,
-        SandboxDiskEntry::Link | SandboxDiskEntry::File => SpotKind::File,
+        SandboxDiskEntry::Folder => MaskedPathKind::Folder,
+        SandboxDiskEntry::Link | SandboxDiskEntry::File => MaskedPathKind::File,
         SandboxDiskEntry::Closed => return Err(SandboxPolicyError::Closed(path)),
     };
-    Ok(Some(Spot { path, kind }))
+    Ok(Some(MaskedPath { path, kind }))
 }
 
 /// The folder on the way to `path` that cannot be looked into. Covered, it stays so.
-fn closed(path: &Path, dir: &Path, disk: &dyn SandboxDisk) -> Result<Spot, SandboxPolicyError> {
+fn closed(
+    path: &Path,
+    dir: &Path,
+    disk: &dyn SandboxDisk,
+) -> Result<MaskedPath, SandboxPolicyError> {
     let nearest = path.ancestors().find(|it| disk.at(it) != SandboxDiskEntry::Closed);
     let real = nearest.and_then(|it| disk.real(it).ok()?).filter(|it| !dir.starts_with(it));
     let path = real.ok_or_else(|| SandboxPolicyError::Closed(path.to_owned()))?;
-    Ok(Spot { path, kind: SpotKind::Folder })
+    Ok(MaskedPath { path, kind: MaskedPathKind::Folder })
 }
 
 #[cfg(test)]

@@ -9,17 +9,19 @@ use std::ffi::{OsStr, OsString};
 
 use serde_json::Value;
 
-use crate::domain::{CallId, CallInput, ContentHash, Outcome, Part, RuleSource, ToolCall};
+use crate::domain::{
+    CallId, CallInput, CallPart, ContentHash, PermissionOutcome, RuleSource, ToolCall,
+};
 
 use super::query::PermissionQuery;
 
 /// What was decided for a call, and everything that the question to the person needs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PermissionDecision {
-    outcome: Outcome,
+    outcome: PermissionOutcome,
     reason: String,
     rule: Option<RuleSource>,
-    parts: Vec<Part>,
+    parts: Vec<CallPart>,
     allow_rules: Vec<String>,
     deny_rule: Option<String>,
     run_as: Option<String>,
@@ -50,7 +52,7 @@ enum ApprovalAuthority {
 }
 
 impl PermissionDecision {
-    pub(super) fn new(query: &PermissionQuery, outcome: Outcome, reason: String) -> Self {
+    pub(super) fn new(query: &PermissionQuery, outcome: PermissionOutcome, reason: String) -> Self {
         Self {
             outcome,
             reason,
@@ -70,7 +72,7 @@ impl PermissionDecision {
         Self { rule, ..self }
     }
 
-    pub(super) fn with_parts(self, parts: Vec<Part>) -> Self {
+    pub(super) fn with_parts(self, parts: Vec<CallPart>) -> Self {
         Self { parts, ..self }
     }
 
@@ -87,13 +89,13 @@ impl PermissionDecision {
     }
 
     /// The same, decided by a hook's word, which is in `reason`.
-    pub(super) fn by_hook(self, outcome: Outcome, reason: &str) -> Self {
-        let run_as = self.run_as.filter(|_| outcome == Outcome::Allow);
+    pub(super) fn by_hook(self, outcome: PermissionOutcome, reason: &str) -> Self {
+        let run_as = self.run_as.filter(|_| outcome == PermissionOutcome::Allow);
         Self { outcome, reason: reason.to_owned(), rule: None, run_as, ..self }
     }
 
     /// Allow, ask or deny.
-    pub fn outcome(&self) -> Outcome {
+    pub fn outcome(&self) -> PermissionOutcome {
         self.outcome
     }
 
@@ -108,7 +110,7 @@ impl PermissionDecision {
     }
 
     /// The simple commands, redirections and paths, each with what was decided for it alone.
-    pub fn parts(&self) -> &[Part] {
+    pub fn parts(&self) -> &[CallPart] {
         &self.parts
     }
 
@@ -139,7 +141,7 @@ impl PermissionDecision {
     /// The ticket for a call that needs no answer. A command then runs in slug's own words. Gives
     /// the decision back when it is not allow, or was made for something else.
     pub fn approve(self, call: &ToolCall) -> Result<ToolCallTicket, Box<Self>> {
-        if self.outcome != Outcome::Allow {
+        if self.outcome != PermissionOutcome::Allow {
             return Err(Box::new(self));
         }
         let approved_by = self.approved_by();
@@ -155,8 +157,8 @@ impl PermissionDecision {
         answer: &str,
     ) -> Result<ToolCallTicket, Box<Self>> {
         match self.outcome {
-            Outcome::Deny => Err(Box::new(self)),
-            Outcome::Allow | Outcome::Ask => {
+            PermissionOutcome::Deny => Err(Box::new(self)),
+            PermissionOutcome::Allow | PermissionOutcome::Ask => {
                 self.ticket(call, format!("person ({answer})"), ApprovalAuthority::User, None)
             }
         }

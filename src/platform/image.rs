@@ -15,7 +15,7 @@ use image::{
 };
 
 use crate::disk::{FileTextError, read_regular};
-use crate::domain::{Image, MediaType};
+use crate::domain::{MediaType, MessageImage};
 
 /// The most bytes that are taken in.
 pub const LARGEST: u64 = 20_000_000;
@@ -32,7 +32,7 @@ const QUALITY: u8 = 85;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreparedImage {
     /// What it is.
-    pub image: Image,
+    pub image: MessageImage,
     /// To be kept under its hash.
     pub bytes: Vec<u8>,
 }
@@ -100,7 +100,7 @@ pub fn fit(name: &str, bytes: Vec<u8>) -> Result<PreparedImage, ImageError> {
     let decoded = decode(name, kind, &bytes)?;
     let size = (decoded.width(), decoded.height());
     if size.0.max(size.1) <= LONGEST_SIDE && bytes.len() <= LARGEST_SENT {
-        return Ok(PreparedImage { image: Image::new(name, kind, size, &bytes), bytes });
+        return Ok(PreparedImage { image: MessageImage::new(name, kind, size, &bytes), bytes });
     }
     let pixels = decoded.into_rgba8();
     let (width, height) = within(size, (LONGEST_SIDE, LONGEST_SIDE));
@@ -115,7 +115,7 @@ pub fn fit(name: &str, bytes: Vec<u8>) -> Result<PreparedImage, ImageError> {
         kind = MediaType::Jpeg;
         bytes = jpeg(name, DynamicImage::ImageRgba8(pixels))?;
     }
-    let image = Image::new(name, kind, (width, height), &bytes);
+    let image = MessageImage::new(name, kind, (width, height), &bytes);
     let image = if (width, height) == size { image } else { image.scaled_from(size) };
     Ok(PreparedImage { image, bytes })
 }

@@ -25,7 +25,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::domain::{ContentHash, Extent, View};
+use crate::domain::{ContentHash, SandboxProfile, ScanExtent};
 use crate::tools::{ExitCause, ProcessError, Processes, ScriptExit, ScriptSpec};
 
 use super::child::{self, GRACE, SupervisorReport, SupervisorRequest};
@@ -112,7 +112,7 @@ impl ProcessHost {
     /// The same host, behind which nothing but `scratch` can be changed. `None` where there is no
     /// sandbox to narrow.
     pub fn read_only(&self, scratch: PathBuf) -> Option<Self> {
-        let narrow = move |view: View| view.reading(scratch.clone());
+        let narrow = move |view: SandboxProfile| view.into_read_only(scratch.clone());
         Some(self.with_policy(self.policy.as_ref()?.narrowed(narrow)))
     }
 
@@ -155,7 +155,7 @@ impl ProcessHost {
             Some(keeping) => Some(keeping.current().await?),
             None => None,
         };
-        let denied = confinement.as_ref().map_or(Extent::Whole, |it| it.view.denied);
+        let denied = confinement.as_ref().map_or(ScanExtent::Whole, |it| it.view.denied);
         let variables = child::for_loader(&mut command);
         let order = SupervisorRequest { script, input, variables, confinement };
         let (control, theirs) = StdUnixStream::pair()?;
@@ -303,7 +303,7 @@ struct ChildProcess {
     /// Hosts that the sandbox kept it from reaching.
     refused: Vec<String>,
     /// Whether the sandbox covers all that it should.
-    denied: Extent,
+    denied: ScanExtent,
     _supervisor: SupervisorHandle,
 }
 

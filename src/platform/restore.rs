@@ -191,7 +191,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::domain::faults::failing;
+    use crate::domain::faults::with_failing_call;
 
     fn folder() -> (tempfile::TempDir, std::path::PathBuf) {
         let folder = tempfile::tempdir().unwrap();
@@ -305,7 +305,7 @@ mod tests {
                 if from != PathContent::Nothing {
                     put(&path, &PathContent::Nothing, &from).unwrap();
                 }
-                let done = failing(call, || put(&path, &from, &wanted));
+                let done = with_failing_call(call, || put(&path, &from, &wanted));
                 let is_told = match &done {
                     None | Some(Ok(_)) => &wanted,
                     Some(Err(_)) => &from,

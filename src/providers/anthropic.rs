@@ -17,7 +17,7 @@ use super::connection_config::ConnectionConfig;
 use super::server::ModelServerClient;
 use super::{ModelInfo, Provider, ProviderError, ProviderRequest, StreamEvent};
 
-use crate::domain::Protocol;
+use crate::domain::ProviderProtocol;
 
 pub use decode::decode;
 pub use request::body;
@@ -34,7 +34,9 @@ pub struct AnthropicProvider {
 impl AnthropicProvider {
     /// The server that `way` leads to. Nothing is sent yet.
     pub fn new(way: ConnectionConfig) -> Self {
-        Self { server: Arc::new(ModelServerClient::new(way, Protocol::Anthropic.key_header())) }
+        Self {
+            server: Arc::new(ModelServerClient::new(way, ProviderProtocol::Anthropic.key_header())),
+        }
     }
 }
 

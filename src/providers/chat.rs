@@ -26,7 +26,7 @@ use super::connection_config::ConnectionConfig;
 use super::server::ModelServerClient;
 use super::{ModelInfo, Provider, ProviderError, ProviderRequest, StreamEvent, history};
 
-use crate::domain::{Dialect, Protocol};
+use crate::domain::{ChatDialect, ProviderProtocol};
 
 pub use decode::{ChatRequestContext, decode};
 pub use request::PromptProgressReports;
@@ -44,14 +44,16 @@ pub struct ChatCompletionsProvider {
 struct ChatServer {
     server: ModelServerClient,
     /// By the configuration, or by its address.
-    configured_dialect: Option<Dialect>,
+    configured_dialect: Option<ChatDialect>,
     /// By what it has shown.
-    detected_dialect: OnceLock<Dialect>,
+    detected_dialect: OnceLock<ChatDialect>,
 }
 
 impl ChatServer {
-    fn dialect(&self) -> Dialect {
-        self.configured_dialect.or(self.detected_dialect.get().copied()).unwrap_or(Dialect::Common)
+    fn dialect(&self) -> ChatDialect {
+        self.configured_dialect
+            .or(self.detected_dialect.get().copied())
+            .unwrap_or(ChatDialect::Common)
     }
 }
 
@@ -59,7 +61,7 @@ impl ChatCompletionsProvider {
     /// The server that `way` leads to. Nothing is sent yet.
     pub fn new(way: ConnectionConfig) -> Self {
         let told = way.dialect.or_else(|| dialect::at(way.endpoint.host()));
-        let server = ModelServerClient::new(way, Protocol::ChatCompletions.key_header());
+        let server = ModelServerClient::new(way, ProviderProtocol::ChatCompletions.key_header());
         Self {
             chat_server: Arc::new(ChatServer {
                 server,
@@ -104,7 +106,7 @@ async fn answer(
 ) -> Result<impl Stream<Item = Result<StreamEvent, ProviderError>> + Send, ProviderError> {
     let server = &known.server;
     let dialect = known.dialect();
-    let is_llama_cpp = dialect == Dialect::LlamaCpp;
+    let is_llama_cpp = dialect == ChatDialect::LlamaCpp;
     let progress =
         if is_llama_cpp { PromptProgressReports::Wanted } else { PromptProgressReports::Unknown };
     let quirks = dialect::of(dialect, &request.model);
@@ -124,7 +126,7 @@ async fn answer(
         Err(refusal) => return Err(refusal.error),
     };
     if answer.headers().get(SERVER).is_some_and(|name| name == LLAMA_CPP) {
-        known.detected_dialect.get_or_init(|| Dialect::LlamaCpp);
+        known.detected_dialect.get_or_init(|| ChatDialect::LlamaCpp);
     }
     let site = answer.site();
     Ok(decode(answer.bytes(), site, asked).boxed())
@@ -132,6 +134,6 @@ async fn answer(
 
 /// The body of a request to a server at `host` that has not shown what it is.
 pub fn body(request: &ProviderRequest, host: &str, progress: PromptProgressReports) -> Vec<u8> {
-    let dialect = dialect::at(host).unwrap_or(Dialect::Common);
+    let dialect = dialect::at(host).unwrap_or(ChatDialect::Common);
     request::body(request, dialect::of(dialect, &request.model), progress)
 }

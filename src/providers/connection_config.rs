@@ -6,7 +6,7 @@ use secrecy::SecretString;
 
 use super::http::{HttpClient, HttpEndpoint};
 use super::key::ApiKey;
-use crate::domain::Dialect;
+use crate::domain::ChatDialect;
 
 /// A server, with what is needed to ask it. Nothing has been sent yet.
 #[derive(Clone)]
@@ -24,7 +24,7 @@ pub struct ConnectionConfig {
     /// What can be chosen where the server lists nothing.
     pub models: Vec<String>,
     /// How chat completions are spoken, where the address does not tell.
-    pub dialect: Option<Dialect>,
+    pub dialect: Option<ChatDialect>,
 }
 
 impl ConnectionConfig {

@@ -20,7 +20,7 @@ use super::connection_config::ConnectionConfig;
 use super::server::ModelServerClient;
 use super::{ModelInfo, Provider, ProviderError, ProviderRequest, StreamEvent, history};
 
-use crate::domain::Protocol;
+use crate::domain::ProviderProtocol;
 
 pub use decode::decode;
 pub use request::body;
@@ -37,7 +37,9 @@ pub struct GeminiProvider {
 impl GeminiProvider {
     /// The server that `way` leads to. Nothing is sent yet.
     pub fn new(way: ConnectionConfig) -> Self {
-        Self { server: Arc::new(ModelServerClient::new(way, Protocol::Gemini.key_header())) }
+        Self {
+            server: Arc::new(ModelServerClient::new(way, ProviderProtocol::Gemini.key_header())),
+        }
     }
 }
 

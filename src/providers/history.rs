@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use super::ProviderRequest;
-use crate::domain::{CallId, CallInput, Image, Message};
+use crate::domain::{CallId, CallInput, Message, MessageImage};
 
 /// The longest name of a tool, and the longest id of a call, that servers accept.
 const LONGEST_NAME: usize = 64;
@@ -19,7 +19,7 @@ pub(super) fn context(name: &str, text: &str) -> String {
 }
 
 /// What stands in the place of an image that cannot be sent.
-pub(super) fn missing(image: &Image) -> String {
+pub(super) fn missing(image: &MessageImage) -> String {
     format!("[An image was here: {image}]")
 }
 

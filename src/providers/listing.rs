@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::failure::RequestTarget;
 use super::http::{self, HttpClient, HttpEndpoint};
 use super::{ErrorRecovery, ModelInfo, ProviderError};
-use crate::domain::Dialect;
+use crate::domain::ChatDialect;
 
 /// The most bytes of a list of models; the longest ones known are under 2 MB.
 const LIST_BYTES: usize = 16 << 20;
@@ -47,13 +47,13 @@ const OWNERS: [(&str, ServerSoftware); 5] = [
 ];
 
 impl ServerSoftware {
-    fn dialect(self) -> Dialect {
+    fn dialect(self) -> ChatDialect {
         match self {
-            Self::LlamaCpp => Dialect::LlamaCpp,
-            Self::LmStudio => Dialect::LmStudio,
-            Self::Ollama => Dialect::Ollama,
-            Self::Vllm => Dialect::Vllm,
-            Self::Sglang => Dialect::Sglang,
+            Self::LlamaCpp => ChatDialect::LlamaCpp,
+            Self::LmStudio => ChatDialect::LmStudio,
+            Self::Ollama => ChatDialect::Ollama,
+            Self::Vllm => ChatDialect::Vllm,
+            Self::Sglang => ChatDialect::Sglang,
         }
     }
 }
@@ -63,7 +63,7 @@ impl ServerSoftware {
 pub(super) struct ServerModelList {
     pub(super) models: Vec<ModelInfo>,
     /// What the server shows to be.
-    pub(super) dialect: Option<Dialect>,
+    pub(super) dialect: Option<ChatDialect>,
 }
 
 /// Sends the request for the list, and asks for the window where the list does not have it.

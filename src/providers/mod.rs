@@ -39,7 +39,9 @@ pub use images::EncodedImages;
 pub use key::{ApiKey, ApiKeyFetcher};
 pub use limit_response::{MAX_BYTES, MAX_CALLS, limit_response};
 
-use crate::domain::{CallId, Effort, Message, Protocol, StopReason, ToolSpec, Usage};
+use crate::domain::{
+    CallId, Message, ProviderProtocol, ReasoningEffort, StopReason, TokenUsage, ToolSpec,
+};
 
 /// A model server, or something that behaves like one.
 #[async_trait]
@@ -85,7 +87,7 @@ pub struct ProviderRequest {
     /// Sent only when set.
     pub temperature: Option<f32>,
     /// How hard the model is to think; sent only when set.
-    pub effort: Option<Effort>,
+    pub effort: Option<ReasoningEffort>,
 }
 
 /// A piece of a response.
@@ -106,7 +108,7 @@ pub enum StreamEvent {
     /// A piece in the protocol's own shape, to be kept where it stands and sent back.
     Sealed {
         /// Whose shape it has.
-        protocol: Protocol,
+        protocol: ProviderProtocol,
         /// What the provider needs to send it back.
         data: Value,
     },
@@ -127,7 +129,7 @@ pub enum StreamEvent {
         json: String,
     },
     /// Token counts; the last one holds.
-    Usage(Usage),
+    Usage(TokenUsage),
     /// The response is complete.
     Finished(StopReason),
 }

@@ -17,7 +17,7 @@ use super::connection_config::ConnectionConfig;
 use super::server::ModelServerClient;
 use super::{ModelInfo, Provider, ProviderError, ProviderRequest, StreamEvent, history};
 
-use crate::domain::Protocol;
+use crate::domain::ProviderProtocol;
 
 pub use decode::decode;
 pub use request::body;
@@ -31,7 +31,9 @@ pub struct ResponsesProvider {
 impl ResponsesProvider {
     /// The server that `way` leads to. Nothing is sent yet.
     pub fn new(way: ConnectionConfig) -> Self {
-        Self { server: Arc::new(ModelServerClient::new(way, Protocol::Responses.key_header())) }
+        Self {
+            server: Arc::new(ModelServerClient::new(way, ProviderProtocol::Responses.key_header())),
+        }
     }
 }
 

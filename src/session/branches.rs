@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use crate::domain::{Around, ContentHash, Diff, EntryId, Role, SessionId};
+use crate::domain::{ContentHash, DiffContextSize, EntryId, FileDiff, MessageRole, SessionId};
 
 use super::title::title_after;
 use super::undo::RewindHistory;
@@ -39,7 +39,7 @@ pub struct SessionBranch {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BranchMessage {
     /// Who said it.
-    pub role: Role,
+    pub role: MessageRole,
     /// All of its text.
     pub text: String,
 }
@@ -126,7 +126,8 @@ impl SessionStore {
         };
         let lines = || {
             let (before, after) = (text(&change.before)?, text(&change.after)?);
-            let diff = Diff::with(PathBuf::from(name), &before, &after, Around::Lines(0));
+            let diff =
+                FileDiff::with(PathBuf::from(name), &before, &after, DiffContextSize::Lines(0));
             Some((diff.added, diff.removed))
         };
         FileDelta { name: name.to_string_lossy().into_owned(), lines: lines() }

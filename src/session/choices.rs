@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Effort, ModelName};
+use crate::domain::{ModelName, ReasoningEffort};
 
 use super::files::{self, Durability};
 
@@ -23,7 +23,7 @@ pub struct LastModel {
     pub name: ModelName,
     /// How hard it was to think, where that was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub effort: Option<Effort>,
+    pub effort: Option<ReasoningEffort>,
     /// Counts the choices, so that the oldest can be told.
     #[serde(default)]
     order: u64,
@@ -87,7 +87,7 @@ impl LastModels {
         path: &Path,
         folder: &Path,
         name: ModelName,
-        effort: Option<Effort>,
+        effort: Option<ReasoningEffort>,
     ) -> std::io::Result<()> {
         let mut all = Self::load(path);
         let order = all.0.values().map(|last| last.order).max().unwrap_or(0) + 1;
@@ -146,11 +146,11 @@ mod tests {
             LastModels::keep(&file, folder, ModelName::new("mine", model), effort).unwrap();
         };
         keep(here, "small", None);
-        keep(there, "large", Some(Effort::High));
+        keep(there, "large", Some(ReasoningEffort::High));
         keep(here, "medium", None);
         let all = LastModels::load(&file);
         assert_eq!(all.of(here).unwrap().name, ModelName::new("mine", "medium"));
-        assert_eq!(all.of(there).unwrap().effort, Some(Effort::High));
+        assert_eq!(all.of(there).unwrap().effort, Some(ReasoningEffort::High));
         assert_eq!(all.of(Path::new("/src")), None);
     }
 

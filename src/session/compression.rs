@@ -159,7 +159,7 @@ fn same(one: impl Read, other: impl BufRead) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
-    use crate::domain::faults::failing;
+    use crate::domain::faults::with_failing_call;
 
     use super::*;
 
@@ -195,7 +195,7 @@ mod tests {
             let plain = home.path().join("x");
             std::fs::write(&plain, &text).unwrap();
             begin(&plain).unwrap();
-            let done = failing(call, || work(&plain).is_ok());
+            let done = with_failing_call(call, || work(&plain).is_ok());
             assert!(content(&plain) == text, "call {call}");
             unpack(&plain).unwrap();
             pack(&plain).unwrap();

@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{SessionId, Typed};
+use crate::domain::{SessionId, UserInput};
 
 use super::files::{self, Durability, missing_is_none};
 use super::lock::{LockError, SessionLock};
@@ -29,7 +29,7 @@ pub struct DraftStore {
 pub struct SessionDraft {
     /// The text, with its images.
     #[serde(flatten)]
-    pub text: Typed,
+    pub text: UserInput,
     /// The folder that the session works in.
     #[serde(serialize_with = "files::serialize_path")]
     pub working_directory: PathBuf,

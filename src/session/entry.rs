@@ -9,8 +9,9 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Block, CallId, ContentHash, Display, Effort, EntryId, Message, Mode, Money, Outcome, Role,
-    RuleSource, SessionId, Source, StopReason, Todo, ToolStatus, TurnId, Usage,
+    CallId, ContentBlock, ContentHash, EntryId, Message, MessageRole, Money, PermissionMode,
+    PermissionOutcome, ReasoningEffort, RequestSource, RuleSource, SessionId, StopReason, TodoItem,
+    TokenUsage, ToolDisplay, ToolStatus, TurnId,
 };
 
 use super::change::{FileChangeEntry, RewindEntry, UntrackedChanges};
@@ -34,9 +35,9 @@ impl LogRecord {
     /// Whether a conversation can be read from here on: a message that answers no call.
     pub fn can_start_conversation(&self) -> bool {
         let LogEntry::Message(message) = &self.entry else { return false };
-        message.role == Role::Assistant
+        message.role == MessageRole::Assistant
             || message.result.is_none()
-                && !message.content.iter().any(|it| matches!(it, Block::ToolResult { .. }))
+                && !message.content.iter().any(|it| matches!(it, ContentBlock::ToolResult { .. }))
     }
 }
 
@@ -79,7 +80,7 @@ pub enum LogEntry {
     /// The plan from here on.
     Todo {
         /// All its steps.
-        todos: Vec<Todo>,
+        todos: Vec<TodoItem>,
     },
     /// The model from here on.
     Model {
@@ -90,12 +91,12 @@ pub enum LogEntry {
         provider: Option<String>,
         /// How hard it is to think, where that was said.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        effort: Option<Effort>,
+        effort: Option<ReasoningEffort>,
     },
     /// The mode from here on. History: a resume restores no powers from it.
     Mode {
         /// The mode.
-        mode: Mode,
+        mode: PermissionMode,
     },
 }
 
@@ -122,15 +123,15 @@ pub struct SessionHeader {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MessageEntry {
     /// Who speaks.
-    pub role: Role,
+    pub role: MessageRole,
     /// What is said.
-    pub content: Vec<Block>,
+    pub content: Vec<ContentBlock>,
     /// Of a response: why it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<StopReason>,
     /// Of a response: what it took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenUsage>,
     /// Of a response: the model that answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -138,8 +139,8 @@ pub struct MessageEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Money>,
     /// Of a response: what it was asked for.
-    #[serde(default, skip_serializing_if = "Source::is_main")]
-    pub source: Source,
+    #[serde(default, skip_serializing_if = "RequestSource::is_main")]
+    pub source: RequestSource,
     /// Of a response: SHA-256 of model, tools, system text and messages that it answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered: Option<ContentHash>,
@@ -160,7 +161,7 @@ pub struct ToolResultInfo {
     pub summary: Option<String>,
     /// What the person sees, where that is not the result's text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub display: Option<Display>,
+    pub display: Option<ToolDisplay>,
     /// How long it ran, in milliseconds.
     pub elapsed_ms: u64,
     /// Its whole output among the blobs, where the model got only a part of it.
@@ -179,7 +180,7 @@ pub struct PermissionEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
     /// What came out.
-    pub decision: Outcome,
+    pub decision: PermissionOutcome,
     /// The answer's name: once, session, always, never, edited, deny; or rule, mode, headless, hook.
     pub answer: String,
     /// The rule that decided or was saved, if any.
@@ -204,7 +205,7 @@ pub struct TurnEnd {
     /// How.
     pub outcome: TurnOutcome,
     /// Tokens of all its responses together.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// What those of them cost whose price is known, in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Money>,
@@ -241,7 +242,7 @@ impl MessageEntry {
             usage: None,
             model: None,
             cost: None,
-            source: Source::Main,
+            source: RequestSource::Main,
             answered: None,
             result: None,
         }
@@ -249,7 +250,7 @@ impl MessageEntry {
 
     /// Whether it holds the result of a call.
     pub fn is_result(&self) -> bool {
-        self.content.iter().any(|block| matches!(block, Block::ToolResult { .. }))
+        self.content.iter().any(|block| matches!(block, ContentBlock::ToolResult { .. }))
     }
 
     /// Just what was said.

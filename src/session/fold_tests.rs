@@ -1,6 +1,6 @@
 //! Records in, conversation out.
 
-use crate::domain::{Mode, TodoStatus, Usage};
+use crate::domain::{PermissionMode, TodoStatus, TokenUsage};
 
 use super::super::samples::{
     assistant, call, calls, every_kind, record, result, rewind, says, turn_end, user,
@@ -14,14 +14,14 @@ fn records(entries: Vec<(u32, LogEntry)>) -> Vec<LogRecord> {
 
 /// The sent messages in few words: texts, calls as `?id`, results as `id=content`.
 fn sent(conversation: &ReplayedConversation) -> Vec<String> {
-    let words = |block: &Block| match block {
-        Block::Text { text } => text.clone(),
-        Block::Context { name, text } => format!("<{name}>{text}"),
-        Block::Image(image) => format!("[{image}]"),
-        Block::Thinking { thinking, .. } => format!("({thinking})"),
-        Block::Sealed { protocol, .. } => format!("[{protocol}]"),
-        Block::ToolUse(call) => format!("?{}", call.id),
-        Block::ToolResult { tool_use_id, content, .. } => format!("{tool_use_id}={content}"),
+    let words = |block: &ContentBlock| match block {
+        ContentBlock::Text { text } => text.clone(),
+        ContentBlock::Context { name, text } => format!("<{name}>{text}"),
+        ContentBlock::Image(image) => format!("[{image}]"),
+        ContentBlock::Thinking { thinking, .. } => format!("({thinking})"),
+        ContentBlock::Sealed { protocol, .. } => format!("[{protocol}]"),
+        ContentBlock::ToolUse(call) => format!("?{}", call.id),
+        ContentBlock::ToolResult { tool_use_id, content, .. } => format!("{tool_use_id}={content}"),
     };
     let all = conversation.messages.iter();
     all.map(|(_, said)| said.content.iter().map(words).collect::<Vec<_>>().join(" ")).collect()
@@ -65,7 +65,7 @@ fn usage_adds_up_over_responses() {
     ]));
     assert_eq!(
         conversation.spending.total().usage,
-        Usage { input: 20, output: 4, cache_read: 8, ..Usage::default() }
+        TokenUsage { input: 20, output: 4, cache_read: 8, ..TokenUsage::default() }
     );
 }
 
@@ -73,11 +73,11 @@ fn usage_adds_up_over_responses() {
 fn absurd_numbers_in_a_log_do_no_harm() {
     let absurd = |text: &str| match says(text) {
         LogEntry::Message(said) => {
-            let usage = Usage {
+            let usage = TokenUsage {
                 input: u64::MAX,
                 output: u64::MAX,
                 cache_read: u64::MAX,
-                ..Usage::default()
+                ..TokenUsage::default()
             };
             LogEntry::Message(MessageEntry { usage: Some(usage), ..said })
         }
@@ -110,7 +110,7 @@ fn a_mode_on_record_restores_no_power() {
     let before = records(vec![(1, user("hello"))]);
     let mut conversation = ReplayedConversation::of(&before);
     let then = conversation.clone();
-    conversation.apply(&record(1, LogEntry::Mode { mode: Mode::Yolo }));
+    conversation.apply(&record(1, LogEntry::Mode { mode: PermissionMode::Yolo }));
     assert_eq!(conversation, then);
 }
 
@@ -127,10 +127,10 @@ fn r9_calls_without_a_result_are_told() {
 
 #[test]
 fn an_interrupted_response_stays_with_its_unsigned_thinking() {
-    let thinking = Block::Thinking { thinking: "hm".into(), signature: None };
+    let thinking = ContentBlock::Thinking { thinking: "hm".into(), signature: None };
     let conversation = ReplayedConversation::of(&records(vec![
         (1, user("hello")),
-        (1, assistant(vec![thinking, Block::Text { text: "half".into() }])),
+        (1, assistant(vec![thinking, ContentBlock::Text { text: "half".into() }])),
         (1, LogEntry::Interrupted),
     ]));
     assert_eq!(sent(&conversation), ["hello", "(hm) half"]);
@@ -138,7 +138,7 @@ fn an_interrupted_response_stays_with_its_unsigned_thinking() {
 
 #[test]
 fn a_seal_is_known_with_what_its_response_answered() {
-    let thought = |signature: Option<&str>| Block::Thinking {
+    let thought = |signature: Option<&str>| ContentBlock::Thinking {
         thinking: "hm".into(),
         signature: signature.map(str::to_owned),
     };
@@ -148,14 +148,14 @@ fn a_seal_is_known_with_what_its_response_answered() {
         said.answered = Some(asked.clone());
     }
     let conversation = ReplayedConversation::of(&records(vec![(1, user("hello")), (1, answer)]));
-    assert_eq!(conversation.seals.get(&sealed.seal().unwrap()), Some(&asked));
+    assert_eq!(conversation.seals.get(&sealed.signature_hash().unwrap()), Some(&asked));
     assert_eq!(conversation.seals.len(), 1);
 }
 
 #[test]
 fn the_last_text_of_each_context_is_known_while_it_is_sent() {
     let with = |name: &str, text: &str| {
-        let context = Block::Context { name: name.into(), text: text.into() };
+        let context = ContentBlock::Context { name: name.into(), text: text.into() };
         let mut message = Message::user("hello");
         message.content.insert(0, context);
         LogEntry::Message(MessageEntry::new(message))

@@ -12,7 +12,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{EntryId, Fold, SessionId};
+use crate::domain::{EntryId, PaneFold, SessionId};
 
 use super::files::{self, Durability};
 use super::store::failed;
@@ -23,15 +23,15 @@ use super::{SessionStore, StoreError};
 pub struct SessionFolds {
     /// What was asked of all panes at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub all: Option<Fold>,
+    pub all: Option<PaneFold>,
     /// What was asked of single panes.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub panes: BTreeMap<PaneName, Fold>,
+    pub panes: BTreeMap<PaneName, PaneFold>,
 }
 
 /// What was asked of all panes of a kind, in every session. The kinds have the screen's names.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KindFolds(pub BTreeMap<String, Fold>);
+pub struct KindFolds(pub BTreeMap<String, PaneFold>);
 
 /// A pane of a session: the entry it comes from, and which of its parts it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -125,7 +125,7 @@ mod tests {
     use super::super::samples::{header, home};
     use super::*;
 
-    fn folds(fold: Fold) -> SessionFolds {
+    fn folds(fold: PaneFold) -> SessionFolds {
         let name = PaneName { entry: EntryId::generate(), part: 2 };
         SessionFolds { all: None, panes: BTreeMap::from([(name, fold)]) }
     }
@@ -135,7 +135,7 @@ mod tests {
         let home = home();
         let id = home.session(&["hello"]).await;
         assert!(home.store.folds(id, None).is_empty());
-        let kept = folds(Fold::Open);
+        let kept = folds(PaneFold::Open);
         home.store.save_folds(id, &kept).unwrap();
         assert_eq!(home.store.folds(id, None), kept);
     }
@@ -144,7 +144,7 @@ mod tests {
     async fn a_fork_begins_with_the_folds_of_its_parent() {
         let home = home();
         let parent = home.session(&["hello"]).await;
-        let kept = folds(Fold::Closed);
+        let kept = folds(PaneFold::Closed);
         home.store.save_folds(parent, &kept).unwrap();
         let fork = header("/work");
         let id = fork.session_id;
@@ -159,7 +159,7 @@ mod tests {
     async fn the_folds_of_a_deleted_session_go_and_come_back_with_it() {
         let home = home();
         let id = home.session(&["hello"]).await;
-        let kept = folds(Fold::Open);
+        let kept = folds(PaneFold::Open);
         home.store.save_folds(id, &kept).unwrap();
         home.store.trash(id).unwrap();
         assert!(home.store.folds(id, None).is_empty());
@@ -171,7 +171,7 @@ mod tests {
     fn a_session_that_has_no_log_leaves_nothing_behind() {
         let home = home();
         let id = SessionId::generate();
-        home.store.save_folds(id, &folds(Fold::Open)).unwrap();
+        home.store.save_folds(id, &folds(PaneFold::Open)).unwrap();
         assert!(home.store.folds(id, None).is_empty());
     }
 
@@ -179,7 +179,7 @@ mod tests {
     fn kinds_are_kept_in_a_file_of_their_own() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("folds.json");
-        let kinds = KindFolds(BTreeMap::from([("thinking".to_owned(), Fold::Open)]));
+        let kinds = KindFolds(BTreeMap::from([("thinking".to_owned(), PaneFold::Open)]));
         kinds.save(&path).unwrap();
         assert_eq!(KindFolds::load(&path), kinds);
         std::fs::write(&path, "{").unwrap();

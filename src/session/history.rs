@@ -12,7 +12,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::open_regular;
-use crate::domain::Typed;
+use crate::domain::UserInput;
 
 use super::files;
 
@@ -40,7 +40,7 @@ pub struct SentPrompt {
     pub folder: Option<String>,
     /// What it says.
     #[serde(flatten)]
-    pub typed: Typed,
+    pub typed: UserInput,
 }
 
 /// Prompts of a page at most.
@@ -57,7 +57,7 @@ impl PromptHistoryFile {
     }
 
     /// Adds what was sent just now, from this folder.
-    pub fn add(&self, typed: &Typed, folder: &Path) -> io::Result<()> {
+    pub fn add(&self, typed: &UserInput, folder: &Path) -> io::Result<()> {
         if let Some(dir) = self.path.parent() {
             files::make_folder(dir)?;
         }

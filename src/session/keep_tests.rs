@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 
-use crate::domain::faults::failing;
+use crate::domain::faults::with_failing_call;
 use crate::domain::{ContentHash, TurnId};
 
 use super::super::lock::SessionLock;
@@ -283,7 +283,8 @@ fn r4_whichever_call_fails_no_session_and_no_content_is_lost() {
         let whole = home.store.read(session).unwrap();
 
         let keeping = GcOptions { mode: GcMode::Apply, trash_after: DAY, pack_after: DAY };
-        let all_made = failing(call, || home.store.collect_garbage(keeping, &[]).is_ok()).is_none();
+        let all_made =
+            with_failing_call(call, || home.store.collect_garbage(keeping, &[]).is_ok()).is_none();
         assert_eq!(home.store.read(session).unwrap(), whole, "call {call}");
         assert!(home.store.blobs().get(&named).unwrap().is_some(), "call {call}");
         home.store.collect_garbage(keeping, &[]).unwrap();

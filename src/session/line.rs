@@ -14,7 +14,9 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::domain::{Block, ContentHash, EntryId, Role, StopReason, TurnId, Usage};
+use crate::domain::{
+    ContentBlock, ContentHash, EntryId, MessageRole, StopReason, TokenUsage, TurnId,
+};
 
 use super::{LogEntry, LogRecord, SessionHeader, ToolResultInfo};
 
@@ -115,13 +117,13 @@ fn newer_version(name: &str, object: &Map<String, Value>) -> Option<u32> {
 /// Makes a message readable without what is not understood of it, and counts what that is.
 fn mend_message(object: &mut Map<String, Value>) -> usize {
     drop_unreadable::<StopReason>(object, "stop_reason");
-    drop_unreadable::<Usage>(object, "usage");
+    drop_unreadable::<TokenUsage>(object, "usage");
     drop_unreadable::<ContentHash>(object, "answered");
     drop_unreadable::<ToolResultInfo>(object, "result");
     match object.get_mut("content") {
         Some(Value::Array(blocks)) => {
             let all = blocks.len();
-            blocks.retain(|block| Block::deserialize(block).is_ok());
+            blocks.retain(|block| ContentBlock::deserialize(block).is_ok());
             all - blocks.len()
         }
         Some(content @ Value::String(_)) => {
@@ -158,7 +160,7 @@ fn fill_in(object: &mut Map<String, Value>, line: &[u8], before: &mut LogLineCon
 
 fn begins_a_turn(object: &Map<String, Value>) -> bool {
     let is_said = |block: &Value| block["type"] == "text";
-    object.get("role") == Some(&json!(Role::User))
+    object.get("role") == Some(&json!(MessageRole::User))
         && object
             .get("content")
             .and_then(Value::as_array)

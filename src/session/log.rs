@@ -16,7 +16,7 @@ use std::thread::JoinHandle;
 use chrono::Utc;
 use tokio::sync::oneshot;
 
-use crate::domain::{EntryId, Role, SessionId, TurnId};
+use crate::domain::{EntryId, MessageRole, SessionId, TurnId};
 
 use super::meta::SessionMeta;
 use super::writer::{FlushTarget, LogFile, SessionLogWriter};
@@ -349,8 +349,8 @@ fn is_announcement(entry: &LogEntry) -> bool {
 fn reach_of(entry: &LogEntry) -> FlushTarget {
     match entry {
         LogEntry::Message(said) => match said.role {
-            Role::User => FlushTarget::Disk,
-            Role::Assistant => FlushTarget::System,
+            MessageRole::User => FlushTarget::Disk,
+            MessageRole::Assistant => FlushTarget::System,
         },
         LogEntry::ToolStarted { .. }
         | LogEntry::Permission(_)

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{EntryId, Role, SessionId};
+use crate::domain::{EntryId, MessageRole, SessionId};
 
 use super::files::{self, Durability};
 use super::title::{beginning, note_title};
@@ -60,7 +60,7 @@ pub struct LastSharedMessage {
     /// The last message that both have.
     pub entry: EntryId,
     /// Who said it.
-    pub role: Role,
+    pub role: MessageRole,
     /// How it begins.
     pub text: String,
 }
@@ -164,8 +164,8 @@ impl SessionMeta {
         }
         self.message_count += 1;
         match said.role {
-            Role::User => {}
-            Role::Assistant => {
+            MessageRole::User => {}
+            MessageRole::Assistant => {
                 let answer = beginning(&said.content, SUMMARY_WIDTH);
                 self.summary = answer.or(self.summary.take());
             }
@@ -182,7 +182,9 @@ impl SessionMeta {
             Some(text) if !is_own => {
                 self.parted = Some(LastSharedMessage { entry: record.id, role: said.role, text });
             }
-            Some(text) if said.role == Role::User && self.own.is_none() => self.own = Some(text),
+            Some(text) if said.role == MessageRole::User && self.own.is_none() => {
+                self.own = Some(text)
+            }
             Some(_) | None => {}
         }
     }

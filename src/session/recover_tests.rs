@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::domain::{Block, CallInput, Message, Role, ToolCall, TurnId};
+use crate::domain::{CallInput, ContentBlock, Message, MessageRole, ToolCall, TurnId};
 
 use super::super::samples::{assistant, call, calls, every_kind, lines, log, record, result, user};
 use super::*;
@@ -40,7 +40,7 @@ fn the_deepest_arguments_that_a_call_can_have_come_back() {
     let inputs = (90..130).map(|depth| CallInput::parse(&nested(depth)));
     let records: Vec<LogRecord> = inputs
         .map(|input| ToolCall { input, ..call("c1") })
-        .map(|call| record(1, assistant(vec![Block::ToolUse(call)])))
+        .map(|call| record(1, assistant(vec![ContentBlock::ToolUse(call)])))
         .collect();
     assert_eq!(load(&lines(&records)).records, records);
 }
@@ -193,7 +193,10 @@ fn a_plain_chat_log_loads() {
         "{\"role\": \"system\", \"content\": \"be nice\"}\n",
     );
     let loaded = load(text.as_bytes());
-    let hi = Message { role: Role::Assistant, content: vec![Block::Text { text: "hi".into() }] };
+    let hi = Message {
+        role: MessageRole::Assistant,
+        content: vec![ContentBlock::Text { text: "hi".into() }],
+    };
     assert_eq!(said(&loaded), [Message::user("hello"), hi, Message::user("hello")]);
     let turns: Vec<u32> = loaded.records.iter().map(|record| record.turn.0).collect();
     assert_eq!(turns, [1, 1, 2]);
@@ -209,7 +212,10 @@ fn a_message_is_read_without_what_is_not_understood_of_it() {
         "usage": {"input": "many"},
         "content": [{"type": "text", "text": "see"}, {"type": "image", "source": {}}],
     })]);
-    let see = Message { role: Role::Assistant, content: vec![Block::Text { text: "see".into() }] };
+    let see = Message {
+        role: MessageRole::Assistant,
+        content: vec![ContentBlock::Text { text: "see".into() }],
+    };
     assert_eq!(said(&loaded), [see]);
     assert_eq!(loaded.notices, [LogNotice::PartsLeftOut { count: 1 }]);
 }

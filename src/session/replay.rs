@@ -7,8 +7,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::domain::{
-    Block, CallId, ContentHash, Effort, EntryId, Message, ModelName, StopReason, Todo, ToolCall,
-    TurnId,
+    CallId, ContentBlock, ContentHash, EntryId, Message, ModelName, ReasoningEffort, StopReason,
+    TodoItem, ToolCall, TurnId,
 };
 
 use super::spending::SessionSpending;
@@ -22,7 +22,7 @@ pub struct ReplayedConversation {
     /// What the provider gets, compactions applied, with the record that each message is from.
     pub messages: Vec<(EntryId, Message)>,
     /// The plan.
-    pub todos: Vec<Todo>,
+    pub todos: Vec<TodoItem>,
     /// The title that was given, else one made from the first message.
     pub title: Option<String>,
     /// The model that was used last; `None` without a header.
@@ -30,7 +30,7 @@ pub struct ReplayedConversation {
     /// The provider that was used last, where the log says.
     pub provider: Option<String>,
     /// How hard the model was to think, where that was said.
-    pub effort: Option<Effort>,
+    pub effort: Option<ReasoningEffort>,
     /// The number of the next turn.
     pub next_turn: TurnId,
     /// What all responses took.
@@ -196,7 +196,7 @@ impl ReplayedConversation {
     fn say(&mut self, id: EntryId, said: &MessageEntry) {
         let message = message_to_send(said);
         if let Some(answered) = &said.answered {
-            let seals = message.content.iter().filter_map(Block::seal);
+            let seals = message.content.iter().filter_map(ContentBlock::signature_hash);
             self.seals.extend(seals.map(|seal| (seal, answered.clone())));
         }
         self.open_calls.retain(|call| !message.answers().any(|answered| *answered == call.id));
@@ -223,7 +223,7 @@ impl ReplayedConversation {
             .collect();
         let end = self.position(kept_from);
         for block in self.messages[..end].iter_mut().flat_map(|(_, said)| &mut said.content) {
-            if let Block::ToolResult { tool_use_id, content, .. } = block {
+            if let ContentBlock::ToolResult { tool_use_id, content, .. } = block {
                 let name = names.get(tool_use_id).map_or("a tool", String::as_str);
                 let stub = format!(
                     "[result of {name} dropped to save space; call it again if you need it]"
@@ -275,13 +275,13 @@ fn message_to_send(said: &MessageEntry) -> Message {
     let mut message = said.message();
     match said.stop_reason {
         Some(StopReason::Interrupted) => message.content.retain(|block| match block {
-            Block::Thinking { signature, .. } => signature.is_some(),
-            Block::Sealed { .. } => false,
-            Block::Text { .. }
-            | Block::Context { .. }
-            | Block::Image(_)
-            | Block::ToolUse(_)
-            | Block::ToolResult { .. } => true,
+            ContentBlock::Thinking { signature, .. } => signature.is_some(),
+            ContentBlock::Sealed { .. } => false,
+            ContentBlock::Text { .. }
+            | ContentBlock::Context { .. }
+            | ContentBlock::Image(_)
+            | ContentBlock::ToolUse(_)
+            | ContentBlock::ToolResult { .. } => true,
         }),
         Some(StopReason::MaxTokens)
             if message.calls().next().is_none() && message.text().trim().is_empty() =>
@@ -303,15 +303,15 @@ fn message_to_send(said: &MessageEntry) -> Message {
 fn note_contexts(contexts: &mut BTreeMap<String, String>, message: &Message) {
     for block in &message.content {
         match block {
-            Block::Context { name, text } => {
+            ContentBlock::Context { name, text } => {
                 contexts.insert(name.clone(), text.clone());
             }
-            Block::Text { .. }
-            | Block::Image(_)
-            | Block::Thinking { .. }
-            | Block::Sealed { .. }
-            | Block::ToolUse(_)
-            | Block::ToolResult { .. } => {}
+            ContentBlock::Text { .. }
+            | ContentBlock::Image(_)
+            | ContentBlock::Thinking { .. }
+            | ContentBlock::Sealed { .. }
+            | ContentBlock::ToolUse(_)
+            | ContentBlock::ToolResult { .. } => {}
         }
     }
 }

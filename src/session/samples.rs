@@ -7,9 +7,9 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::domain::{
-    Block, CallId, CallInput, ContentHash, Display, EntryId, Message, Mode, Money, Outcome, Role,
-    RuleKind, RuleSource, SessionId, StopReason, Todo, TodoStatus, ToolCall, ToolStatus, TurnId,
-    Usage,
+    CallId, CallInput, ContentBlock, ContentHash, EntryId, Message, MessageRole, Money,
+    PermissionMode, PermissionOutcome, RuleKind, RuleSource, SessionId, StopReason, TodoItem,
+    TodoStatus, TokenUsage, ToolCall, ToolDisplay, ToolStatus, TurnId,
 };
 
 use super::{
@@ -85,17 +85,17 @@ pub(super) fn user(text: &str) -> LogEntry {
 }
 
 /// What the model says.
-pub(super) fn assistant(content: Vec<Block>) -> LogEntry {
+pub(super) fn assistant(content: Vec<ContentBlock>) -> LogEntry {
     LogEntry::Message(MessageEntry {
         stop_reason: Some(StopReason::EndTurn),
-        usage: Some(Usage { input: 10, output: 2, cache_read: 4, ..Usage::default() }),
-        ..MessageEntry::new(Message { role: Role::Assistant, content })
+        usage: Some(TokenUsage { input: 10, output: 2, cache_read: 4, ..TokenUsage::default() }),
+        ..MessageEntry::new(Message { role: MessageRole::Assistant, content })
     })
 }
 
 /// The model says some text.
 pub(super) fn says(text: &str) -> LogEntry {
-    assistant(vec![Block::Text { text: text.into() }])
+    assistant(vec![ContentBlock::Text { text: text.into() }])
 }
 
 /// A call of Read.
@@ -109,24 +109,24 @@ pub(super) fn call(id: &str) -> ToolCall {
 
 /// The model makes calls of Read.
 pub(super) fn calls(ids: &[&str]) -> LogEntry {
-    assistant(ids.iter().map(|id| Block::ToolUse(call(id))).collect())
+    assistant(ids.iter().map(|id| ContentBlock::ToolUse(call(id))).collect())
 }
 
 /// The result of a call.
 pub(super) fn result(id: &str, content: &str) -> LogEntry {
-    let block = Block::ToolResult {
+    let block = ContentBlock::ToolResult {
         tool_use_id: CallId::new(id),
         content: content.into(),
         is_error: false,
     };
-    LogEntry::Message(MessageEntry::new(Message { role: Role::User, content: vec![block] }))
+    LogEntry::Message(MessageEntry::new(Message { role: MessageRole::User, content: vec![block] }))
 }
 
 /// The end of a turn.
 pub(super) fn turn_end() -> LogEntry {
     LogEntry::TurnEnd(TurnEnd {
         outcome: TurnOutcome::Answered,
-        usage: Usage::default(),
+        usage: TokenUsage::default(),
         cost: None,
     })
 }
@@ -149,7 +149,7 @@ pub(super) fn every_kind() -> Vec<LogEntry> {
             call: CallId::new("c1"),
             tool: "Read".into(),
             about: Some("src/main.rs".into()),
-            decision: Outcome::Allow,
+            decision: PermissionOutcome::Allow,
             answer: "rule".into(),
             rule: Some(RuleSource {
                 rule: "Read(**)".into(),
@@ -189,7 +189,7 @@ pub(super) fn every_kind() -> Vec<LogEntry> {
                 name: "Read".into(),
                 status: ToolStatus::Done,
                 summary: Some("4 lines".into()),
-                display: Some(Display::Terminal { text: "ok".into() }),
+                display: Some(ToolDisplay::Terminal { text: "ok".into() }),
                 elapsed_ms: 12,
                 kept: None,
             }),
@@ -200,7 +200,7 @@ pub(super) fn every_kind() -> Vec<LogEntry> {
             }
         }),
         LogEntry::Todo {
-            todos: vec![Todo {
+            todos: vec![TodoItem {
                 content: "Run the tests".into(),
                 status: TodoStatus::InProgress,
                 active_form: "Running the tests".into(),
@@ -212,11 +212,11 @@ pub(super) fn every_kind() -> Vec<LogEntry> {
         }),
         LogEntry::Title { title: "The cart".into() },
         LogEntry::Model { model: "other".into(), provider: Some("mine".into()), effort: None },
-        LogEntry::Mode { mode: Mode::AllowEdits },
+        LogEntry::Mode { mode: PermissionMode::AllowEdits },
         LogEntry::Interrupted,
         LogEntry::TurnEnd(TurnEnd {
             outcome: TurnOutcome::Failed("No server answers.".into()),
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
             cost: Some(Money::from_nanos(1_234_567)),
         }),
     ]

@@ -26,7 +26,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::domain::sanitize::sanitize;
-use crate::domain::{Block, CallId, CallInput, EntryId, Role, SessionId};
+use crate::domain::{CallId, CallInput, ContentBlock, EntryId, MessageRole, SessionId};
 
 use super::line::{self, LogLine, LogLineContext};
 use super::undo::RewindHistory;
@@ -360,18 +360,21 @@ fn searchable_texts(message: &MessageEntry) -> impl Iterator<Item = SearchableTe
 }
 
 /// Most blocks have one part, and those that nobody sees none.
-fn parts<'a>(message: &'a MessageEntry, block: &'a Block) -> [Option<SearchableText<'a>>; 2] {
+fn parts<'a>(
+    message: &'a MessageEntry,
+    block: &'a ContentBlock,
+) -> [Option<SearchableText<'a>>; 2] {
     let tool = || message.result.as_ref().map(|info| info.name.clone());
     let said = match block {
-        Block::Text { text } => {
+        ContentBlock::Text { text } => {
             let who = match message.role {
-                Role::User => SearchHitSource::Person,
-                Role::Assistant => SearchHitSource::Model,
+                MessageRole::User => SearchHitSource::Person,
+                MessageRole::Assistant => SearchHitSource::Model,
             };
             SearchableText { who, call: None, text: text.into() }
         }
         // A command of the person's own, and what came of it.
-        Block::Context { name, text } if name == "shell" => {
+        ContentBlock::Context { name, text } if name == "shell" => {
             let (command, output) = text.split_once('\n').unwrap_or((text, ""));
             let command = command.trim_start_matches("$ ");
             let output = SearchableText {
@@ -388,10 +391,10 @@ fn parts<'a>(message: &'a MessageEntry, block: &'a Block) -> [Option<SearchableT
                 Some(output),
             ];
         }
-        Block::Thinking { thinking, .. } => {
+        ContentBlock::Thinking { thinking, .. } => {
             SearchableText { who: SearchHitSource::Thinking, call: None, text: thinking.into() }
         }
-        Block::ToolUse(call) => {
+        ContentBlock::ToolUse(call) => {
             let text = match &call.input {
                 CallInput::Valid(input) => strings(input).join("\n").into(),
                 CallInput::Invalid(raw) => raw.into(),
@@ -402,12 +405,14 @@ fn parts<'a>(message: &'a MessageEntry, block: &'a Block) -> [Option<SearchableT
                 text,
             }
         }
-        Block::ToolResult { tool_use_id, content, .. } => SearchableText {
+        ContentBlock::ToolResult { tool_use_id, content, .. } => SearchableText {
             who: SearchHitSource::Result(tool()),
             call: Some(tool_use_id),
             text: content.into(),
         },
-        Block::Context { .. } | Block::Image(_) | Block::Sealed { .. } => return [None, None],
+        ContentBlock::Context { .. } | ContentBlock::Image(_) | ContentBlock::Sealed { .. } => {
+            return [None, None];
+        }
     };
     [Some(said), None]
 }

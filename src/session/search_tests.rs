@@ -105,7 +105,7 @@ fn calls_and_results_are_found_with_their_tool() {
     let input = json!({"command": "cargo test", "needle": 1});
     let call =
         ToolCall { id: CallId::new("c1"), name: "Bash".into(), input: CallInput::Valid(input) };
-    let made = assistant(vec![Block::ToolUse(call)]);
+    let made = assistant(vec![ContentBlock::ToolUse(call)]);
     let place = home.place("cargo test", vec![made.clone()]).unwrap();
     assert_eq!(
         (place.who, place.call),
@@ -114,7 +114,7 @@ fn calls_and_results_are_found_with_their_tool() {
     assert_eq!(home.place("needle", vec![made]), None, "the name of a field is nothing said");
     let place = home.place("passed", vec![result("c1", "3 tests passed")]).unwrap();
     assert_eq!((place.who, place.call), (SearchHitSource::Result(None), Some(CallId::new("c1"))));
-    let thought = Block::Thinking { thinking: "hmm, the cart".into(), signature: None };
+    let thought = ContentBlock::Thinking { thinking: "hmm, the cart".into(), signature: None };
     let place = home.place("cart", vec![assistant(vec![thought])]).unwrap();
     assert_eq!(place.who, SearchHitSource::Thinking);
 }
@@ -123,8 +123,8 @@ fn calls_and_results_are_found_with_their_tool() {
 fn what_nobody_sees_is_not_found() {
     let home = home();
     let seal = "c2lnbmF0dXJlCg";
-    let sealed = Block::Thinking { thinking: "x".into(), signature: Some(seal.into()) };
-    let context = Block::Context { name: "git".into(), text: "on branch main".into() };
+    let sealed = ContentBlock::Thinking { thinking: "x".into(), signature: Some(seal.into()) };
+    let context = ContentBlock::Context { name: "git".into(), text: "on branch main".into() };
     let mut told = MessageEntry::new(Message::user("hello"));
     told.content.push(context);
     let hashed = LogEntry::Message(MessageEntry { answered: Some(ContentHash::of(b"x")), ..told });
@@ -205,7 +205,7 @@ fn commands_of_the_persons_own_are_found_with_their_output() {
     let home = home();
     let text = "$ cargo test --lib\n3 tests passed".into();
     let mut said = MessageEntry::new(Message::user(""));
-    said.content = vec![Block::Context { name: "shell".into(), text }];
+    said.content = vec![ContentBlock::Context { name: "shell".into(), text }];
     let place = |text: &str| home.place(text, vec![LogEntry::Message(said.clone())]);
     assert_eq!(shown(&place("cargo").unwrap()), "[cargo] test --lib");
     assert_eq!(place("cargo").unwrap().who, SearchHitSource::Person);

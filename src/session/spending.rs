@@ -8,7 +8,7 @@
 
 use std::ops::AddAssign;
 
-use crate::domain::{EntryId, ModelName, Money, Source, TurnId, Usage};
+use crate::domain::{EntryId, ModelName, Money, RequestSource, TokenUsage, TurnId};
 
 use super::{LogRecord, MessageEntry};
 
@@ -20,7 +20,7 @@ pub struct SessionSpending {
     taken_over: SpendingSum,
     last_turn: TurnId,
     of_turn: SpendingBySource,
-    last: Option<Usage>,
+    last: Option<TokenUsage>,
     began: Option<EntryId>,
 }
 
@@ -35,13 +35,13 @@ pub struct ModelSpending {
 
 /// Sums by what the responses were asked for, in the order in which that first was.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct SpendingBySource(Vec<(Source, SpendingSum)>);
+pub struct SpendingBySource(Vec<(RequestSource, SpendingSum)>);
 
 /// What one response, or several together, took.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SpendingSum {
     /// Tokens.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// Money, of those responses whose price is known.
     pub cost: Money,
     /// How many there were.
@@ -58,14 +58,14 @@ impl SpendingSum {
 
     /// The tokens that had to be worked for: all but those that came from a cache.
     pub fn worked(&self) -> u64 {
-        let Usage { input, output, cache_read, .. } = self.usage;
+        let TokenUsage { input, output, cache_read, .. } = self.usage;
         input.saturating_sub(cache_read).saturating_add(output)
     }
 }
 
 impl SpendingBySource {
     /// Each sum with what it is of.
-    pub fn iter(&self) -> impl Iterator<Item = (Source, &SpendingSum)> {
+    pub fn iter(&self) -> impl Iterator<Item = (RequestSource, &SpendingSum)> {
         self.0.iter().map(|(source, spent)| (*source, spent))
     }
 
@@ -78,7 +78,7 @@ impl SpendingBySource {
         total
     }
 
-    fn add(&mut self, source: Source, spent: SpendingSum) {
+    fn add(&mut self, source: RequestSource, spent: SpendingSum) {
         match self.0.iter_mut().find(|(of, _)| *of == source) {
             Some((_, sum)) => *sum += spent,
             None => self.0.push((source, spent)),
@@ -133,7 +133,7 @@ impl SessionSpending {
     }
 
     /// What the last response took, where its server said.
-    pub fn last(&self) -> Option<Usage> {
+    pub fn last(&self) -> Option<TokenUsage> {
         self.last
     }
 

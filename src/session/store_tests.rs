@@ -4,7 +4,7 @@ use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 
 use crate::domain::Message;
-use crate::domain::faults::failing;
+use crate::domain::faults::with_failing_call;
 
 use super::super::samples::{TestSessionStore, header, home, lines, log, says, turn_end, user};
 use super::super::{LogNotice, LogRecord};
@@ -406,7 +406,7 @@ async fn r4_whichever_call_fails(
     for call in 0.. {
         let home = home();
         let session = home.session(&["one", "two"]).await;
-        let done = failing(call, || work(&home, session).is_ok());
+        let done = with_failing_call(call, || work(&home, session).is_ok());
         assert!(is_there(&home, session), "call {call}");
         if done != Some(true) && !home.store.has_log(session).unwrap() {
             home.store.restore(session).unwrap();

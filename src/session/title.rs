@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::domain::{Block, Role};
+use crate::domain::{ContentBlock, MessageRole};
 
 use super::{LogEntry, LogRecord, MessageEntry};
 
@@ -44,32 +44,32 @@ pub(super) fn note_title(title: &mut Option<String>, entry: &LogEntry) {
 
 fn title_of(said: &MessageEntry) -> Option<String> {
     match said.role {
-        Role::User => beginning(&said.content, TITLE_WIDTH),
-        Role::Assistant => None,
+        MessageRole::User => beginning(&said.content, TITLE_WIDTH),
+        MessageRole::Assistant => None,
     }
 }
 
 /// The first line of text among `content`, in at most `width` columns; without the labels of its
 /// images, where it has more to say.
-pub(super) fn beginning(content: &[Block], width: usize) -> Option<String> {
+pub(super) fn beginning(content: &[ContentBlock], width: usize) -> Option<String> {
     content.iter().find_map(|block| match block {
-        Block::Text { text } => {
+        ContentBlock::Text { text } => {
             first_line(&without_labels(text, content), width).or_else(|| first_line(text, width))
         }
-        Block::Context { .. }
-        | Block::Image(_)
-        | Block::Thinking { .. }
-        | Block::Sealed { .. }
-        | Block::ToolUse(_)
-        | Block::ToolResult { .. } => None,
+        ContentBlock::Context { .. }
+        | ContentBlock::Image(_)
+        | ContentBlock::Thinking { .. }
+        | ContentBlock::Sealed { .. }
+        | ContentBlock::ToolUse(_)
+        | ContentBlock::ToolResult { .. } => None,
     })
 }
 
 /// `text` without `[FileVersion 1 shot.png 800×600]` and the like, for the images of `content`.
-fn without_labels<'a>(text: &'a str, content: &[Block]) -> Cow<'a, str> {
+fn without_labels<'a>(text: &'a str, content: &[ContentBlock]) -> Cow<'a, str> {
     let mut rest = Cow::Borrowed(text);
     for block in content {
-        if let Block::Image(image) = block
+        if let ContentBlock::Image(image) = block
             && let end = format!(" {image}]")
             && let Some(at) = rest.find(&end)
             && let Some(start) = rest[..at].rfind("[Image ")
@@ -120,7 +120,7 @@ fn fitting(word: &str, width: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Image, MediaType};
+    use crate::domain::{MediaType, MessageImage};
 
     #[test]
     fn a_title_is_the_first_line_cut_at_a_word() {
@@ -148,10 +148,11 @@ mod tests {
 
     #[test]
     fn images_are_named_only_where_nothing_else_is_said() {
-        let image = Image::new("shot.png", MediaType::Png, (2, 1), b"png");
+        let image = MessageImage::new("shot.png", MediaType::Png, (2, 1), b"png");
         let shown = |text: &str| {
-            let text = Block::Text { text: text.replace("IMAGE", &format!("[Image 1 {image}]")) };
-            beginning(&[text, Block::Image(image.clone())], 60)
+            let text =
+                ContentBlock::Text { text: text.replace("IMAGE", &format!("[Image 1 {image}]")) };
+            beginning(&[text, ContentBlock::Image(image.clone())], 60)
         };
         assert_eq!(shown("IMAGE what is wrong?").as_deref(), Some("what is wrong?"));
         assert_eq!(shown("look: IMAGE there").as_deref(), Some("look: there"));

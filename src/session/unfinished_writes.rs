@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::domain::{Block, CallId, CallInput, SessionId, ToolCall};
+use crate::domain::{CallId, CallInput, ContentBlock, SessionId, ToolCall};
 
 use super::line::{self, LogLine, LogLineContext};
 use super::lock::LockHolder;
@@ -91,19 +91,19 @@ fn unfinished_files(end: &[u8]) -> Vec<PathBuf> {
             LogEntry::Message(said) => {
                 for block in said.content {
                     match block {
-                        Block::ToolUse(call) => {
+                        ContentBlock::ToolUse(call) => {
                             if let Some(file) = file_of(&call) {
                                 files.insert(call.id, file);
                             }
                         }
-                        Block::ToolResult { tool_use_id, .. } => {
+                        ContentBlock::ToolResult { tool_use_id, .. } => {
                             open.retain(|call| *call != tool_use_id);
                         }
-                        Block::Text { .. }
-                        | Block::Image(_)
-                        | Block::Context { .. }
-                        | Block::Thinking { .. }
-                        | Block::Sealed { .. } => {}
+                        ContentBlock::Text { .. }
+                        | ContentBlock::Image(_)
+                        | ContentBlock::Context { .. }
+                        | ContentBlock::Thinking { .. }
+                        | ContentBlock::Sealed { .. } => {}
                     }
                 }
             }
@@ -135,7 +135,7 @@ mod tests {
     fn writes(id: &str, file: &str) -> LogEntry {
         let input = CallInput::Valid(json!({"file_path": file, "content": "x"}));
         let call = ToolCall { id: CallId::new(id), name: "Write".into(), input };
-        assistant(vec![Block::ToolUse(call)])
+        assistant(vec![ContentBlock::ToolUse(call)])
     }
 
     fn started(id: &str) -> LogEntry {

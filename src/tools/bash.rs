@@ -17,7 +17,7 @@ use super::{
     ExitCause, ProcessError, ScriptExit, ScriptSpec, Tool, ToolContext, ToolError,
     WorkingDirectory, off_thread, text, truncation,
 };
-use crate::domain::{Access, Display, ToolOutput, ToolSpec, ToolStatus};
+use crate::domain::{ToolAccess, ToolDisplay, ToolOutput, ToolSpec, ToolStatus};
 use capture::OutputCapture;
 
 /// The Bash tool.
@@ -59,8 +59,15 @@ impl Tool for BashTool {
         }
     }
 
-    fn access(&self, input: &Value, place: &WorkingDirectory) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![Access::Run { command: parse_arguments(input)?.command, cwd: place.cwd.clone() }])
+    fn access(
+        &self,
+        input: &Value,
+        place: &WorkingDirectory,
+    ) -> Result<Vec<ToolAccess>, ToolError> {
+        Ok(vec![ToolAccess::Run {
+            command: parse_arguments(input)?.command,
+            cwd: place.cwd.clone(),
+        }])
     }
 
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
@@ -210,7 +217,7 @@ async fn format_result(
             "notes": notes, "left_running": exit.left_running,
         }),
         observation,
-        display: display.map(|text| Display::Terminal { text }),
+        display: display.map(|text| ToolDisplay::Terminal { text }),
         summary,
         status,
     }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::text::{self, TextEncoding, WHOLE_FILE};
 use super::{FileChange, FileState, ToolContext, ToolError, WriteReport, off_thread, truncation};
-use crate::domain::{ContentHash, Diff, Display, LeftOut, ToolOutput};
+use crate::domain::{ContentHash, ExcludedHunks, FileDiff, ToolDisplay, ToolOutput};
 
 /// What is at the path that is to be written.
 pub(super) enum WriteTarget {
@@ -68,7 +68,12 @@ pub(super) async fn current(
 
 impl PlannedWrite {
     /// What the person is shown before it is done. The yes will hold for this content alone.
-    pub async fn preview(self, context: &ToolContext, tool: &str, input: &Value) -> Option<Diff> {
+    pub async fn preview(
+        self,
+        context: &ToolContext,
+        tool: &str,
+        input: &Value,
+    ) -> Option<FileDiff> {
         context.reads.record_preview(call_key(tool, input), self.before_hash());
         self.diff(context).await
     }
@@ -78,12 +83,12 @@ impl PlannedWrite {
         &self,
         context: &ToolContext,
         (tool, input): (&str, &Value),
-        shown: &Diff,
-        left_out: &LeftOut,
+        shown: &FileDiff,
+        left_out: &ExcludedHunks,
     ) -> Result<String, ToolError> {
         let seen = context.reads.take_preview(&call_key(tool, input));
         let is_as_shown = seen.is_some_and(|seen| seen == self.before_hash());
-        let text = is_as_shown.then(|| shown.applied(&self.texts.0, left_out)).flatten();
+        let text = is_as_shown.then(|| shown.apply_without(&self.texts.0, left_out)).flatten();
         text.ok_or_else(|| changed_since_approved(&context.place.show(&self.path)))
     }
 
@@ -141,16 +146,19 @@ impl PlannedWrite {
         Ok(ToolOutput::text(observation)
             .with_output(output)
             .with_summary(summary)
-            .with_display(Display::Diff(diff)))
+            .with_display(ToolDisplay::Diff(diff)))
     }
 
     fn before_hash(&self) -> Option<ContentHash> {
         self.before.as_deref().map(ContentHash::of)
     }
 
-    async fn diff(self, context: &ToolContext) -> Option<Diff> {
+    async fn diff(self, context: &ToolContext) -> Option<FileDiff> {
         let Self { path, texts: (old, new), .. } = self;
-        off_thread(&context.cancel, move || Diff::between(path, &old, &new)).await.ok().flatten()
+        off_thread(&context.cancel, move || FileDiff::between(path, &old, &new))
+            .await
+            .ok()
+            .flatten()
     }
 }
 

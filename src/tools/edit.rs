@@ -19,7 +19,7 @@ use super::input::{ArgumentReader, InputShape};
 use super::{
     Tool, ToolContext, ToolError, WorkingDirectory, off_thread, paths, stopped_output, text,
 };
-use crate::domain::{Access, Diff, LeftOut, ToolOutput, ToolSpec};
+use crate::domain::{ExcludedHunks, FileDiff, ToolAccess, ToolOutput, ToolSpec};
 use matching::{EditMismatch, MatchQuality, ReplaceScope};
 
 pub(in crate::tools) use placeholder::find as placeholder_in;
@@ -61,15 +61,19 @@ impl Tool for EditTool {
         }
     }
 
-    fn access(&self, input: &Value, place: &WorkingDirectory) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![Access::Write(parse_arguments(input, place)?.path)])
+    fn access(
+        &self,
+        input: &Value,
+        place: &WorkingDirectory,
+    ) -> Result<Vec<ToolAccess>, ToolError> {
+        Ok(vec![ToolAccess::Write(parse_arguments(input, place)?.path)])
     }
 
     async fn preview(
         &self,
         context: &ToolContext,
         input: &Value,
-    ) -> Result<Option<Diff>, ToolError> {
+    ) -> Result<Option<FileDiff>, ToolError> {
         let wanted = parse_arguments(input, &context.place)?;
         let (change, _) = plan_write(context, wanted).await?;
         Ok(change.preview(context, SHAPE.tool, input).await)
@@ -79,8 +83,8 @@ impl Tool for EditTool {
         &self,
         context: &ToolContext,
         input: &Value,
-        shown: &Diff,
-        left_out: &LeftOut,
+        shown: &FileDiff,
+        left_out: &ExcludedHunks,
     ) -> Result<Value, ToolError> {
         let (change, _) = plan_write(context, parse_arguments(input, &context.place)?).await?;
         let wanted = change.without(context, (SHAPE.tool, input), shown, left_out)?;

@@ -15,7 +15,7 @@ use super::walk::{self, FileWalk, SearchRoot, SkippedEntries, hidden_note};
 use super::{
     Files, Tool, ToolContext, ToolError, WorkingDirectory, off_thread, stopped_output, truncation,
 };
-use crate::domain::{Access, ToolOutput, ToolSpec};
+use crate::domain::{ToolAccess, ToolOutput, ToolSpec};
 
 /// The Glob tool.
 pub(super) struct GlobTool;
@@ -53,8 +53,12 @@ impl Tool for GlobTool {
         }
     }
 
-    fn access(&self, input: &Value, place: &WorkingDirectory) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![Access::Read(parse_arguments(input, place)?.root)])
+    fn access(
+        &self,
+        input: &Value,
+        place: &WorkingDirectory,
+    ) -> Result<Vec<ToolAccess>, ToolError> {
+        Ok(vec![ToolAccess::Read(parse_arguments(input, place)?.root)])
     }
 
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
@@ -229,7 +233,7 @@ mod tests {
         ];
         for (pattern, root) in cases {
             let access = GlobTool.access(&json!({"pattern": pattern}), &place);
-            assert_eq!(access, Ok(vec![Access::Read(root.into())]), "{pattern}");
+            assert_eq!(access, Ok(vec![ToolAccess::Read(root.into())]), "{pattern}");
         }
     }
 

@@ -20,7 +20,7 @@ use super::walk::{self, FileWalk, SearchRoot, hidden_note};
 use super::{
     Tool, ToolContext, ToolError, WorkingDirectory, off_thread, stopped_output, truncation,
 };
-use crate::domain::{Access, ToolOutput, ToolSpec};
+use crate::domain::{ToolAccess, ToolOutput, ToolSpec};
 use search::{GrepMode, GrepOutcome, GrepQuery, GrepRow};
 
 /// The Grep tool.
@@ -116,8 +116,12 @@ impl Tool for GrepTool {
         }
     }
 
-    fn access(&self, input: &Value, place: &WorkingDirectory) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![Access::Read(parse_arguments(input, place)?.root)])
+    fn access(
+        &self,
+        input: &Value,
+        place: &WorkingDirectory,
+    ) -> Result<Vec<ToolAccess>, ToolError> {
+        Ok(vec![ToolAccess::Read(parse_arguments(input, place)?.root)])
     }
 
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {

@@ -32,7 +32,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{
-    Access, ContentHash, Diff, LeftOut, Todo, ToolOutput, ToolSpec, ToolStatus, clean_path,
+    ContentHash, ExcludedHunks, FileDiff, TodoItem, ToolAccess, ToolOutput, ToolSpec, ToolStatus,
+    clean_path,
 };
 
 pub use ports::{
@@ -50,7 +51,8 @@ pub trait Tool: Send + Sync {
 
     /// What a call with this input would touch, relative paths taken from `place`. Fails, with a
     /// sentence that tells the model what to send instead, when the input is not usable.
-    fn access(&self, input: &Value, place: &WorkingDirectory) -> Result<Vec<Access>, ToolError>;
+    fn access(&self, input: &Value, place: &WorkingDirectory)
+    -> Result<Vec<ToolAccess>, ToolError>;
 
     /// What a call would change, against what is on disk now, for the approval dialog. Fails as
     /// the call itself would, where it cannot succeed.
@@ -58,7 +60,7 @@ pub trait Tool: Send + Sync {
         &self,
         _context: &ToolContext,
         _input: &Value,
-    ) -> Result<Option<Diff>, ToolError> {
+    ) -> Result<Option<FileDiff>, ToolError> {
         Ok(None)
     }
 
@@ -68,8 +70,8 @@ pub trait Tool: Send + Sync {
         &self,
         _context: &ToolContext,
         _input: &Value,
-        _shown: &Diff,
-        _left_out: &LeftOut,
+        _shown: &FileDiff,
+        _left_out: &ExcludedHunks,
     ) -> Result<Value, ToolError> {
         Err(ToolError("This call cannot be done in part.".into()))
     }
@@ -112,7 +114,7 @@ pub trait ToolEffects: Send + Sync {
     /// More output, to be shown as it comes. Never stored.
     fn progress(&self, text: &str);
     /// The plan has changed.
-    fn todos(&self, todos: Vec<Todo>);
+    fn todos(&self, todos: Vec<TodoItem>);
     /// A file was written. Either content is `None` where there is no file on that side.
     fn file_changed(&self, change: FileChange);
     /// Keeps `bytes` under their hash, for what the model gets only a part of.

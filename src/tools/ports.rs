@@ -10,7 +10,7 @@ use std::time::{Duration, SystemTime};
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{ContentHash, Extent};
+use crate::domain::{ContentHash, ScanExtent};
 
 /// Reads and writes whole files. A running call has one that opens what the call was approved for,
 /// at the place where that was then, and nothing else.
@@ -162,15 +162,15 @@ pub struct ScriptExit {
     /// Hosts that it asked for, and that the sandbox's list does not let it reach.
     pub refused: Vec<String>,
     /// Whether the sandbox covered all that deny rules keep from reading.
-    pub denied: Extent,
+    pub denied: ScanExtent,
 }
 
 impl ScriptExit {
     /// What is to be said where more is denied to be read than could be found.
     pub fn denied_note(&self) -> Option<String> {
         match self.denied {
-            Extent::Whole => None,
-            Extent::Part => Some(
+            ScanExtent::Whole => None,
+            ScanExtent::Part => Some(
                 "there is too much to be looked through before each command, so that this one \
                  could perhaps read files that deny rules keep from reading, in the deepest folders"
                     .to_owned(),

@@ -13,7 +13,7 @@ use super::text::{self, WHOLE_FILE};
 use super::{
     FileState, Tool, ToolContext, ToolError, WorkingDirectory, paths, stopped_output, truncation,
 };
-use crate::domain::{Access, ToolOutput, ToolSpec};
+use crate::domain::{ToolAccess, ToolOutput, ToolSpec};
 
 /// The Read tool.
 pub(super) struct ReadTool;
@@ -65,8 +65,12 @@ impl Tool for ReadTool {
         }
     }
 
-    fn access(&self, input: &Value, place: &WorkingDirectory) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![Access::Read(parse_arguments(input, place)?.path)])
+    fn access(
+        &self,
+        input: &Value,
+        place: &WorkingDirectory,
+    ) -> Result<Vec<ToolAccess>, ToolError> {
+        Ok(vec![ToolAccess::Read(parse_arguments(input, place)?.path)])
     }
 
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
@@ -377,7 +381,7 @@ mod tests {
         assert!(error.0.starts_with("Read: `file_path` is missing. Send for example {"), "{error}");
         assert_eq!(
             ReadTool.access(&json!({"file_path": "../a/./b"}), &place),
-            Ok(vec![Access::Read("/a/b".into())])
+            Ok(vec![ToolAccess::Read("/a/b".into())])
         );
     }
 }

@@ -14,7 +14,7 @@ use super::{
     AccessMode, ExitCause, FileChange, Grant, ProcessError, Processes, ReadLedger, ScopedFiles,
     ScriptExit, ScriptSpec, Tool, ToolContext, ToolEffects, ToolError, WorkingDirectory,
 };
-use crate::domain::{Access, ContentHash, Extent, Todo, ToolOutput};
+use crate::domain::{ContentHash, ScanExtent, TodoItem, ToolAccess, ToolOutput};
 use crate::platform::files::DiskFiles;
 
 /// A workspace with a context over it.
@@ -85,8 +85,8 @@ impl ToolTestEnv {
         let accesses = tool.access(input, &self.context.place)?;
         let granted = accesses.into_iter().filter_map(|access| {
             let (named, may) = match access {
-                Access::Read(path) => (path, AccessMode::Read),
-                Access::Write(path) => (path, AccessMode::Write),
+                ToolAccess::Read(path) => (path, AccessMode::Read),
+                ToolAccess::Write(path) => (path, AccessMode::Write),
                 _ => return None,
             };
             let real = named.canonicalize().unwrap_or_else(|_| named.clone());
@@ -101,7 +101,7 @@ impl ToolTestEnv {
 #[derive(Default)]
 pub(crate) struct EffectsRecorder {
     progress: Mutex<String>,
-    todos: Mutex<Vec<Todo>>,
+    todos: Mutex<Vec<TodoItem>>,
     changes: Mutex<Vec<FileChange>>,
     kept: Mutex<Vec<Vec<u8>>>,
 }
@@ -113,7 +113,7 @@ impl EffectsRecorder {
     }
 
     /// The last plan.
-    pub fn todos(&self) -> Vec<Todo> {
+    pub fn todos(&self) -> Vec<TodoItem> {
         self.todos.lock().unwrap().clone()
     }
 
@@ -134,7 +134,7 @@ impl ToolEffects for EffectsRecorder {
         self.progress.lock().unwrap().push_str(text);
     }
 
-    fn todos(&self, todos: Vec<Todo>) {
+    fn todos(&self, todos: Vec<TodoItem>) {
         *self.todos.lock().unwrap() = todos;
     }
 
@@ -166,7 +166,7 @@ impl Default for ScriptedProcesses {
             elapsed: Duration::ZERO,
             left_running: false,
             refused: Vec::new(),
-            denied: Extent::Whole,
+            denied: ScanExtent::Whole,
         };
         Self { scripts: Mutex::default(), output: Mutex::default(), exit: Mutex::new(exit) }
     }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::input::{ArgumentReader, InputShape};
 use super::{Tool, ToolContext, ToolError, WorkingDirectory};
-use crate::domain::{Access, Todo, TodoStatus, ToolOutput, ToolSpec};
+use crate::domain::{TodoItem, TodoStatus, ToolAccess, ToolOutput, ToolSpec};
 
 /// The TodoWrite tool.
 pub(super) struct TodoWriteTool;
@@ -42,8 +42,12 @@ impl Tool for TodoWriteTool {
         }
     }
 
-    fn access(&self, input: &Value, _place: &WorkingDirectory) -> Result<Vec<Access>, ToolError> {
-        todos(input).map(|_| vec![Access::Nothing])
+    fn access(
+        &self,
+        input: &Value,
+        _place: &WorkingDirectory,
+    ) -> Result<Vec<ToolAccess>, ToolError> {
+        todos(input).map(|_| vec![ToolAccess::Nothing])
     }
 
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
@@ -60,7 +64,7 @@ impl Tool for TodoWriteTool {
     }
 }
 
-fn todos(input: &Value) -> Result<Vec<Todo>, ToolError> {
+fn todos(input: &Value) -> Result<Vec<TodoItem>, ToolError> {
     let input = ArgumentReader::new(SHAPE, input)?;
     let items = match input.value(&["todos", "items", "tasks"]) {
         None => return Err(input.wrong("`todos` is missing")),
@@ -75,7 +79,7 @@ fn todos(input: &Value) -> Result<Vec<Todo>, ToolError> {
     items.iter().map(todo).collect()
 }
 
-fn todo(item: &Value) -> Result<Todo, ToolError> {
+fn todo(item: &Value) -> Result<TodoItem, ToolError> {
     let item = ArgumentReader::new(SHAPE, item)?;
     let content = item.text(&["content", "title", "task", "step"])?;
     if content.trim().is_empty() {
@@ -94,7 +98,7 @@ fn todo(item: &Value) -> Result<Todo, ToolError> {
     };
     let active_form = item.optional_text(&["activeForm", "active_form"])?;
     let active_form = active_form.filter(|text| !text.is_empty()).unwrap_or(content.clone());
-    Ok(Todo { content, status, active_form })
+    Ok(TodoItem { content, status, active_form })
 }
 
 #[cfg(test)]
@@ -109,7 +113,10 @@ mod tests {
             {"content": "Look", "status": "completed", "activeForm": "Looking"},
             {"content": "Leap", "status": "in_progress", "activeForm": "Leaping"},
         ]});
-        assert_eq!(TodoWriteTool.access(&input, &bench.context.place), Ok(vec![Access::Nothing]));
+        assert_eq!(
+            TodoWriteTool.access(&input, &bench.context.place),
+            Ok(vec![ToolAccess::Nothing])
+        );
         let output = bench.run(&TodoWriteTool, input).await.unwrap();
         assert_eq!(output.observation, "Plan updated: 1 of 2 done.");
         assert_eq!(output.summary, None);

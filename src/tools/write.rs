@@ -13,7 +13,7 @@ use super::edit::placeholder_in;
 use super::input::{ArgumentReader, InputShape};
 use super::text::{self, TextEncoding};
 use super::{Tool, ToolContext, ToolError, WorkingDirectory, stopped_output};
-use crate::domain::{Access, Diff, LeftOut, ToolOutput, ToolSpec};
+use crate::domain::{ExcludedHunks, FileDiff, ToolAccess, ToolOutput, ToolSpec};
 
 /// The Write tool.
 pub(super) struct WriteTool;
@@ -47,15 +47,19 @@ impl Tool for WriteTool {
         }
     }
 
-    fn access(&self, input: &Value, place: &WorkingDirectory) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![Access::Write(parse_arguments(input, place)?.path)])
+    fn access(
+        &self,
+        input: &Value,
+        place: &WorkingDirectory,
+    ) -> Result<Vec<ToolAccess>, ToolError> {
+        Ok(vec![ToolAccess::Write(parse_arguments(input, place)?.path)])
     }
 
     async fn preview(
         &self,
         context: &ToolContext,
         input: &Value,
-    ) -> Result<Option<Diff>, ToolError> {
+    ) -> Result<Option<FileDiff>, ToolError> {
         let change = planned(context, parse_arguments(input, &context.place)?).await?;
         Ok(change.preview(context, SHAPE.tool, input).await)
     }
@@ -64,8 +68,8 @@ impl Tool for WriteTool {
         &self,
         context: &ToolContext,
         input: &Value,
-        shown: &Diff,
-        left_out: &LeftOut,
+        shown: &FileDiff,
+        left_out: &ExcludedHunks,
     ) -> Result<Value, ToolError> {
         let change = planned(context, parse_arguments(input, &context.place)?).await?;
         let content = change.without(context, (SHAPE.tool, input), shown, left_out)?;
@@ -136,7 +140,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::domain::{Display, ToolStatus};
+    use crate::domain::{ToolDisplay, ToolStatus};
     use crate::tools::testing::ToolTestEnv;
 
     fn input(path: &str, content: &str) -> Value {
@@ -150,7 +154,7 @@ mod tests {
         assert_eq!(bench.bytes("a/b/c.txt"), b"one\ntwo\n");
         assert_eq!(output.observation, "Made a/b/c.txt with 2 lines.");
         assert_eq!(output.summary.as_deref(), Some("new file, 2 lines"));
-        assert!(matches!(output.display, Some(Display::Diff(diff)) if diff.added == 2));
+        assert!(matches!(output.display, Some(ToolDisplay::Diff(diff)) if diff.added == 2));
         let changes = bench.effects.changes();
         assert_eq!((&changes[0].before, &changes[0].after[..]), (&None, &b"one\ntwo\n"[..]));
     }

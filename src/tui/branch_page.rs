@@ -4,7 +4,7 @@
 //!
 //! The page is text with colours, as a pager shows and copies it. Every row fits the width.
 
-use crate::domain::Role as Speaker;
+use crate::domain::MessageRole as Speaker;
 use crate::domain::sanitize::sanitize;
 use crate::session::{BranchComparison, BranchMessage, FileDelta, SessionBranch};
 

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use crate::domain::Role;
+use crate::domain::MessageRole;
 use crate::domain::sanitize::sanitize;
 use crate::session::{BranchMessage, FileDelta, SessionBranch};
 
@@ -17,7 +17,7 @@ const ANSWER: usize = 4000;
 pub fn summed_up(branch: &SessionBranch) -> String {
     let mut note = format!("From another session, \"{}\":\n", title(branch));
     let asked: Vec<&BranchMessage> =
-        branch.said.iter().filter(|it| it.role == Role::User).collect();
+        branch.said.iter().filter(|it| it.role == MessageRole::User).collect();
     let left_out = asked.len().saturating_sub(QUESTIONS);
     if !asked.is_empty() {
         note.push_str("\nI asked:\n");
@@ -29,7 +29,7 @@ pub fn summed_up(branch: &SessionBranch) -> String {
         let words: Vec<&str> = said.text.split_whitespace().collect();
         let _ = writeln!(note, "- {}", cut(&words.join(" "), QUESTION));
     }
-    if let Some(answer) = branch.said.iter().rev().find(|it| it.role == Role::Assistant) {
+    if let Some(answer) = branch.said.iter().rev().find(|it| it.role == MessageRole::Assistant) {
         note.push_str("\nThe last answer was:\n");
         for line in cut(answer.text.trim(), ANSWER).lines() {
             let _ = writeln!(note, "> {line}");
@@ -69,7 +69,7 @@ fn cut(text: &str, most: usize) -> String {
 mod tests {
     use super::*;
 
-    fn said(role: Role, text: &str) -> BranchMessage {
+    fn said(role: MessageRole, text: &str) -> BranchMessage {
         BranchMessage { role, text: text.into() }
     }
 
@@ -85,10 +85,10 @@ mod tests {
 
     fn sum() -> SessionBranch {
         let said = vec![
-            said(Role::User, "try sum()\n  instead"),
-            said(Role::Assistant, "Let me look."),
-            said(Role::User, "and test it"),
-            said(Role::Assistant, "`sum()` of nothing is zero.\nThe test passes."),
+            said(MessageRole::User, "try sum()\n  instead"),
+            said(MessageRole::Assistant, "Let me look."),
+            said(MessageRole::User, "and test it"),
+            said(MessageRole::Assistant, "`sum()` of nothing is zero.\nThe test passes."),
         ];
         branch("try sum() instead", said, &[("src/cart.rs", Some((1, 1))), ("logo.png", None)])
     }
@@ -100,9 +100,9 @@ mod tests {
 
     #[test]
     fn a_long_branch_is_summed_up_short() {
-        let ask = |n: usize| said(Role::User, &format!("question {n} {}", "x".repeat(1000)));
+        let ask = |n: usize| said(MessageRole::User, &format!("question {n} {}", "x".repeat(1000)));
         let mut all: Vec<BranchMessage> = (0..40).map(ask).collect();
-        all.push(said(Role::Assistant, &"y".repeat(100_000)));
+        all.push(said(MessageRole::Assistant, &"y".repeat(100_000)));
         let note = summed_up(&branch("long", all, &[]));
         assert!(note.contains("- … (28 earlier)\n- question 28 ") && note.len() < 8_000);
     }

@@ -15,7 +15,7 @@ use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 
 use crate::agent::AgentCommand;
 use crate::config::ThemeChoice;
-use crate::domain::{Image, ModelName, NoticeLevel, SessionId, Typed};
+use crate::domain::{MessageImage, ModelName, NoticeLevel, SessionId, UserInput};
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::session::{HistoryPage, KindFolds, SessionFolds, SessionSearchResult};
 
@@ -83,9 +83,9 @@ pub trait Services: Send + Sync + 'static {
     /// Branch and changed files; `None` outside of git.
     async fn git(&self) -> Option<Git>;
     /// Keeps what is being typed over a crash; empty text forgets it.
-    async fn save_draft(&self, text: Typed) -> Result<(), String>;
+    async fn save_draft(&self, text: UserInput) -> Result<(), String>;
     /// Adds to the input's history.
-    async fn add_history(&self, text: Typed) -> Result<(), String>;
+    async fn add_history(&self, text: UserInput) -> Result<(), String>;
     /// Reads an image, makes it fit for a model, and keeps it.
     async fn take_image(&self, source: ImageSource) -> Result<Taken, String>;
     /// The part of the input's history that ends at this place in its file.
@@ -95,7 +95,7 @@ pub trait Services: Send + Sync + 'static {
         &self,
         canvas: GraphicsCanvas,
         number: u32,
-        image: Image,
+        image: MessageImage,
         cells: SizeInCells,
     ) -> Result<Picture, String>;
     /// All themes, the person's own read anew.
@@ -414,7 +414,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use super::*;
-    use crate::domain::Mode;
+    use crate::domain::PermissionMode;
 
     #[derive(Default)]
     struct Fakes {
@@ -481,7 +481,7 @@ mod tests {
             &self,
             _: GraphicsCanvas,
             _: u32,
-            _: Image,
+            _: MessageImage,
             _: SizeInCells,
         ) -> Result<Picture, String> {
             Err("not in this test".into())
@@ -489,11 +489,11 @@ mod tests {
         async fn take_image(&self, _: ImageSource) -> Result<Taken, String> {
             Ok(Taken::Nothing)
         }
-        async fn save_draft(&self, text: Typed) -> Result<(), String> {
+        async fn save_draft(&self, text: UserInput) -> Result<(), String> {
             self.drafts.lock().unwrap().push(text.text);
             Ok(())
         }
-        async fn add_history(&self, _: Typed) -> Result<(), String> {
+        async fn add_history(&self, _: UserInput) -> Result<(), String> {
             Err("the disk is full".into())
         }
         async fn status_line(&self, state: String) -> Result<String, String> {
@@ -542,7 +542,7 @@ mod tests {
     #[tokio::test]
     async fn commands_keep_their_order_when_the_queue_is_full() {
         let mut rig = rig();
-        let modes = [Mode::Plan, Mode::Ask, Mode::AllowEdits];
+        let modes = [PermissionMode::Plan, PermissionMode::Ask, PermissionMode::AllowEdits];
         for mode in modes {
             assert_eq!(rig.executor.run(Effect::Agent(AgentCommand::SetMode(mode))), None);
         }

@@ -150,13 +150,13 @@ fn color_code(color: Color, base: u8) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Block;
+    use crate::domain::ContentBlock;
     use crate::tui::layout::Highlighter;
     use crate::tui::scene::{assistant, recorded, screen, user};
     use crate::tui::theme::{ColorDepth, Theme};
 
     fn left(leave: ExitTranscript) -> String {
-        let text = |text: &str| assistant(vec![Block::Text { text: text.into() }]);
+        let text = |text: &str| assistant(vec![ContentBlock::Text { text: text.into() }]);
         let log = [user("first"), text("one"), user("second"), text("two **bold**")];
         let scene = screen(60, 24).events(log.iter().map(recorded));
         let mut layouts = Layouts::new(Highlighter::off());
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn of_a_session_of_any_length_so_many_rows_are_left_at_most() {
         let list = "- item\n".repeat(99);
-        let log = vec![assistant(vec![Block::Text { text: list }]); 150];
+        let log = vec![assistant(vec![ContentBlock::Text { text: list }]); 150];
         let scene = screen(60, 24).events(log.iter().map(recorded));
         let mut layouts = Layouts::new(Highlighter::off());
         let page =

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::disk::{FileTextError, open_regular};
-use crate::domain::{Around, ContentHash, Diff, ModeChange};
+use crate::domain::{ContentHash, DiffContextSize, FileDiff, FileModeChange};
 use crate::session::{BlobStore, KindFolds, SessionStore};
 
 use super::app::changes::{ChangedFile, Content, Net, Since};
@@ -113,7 +113,7 @@ fn now(path: &Path) -> Result<Option<Now>, String> {
 fn content(path: &Path, before: Option<&[u8]>, now: Option<&Now>, mode: Option<u32>) -> Content {
     let mode = match (before, now, mode) {
         (Some(_), Some(now), Some(old)) if now.mode != old => {
-            Some(ModeChange { old, new: now.mode })
+            Some(FileModeChange { old, new: now.mode })
         }
         (_, _, _) => None,
     };
@@ -130,8 +130,8 @@ fn content(path: &Path, before: Option<&[u8]>, now: Option<&Now>, mode: Option<u
     };
     let lines = |text: &str| text.bytes().filter(|byte| *byte == b'\n').count();
     let few = lines(old).max(lines(new)) <= LONGEST;
-    let around = if few { Around::Everything } else { Around::Lines(3) };
-    let diff = Diff { mode, ..Diff::with(PathBuf::from(path), old, new, around) };
+    let around = if few { DiffContextSize::WholeFile } else { DiffContextSize::Lines(3) };
+    let diff = FileDiff { mode, ..FileDiff::with(PathBuf::from(path), old, new, around) };
     let diff = Arc::new(diff);
     match (before, now) {
         (None, _) => Content::New(diff),
@@ -226,7 +226,7 @@ mod tests {
         let file =
             ChangedFile { path, before: Some(hash.clone()), after: Some(hash), mode: Some(0o644) };
         let net = net(home.store.blobs(), &file, home.folder.path());
-        assert_eq!(net.diff().unwrap().mode, Some(ModeChange { old: 0o644, new: 0o755 }));
+        assert_eq!(net.diff().unwrap().mode, Some(FileModeChange { old: 0o644, new: 0o755 }));
     }
 
     #[test]

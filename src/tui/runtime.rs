@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent;
 use crate::config::ExitTranscript;
-use crate::domain::{SessionId, Typed};
+use crate::domain::{SessionId, UserInput};
 use crate::platform::signals::ContinuedFlag;
 use crate::platform::terminal::{TerminalEvents, TerminalGuard};
 use crate::platform::terminal_background::FilteredEvent;
@@ -64,7 +64,7 @@ pub struct Start {
     /// What was sent before, oldest first.
     pub history: HistoryPage,
     /// What was being typed when slug last ended.
-    pub draft: Typed,
+    pub draft: UserInput,
     /// How it looks.
     pub looks: Looks,
     /// Whether code is coloured.

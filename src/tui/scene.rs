@@ -15,11 +15,11 @@ use ratatui::style::{Modifier, Style};
 
 use crate::agent::AgentEvent;
 use crate::config::{ConfigText, KeyPreset};
-use crate::domain::Window;
+use crate::domain::ContextWindow;
 use crate::domain::{
-    ApprovalId, ApprovalRequest, Block, CallId, CallInput, EntryId, Matter, Message, Mode, Outcome,
-    Part, Role as Speaker, RuleFile, RuleKind, RuleSource, SessionId, StopReason, ToolCall,
-    ToolStatus, TurnId, Usage,
+    ApprovalId, ApprovalKind, ApprovalRequest, CallId, CallInput, CallPart, ContentBlock, EntryId,
+    Message, MessageRole as Speaker, PermissionMode, PermissionOutcome, RuleFile, RuleKind,
+    RuleSource, SessionId, StopReason, TokenUsage, ToolCall, ToolStatus, TurnId,
 };
 use crate::session::{LogEntry, LogRecord, MessageEntry, ToolResultInfo, TurnEnd, TurnOutcome};
 
@@ -66,9 +66,9 @@ pub fn screen(width: u16, height: u16) -> Scene {
         project: "webshop".into(),
         git: Some(Git { branch: "main".into(), added: 2, changed: 1, removed: 0 }),
         model: "qwen3-coder".into(),
-        window: Some(Window::Served(128_000)),
+        window: Some(ContextWindow::Served(128_000)),
         host: Host::Local,
-        mode: Mode::Ask,
+        mode: PermissionMode::Ask,
         session: Some(session()),
         ..Status::default()
     };
@@ -350,7 +350,7 @@ pub fn user(text: &str) -> LogRecord {
 }
 
 /// A finished response.
-pub fn assistant(content: Vec<Block>) -> LogRecord {
+pub fn assistant(content: Vec<ContentBlock>) -> LogRecord {
     let message = Message { role: Speaker::Assistant, content };
     let stop_reason = Some(StopReason::EndTurn);
     record(LogEntry::Message(MessageEntry { stop_reason, ..MessageEntry::new(message) }))
@@ -358,7 +358,7 @@ pub fn assistant(content: Vec<Block>) -> LogRecord {
 
 /// A result.
 pub fn result(call: &str, content: &str, info: ToolResultInfo) -> LogRecord {
-    let block = Block::ToolResult {
+    let block = ContentBlock::ToolResult {
         tool_use_id: CallId::new(call),
         content: content.to_owned(),
         is_error: info.status.is_error(),
@@ -369,7 +369,7 @@ pub fn result(call: &str, content: &str, info: ToolResultInfo) -> LogRecord {
 
 /// The end of the turn.
 pub fn turn_end(outcome: TurnOutcome) -> LogRecord {
-    record(LogEntry::TurnEnd(TurnEnd { outcome, usage: Usage::default(), cost: None }))
+    record(LogEntry::TurnEnd(TurnEnd { outcome, usage: TokenUsage::default(), cost: None }))
 }
 
 /// A call.
@@ -404,12 +404,12 @@ pub fn question(id: u64, command: &str) -> AgentEvent {
         tool: "Bash".into(),
         input: serde_json::json!({ "command": command }),
         cwd: "/home/me/src/webshop".into(),
-        matter: Matter::Permission,
+        kind: ApprovalKind::Permission,
         reason: String::new(),
         parts: vec![
-            Part {
+            CallPart {
                 text: "git status".into(),
-                decision: Outcome::Allow,
+                decision: PermissionOutcome::Allow,
                 rule: Some(RuleSource {
                     rule: "Bash(git status)".into(),
                     kind: RuleKind::Allow,
@@ -417,7 +417,7 @@ pub fn question(id: u64, command: &str) -> AgentEvent {
                     line: Some(3),
                 }),
             },
-            Part { text: "rm -rf build/".into(), decision: Outcome::Ask, rule: None },
+            CallPart { text: "rm -rf build/".into(), decision: PermissionOutcome::Ask, rule: None },
         ],
         allow_rules: vec!["Bash(rm -rf build/)".into()],
         deny_rule: Some("Bash(rm *)".into()),

@@ -187,7 +187,7 @@ fn said(record: &LogRecord) -> Option<Said> {
 
 #[cfg(test)]
 mod tests {
-    use crate::domain::{Block, Message, Role, SessionId, TurnId};
+    use crate::domain::{ContentBlock, Message, MessageRole, SessionId, TurnId};
     use crate::session::{MessageEntry, SessionHeader};
 
     use super::*;
@@ -215,8 +215,8 @@ mod tests {
         }
     }
 
-    fn message(role: Role, text: &str) -> LogEntry {
-        let content = vec![Block::Text { text: text.to_owned() }];
+    fn message(role: MessageRole, text: &str) -> LogEntry {
+        let content = vec![ContentBlock::Text { text: text.to_owned() }];
         LogEntry::Message(MessageEntry::new(Message { role, content }))
     }
 
@@ -227,10 +227,12 @@ mod tests {
         let log = store.create(header).unwrap();
         for number in 0..exchanges {
             let turn = TurnId(u32::try_from(number).unwrap() + 1);
-            log.append(turn, message(Role::User, &format!("ask\u{1b}[31m {number}")))
+            log.append(turn, message(MessageRole::User, &format!("ask\u{1b}[31m {number}")))
                 .await
                 .unwrap();
-            log.append(turn, message(Role::Assistant, &format!("answer {number}"))).await.unwrap();
+            log.append(turn, message(MessageRole::Assistant, &format!("answer {number}")))
+                .await
+                .unwrap();
         }
         log.close().await.unwrap();
         id
@@ -274,7 +276,7 @@ mod tests {
         };
         assert_eq!(title(listed(&home.store)), "ask␛[31m 0", "nothing yet");
         let (log, _) = home.store.open(id).unwrap();
-        log.append(TurnId(2), message(Role::User, "another way")).await.unwrap();
+        log.append(TurnId(2), message(MessageRole::User, "another way")).await.unwrap();
         log.close().await.unwrap();
         assert_eq!(title(listed(&home.store)), "another way");
         home.store.rename(id, "My fork").unwrap();
@@ -321,7 +323,7 @@ mod tests {
             other => panic!("{other:?}"),
         };
         let said: Vec<_> = preview.said.iter().map(|it| (it.role, it.text.as_str())).collect();
-        let (person, model) = (Role::User, Role::Assistant);
+        let (person, model) = (MessageRole::User, MessageRole::Assistant);
         let expected = [
             (person, "ask␛[31m 0"),
             (model, "answer 0"),
@@ -371,7 +373,7 @@ mod tests {
         let header = header(None);
         let id = header.session_id;
         let log = home.store.create(header).unwrap();
-        log.append(TurnId(1), message(Role::User, &"ä".repeat(10_000))).await.unwrap();
+        log.append(TurnId(1), message(MessageRole::User, &"ä".repeat(10_000))).await.unwrap();
         log.close().await.unwrap();
         match run(&home.store, &beside(), &SessionJob::Preview { session: id }) {
             Ok(SessionAnswer::Previewed(preview)) => match preview.said.as_slice() {

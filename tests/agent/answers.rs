@@ -2,12 +2,14 @@
 
 use serde_json::{Value, json};
 use slug_code::agent::{AgentEvent, InitialSession};
-use slug_code::domain::{Answer, CallId, CallInput, ContentHash, Mode, Outcome, ToolStatus};
+use slug_code::domain::{
+    ApprovalAnswer, CallId, CallInput, ContentHash, PermissionMode, PermissionOutcome, ToolStatus,
+};
 use slug_code::permissions::store::ProjectSettingsTrust;
 use slug_code::session::{LogEntry, PermissionEntry, TurnOutcome};
 
 use super::fakes::{calls, words};
-use super::rig::{Rig, Scene, play};
+use super::test_agent::{AgentFixture, TestAgent, queue_replies};
 
 fn bash(id: &'static str, command: &str) -> (&'static str, &'static str, Value) {
     (id, "Bash", json!({"command": command}))
@@ -17,7 +19,7 @@ fn write(id: &'static str, path: &str) -> (&'static str, &'static str, Value) {
     (id, "Write", json!({"file_path": path, "content": "new\n"}))
 }
 
-fn answers(rig: &Rig) -> Vec<(Outcome, String)> {
+fn answers(rig: &TestAgent) -> Vec<(PermissionOutcome, String)> {
     let of = |entry: PermissionEntry| (entry.decision, entry.answer);
     rig.records()
         .into_iter()
@@ -29,46 +31,47 @@ fn answers(rig: &Rig) -> Vec<(Outcome, String)> {
 }
 
 /// One call, one answer, and the rig after the turn.
-async fn answered(scene: &Scene, command: &str, answer: Answer) -> Rig {
+async fn answered(scene: &AgentFixture, command: &str, answer: ApprovalAnswer) -> TestAgent {
     let mut rig = scene.open(InitialSession::New).await;
-    play(scene, [calls(&[bash("c1", command)]), words("done")]);
+    queue_replies(scene, [calls(&[bash("c1", command)]), words("done")]);
     rig.send("go").await;
-    let question = rig.asked().await;
+    let question = rig.next_approval().await;
     rig.answer(&question, answer).await;
-    assert_eq!(rig.ended().await, TurnOutcome::Answered);
+    assert_eq!(rig.wait_for_turn_end().await, TurnOutcome::Answered);
     rig
 }
 
 /// Whether the same command is asked again in the next turn.
-async fn is_asked_again(scene: &Scene, rig: &mut Rig, command: &str) -> bool {
-    let before = rig.questions();
-    play(scene, [calls(&[bash("again", command)]), words("done")]);
+async fn is_asked_again(scene: &AgentFixture, rig: &mut TestAgent, command: &str) -> bool {
+    let before = rig.approval_count();
+    queue_replies(scene, [calls(&[bash("again", command)]), words("done")]);
     rig.send("once more").await;
     let asked = |event: &AgentEvent| {
         matches!(event, AgentEvent::ApprovalAsked(_) | AgentEvent::TurnEnded { .. })
     };
-    if let AgentEvent::ApprovalAsked(question) = rig.until("question or end", asked).await {
-        rig.answer(&question, Answer::Deny { instruction: None }).await;
-        rig.ended().await;
+    if let AgentEvent::ApprovalAsked(question) = rig.wait_for("question or end", asked).await {
+        rig.answer(&question, ApprovalAnswer::Deny { instruction: None }).await;
+        rig.wait_for_turn_end().await;
     }
-    rig.questions() > before
+    rig.approval_count() > before
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn once_is_once() {
-    let scene = Scene::new();
-    let mut rig = answered(&scene, "make", Answer::Once).await;
-    assert_eq!(scene.processes.happened(), ["begin make", "end make"]);
-    assert_eq!(answers(&rig), [(Outcome::Allow, "once".into())]);
+    let scene = AgentFixture::new();
+    let mut rig = answered(&scene, "make", ApprovalAnswer::Once).await;
+    assert_eq!(scene.processes.log(), ["begin make", "end make"]);
+    assert_eq!(answers(&rig), [(PermissionOutcome::Allow, "once".into())]);
     assert!(is_asked_again(&scene, &mut rig, "make").await);
     rig.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn for_the_session_holds_without_being_saved() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     let mut rig =
-        answered(&scene, "make", Answer::Session { rules: vec!["Bash(make)".into()] }).await;
+        answered(&scene, "make", ApprovalAnswer::Session { rules: vec!["Bash(make)".into()] })
+            .await;
     assert!(!is_asked_again(&scene, &mut rig, "make").await);
     assert_eq!(scene.read(".slug/settings.local.json"), "");
     rig.close().await;
@@ -83,9 +86,10 @@ async fn always_is_saved_where_it_belongs_and_once() {
         (ProjectSettingsTrust::Trusted, "work/.slug/settings.local.json"),
         (ProjectSettingsTrust::Untrusted, "slug/settings.json"),
     ] {
-        let scene = Scene { project, ..Scene::new() };
+        let scene = AgentFixture { project, ..AgentFixture::new() };
         let rules = vec!["Bash(make)".to_owned()];
-        let mut rig = answered(&scene, "make", Answer::Always { rules: rules.clone() }).await;
+        let mut rig =
+            answered(&scene, "make", ApprovalAnswer::Always { rules: rules.clone() }).await;
         assert!(!is_asked_again(&scene, &mut rig, "make").await);
         let file = scene.work.parent().unwrap().join(file);
         let saved = || -> Value { serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap() };
@@ -99,20 +103,23 @@ async fn always_is_saved_where_it_belongs_and_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_answers_at_once_are_both_saved() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     let mut rig = scene.open(InitialSession::New).await;
-    play(&scene, [calls(&[bash("c1", "make"), bash("c2", "cargo test")]), words("done")]);
+    queue_replies(&scene, [calls(&[bash("c1", "make"), bash("c2", "cargo test")]), words("done")]);
     rig.send("go").await;
-    let (first, second) = (rig.asked().await, rig.asked().await);
+    let (first, second) = (rig.next_approval().await, rig.next_approval().await);
     for (question, rule) in [(&first, "Bash(make)"), (&second, "Bash(cargo test)")] {
-        rig.answer(question, Answer::Always { rules: vec![rule.into()] }).await;
+        rig.answer(question, ApprovalAnswer::Always { rules: vec![rule.into()] }).await;
     }
     // The first rule may have the second question asked anew.
     loop {
         match rig.event().await {
             AgentEvent::ApprovalAsked(question) => {
-                rig.answer(&question, Answer::Always { rules: vec!["Bash(cargo test)".into()] })
-                    .await;
+                rig.answer(
+                    &question,
+                    ApprovalAnswer::Always { rules: vec!["Bash(cargo test)".into()] },
+                )
+                .await;
             }
             AgentEvent::TurnEnded { outcome, .. } => {
                 break assert_eq!(outcome, TurnOutcome::Answered);
@@ -134,14 +141,14 @@ async fn two_answers_at_once_are_both_saved() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_rule_answers_the_other_open_question() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     let mut rig = scene.open(InitialSession::New).await;
-    play(&scene, [calls(&[bash("c1", "make a"), bash("c2", "make b")]), words("done")]);
+    queue_replies(&scene, [calls(&[bash("c1", "make a"), bash("c2", "make b")]), words("done")]);
     rig.send("go").await;
-    let (first, second) = (rig.asked().await, rig.asked().await);
-    rig.answer(&first, Answer::Session { rules: vec!["Bash(make *)".into()] }).await;
-    assert_eq!(rig.ended().await, TurnOutcome::Answered);
-    assert!(rig.heard.contains(&AgentEvent::ApprovalWithdrawn(second.id)));
+    let (first, second) = (rig.next_approval().await, rig.next_approval().await);
+    rig.answer(&first, ApprovalAnswer::Session { rules: vec!["Bash(make *)".into()] }).await;
+    assert_eq!(rig.wait_for_turn_end().await, TurnOutcome::Answered);
+    assert!(rig.events.contains(&AgentEvent::ApprovalWithdrawn(second.id)));
     assert_eq!(rig.result("c2").1, ToolStatus::Done);
     rig.close().await;
 }
@@ -149,17 +156,17 @@ async fn a_new_rule_answers_the_other_open_question() {
 #[tokio::test(flavor = "multi_thread")]
 async fn questions_come_in_the_order_of_the_calls() {
     const IDS: [&str; 8] = ["c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8"];
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     let mut rig = scene.open(InitialSession::New).await;
     // The longer the command, the longer it takes to decide on it: the first take longest.
     let made = IDS.iter().enumerate().map(|(at, &id)| {
         let command = vec![format!("make {id}"); (IDS.len() - at) * 20].join("; ");
         (id, "Bash", json!({"command": command}))
     });
-    play(&scene, [calls(&made.collect::<Vec<_>>()), words("done")]);
+    queue_replies(&scene, [calls(&made.collect::<Vec<_>>()), words("done")]);
     rig.send("go").await;
     for id in IDS {
-        let question = rig.asked().await;
+        let question = rig.next_approval().await;
         assert_eq!(question.call.as_str(), id);
     }
     rig.stop().await;
@@ -168,35 +175,36 @@ async fn questions_come_in_the_order_of_the_calls() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn never_refuses_from_then_on() {
-    let scene = Scene::new();
-    let mut rig = answered(&scene, "make", Answer::Never { rule: "Bash(make)".into() }).await;
+    let scene = AgentFixture::new();
+    let mut rig =
+        answered(&scene, "make", ApprovalAnswer::Never { rule: "Bash(make)".into() }).await;
     assert_eq!(rig.result("c1").1, ToolStatus::Denied);
     let saved: Value = serde_json::from_str(&scene.read(".slug/settings.local.json")).unwrap();
     assert_eq!(saved["permissions"]["deny"], json!(["Bash(make)"]));
     assert!(!is_asked_again(&scene, &mut rig, "make").await);
     assert_eq!(rig.result("again").1, ToolStatus::Denied);
-    assert_eq!(scene.processes.happened(), [""; 0]);
+    assert_eq!(scene.processes.log(), [""; 0]);
     rig.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_tells_the_model_what_to_do_instead() {
-    let scene = Scene::new();
-    let deny = Answer::Deny { instruction: Some("use ninja".into()) };
+    let scene = AgentFixture::new();
+    let deny = ApprovalAnswer::Deny { instruction: Some("use ninja".into()) };
     let rig = answered(&scene, "make", deny).await;
     let (told, status) = rig.result("c1");
     assert!(told.contains("use ninja") && status == ToolStatus::Denied, "{told}");
-    assert_eq!(scene.processes.happened(), [""; 0]);
+    assert_eq!(scene.processes.log(), [""; 0]);
     rig.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_edited_call_is_decided_again_and_the_model_is_told() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     scene.settings(&json!({"permissions": {"allow": ["Bash(make safe)"], "deny": ["Bash(rm *)"]}}));
-    let edited = |command: &str| Answer::Edited { input: json!({"command": command}) };
+    let edited = |command: &str| ApprovalAnswer::Edited { input: json!({"command": command}) };
     let rig = answered(&scene, "make", edited("make safe")).await;
-    assert_eq!(scene.processes.happened(), ["begin make safe", "end make safe"]);
+    assert_eq!(scene.processes.log(), ["begin make safe", "end make safe"]);
     assert!(rig.result("c1").0.starts_with("The user changed this call."));
     rig.close().await;
     let rig = answered(&scene, "make", edited("rm -r x")).await;
@@ -204,30 +212,30 @@ async fn an_edited_call_is_decided_again_and_the_model_is_told() {
     rig.close().await;
 
     let mut rig = scene.open(InitialSession::New).await;
-    play(&scene, [calls(&[bash("c1", "make")]), words("done")]);
+    queue_replies(&scene, [calls(&[bash("c1", "make")]), words("done")]);
     rig.send("go").await;
-    let question = rig.asked().await;
+    let question = rig.next_approval().await;
     rig.answer(&question, edited("make other")).await;
-    let question = rig.asked().await;
+    let question = rig.next_approval().await;
     assert_eq!(question.input["command"], "make other");
-    rig.answer(&question, Answer::Once).await;
-    assert_eq!(rig.ended().await, TurnOutcome::Answered);
+    rig.answer(&question, ApprovalAnswer::Once).await;
+    assert_eq!(rig.wait_for_turn_end().await, TurnOutcome::Answered);
     rig.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn s51_a_file_that_changed_after_the_answer_stays() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     scene.put("f", "old\n");
     let mut rig = scene.open(InitialSession::New).await;
     let read = ("r1", "Read", json!({"file_path": "f"}));
-    play(&scene, [calls(&[read]), calls(&[write("w1", "f")]), words("done")]);
+    queue_replies(&scene, [calls(&[read]), calls(&[write("w1", "f")]), words("done")]);
     rig.send("go").await;
-    let question = rig.asked().await;
+    let question = rig.next_approval().await;
     assert_eq!(question.preview.as_ref().unwrap().added, 1);
     scene.put("f", "theirs\n");
-    rig.answer(&question, Answer::Once).await;
-    assert_eq!(rig.ended().await, TurnOutcome::Answered);
+    rig.answer(&question, ApprovalAnswer::Once).await;
+    assert_eq!(rig.wait_for_turn_end().await, TurnOutcome::Answered);
     assert_eq!(rig.result("w1").1, ToolStatus::Failed);
     assert_eq!(scene.read("f"), "theirs\n");
     rig.close().await;
@@ -236,16 +244,16 @@ async fn s51_a_file_that_changed_after_the_answer_stays() {
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
 async fn s51_a_path_that_leads_elsewhere_after_the_answer_is_not_followed() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     scene.put("inside/keep", "");
     let mut rig = scene.open(InitialSession::New).await;
-    play(&scene, [calls(&[write("w1", "inside/f")]), words("done")]);
+    queue_replies(&scene, [calls(&[write("w1", "inside/f")]), words("done")]);
     rig.send("go").await;
-    let question = rig.asked().await;
+    let question = rig.next_approval().await;
     std::fs::remove_dir_all(scene.work.join("inside")).unwrap();
     std::os::unix::fs::symlink(&scene.home, scene.work.join("inside")).unwrap();
-    rig.answer(&question, Answer::Once).await;
-    assert_eq!(rig.ended().await, TurnOutcome::Answered);
+    rig.answer(&question, ApprovalAnswer::Once).await;
+    assert_eq!(rig.wait_for_turn_end().await, TurnOutcome::Answered);
     assert_eq!(rig.result("w1").1, ToolStatus::Failed);
     assert!(!scene.home.join("f").exists());
     rig.close().await;
@@ -253,32 +261,32 @@ async fn s51_a_path_that_leads_elsewhere_after_the_answer_is_not_followed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn s109_the_same_id_with_other_arguments_is_asked_again() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     let mut rig = scene.open(InitialSession::New).await;
-    play(
+    queue_replies(
         &scene,
         [calls(&[bash("c7", "make")]), calls(&[bash("c7", "make install")]), words("done")],
     );
     rig.send("go").await;
-    let first = rig.asked().await;
-    rig.answer(&first, Answer::Once).await;
-    let second = rig.asked().await;
+    let first = rig.next_approval().await;
+    rig.answer(&first, ApprovalAnswer::Once).await;
+    let second = rig.next_approval().await;
     assert_ne!(first.id, second.id);
     assert_eq!(second.input["command"], "make install");
     // A second answer to the first question says nothing about this one.
-    rig.answer(&first, Answer::Once).await;
-    rig.answer(&second, Answer::Deny { instruction: None }).await;
-    assert_eq!(rig.ended().await, TurnOutcome::Answered);
-    assert_eq!(scene.processes.happened(), ["begin make", "end make"]);
+    rig.answer(&first, ApprovalAnswer::Once).await;
+    rig.answer(&second, ApprovalAnswer::Deny { instruction: None }).await;
+    assert_eq!(rig.wait_for_turn_end().await, TurnOutcome::Answered);
+    assert_eq!(scene.processes.log(), ["begin make", "end make"]);
     rig.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rule_that_cannot_be_saved_holds_until_the_end() {
-    let scene = Scene { mode: Mode::Ask, ..Scene::new() };
+    let scene = AgentFixture { mode: PermissionMode::Ask, ..AgentFixture::new() };
     scene.put(".slug", "a file where the folder goes");
     let rules = vec!["Bash(make)".to_owned()];
-    let mut rig = answered(&scene, "make", Answer::Always { rules }).await;
+    let mut rig = answered(&scene, "make", ApprovalAnswer::Always { rules }).await;
     assert!(rig.notices().iter().any(|text| text.contains("cannot save the rule")));
     assert!(!is_asked_again(&scene, &mut rig, "make").await);
     rig.close().await;
@@ -286,10 +294,10 @@ async fn a_rule_that_cannot_be_saved_holds_until_the_end() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn with_broken_settings_everything_is_asked_whatever_was_answered() {
-    let scene = Scene { mode: Mode::Ask, ..Scene::new() };
+    let scene = AgentFixture { mode: PermissionMode::Ask, ..AgentFixture::new() };
     scene.put(".slug/settings.local.json", "not json");
     let rules = vec!["Bash(make)".to_owned()];
-    let mut rig = answered(&scene, "make", Answer::Always { rules }).await;
+    let mut rig = answered(&scene, "make", ApprovalAnswer::Always { rules }).await;
     assert!(
         rig.notices().iter().any(|text| text.contains("settings.local.json:1: this is not JSON"))
     );
@@ -309,19 +317,19 @@ fn edit_of_both() -> [(&'static str, &'static str, Value); 2] {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_yes_to_a_part_does_that_part_and_tells_of_the_rest() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     scene.put("f", "old\nbetween\nold\n");
     let mut rig = scene.open(InitialSession::New).await;
     let [read, edit] = edit_of_both();
-    play(&scene, [calls(&[read]), calls(&[edit]), words("done")]);
+    queue_replies(&scene, [calls(&[read]), calls(&[edit]), words("done")]);
     rig.send("go").await;
-    let question = rig.asked().await;
+    let question = rig.next_approval().await;
     assert_eq!(question.preview.as_ref().unwrap().change_count(), 2);
-    rig.answer(&question, Answer::Part { left_out: [0].into_iter().collect() }).await;
-    assert_eq!(rig.ended().await, TurnOutcome::Answered);
+    rig.answer(&question, ApprovalAnswer::Part { left_out: [0].into_iter().collect() }).await;
+    assert_eq!(rig.wait_for_turn_end().await, TurnOutcome::Answered);
     assert_eq!(scene.read("f"), "old\nbetween\nnew\n");
-    assert_eq!(answers(&rig), [(Outcome::Allow, "part".into())]);
-    assert_eq!(rig.questions(), 1, "what was taken is not asked again");
+    assert_eq!(answers(&rig), [(PermissionOutcome::Allow, "part".into())]);
+    assert_eq!(rig.approval_count(), 1, "what was taken is not asked again");
     let (told, status) = rig.result("e1");
     assert_eq!(status, ToolStatus::Done);
     assert!(told.starts_with("The user took 1 of the 2 changes in this call"), "{told}");
@@ -332,18 +340,18 @@ async fn a_yes_to_a_part_does_that_part_and_tells_of_the_rest() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn s109_what_runs_of_a_part_is_what_is_on_record() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     scene.put("f", "old\nbetween\nold\n");
     let mut rig = scene.open(InitialSession::New).await;
     let [read, edit] = edit_of_both();
-    play(&scene, [calls(&[read]), calls(&[edit]), words("done")]);
+    queue_replies(&scene, [calls(&[read]), calls(&[edit]), words("done")]);
     rig.send("go").await;
-    let question = rig.asked().await;
-    rig.answer(&question, Answer::Part { left_out: [1].into_iter().collect() }).await;
-    rig.ended().await;
+    let question = rig.next_approval().await;
+    rig.answer(&question, ApprovalAnswer::Part { left_out: [1].into_iter().collect() }).await;
+    rig.wait_for_turn_end().await;
     let ran =
         json!({"file_path": "f", "old_string": "old\nbetween\n", "new_string": "new\nbetween\n"});
-    let started = rig.heard.iter().find_map(|event| match event {
+    let started = rig.events.iter().find_map(|event| match event {
         AgentEvent::ToolStarted { call, .. } if call.name == "Edit" => Some(call.input.clone()),
         _ => None,
     });
@@ -361,16 +369,16 @@ async fn s109_what_runs_of_a_part_is_what_is_on_record() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn s51_a_part_of_a_file_that_has_changed_is_asked_anew() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     scene.put("f", "old\nbetween\nold\n");
     let mut rig = scene.open(InitialSession::New).await;
     let [read, edit] = edit_of_both();
-    play(&scene, [calls(&[read]), calls(&[edit]), words("done")]);
+    queue_replies(&scene, [calls(&[read]), calls(&[edit]), words("done")]);
     rig.send("go").await;
-    let question = rig.asked().await;
+    let question = rig.next_approval().await;
     scene.put("f", "old\nbetween\nold\ntheirs\n");
-    rig.answer(&question, Answer::Part { left_out: [1].into_iter().collect() }).await;
-    assert_eq!(rig.ended().await, TurnOutcome::Answered);
+    rig.answer(&question, ApprovalAnswer::Part { left_out: [1].into_iter().collect() }).await;
+    assert_eq!(rig.wait_for_turn_end().await, TurnOutcome::Answered);
     assert_eq!(scene.read("f"), "old\nbetween\nold\ntheirs\n");
     let (told, status) = rig.result("e1");
     assert_eq!(status, ToolStatus::Failed);
@@ -380,7 +388,7 @@ async fn s51_a_part_of_a_file_that_has_changed_is_asked_anew() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_that_cannot_succeed_is_not_asked_about() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     scene.put("f", "text\n");
     scene.put("unread", "text\n");
     let edit = |id, file: &str, old: &str| {
@@ -389,9 +397,9 @@ async fn a_change_that_cannot_succeed_is_not_asked_about() {
     let mut rig = scene.open(InitialSession::New).await;
     let read = ("r1", "Read", json!({"file_path": "f"}));
     let tries = [edit("e1", "f", "nowhere"), edit("e2", "unread", "text"), write("w1", "unread")];
-    play(&scene, [calls(&[read]), calls(&tries), words("done")]);
+    queue_replies(&scene, [calls(&[read]), calls(&tries), words("done")]);
     assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
-    assert_eq!(rig.questions(), 0);
+    assert_eq!(rig.approval_count(), 0);
     let says = |id, text: &str| {
         let (told, status) = rig.result(id);
         assert!(told.contains(text) && status == ToolStatus::Failed, "{told}");
@@ -404,7 +412,7 @@ async fn a_change_that_cannot_succeed_is_not_asked_about() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn s40_what_may_not_be_read_is_not_told_by_a_failing_change() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     scene.put("secret", "text\n");
     scene.settings(&json!({"permissions": {"ask": ["Read(secret)"], "deny": ["Read(hidden)"]}}));
     let outside = scene.home.join("outside");
@@ -414,16 +422,16 @@ async fn s40_what_may_not_be_read_is_not_told_by_a_failing_change() {
     };
     let mut rig = scene.open(InitialSession::New).await;
     for (id, file) in [("e1", "secret"), ("e2", outside.to_str().unwrap())] {
-        play(&scene, [calls(&[edit(id, file)]), words("done")]);
+        queue_replies(&scene, [calls(&[edit(id, file)]), words("done")]);
         rig.send("go").await;
-        let question = rig.asked().await;
+        let question = rig.next_approval().await;
         assert_eq!(question.preview, None, "{file}");
-        rig.answer(&question, Answer::Deny { instruction: None }).await;
-        assert_eq!(rig.ended().await, TurnOutcome::Answered);
+        rig.answer(&question, ApprovalAnswer::Deny { instruction: None }).await;
+        assert_eq!(rig.wait_for_turn_end().await, TurnOutcome::Answered);
         assert!(rig.result(id).0.starts_with("The user said no."), "{file}");
     }
     scene.put("hidden", "text\n");
-    play(&scene, [calls(&[edit("e3", "hidden")]), words("done")]);
+    queue_replies(&scene, [calls(&[edit("e3", "hidden")]), words("done")]);
     assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
     assert!(rig.result("e3").0.starts_with("Denied: The rule Read(hidden) refuses it."));
     rig.close().await;

@@ -11,7 +11,7 @@ use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, future, stream};
 use serde_json::Value;
 use slug_code::context::ContextProvider;
-use slug_code::domain::{CallId, ContentHash, Extent, StopReason};
+use slug_code::domain::{CallId, ContentHash, ScanExtent, StopReason};
 use slug_code::hooks::{HookCommand, HookCommandResult, HookExit, HookRunner};
 use slug_code::platform::files::DiskFiles;
 use slug_code::providers::{
@@ -26,81 +26,82 @@ use tokio_util::sync::CancellationToken;
 
 /// A piece of a response.
 #[derive(Clone)]
-pub enum Say {
+pub enum ScriptedEvent {
     Event(StreamEvent),
     Fail(ProviderError),
     /// Nothing more comes.
     Hang,
 }
 
-pub type Reply = Vec<Say>;
+pub type ScriptedStream = Vec<ScriptedEvent>;
 
-pub fn words(text: &str) -> Reply {
-    let pieces = text.split_inclusive(' ').map(|word| Say::Event(StreamEvent::Text(word.into())));
-    pieces.chain([finished(StopReason::EndTurn)]).collect()
+pub fn words(text: &str) -> ScriptedStream {
+    let pieces =
+        text.split_inclusive(' ').map(|word| ScriptedEvent::Event(StreamEvent::Text(word.into())));
+    pieces.chain([finish_event(StopReason::EndTurn)]).collect()
 }
 
-pub fn calls(calls: &[(&str, &str, Value)]) -> Reply {
-    let mut reply = begun(calls);
-    reply.push(finished(StopReason::ToolUse));
+pub fn calls(calls: &[(&str, &str, Value)]) -> ScriptedStream {
+    let mut reply = unfinished_calls(calls);
+    reply.push(finish_event(StopReason::ToolUse));
     reply
 }
 
 /// Calls in a response that ran into the output limit.
-pub fn cut_calls(calls: &[(&str, &str, Value)]) -> Reply {
-    let mut reply = begun(calls);
-    reply.push(finished(StopReason::MaxTokens));
+pub fn cut_calls(calls: &[(&str, &str, Value)]) -> ScriptedStream {
+    let mut reply = unfinished_calls(calls);
+    reply.push(finish_event(StopReason::MaxTokens));
     reply
 }
 
 /// Calls without an end of the response.
-pub fn begun(calls: &[(&str, &str, Value)]) -> Reply {
+pub fn unfinished_calls(calls: &[(&str, &str, Value)]) -> ScriptedStream {
     let mut reply = Vec::new();
     for (index, (id, name, input)) in calls.iter().enumerate() {
         let (id, name) = (CallId::new(*id), (*name).to_owned());
-        reply.push(Say::Event(StreamEvent::ToolUseStarted { index, id, name }));
+        reply.push(ScriptedEvent::Event(StreamEvent::ToolUseStarted { index, id, name }));
         let json = input.to_string();
-        reply.push(Say::Event(StreamEvent::ToolInputDelta { index, json }));
+        reply.push(ScriptedEvent::Event(StreamEvent::ToolInputDelta { index, json }));
     }
     reply
 }
 
-pub fn finished(reason: StopReason) -> Say {
-    Say::Event(StreamEvent::Finished(reason))
+pub fn finish_event(reason: StopReason) -> ScriptedEvent {
+    ScriptedEvent::Event(StreamEvent::Finished(reason))
 }
 
-pub fn failure(status: u16, recovery: ErrorRecovery) -> Say {
+pub fn failure(status: u16, recovery: ErrorRecovery) -> ScriptedEvent {
     let message = format!("The server said {status}.");
-    Say::Fail(ProviderError { message, status: Some(status), recovery })
+    ScriptedEvent::Fail(ProviderError { message, status: Some(status), recovery })
 }
 
 /// What the server says when it is asked for its models.
-pub enum Models {
-    These(Vec<&'static str>),
+pub enum FakeModelList {
+    Named(Vec<&'static str>),
     /// These failures one after another, then `test-model`.
-    After(Mutex<VecDeque<ProviderError>>),
+    AfterFailures(Mutex<VecDeque<ProviderError>>),
     Hang,
 }
 
 /// A model that plays one reply a request.
-pub struct Scripted {
-    replies: Mutex<VecDeque<Reply>>,
+pub struct ScriptedProvider {
+    replies: Mutex<VecDeque<ScriptedStream>>,
     requests: Mutex<Vec<ProviderRequest>>,
-    models: Models,
+    models: FakeModelList,
     host: Option<&'static str>,
 }
 
-impl Scripted {
-    pub fn new(models: Models) -> Self {
+impl ScriptedProvider {
+    pub fn new(models: FakeModelList) -> Self {
         Self { replies: Mutex::default(), requests: Mutex::default(), models, host: None }
     }
 
     /// One that is asked at this host.
     pub fn at(host: &'static str) -> Self {
-        Self { host: Some(host), ..Self::new(Models::These(Vec::new())) }
+        Self { host: Some(host), ..Self::new(FakeModelList::Named(Vec::new())) }
     }
 
-    pub fn reply(&self, reply: Reply) {
+    pub fn reply(&self, reply: ScriptedStream) {
         self.replies.lock().unwrap().push_back(reply);
     }
 
@@ -119,7 +120,7 @@ impl Scripted {
 }
 
 #[async_trait]
-impl Provider for Scripted {
+impl Provider for ScriptedProvider {
     fn stream(
         &self,
         request: ProviderRequest,
@@ -131,9 +132,9 @@ impl Provider for Scripted {
         stream::iter(reply)
             .then(|piece| async move {
                 match piece {
-                    Say::Event(event) => Ok(event),
-                    Say::Fail(error) => Err(error),
-                    Say::Hang => future::pending().await,
+                    ScriptedEvent::Event(event) => Ok(event),
+                    ScriptedEvent::Fail(error) => Err(error),
+                    ScriptedEvent::Hang => future::pending().await,
                 }
             })
             .boxed()
@@ -141,15 +142,15 @@ impl Provider for Scripted {
 
     async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {
         match &self.models {
-            Models::These(names) => Ok(names
+            FakeModelList::Named(names) => Ok(names
                 .iter()
                 .map(|name| ModelInfo { id: (*name).to_owned(), context_window: Some(8192) })
                 .collect()),
-            Models::After(failures) => match failures.lock().unwrap().pop_front() {
+            FakeModelList::AfterFailures(failures) => match failures.lock().unwrap().pop_front() {
                 Some(failure) => Err(failure),
                 None => Ok(vec![ModelInfo { id: "test-model".into(), context_window: None }]),
             },
-            Models::Hang => future::pending().await,
+            FakeModelList::Hang => future::pending().await,
         }
     }
 
@@ -165,15 +166,15 @@ impl Provider for Scripted {
 /// Commands that do nothing: `block …` waits for [`Self::release`], `deaf` for nothing at all, and
 /// `panic` brings the tool down; `write FILE TEXT` and `remove FILE` do that. Everything else ends
 /// at once.
-pub struct FakeProcesses {
-    happened: Mutex<Vec<String>>,
+pub struct FakeAgentProcesses {
+    log: Mutex<Vec<String>>,
     blocked: Semaphore,
     sessions: PathBuf,
 }
 
-impl FakeProcesses {
+impl FakeAgentProcesses {
     pub fn new(sessions: PathBuf) -> Self {
-        Self { happened: Mutex::default(), blocked: Semaphore::new(0), sessions }
+        Self { log: Mutex::default(), blocked: Semaphore::new(0), sessions }
     }
 
     /// Lets one blocked command end.
@@ -182,12 +183,12 @@ impl FakeProcesses {
     }
 
     /// The commands as they began and ended.
-    pub fn happened(&self) -> Vec<String> {
-        self.happened.lock().unwrap().clone()
+    pub fn log(&self) -> Vec<String> {
+        self.log.lock().unwrap().clone()
     }
 
     fn note(&self, what: String) {
-        self.happened.lock().unwrap().push(what);
+        self.log.lock().unwrap().push(what);
     }
 
     /// How many calls are on record as about to run.
@@ -200,7 +201,7 @@ impl FakeProcesses {
 }
 
 #[async_trait]
-impl Processes for FakeProcesses {
+impl Processes for FakeAgentProcesses {
     async fn run(
         &self,
         script: ScriptSpec,
@@ -209,7 +210,7 @@ impl Processes for FakeProcesses {
     ) -> Result<ScriptExit, ProcessError> {
         // A command that is allowed unasked comes in slug's own words, all of them quoted.
         let text = script.text.replace('\'', "");
-        let begun = self.happened().iter().filter(|it| it.starts_with("begin")).count();
+        let begun = self.log().iter().filter(|it| it.starts_with("begin")).count();
         self.note(format!("begin {text}"));
         if self.intents() <= begun {
             self.note(format!("{text} ran without being on record"));
@@ -244,7 +245,7 @@ impl Processes for FakeProcesses {
             elapsed: Duration::from_millis(1),
             left_running: false,
             refused: Vec::new(),
-            denied: Extent::Whole,
+            denied: ScanExtent::Whole,
         })
     }
 }
@@ -316,10 +317,10 @@ impl Files for FakeFiles {
 
 /// A note that a test changes.
 #[derive(Clone, Default)]
-pub struct Note(pub Arc<Mutex<Option<String>>>);
+pub struct NoteContext(pub Arc<Mutex<Option<String>>>);
 
 #[async_trait]
-impl ContextProvider for Note {
+impl ContextProvider for NoteContext {
     fn name(&self) -> &str {
         "note"
     }
@@ -330,10 +331,10 @@ impl ContextProvider for Note {
 }
 
 /// A note that never comes.
-pub struct Stalled;
+pub struct StalledContext;
 
 #[async_trait]
-impl ContextProvider for Stalled {
+impl ContextProvider for StalledContext {
     fn name(&self) -> &str {
         "stalled"
     }
@@ -359,7 +360,7 @@ impl FakeHooks {
     }
 
     /// What was run, with what it was told.
-    pub fn told(&self) -> Vec<(String, Value)> {
+    pub fn inputs(&self) -> Vec<(String, Value)> {
         let orders = self.orders.lock().unwrap();
         let told =
             |order: &HookCommand| (order.line.clone(), serde_json::from_str(&order.input).unwrap());
@@ -368,7 +369,7 @@ impl FakeHooks {
 
     /// What was run.
     pub fn run(&self) -> Vec<String> {
-        self.told().into_iter().map(|(line, _)| line).collect()
+        self.inputs().into_iter().map(|(line, _)| line).collect()
     }
 }
 

@@ -5,63 +5,67 @@ use std::sync::Arc;
 
 use serde_json::json;
 use slug_code::agent::{AgentEvent, InitialSession};
-use slug_code::domain::{Mode, Protocol, StopReason, ToolStatus};
+use slug_code::domain::{PermissionMode, ProviderProtocol, StopReason, ToolStatus};
 use slug_code::providers::http::{HttpClient, HttpEndpoint, PlainHttp};
 use slug_code::providers::{ConnectionConfig, StreamEvent, connect};
 use slug_code::session::TurnOutcome;
 
-use super::fakes::{Say, calls, finished, words};
-use super::rig::{Scene, play};
-use crate::support::model_server::{ModelServer, Reply};
-use crate::support::turns;
+use super::fakes::{ScriptedEvent, calls, finish_event, words};
+use super::test_agent::{AgentFixture, queue_replies};
+use crate::support::answer_streams;
+use crate::support::model_server::{ModelServer, ServerReply};
 
 /// A scene whose model is at the scripted server.
-fn scene(protocol: Protocol, server: &ModelServer) -> Scene {
+fn scene(protocol: ProviderProtocol, server: &ModelServer) -> AgentFixture {
     let endpoint = HttpEndpoint::parse(&server.endpoint(), PlainHttp::LoopbackOnly).unwrap();
     let provider =
         connect(protocol, ConnectionConfig::new(Arc::new(HttpClient::new()), endpoint, None));
-    Scene { provider: Some(provider), ..Scene::in_mode(Mode::Yolo) }
+    AgentFixture { provider: Some(provider), ..AgentFixture::in_mode(PermissionMode::Yolo) }
 }
 
 const TEXT: &str = "I shall look at both of them, one after the other, and then say what I think.";
 
-fn turn(protocol: Protocol) -> Vec<String> {
+fn turn(protocol: ProviderProtocol) -> Vec<String> {
     let commands = ["first", "second"]
         .map(|name| json!({"command": format!("{name} {}", "x".repeat(600))}).to_string());
     let calls = [("call_1", "Bash", commands[0].as_str()), ("call_2", "Bash", &commands[1])];
-    turns::answer(protocol, TEXT, &calls)
+    answer_streams::answer(protocol, TEXT, &calls)
 }
 
 /// A turn whose first response breaks after so many bytes.
-async fn broken_at(protocol: Protocol, bytes: usize) {
+async fn broken_at(protocol: ProviderProtocol, bytes: usize) {
     let case = format!("{protocol}, after {bytes} bytes");
     let server = ModelServer::start();
-    let whole = || Reply::stream(turn(protocol));
+    let whole = || ServerReply::stream(turn(protocol));
     server.reply(whole().breaking_at(bytes));
     server.reply(whole());
-    server.after_results(Reply::stream(turns::answer(protocol, "Both are fine.", &[])));
+    server.after_results(ServerReply::stream(answer_streams::answer(
+        protocol,
+        "Both are fine.",
+        &[],
+    )));
     let scene = scene(protocol, &server);
     let mut rig = scene.open(InitialSession::New).await;
     assert_eq!(rig.turn("look").await, TurnOutcome::Answered, "{case}");
     for name in ["first", "second"] {
         let begun = format!("begin {name} ");
-        let happened = scene.processes.happened();
+        let happened = scene.processes.log();
         let times = happened.iter().filter(|it| it.starts_with(&begun)).count();
         assert_eq!(times, 1, "{case}: {happened:?}");
     }
     for call in ["call_1", "call_2"] {
         assert_eq!(rig.result(call).1, ToolStatus::Done, "{case}");
     }
-    let said: Vec<String> = rig.said().iter().map(|said| said.message().text()).collect();
+    let said: Vec<String> = rig.messages().iter().map(|said| said.message().text()).collect();
     assert_eq!(said, ["look", TEXT, "", "", "Both are fine."], "{case}");
     let dropped =
-        rig.heard.iter().filter(|event| matches!(event, AgentEvent::ResponseDropped { .. }));
-    let asked = server.questions().len();
+        rig.events.iter().filter(|event| matches!(event, AgentEvent::ResponseDropped { .. }));
+    let asked = server.model_requests().len();
     assert_eq!(asked, dropped.count() + 2, "{case}: each break is told, and nothing asked beyond");
     rig.close().await;
 }
 
-async fn broken_everywhere(protocol: Protocol) {
+async fn broken_everywhere(protocol: ProviderProtocol) {
     let events = turn(protocol);
     let length: usize = events.iter().map(String::len).sum();
     let ends = events.iter().scan(0, |at, event| {
@@ -81,37 +85,40 @@ async fn broken_everywhere(protocol: Protocol) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn r25_chat_completions_broken_anywhere_run_each_call_once() {
-    broken_everywhere(Protocol::ChatCompletions).await;
+    broken_everywhere(ProviderProtocol::ChatCompletions).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn r25_messages_broken_anywhere_run_each_call_once() {
-    broken_everywhere(Protocol::Anthropic).await;
+    broken_everywhere(ProviderProtocol::Anthropic).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn r25_responses_broken_anywhere_run_each_call_once() {
-    broken_everywhere(Protocol::Responses).await;
+    broken_everywhere(ProviderProtocol::Responses).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn r25_gemini_broken_anywhere_runs_each_call_once() {
-    broken_everywhere(Protocol::Gemini).await;
+    broken_everywhere(ProviderProtocol::Gemini).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn r31_a_call_that_cannot_be_read_is_refused_and_the_model_told() {
     let deep = format!("{{\"a\":{}", "[".repeat(100_000));
     for arguments in ["{\"command\":NaN}", "[\"ls\"]", "{\"command\":\"a\"} {\"b\":2}", &deep] {
-        let scene = Scene::in_mode(Mode::Yolo);
+        let scene = AgentFixture::in_mode(PermissionMode::Yolo);
         let mut rig = scene.open(InitialSession::New).await;
         let mut reply = calls(&[("c1", "Bash", json!({}))]);
-        reply[1] = Say::Event(StreamEvent::ToolInputDelta { index: 0, json: arguments.to_owned() });
+        reply[1] = ScriptedEvent::Event(StreamEvent::ToolInputDelta {
+            index: 0,
+            json: arguments.to_owned(),
+        });
         assert_eq!(reply.len(), 3);
-        reply[2] = finished(StopReason::ToolUse);
-        play(&scene, [reply, words("sorry")]);
+        reply[2] = finish_event(StopReason::ToolUse);
+        queue_replies(&scene, [reply, words("sorry")]);
         assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
-        assert_eq!(scene.processes.happened(), [""; 0]);
+        assert_eq!(scene.processes.log(), [""; 0]);
         let (told, status) = rig.result("c1");
         let told = told.chars().take(300).collect::<String>();
         assert!(status != ToolStatus::Done && told.contains("JSON"), "{arguments:.20}: {told}");
@@ -121,25 +128,25 @@ async fn r31_a_call_that_cannot_be_read_is_refused_and_the_model_told() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn r34_an_error_in_the_midst_is_struck_and_not_kept() {
-    for protocol in Protocol::ALL {
+    for protocol in ProviderProtocol::ALL {
         let server = ModelServer::start();
-        let mut half = turns::answer(protocol, TEXT, &[]);
+        let mut half = answer_streams::answer(protocol, TEXT, &[]);
         half.truncate(6);
-        half.push(turns::overloaded(protocol));
-        server.reply(Reply::stream(half));
-        server.reply(Reply::stream(turns::answer(protocol, "Here I am.", &[])));
+        half.push(answer_streams::overloaded(protocol));
+        server.reply(ServerReply::stream(half));
+        server.reply(ServerReply::stream(answer_streams::answer(protocol, "Here I am.", &[])));
         let scene = scene(protocol, &server);
         let mut rig = scene.open(InitialSession::New).await;
         assert_eq!(rig.turn("hello").await, TurnOutcome::Answered, "{protocol}");
         let streamed =
             |event: &AgentEvent| matches!(event, AgentEvent::Text { text, .. } if text == "shall ");
-        assert!(rig.heard.iter().any(streamed), "{protocol}: what came was shown");
+        assert!(rig.events.iter().any(streamed), "{protocol}: what came was shown");
         let dropped = |event: &AgentEvent| {
             matches!(event, AgentEvent::ResponseDropped { reason, again: Some(again), .. }
                 if reason.contains("Overloaded") && again.number == 1)
         };
-        assert!(rig.heard.iter().any(dropped), "{protocol}");
-        let said: Vec<String> = rig.said().iter().map(|said| said.message().text()).collect();
+        assert!(rig.events.iter().any(dropped), "{protocol}");
+        let said: Vec<String> = rig.messages().iter().map(|said| said.message().text()).collect();
         assert_eq!(said, ["hello", "Here I am."], "{protocol}");
         rig.close().await;
     }
@@ -147,16 +154,16 @@ async fn r34_an_error_in_the_midst_is_struck_and_not_kept() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn r33_a_conversation_that_stays_too_long_fails_without_a_loop() {
-    for protocol in Protocol::ALL {
+    for protocol in ProviderProtocol::ALL {
         let server = ModelServer::start();
         for _ in 0..5 {
-            server.reply(Reply::error(400, "prompt is too long: 9 tokens > 8 maximum"));
+            server.reply(ServerReply::error(400, "prompt is too long: 9 tokens > 8 maximum"));
         }
         let scene = scene(protocol, &server);
         let mut rig = scene.open(InitialSession::New).await;
         let TurnOutcome::Failed(reason) = rig.turn("hello").await else { panic!("{protocol}") };
         assert!(reason.contains("/compact"), "{protocol}: {reason}");
-        assert_eq!(server.questions().len(), 1, "{protocol}: there was nothing to leave out");
+        assert_eq!(server.model_requests().len(), 1, "{protocol}: there was nothing to leave out");
         rig.close().await;
     }
 }

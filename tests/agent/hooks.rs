@@ -4,15 +4,15 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, Interactivity};
-use slug_code::domain::{Answer, Mode, ToolStatus};
+use slug_code::domain::{ApprovalAnswer, PermissionMode, ToolStatus};
 use slug_code::permissions::store::ProjectSettingsTrust;
 use slug_code::session::TurnOutcome;
 
 use super::fakes::{calls, words};
-use super::rig::{Rig, Scene, bytes, play};
+use super::test_agent::{AgentFixture, TestAgent, bytes, queue_replies};
 
 /// The person's settings with these hooks in the form in wide use, and these rules.
-fn settings(scene: &Scene, hooks: &[(&str, &str)], permissions: &Value) {
+fn settings(scene: &AgentFixture, hooks: &[(&str, &str)], permissions: &Value) {
     let mut events = json!({});
     for (event, command) in hooks {
         let group = json!({"hooks": [{"type": "command", "command": command}]});
@@ -24,8 +24,8 @@ fn settings(scene: &Scene, hooks: &[(&str, &str)], permissions: &Value) {
     scene.settings(&json!({"hooks": events, "permissions": permissions}));
 }
 
-fn with(mode: Mode, hooks: &[(&str, &str)]) -> Scene {
-    let scene = Scene::in_mode(mode);
+fn with(mode: PermissionMode, hooks: &[(&str, &str)]) -> AgentFixture {
+    let scene = AgentFixture::in_mode(mode);
     settings(&scene, hooks, &json!({}));
     scene
 }
@@ -42,18 +42,22 @@ fn says(decision: &str) -> String {
 }
 
 /// A turn with one call, whose question, if one comes, gets a no. Says whether one came.
-async fn one_call(scene: &Scene, call: (&'static str, &'static str, Value)) -> (Rig, bool) {
-    play(scene, [calls(&[call]), words("done")]);
+async fn one_call(
+    scene: &AgentFixture,
+    call: (&'static str, &'static str, Value),
+) -> (TestAgent, bool) {
+    queue_replies(scene, [calls(&[call]), words("done")]);
     let mut rig = scene.open(InitialSession::New).await;
     rig.send("go").await;
     let either = |event: &AgentEvent| {
         matches!(event, AgentEvent::ApprovalAsked(_) | AgentEvent::TurnEnded { .. })
     };
-    let asked = matches!(rig.until("question or end", either).await, AgentEvent::ApprovalAsked(_));
+    let asked =
+        matches!(rig.wait_for("question or end", either).await, AgentEvent::ApprovalAsked(_));
     if asked {
-        let question = rig.asked().await;
-        rig.answer(&question, Answer::Deny { instruction: None }).await;
-        rig.ended().await;
+        let question = rig.next_approval().await;
+        rig.answer(&question, ApprovalAnswer::Deny { instruction: None }).await;
+        rig.wait_for_turn_end().await;
     }
     (rig, asked)
 }
@@ -66,10 +70,10 @@ async fn s72_a_call_that_a_hook_refuses_does_not_run() {
         (0, "{ not json", ""),
         (127, "", "guard: not found"),
     ] {
-        let scene = with(Mode::Yolo, &[("PreToolUse", "guard")]);
+        let scene = with(PermissionMode::Yolo, &[("PreToolUse", "guard")]);
         scene.hooks.set("guard", status, output, complaint);
         let (rig, asked) = one_call(&scene, bash("make")).await;
-        assert!(!asked && scene.processes.happened().is_empty(), "{status} {output}");
+        assert!(!asked && scene.processes.log().is_empty(), "{status} {output}");
         let (told, how) = rig.result("c1");
         assert_eq!(how, ToolStatus::Denied);
         assert!(told.starts_with("Not run: a hook blocked this call."), "{told}");
@@ -82,7 +86,7 @@ async fn s72_a_call_that_a_hook_refuses_does_not_run() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn s72_any_failure_of_the_short_form_blocks_and_any_other_failure_is_told_and_passed() {
-    let scene = Scene::in_mode(Mode::Yolo);
+    let scene = AgentFixture::in_mode(PermissionMode::Yolo);
     let action = json!({"type": "command", "command": "guard"});
     scene.settings(&json!({"hooks": [
         {"event": "PreToolUse", "tool_filter": "bash", "action": action}]}));
@@ -91,7 +95,7 @@ async fn s72_any_failure_of_the_short_form_blocks_and_any_other_failure_is_told_
     assert!(rig.result("c1").0.contains("no make"));
     rig.close().await;
 
-    let scene = with(Mode::Yolo, &[("PreToolUse", "guard")]);
+    let scene = with(PermissionMode::Yolo, &[("PreToolUse", "guard")]);
     scene.hooks.set("guard", 1, "", "oh");
     let (rig, _) = one_call(&scene, bash("make")).await;
     assert_eq!(rig.result("c1").1, ToolStatus::Done);
@@ -105,20 +109,20 @@ async fn s72_a_yes_never_beats_a_rule_a_protected_place_or_plan_mode() {
     let write = |path: &str| ("c1", "Write", json!({"file_path": path, "content": "x"}));
     let none = || json!({});
     let table = [
-        (Mode::Ask, none(), bash("make"), "runs"),
-        (Mode::AllowEdits, none(), bash("make"), "runs"),
-        (Mode::Ask, none(), write("new.txt"), "runs"),
-        (Mode::Ask, json!({"deny": ["Bash(make *)"]}), bash("make"), "denied"),
-        (Mode::Ask, json!({"ask": ["Bash(make *)"]}), bash("make"), "asked"),
-        (Mode::Yolo, json!({"ask": ["Bash(make *)"]}), bash("make"), "asked"),
-        (Mode::Ask, none(), write(".slug/settings.json"), "asked"),
-        (Mode::Ask, none(), bash("cp x .slug/settings.json"), "asked"),
-        (Mode::Ask, none(), write(".git/config"), "asked"),
-        (Mode::Plan, none(), bash("make"), "denied"),
-        (Mode::Plan, none(), write("new.txt"), "denied"),
+        (PermissionMode::Ask, none(), bash("make"), "runs"),
+        (PermissionMode::AllowEdits, none(), bash("make"), "runs"),
+        (PermissionMode::Ask, none(), write("new.txt"), "runs"),
+        (PermissionMode::Ask, json!({"deny": ["Bash(make *)"]}), bash("make"), "denied"),
+        (PermissionMode::Ask, json!({"ask": ["Bash(make *)"]}), bash("make"), "asked"),
+        (PermissionMode::Yolo, json!({"ask": ["Bash(make *)"]}), bash("make"), "asked"),
+        (PermissionMode::Ask, none(), write(".slug/settings.json"), "asked"),
+        (PermissionMode::Ask, none(), bash("cp x .slug/settings.json"), "asked"),
+        (PermissionMode::Ask, none(), write(".git/config"), "asked"),
+        (PermissionMode::Plan, none(), bash("make"), "denied"),
+        (PermissionMode::Plan, none(), write("new.txt"), "denied"),
     ];
     for (mode, rules, call, what) in table {
-        let scene = Scene::in_mode(mode);
+        let scene = AgentFixture::in_mode(mode);
         settings(&scene, &[("PreToolUse", "yes")], &rules);
         scene.hooks.set("yes", 0, &says("allow"), "");
         let case = format!("{mode} {rules} {call:?}");
@@ -131,23 +135,23 @@ async fn s72_a_yes_never_beats_a_rule_a_protected_place_or_plan_mode() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hook_can_ask_where_nothing_else_would() {
-    let scene = with(Mode::Yolo, &[("PreToolUse", "ask")]);
+    let scene = with(PermissionMode::Yolo, &[("PreToolUse", "ask")]);
     scene.hooks.set("ask", 0, &says("ask"), "");
-    play(&scene, [calls(&[bash("make")]), words("done")]);
+    queue_replies(&scene, [calls(&[bash("make")]), words("done")]);
     let mut rig = scene.open(InitialSession::New).await;
     rig.send("go").await;
-    let question = rig.asked().await;
+    let question = rig.next_approval().await;
     assert!(question.reason.ends_with("asks: because"), "{}", question.reason);
-    rig.answer(&question, Answer::Once).await;
-    rig.ended().await;
-    assert_eq!(scene.processes.happened(), ["begin make", "end make"]);
+    rig.answer(&question, ApprovalAnswer::Once).await;
+    rig.wait_for_turn_end().await;
+    assert_eq!(scene.processes.log(), ["begin make", "end make"]);
     assert_eq!(scene.hooks.run(), ["ask"], "once");
     rig.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_several_hooks_the_strictest_word_holds() {
-    let scene = with(Mode::Ask, &[("PreToolUse", "yes"), ("PreToolUse", "no")]);
+    let scene = with(PermissionMode::Ask, &[("PreToolUse", "yes"), ("PreToolUse", "no")]);
     scene.hooks.set("yes", 0, &says("allow"), "");
     scene.hooks.set("no", 2, "", "no");
     let (rig, asked) = one_call(&scene, bash("make")).await;
@@ -161,18 +165,18 @@ fn changes(command: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_changed_call_is_decided_as_changed_and_the_question_says_so() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     settings(&scene, &[("PreToolUse", "fix")], &json!({"allow": ["Bash(make *)"]}));
     scene.hooks.set("fix", 0, &changes("cargo build"), "");
-    play(&scene, [calls(&[bash("make")]), words("done")]);
+    queue_replies(&scene, [calls(&[bash("make")]), words("done")]);
     let mut rig = scene.open(InitialSession::New).await;
     rig.send("go").await;
-    let question = rig.asked().await;
+    let question = rig.next_approval().await;
     assert_eq!(question.input, json!({"command": "cargo build"}));
     assert!(question.reason.ends_with("changed this call."), "{}", question.reason);
-    rig.answer(&question, Answer::Once).await;
-    rig.ended().await;
-    assert_eq!(scene.processes.happened(), ["begin cargo build", "end cargo build"]);
+    rig.answer(&question, ApprovalAnswer::Once).await;
+    rig.wait_for_turn_end().await;
+    assert_eq!(scene.processes.log(), ["begin cargo build", "end cargo build"]);
     assert_eq!(scene.hooks.run(), ["fix"], "what it made is not shown to it again");
     let (told, _) = rig.result("c1");
     assert!(told.starts_with("A hook changed this call. What ran: {\"command\":\"cargo build\"}"));
@@ -181,35 +185,35 @@ async fn a_changed_call_is_decided_as_changed_and_the_question_says_so() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_changed_into_a_denied_one_is_denied() {
-    let scene = Scene::in_mode(Mode::Yolo);
+    let scene = AgentFixture::in_mode(PermissionMode::Yolo);
     settings(&scene, &[("PreToolUse", "fix")], &json!({"deny": ["Bash(rm *)"]}));
     scene.hooks.set("fix", 0, &changes("rm -rf x"), "");
     let (rig, _) = one_call(&scene, bash("make")).await;
     assert_eq!(rig.result("c1").1, ToolStatus::Denied);
-    assert!(scene.processes.happened().is_empty());
+    assert!(scene.processes.log().is_empty());
     rig.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_person_writes_instead_passes_the_hooks_too() {
-    let scene = with(Mode::Ask, &[("PreToolUse", "guard")]);
-    play(&scene, [calls(&[bash("make")]), words("done")]);
+    let scene = with(PermissionMode::Ask, &[("PreToolUse", "guard")]);
+    queue_replies(&scene, [calls(&[bash("make")]), words("done")]);
     let mut rig = scene.open(InitialSession::New).await;
     rig.send("go").await;
-    let question = rig.asked().await;
+    let question = rig.next_approval().await;
     scene.hooks.set("guard", 2, "", "no");
-    let edited = Answer::Edited { input: json!({"command": "make all"}) };
+    let edited = ApprovalAnswer::Edited { input: json!({"command": "make all"}) };
     rig.answer(&question, edited).await;
-    rig.ended().await;
+    rig.wait_for_turn_end().await;
     assert_eq!(rig.result("c1").1, ToolStatus::Denied);
-    let told = scene.hooks.told();
+    let told = scene.hooks.inputs();
     assert_eq!(told[1].1["tool_input"], json!({"command": "make all"}));
     rig.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_call_hooks_add_to_what_the_model_is_told() {
-    let scene = with(Mode::Yolo, &[("PreToolUse", "pre"), ("PostToolUse", "post")]);
+    let scene = with(PermissionMode::Yolo, &[("PreToolUse", "pre"), ("PostToolUse", "post")]);
     let context = |event: &str, text: &str| {
         json!({"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}})
             .to_string()
@@ -222,7 +226,7 @@ async fn after_a_call_hooks_add_to_what_the_model_is_told() {
     assert!(told.starts_with("make says hello"), "{told}");
     assert!(told.contains("[from hooks]\nmind the gap\nA hook objects"), "{told}");
     assert!(told.ends_with("it does not compile"), "{told}");
-    let post = &scene.hooks.told()[1].1;
+    let post = &scene.hooks.inputs()[1].1;
     assert_eq!(post["hook_event_name"], "PostToolUse");
     assert!(post["tool_response"]["content"].as_str().unwrap().contains("says hello"));
     rig.close().await;
@@ -230,7 +234,7 @@ async fn after_a_call_hooks_add_to_what_the_model_is_told() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_that_did_not_run_has_no_hooks_after_it() {
-    let scene = Scene::in_mode(Mode::Yolo);
+    let scene = AgentFixture::in_mode(PermissionMode::Yolo);
     settings(&scene, &[("PostToolUse", "post")], &json!({"deny": ["Bash"]}));
     let (rig, _) = one_call(&scene, bash("make")).await;
     assert!(scene.hooks.run().is_empty());
@@ -239,23 +243,23 @@ async fn a_call_that_did_not_run_has_no_hooks_after_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hook_can_end_the_turn() {
-    let scene = with(Mode::Yolo, &[("PreToolUse", "enough")]);
+    let scene = with(PermissionMode::Yolo, &[("PreToolUse", "enough")]);
     scene.hooks.set("enough", 0, r#"{"continue":false,"stopReason":"lunch"}"#, "");
-    play(&scene, [calls(&[bash("make")])]);
+    queue_replies(&scene, [calls(&[bash("make")])]);
     let mut rig = scene.open(InitialSession::New).await;
     assert_eq!(rig.turn("go").await, TurnOutcome::Interrupted);
     assert!(rig.notices().iter().any(|text| text.ends_with("ended the turn: lunch")));
-    assert!(scene.processes.happened().is_empty());
+    assert!(scene.processes.log().is_empty());
     rig.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn escape_ends_a_hook_at_once() {
-    let scene = with(Mode::Yolo, &[("PreToolUse", "block")]);
-    play(&scene, [calls(&[bash("make")])]);
+    let scene = with(PermissionMode::Yolo, &[("PreToolUse", "block")]);
+    queue_replies(&scene, [calls(&[bash("make")])]);
     let mut rig = scene.open(InitialSession::New).await;
     rig.send("go").await;
-    rig.until("call", |event| matches!(event, AgentEvent::ResponseEnded { .. })).await;
+    rig.wait_for("call", |event| matches!(event, AgentEvent::ResponseEnded { .. })).await;
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
     assert_eq!(rig.result("c1").1, ToolStatus::Cancelled);
     rig.close().await;
@@ -264,7 +268,7 @@ async fn escape_ends_a_hook_at_once() {
 /// The text of a prompt hook goes to the model with the message, and cannot leave its place there.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_prompt_hook_tells_the_model_with_the_message() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     let say = |text: &str| json!({"type": "prompt", "content": text});
     scene.settings(&json!({"hooks": [
         {"event": "SessionStart", "action": say("Speak Dutch.")},
@@ -272,7 +276,7 @@ async fn a_prompt_hook_tells_the_model_with_the_message() {
         {"event": "PreToolUse", "tool_filter": "READ", "action": say("Look twice.")}]}));
     scene.put("a.txt", "hello\n");
     let read = ("c1", "Read", json!({"file_path": "a.txt"}));
-    play(&scene, [calls(&[read]), words("done"), words("again")]);
+    queue_replies(&scene, [calls(&[read]), words("done"), words("again")]);
     let mut rig = scene.open(InitialSession::New).await;
     rig.turn("go").await;
     let first = bytes(&scene.model.requests()[0].messages);
@@ -288,8 +292,8 @@ async fn a_prompt_hook_tells_the_model_with_the_message() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_that_a_hook_refuses_is_the_persons_again_and_not_on_record() {
     for person in [Interactivity::Interactive, Interactivity::Headless] {
-        let mut scene = with(Mode::Ask, &[("UserPromptSubmit", "check")]);
-        scene.person = person;
+        let mut scene = with(PermissionMode::Ask, &[("UserPromptSubmit", "check")]);
+        scene.interactivity = person;
         scene.hooks.set("check", 2, "", "no secrets");
         let mut rig = scene.open(InitialSession::New).await;
         let TurnOutcome::Failed(reason) = rig.turn("my key is x").await else {
@@ -297,12 +301,12 @@ async fn a_message_that_a_hook_refuses_is_the_persons_again_and_not_on_record() 
         };
         assert!(reason.contains("settings.json:1") && reason.ends_with("no secrets"), "{reason}");
         let returned = AgentEvent::MessageReturned("my key is x".into());
-        assert!(rig.heard.contains(&returned), "{:#?}", rig.heard);
+        assert!(rig.events.contains(&returned), "{:#?}", rig.events);
         assert!(scene.model.requests().is_empty() && scene.store.list().unwrap().is_empty());
-        assert_eq!(scene.hooks.told()[0].1["prompt"], "my key is x");
+        assert_eq!(scene.hooks.inputs()[0].1["prompt"], "my key is x");
 
         scene.hooks.set("check", 0, "It is Sunday.", "");
-        play(&scene, [words("hi")]);
+        queue_replies(&scene, [words("hi")]);
         assert_eq!(rig.turn("hello").await, TurnOutcome::Answered);
         let sent = bytes(&scene.model.last_request().messages);
         assert!(sent.contains("It is Sunday.") && !sent.contains("my key"), "{sent}");
@@ -312,32 +316,36 @@ async fn a_message_that_a_hook_refuses_is_the_persons_again_and_not_on_record() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_whose_hook_is_stopped_is_the_persons_again() {
-    let scene = with(Mode::Ask, &[("UserPromptSubmit", "block")]);
+    let scene = with(PermissionMode::Ask, &[("UserPromptSubmit", "block")]);
     let mut rig = scene.open(InitialSession::New).await;
     rig.send("hello").await;
     while scene.hooks.run().is_empty() {
         tokio::task::yield_now().await;
     }
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
-    assert!(rig.heard.contains(&AgentEvent::MessageReturned("hello".into())));
+    assert!(rig.events.contains(&AgentEvent::MessageReturned("hello".into())));
     rig.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hook_has_the_model_go_on_but_not_for_ever() {
-    let scene = with(Mode::Ask, &[("Stop", "done?")]);
+    let scene = with(PermissionMode::Ask, &[("Stop", "done?")]);
     scene.hooks.set("done?", 2, "", "the tests fail");
-    play(&scene, (0..6).map(|_| words("done")));
+    queue_replies(&scene, (0..6).map(|_| words("done")));
     let mut rig = scene.open(InitialSession::New).await;
     assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
     assert_eq!(scene.model.requests().len(), 6);
     let sent = bytes(&scene.model.last_request().messages);
     assert_eq!(sent.matches("A hook does not let you end here: the tests fail").count(), 5);
-    let active: Vec<Value> =
-        scene.hooks.told().into_iter().map(|(_, told)| told["stop_hook_active"].clone()).collect();
+    let active: Vec<Value> = scene
+        .hooks
+        .inputs()
+        .into_iter()
+        .map(|(_, told)| told["stop_hook_active"].clone())
+        .collect();
     assert_eq!(active, [false, true, true, true, true].map(Value::Bool));
     scene.hooks.set("done?", 0, "", "");
-    play(&scene, [words("done")]);
+    queue_replies(&scene, [words("done")]);
     assert_eq!(rig.turn("go on").await, TurnOutcome::Answered);
     assert_eq!(scene.model.requests().len(), 7);
     rig.close().await;
@@ -345,14 +353,14 @@ async fn a_hook_has_the_model_go_on_but_not_for_ever() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn escape_while_hooks_are_asked_leaves_the_answer_whole() {
-    let scene = with(Mode::Ask, &[("Stop", "block")]);
-    play(&scene, [words("done")]);
+    let scene = with(PermissionMode::Ask, &[("Stop", "block")]);
+    queue_replies(&scene, [words("done")]);
     let mut rig = scene.open(InitialSession::New).await;
     rig.send("go").await;
     while scene.hooks.run().is_empty() {
         rig.event().await;
         tokio::task::yield_now().await;
-        if rig.heard.iter().any(|event| matches!(event, AgentEvent::ResponseEnded { .. })) {
+        if rig.events.iter().any(|event| matches!(event, AgentEvent::ResponseEnded { .. })) {
             break;
         }
     }
@@ -362,18 +370,18 @@ async fn escape_while_hooks_are_asked_leaves_the_answer_whole() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sessions_begin_and_end_with_their_hooks() {
-    let scene = with(Mode::Ask, &[("SessionStart", "start"), ("SessionEnd", "end")]);
-    play(&scene, [words("hi"), words("hi")]);
+    let scene = with(PermissionMode::Ask, &[("SessionStart", "start"), ("SessionEnd", "end")]);
+    queue_replies(&scene, [words("hi"), words("hi")]);
     let mut rig = scene.open(InitialSession::New).await;
     rig.turn("one").await;
     let first = rig.id();
     rig.tell(AgentCommand::NewSession).await;
-    rig.until("a session", |event| matches!(event, AgentEvent::SessionOpened { .. })).await;
+    rig.wait_for("a session", |event| matches!(event, AgentEvent::SessionOpened { .. })).await;
     rig.turn("two").await;
     rig.close().await;
     let mut said: Vec<String> = scene
         .hooks
-        .told()
+        .inputs()
         .into_iter()
         .map(|(line, told)| {
             let why = told["source"].as_str().or(told["reason"].as_str()).unwrap().to_owned();
@@ -386,7 +394,7 @@ async fn sessions_begin_and_end_with_their_hooks() {
 
     let rig = scene.open(InitialSession::Resume(first)).await;
     rig.close().await;
-    let told = scene.hooks.told();
+    let told = scene.hooks.inputs();
     assert!(told.iter().any(|(_, told)| told["source"] == "resume"), "{told:?}");
     let path = told[0].1["transcript_path"].as_str().unwrap();
     assert!(path.ends_with(&format!("{first}.jsonl")), "{path}");
@@ -394,11 +402,11 @@ async fn sessions_begin_and_end_with_their_hooks() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hooks_are_told_when_slug_asks_and_waits() {
-    let scene = with(Mode::Ask, &[("Notification", "ring")]);
+    let scene = with(PermissionMode::Ask, &[("Notification", "ring")]);
     let (rig, asked) = one_call(&scene, bash("make")).await;
     assert!(asked);
     let kinds = || -> Vec<Value> {
-        let told = scene.hooks.told().into_iter();
+        let told = scene.hooks.inputs().into_iter();
         told.map(|(_, told)| told["notification_type"].clone()).collect()
     };
     let by = Instant::now() + Duration::from_secs(60);
@@ -412,14 +420,14 @@ async fn hooks_are_told_when_slug_asks_and_waits() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hooks_that_the_person_writes_hold_from_their_next_message_on() {
-    let scene = with(Mode::Yolo, &[]);
+    let scene = with(PermissionMode::Yolo, &[]);
     let mut rig = scene.open(InitialSession::New).await;
-    play(&scene, [words("one"), words("two"), words("three"), words("four")]);
+    queue_replies(&scene, [words("one"), words("two"), words("three"), words("four")]);
     rig.turn("go").await;
     settings(&scene, &[("Stop", "mine")], &json!({}));
     rig.turn("go on").await;
     assert_eq!(scene.hooks.run(), ["mine"]);
-    let told = |rig: &Rig| -> Vec<String> {
+    let told = |rig: &TestAgent| -> Vec<String> {
         let notices = rig.notices().into_iter().filter(|it| it.contains("have changed"));
         notices.map(str::to_owned).collect()
     };
@@ -434,14 +442,14 @@ async fn hooks_that_the_person_writes_hold_from_their_next_message_on() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn s72_hooks_that_a_project_comes_by_hold_only_once_they_were_asked_about() {
-    let scene = with(Mode::Yolo, &[]);
+    let scene = with(PermissionMode::Yolo, &[]);
     let hook = |line: &str| {
         let group = json!([{"hooks": [{"type": "command", "command": line}]}]);
         json!({"hooks": {"Stop": group}}).to_string()
     };
     scene.put(".slug/hooks.json", &hook("theirs"));
     let mut rig = scene.open(InitialSession::New).await;
-    play(&scene, [words("one"), words("two"), words("three"), words("four")]);
+    queue_replies(&scene, [words("one"), words("two"), words("three"), words("four")]);
     rig.turn("go").await;
     scene.put(".slug/hooks.json", &hook("other"));
     rig.turn("go on").await;
@@ -454,43 +462,43 @@ async fn s72_hooks_that_a_project_comes_by_hold_only_once_they_were_asked_about(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_person_who_goes_on_is_not_called() {
-    let mut scene = with(Mode::Ask, &[("Notification", "ring")]);
+    let mut scene = with(PermissionMode::Ask, &[("Notification", "ring")]);
     scene.idle_after = Duration::from_secs(3600);
-    play(&scene, [words("one"), words("two")]);
+    queue_replies(&scene, [words("one"), words("two")]);
     let mut rig = scene.open(InitialSession::New).await;
     rig.turn("go").await;
     rig.turn("go on").await;
     rig.close().await;
-    assert!(scene.hooks.told().is_empty(), "{:?}", scene.hooks.told());
+    assert!(scene.hooks.inputs().is_empty(), "{:?}", scene.hooks.inputs());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn hooks_are_told_when_slug_asks_about_its_budget() {
-    let mut scene = with(Mode::Ask, &[("Notification", "ring")]);
+    let mut scene = with(PermissionMode::Ask, &[("Notification", "ring")]);
     scene.budgets.session = "1 tokens".parse().unwrap();
     let mut rig = scene.open(InitialSession::New).await;
     rig.send("go").await;
-    let question = rig.asked().await;
-    rig.answer(&question, Answer::Deny { instruction: None }).await;
-    rig.ended().await;
+    let question = rig.next_approval().await;
+    rig.answer(&question, ApprovalAnswer::Deny { instruction: None }).await;
+    rig.wait_for_turn_end().await;
     rig.close().await;
-    let told = scene.hooks.told();
+    let told = scene.hooks.inputs();
     let heard = told.iter().any(|(_, told)| told["message"] == "slug asks about its budget.");
     assert!(heard, "{told:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hook_can_keep_the_conversation_as_it_is() {
-    let scene = with(Mode::Ask, &[("PreCompact", "keep")]);
+    let scene = with(PermissionMode::Ask, &[("PreCompact", "keep")]);
     scene.hooks.set("keep", 2, "", "not now");
-    play(&scene, [words("hi")]);
+    queue_replies(&scene, [words("hi")]);
     let mut rig = scene.open(InitialSession::New).await;
     rig.turn("one").await;
     rig.tell(AgentCommand::Compact).await;
-    let said = rig.until("a word", |event| matches!(event, AgentEvent::Notice { .. })).await;
+    let said = rig.wait_for("a word", |event| matches!(event, AgentEvent::Notice { .. })).await;
     let AgentEvent::Notice { text, .. } = said else { unreachable!() };
     assert!(text.ends_with("did not let this happen: not now"), "{text}");
-    assert_eq!(scene.hooks.told()[0].1["trigger"], "manual");
+    assert_eq!(scene.hooks.inputs()[0].1["trigger"], "manual");
     rig.close().await;
 }
 
@@ -499,7 +507,7 @@ async fn a_project_s_hooks_are_not_read_before_it_is_trusted() {
     for (project, runs) in
         [(ProjectSettingsTrust::Untrusted, 0), (ProjectSettingsTrust::Trusted, 2)]
     {
-        let mut scene = Scene::in_mode(Mode::Yolo);
+        let mut scene = AgentFixture::in_mode(PermissionMode::Yolo);
         scene.project = project;
         let hook = |command: &str| {
             let action = json!({"type": "command", "command": command});
@@ -515,7 +523,7 @@ async fn a_project_s_hooks_are_not_read_before_it_is_trusted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn s72_a_guard_that_cannot_be_read_lets_nothing_through() {
-    let scene = Scene::in_mode(Mode::Yolo);
+    let scene = AgentFixture::in_mode(PermissionMode::Yolo);
     scene.settings(&json!({"hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": "guard"}]}}));
     let (rig, _) = one_call(&scene, bash("make")).await;
     assert_eq!(rig.result("c1").1, ToolStatus::Denied);
@@ -526,22 +534,22 @@ async fn s72_a_guard_that_cannot_be_read_lets_nothing_through() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_person_a_refused_call_is_listed() {
-    let mut scene = with(Mode::Yolo, &[("PreToolUse", "guard")]);
-    scene.person = Interactivity::Headless;
+    let mut scene = with(PermissionMode::Yolo, &[("PreToolUse", "guard")]);
+    scene.interactivity = Interactivity::Headless;
     scene.hooks.set("guard", 2, "", "no");
     let (rig, _) = one_call(&scene, bash("make")).await;
-    let listed = rig.heard.iter().any(|event| matches!(event, AgentEvent::CallRefused { .. }));
-    assert!(listed, "{:#?}", rig.heard);
+    let listed = rig.events.iter().any(|event| matches!(event, AgentEvent::CallRefused { .. }));
+    assert!(listed, "{:#?}", rig.events);
     rig.close().await;
 }
 
 /// What the person types is theirs, as it is for rules.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_person_s_own_commands_have_no_hooks() {
-    let scene = with(Mode::Ask, &[("PreToolUse", "guard"), ("PostToolUse", "guard")]);
+    let scene = with(PermissionMode::Ask, &[("PreToolUse", "guard"), ("PostToolUse", "guard")]);
     let mut rig = scene.open(InitialSession::New).await;
     rig.tell(AgentCommand::Shell { command: "make".into() }).await;
-    rig.until("end", |event| matches!(event, AgentEvent::ToolEnded { .. })).await;
+    rig.wait_for("end", |event| matches!(event, AgentEvent::ToolEnded { .. })).await;
     assert!(scene.hooks.run().is_empty());
     rig.close().await;
 }

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, RuleReply, RuleRequest};
-use slug_code::domain::{Answer, Outcome, RuleKind, ToolStatus};
+use slug_code::domain::{ApprovalAnswer, PermissionOutcome, RuleKind, ToolStatus};
 use slug_code::permissions::store::RuleEdit;
 use slug_code::session::{LogEntry, TurnOutcome};
 
 use super::fakes::{calls, words};
-use super::rig::{Rig, Scene, play};
+use super::test_agent::{AgentFixture, TestAgent, queue_replies};
 
 fn bash(id: &'static str, command: &str) -> (&'static str, &'static str, Value) {
     (id, "Bash", json!({"command": command}))
@@ -19,22 +19,22 @@ fn allow(rule: &str) -> (RuleKind, String) {
     (RuleKind::Allow, rule.to_owned())
 }
 
-async fn order(rig: &mut Rig, order: RuleRequest) -> RuleReply {
+async fn order(rig: &mut TestAgent, order: RuleRequest) -> RuleReply {
     rig.tell(AgentCommand::Rules(order)).await;
-    match rig.until("rules", |event| matches!(event, AgentEvent::Rules(_))).await {
+    match rig.wait_for("rules", |event| matches!(event, AgentEvent::Rules(_))).await {
         AgentEvent::Rules(news) => *news,
         other => panic!("{other:?}"),
     }
 }
 
-async fn change(rig: &mut Rig, file: Option<PathBuf>, edit: RuleEdit) -> Option<String> {
+async fn change(rig: &mut TestAgent, file: Option<PathBuf>, edit: RuleEdit) -> Option<String> {
     match order(rig, RuleRequest::Change { file, edit }).await {
         RuleReply::Listed { failed, .. } => failed,
         other @ RuleReply::Tried { .. } => panic!("{other:?}"),
     }
 }
 
-async fn tried(rig: &mut Rig, typed: &str) -> Outcome {
+async fn tried(rig: &mut TestAgent, typed: &str) -> PermissionOutcome {
     match order(rig, RuleRequest::Try(typed.to_owned())).await {
         RuleReply::Tried { report, .. } => report.unwrap().decision,
         other @ RuleReply::Listed { .. } => panic!("{other:?}"),
@@ -43,7 +43,7 @@ async fn tried(rig: &mut Rig, typed: &str) -> Outcome {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn all_rules_are_listed_with_file_and_line() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     scene.settings(&json!({"permissions": {"deny": ["Bash(rm *)"], "allow": ["Bash(ls"]}}));
     scene.put(".slug/settings.json", "{\"permissions\":{\n\"allow\":[\n\"Bash(ls)\"]}}");
     let mut rig = scene.open(InitialSession::New).await;
@@ -70,42 +70,42 @@ async fn all_rules_are_listed_with_file_and_line() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rule_that_is_added_decides_the_open_question() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     let mut rig = scene.open(InitialSession::New).await;
-    play(&scene, [calls(&[bash("c1", "make")]), words("done")]);
+    queue_replies(&scene, [calls(&[bash("c1", "make")]), words("done")]);
     rig.send("go").await;
-    let question = rig.asked().await;
+    let question = rig.next_approval().await;
     let file = Some(scene.home.join("settings.json"));
     assert_eq!(change(&mut rig, file, RuleEdit::Add(allow("Bash(make)"))).await, None);
-    assert_eq!(rig.ended().await, TurnOutcome::Answered);
-    assert!(rig.heard.contains(&AgentEvent::ApprovalWithdrawn(question.id)));
+    assert_eq!(rig.wait_for_turn_end().await, TurnOutcome::Answered);
+    assert!(rig.events.contains(&AgentEvent::ApprovalWithdrawn(question.id)));
     assert_eq!(rig.result("c1").1, ToolStatus::Done);
     rig.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rule_that_is_removed_or_edited_holds_no_longer() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     scene.put(".slug/settings.json", r#"{"permissions":{"allow":["Bash(make)"]}}"#);
     let mut rig = scene.open(InitialSession::New).await;
-    assert_eq!(tried(&mut rig, "make").await, Outcome::Allow);
+    assert_eq!(tried(&mut rig, "make").await, PermissionOutcome::Allow);
     let file = Some(scene.work.join(".slug/settings.json"));
     let edit = RuleEdit::Replace { from: allow("Bash(make)"), to: allow("Bash(make a)") };
     assert_eq!(change(&mut rig, file.clone(), edit).await, None);
-    assert_eq!(tried(&mut rig, "make").await, Outcome::Ask);
-    assert_eq!(tried(&mut rig, "make a").await, Outcome::Allow);
+    assert_eq!(tried(&mut rig, "make").await, PermissionOutcome::Ask);
+    assert_eq!(tried(&mut rig, "make a").await, PermissionOutcome::Allow);
     assert_eq!(change(&mut rig, file, RuleEdit::Remove(allow("Bash(make a)"))).await, None);
-    assert_eq!(tried(&mut rig, "make a").await, Outcome::Ask);
+    assert_eq!(tried(&mut rig, "make a").await, PermissionOutcome::Ask);
     assert_eq!(change(&mut rig, None, RuleEdit::Add(allow("Bash(make)"))).await, None);
-    assert_eq!(tried(&mut rig, "make").await, Outcome::Allow);
+    assert_eq!(tried(&mut rig, "make").await, PermissionOutcome::Allow);
     assert_eq!(change(&mut rig, None, RuleEdit::Remove(allow("Bash(make)"))).await, None);
-    assert_eq!(tried(&mut rig, "make").await, Outcome::Ask);
+    assert_eq!(tried(&mut rig, "make").await, PermissionOutcome::Ask);
     rig.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_rule_is_refused_with_a_reason() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     let mut rig = scene.open(InitialSession::New).await;
     let file = Some(scene.home.join("settings.json"));
     let failed = change(&mut rig, file, RuleEdit::Add(allow("Bash(make"))).await;
@@ -118,35 +118,35 @@ async fn what_is_no_rule_is_refused_with_a_reason() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tool_with_a_path_can_be_tried() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     scene.settings(&json!({"permissions": {"deny": ["Read(.env)"]}}));
     let mut rig = scene.open(InitialSession::New).await;
     for (typed, outcome) in [
-        ("Read src/main.rs", Outcome::Allow),
-        ("Read .env", Outcome::Deny),
-        ("Edit src/main.rs", Outcome::Ask),
-        ("cat .env", Outcome::Deny),
-        ("Unknown src/main.rs", Outcome::Ask),
+        ("Read src/main.rs", PermissionOutcome::Allow),
+        ("Read .env", PermissionOutcome::Deny),
+        ("Edit src/main.rs", PermissionOutcome::Ask),
+        ("cat .env", PermissionOutcome::Deny),
+        ("Unknown src/main.rs", PermissionOutcome::Ask),
     ] {
         assert_eq!(tried(&mut rig, typed).await, outcome, "{typed}");
     }
-    assert!(scene.processes.happened().is_empty());
+    assert!(scene.processes.log().is_empty());
     rig.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn s66_what_others_write_into_a_projects_file_does_not_hold_before_it_is_asked() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     scene.put(".slug/settings.json", r#"{"permissions":{"allow":["Bash(ls)"]}}"#);
     let mut rig = scene.open(InitialSession::New).await;
     scene.put(".slug/settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
-    play(&scene, [calls(&[bash("c1", "make")]), words("done")]);
+    queue_replies(&scene, [calls(&[bash("c1", "make")]), words("done")]);
     rig.send("go").await;
-    let question = rig.asked().await;
-    rig.answer(&question, Answer::Always { rules: vec!["Bash(make)".into()] }).await;
-    assert_eq!(rig.ended().await, TurnOutcome::Answered);
-    assert_eq!(tried(&mut rig, "make").await, Outcome::Allow);
-    assert_eq!(tried(&mut rig, "rm x").await, Outcome::Ask);
+    let question = rig.next_approval().await;
+    rig.answer(&question, ApprovalAnswer::Always { rules: vec!["Bash(make)".into()] }).await;
+    assert_eq!(rig.wait_for_turn_end().await, TurnOutcome::Answered);
+    assert_eq!(tried(&mut rig, "make").await, PermissionOutcome::Allow);
+    assert_eq!(tried(&mut rig, "rm x").await, PermissionOutcome::Ask);
     let file = Some(scene.work.join(".slug/settings.json"));
     let failed = change(&mut rig, file, RuleEdit::Add(allow("Bash(b)"))).await;
     assert!(failed.unwrap().contains("changed since slug read it"));
@@ -155,10 +155,10 @@ async fn s66_what_others_write_into_a_projects_file_does_not_hold_before_it_is_a
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refusal_is_on_record_with_what_was_refused() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     scene.settings(&json!({"permissions": {"deny": ["Bash(rm *)"]}}));
     let mut rig = scene.open(InitialSession::New).await;
-    play(&scene, [calls(&[bash("c1", "rm -rf build")]), words("done")]);
+    queue_replies(&scene, [calls(&[bash("c1", "rm -rf build")]), words("done")]);
     assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
     let refused = rig.records().into_iter().find_map(|record| match record.entry {
         LogEntry::Permission(entry) => Some(entry),

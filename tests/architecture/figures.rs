@@ -21,7 +21,7 @@ const LONG_FILE: usize = 600;
 const DUPLICATE_LINES: usize = 6;
 
 /// A figure and the most that it may be.
-struct Figure {
+struct SourceFigure {
     name: String,
     found: usize,
     limit: usize,
@@ -107,8 +107,8 @@ fn the_names_that_are_shared_can_be_listed() {
     }
 }
 
-fn figure(name: &str, found: usize, limit: usize, of: Option<usize>) -> Figure {
-    Figure { name: name.to_owned(), found, limit, of }
+fn figure(name: &str, found: usize, limit: usize, of: Option<usize>) -> SourceFigure {
+    SourceFigure { name: name.to_owned(), found, limit, of }
 }
 
 struct TypeName {
@@ -160,11 +160,11 @@ fn words(name: &str) -> usize {
 
 /// Functions with a parameter `&mut Model`, and methods of the model with `&mut self`.
 fn takes_the_screen(files: &[SourceFile]) -> usize {
-    struct Signatures {
+    struct SignatureCounter {
         in_screen: bool,
         found: usize,
     }
-    impl VisitMut for Signatures {
+    impl VisitMut for SignatureCounter {
         fn visit_item_impl_mut(&mut self, block: &mut syn::ItemImpl) {
             let name = block.self_ty.to_token_stream().to_string();
             let outer = std::mem::replace(&mut self.in_screen, name == WHOLE_SCREEN);
@@ -185,7 +185,7 @@ fn takes_the_screen(files: &[SourceFile]) -> usize {
             visit_mut::visit_signature_mut(self, signature);
         }
     }
-    let mut signatures = Signatures { in_screen: false, found: 0 };
+    let mut signatures = SignatureCounter { in_screen: false, found: 0 };
     for file in files.iter().filter(|file| file.room() == Some("tui")) {
         signatures.visit_file_mut(&mut file.syntax.clone());
     }
@@ -235,10 +235,10 @@ fn reachable<'a>(
 }
 
 /// What each module imports or hands on, by the name it has there.
-type Aliases = HashMap<ModulePath, ModulePath>;
+type ModuleAliases = HashMap<ModulePath, ModulePath>;
 
-fn aliases(files: &[SourceFile], modules: &BTreeSet<&ModulePath>) -> Aliases {
-    let mut found = Aliases::new();
+fn aliases(files: &[SourceFile], modules: &BTreeSet<&ModulePath>) -> ModuleAliases {
+    let mut found = ModuleAliases::new();
     for file in files {
         for item in &file.syntax.items {
             let syn::Item::Use(item) = item else { continue };
@@ -258,7 +258,7 @@ fn aliases(files: &[SourceFile], modules: &BTreeSet<&ModulePath>) -> Aliases {
 fn defining_module(
     path: &[String],
     modules: &BTreeSet<&ModulePath>,
-    aliases: &Aliases,
+    aliases: &ModuleAliases,
 ) -> ModulePath {
     let mut path = path.to_vec();
     for _ in 0..8 {

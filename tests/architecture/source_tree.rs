@@ -105,7 +105,7 @@ pub fn parse_crate() -> Vec<SourceFile> {
 fn parse_file(path: &Path, module: &[String], files: &mut Vec<SourceFile>) {
     let text = fs::read_to_string(path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
     let mut syntax = syn::parse_file(&text).unwrap_or_else(|error| panic!("{path:?}: {error}"));
-    WithoutTests.visit_file_mut(&mut syntax);
+    TestRemover.visit_file_mut(&mut syntax);
     let declared: Vec<(String, bool)> = syntax
         .items
         .iter()
@@ -141,9 +141,9 @@ pub fn rust_files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Takes out whatever is built for tests only, and comments with it.
-struct WithoutTests;
+struct TestRemover;
 
-impl VisitMut for WithoutTests {
+impl VisitMut for TestRemover {
     fn visit_file_mut(&mut self, file: &mut syn::File) {
         file.attrs.clear();
         file.items.retain(|item| !is_for_tests(item_attributes(item)));

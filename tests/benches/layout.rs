@@ -1,10 +1,10 @@
 //! From text to lines.
 
 use divan::{Bencher, black_box, counter::BytesCount};
-use slug_code::domain::Diff;
+use slug_code::domain::FileDiff;
 use slug_code::tui::layout::ansi::{self, Keep};
 use slug_code::tui::layout::markdown::{self, Streaming};
-use slug_code::tui::layout::{Fold, Highlighter, Key, Layouts, diff};
+use slug_code::tui::layout::{Highlighter, Key, Layouts, PaneFold, diff};
 
 use crate::samples;
 
@@ -67,7 +67,7 @@ fn markdown_whole_200_kb(bencher: Bencher) {
 fn cached_frame(bencher: Bencher) {
     let off = Highlighter::off();
     let mut layouts = Layouts::default();
-    let key = |block| Key { block, revision: 0, width: WIDTH, fold: Fold::Open };
+    let key = |block| Key { block, revision: 0, width: WIDTH, fold: PaneFold::Open };
     let text = samples::markdown(1_000);
     let mut frame = move || {
         (0..40)
@@ -85,7 +85,7 @@ fn diff_of_2000_lines(bencher: Bencher) {
     let side = |name: &str| -> String {
         (0..1_000).map(|n| format!("    let {name}{n} = parse(input, {n});\n")).collect()
     };
-    let diff = Diff::between("/home/me/src/parser.rs", &side("old"), &side("new"));
+    let diff = FileDiff::between("/home/me/src/parser.rs", &side("old"), &side("new"));
     let off = Highlighter::off();
     bencher.bench(|| diff::render(black_box(&diff), WIDTH, usize::MAX, &off));
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use divan::{Bencher, black_box};
-use slug_code::domain::{Access, Mode};
+use slug_code::domain::{PermissionMode, ToolAccess};
 use slug_code::permissions::{PermissionQuery, RuleSet, Workspace, decide};
 
 /// 200 characters, as models write them.
@@ -30,10 +30,10 @@ fn workspace() -> Workspace {
 fn decide_a_command_against_500_rules(bencher: Bencher) {
     let workspace = workspace();
     let rules = rules(&workspace);
-    let access = [Access::Run { command: COMMAND.into(), cwd: "/work".into() }];
+    let access = [ToolAccess::Run { command: COMMAND.into(), cwd: "/work".into() }];
     bencher.bench(|| {
         let query = PermissionQuery::resolve("Bash", black_box(&access), &workspace);
-        decide(&query, &rules, Mode::Ask, &workspace).outcome()
+        decide(&query, &rules, PermissionMode::Ask, &workspace).outcome()
     });
 }
 
@@ -42,9 +42,9 @@ fn decide_a_command_against_500_rules(bencher: Bencher) {
 fn decide_an_analysed_command_against_500_rules(bencher: Bencher) {
     let workspace = workspace();
     let rules = rules(&workspace);
-    let access = [Access::Run { command: COMMAND.into(), cwd: "/work".into() }];
+    let access = [ToolAccess::Run { command: COMMAND.into(), cwd: "/work".into() }];
     let query = PermissionQuery::resolve("Bash", &access, &workspace);
-    bencher.bench(|| decide(black_box(&query), &rules, Mode::Ask, &workspace).outcome());
+    bencher.bench(|| decide(black_box(&query), &rules, PermissionMode::Ask, &workspace).outcome());
 }
 
 #[divan::bench]

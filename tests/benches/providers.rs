@@ -20,12 +20,12 @@ use tokio::runtime::Builder;
 
 use crate::samples;
 
-type Block = Result<Vec<u8>, ProviderError>;
-type Blocks = Vec<Block>;
+type BodyChunk = Result<Vec<u8>, ProviderError>;
+type BodyChunks = Vec<BodyChunk>;
 
 /// The bytes of a response of 200 KB in pieces of 24 characters, in the blocks that a socket gives:
 /// `event` makes each piece an event, `end` ends the response.
-fn response(event: impl Fn(usize, &str) -> (&'static str, Value), end: &str) -> Blocks {
+fn response(event: impl Fn(usize, &str) -> (&'static str, Value), end: &str) -> BodyChunks {
     response_of(&samples::markdown(200_000), event, end)
 }
 
@@ -33,7 +33,7 @@ fn response_of(
     text: &str,
     event: impl Fn(usize, &str) -> (&'static str, Value),
     end: &str,
-) -> Blocks {
+) -> BodyChunks {
     let text: Vec<char> = text.chars().collect();
     let mut bytes = String::new();
     for (number, piece) in text.chunks(24).enumerate() {
@@ -47,7 +47,7 @@ fn response_of(
     bytes.as_bytes().chunks(16_384).map(|block| Ok(block.to_vec())).collect()
 }
 
-fn chat_response() -> Blocks {
+fn chat_response() -> BodyChunks {
     let event = |_, piece: &str| {
         let chunk = json!({
             "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": "model",
@@ -68,7 +68,7 @@ fn tools() -> Arc<[ToolSpec]> {
     vec![tool; 10].into()
 }
 
-fn length(blocks: &[Block]) -> BytesCount {
+fn length(blocks: &[BodyChunk]) -> BytesCount {
     BytesCount::new(blocks.iter().flatten().map(Vec::len).sum::<usize>())
 }
 
@@ -170,7 +170,7 @@ fn decode_content(bencher: Bencher) {
     });
 }
 
-fn decode<S>(bencher: Bencher, blocks: &Blocks, by: impl Fn(Iter<IntoIter<Block>>) -> S)
+fn decode<S>(bencher: Bencher, blocks: &BodyChunks, by: impl Fn(Iter<IntoIter<BodyChunk>>) -> S)
 where
     S: Stream<Item = Result<StreamEvent, ProviderError>>,
 {

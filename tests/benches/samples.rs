@@ -1,7 +1,8 @@
 //! Text and records of the kind that slug sees, the same in every run.
 
 use slug_code::domain::{
-    Block, CallId, CallInput, EntryId, Message, Role, StopReason, ToolCall, ToolStatus, TurnId,
+    CallId, CallInput, ContentBlock, EntryId, Message, MessageRole, StopReason, ToolCall,
+    ToolStatus, TurnId,
 };
 use slug_code::session::{LogEntry, LogRecord, MessageEntry, ToolResultInfo};
 
@@ -42,10 +43,10 @@ pub(crate) fn messages(count: usize) -> Vec<Message> {
     (0..count)
         .map(|n| {
             let (role, block) = match n % 4 {
-                0 => (Role::User, text(format!("What does part {n} of the parser do?"))),
-                1 => (Role::Assistant, Block::ToolUse(call(n))),
-                2 => (Role::User, result(n)),
-                _ => (Role::Assistant, text(markdown(400))),
+                0 => (MessageRole::User, text(format!("What does part {n} of the parser do?"))),
+                1 => (MessageRole::Assistant, ContentBlock::ToolUse(call(n))),
+                2 => (MessageRole::User, result(n)),
+                _ => (MessageRole::Assistant, text(markdown(400))),
             };
             Message { role, content: vec![block] }
         })
@@ -76,8 +77,8 @@ fn record(n: usize, message: Message) -> LogRecord {
     }
 }
 
-fn text(text: String) -> Block {
-    Block::Text { text }
+fn text(text: String) -> ContentBlock {
+    ContentBlock::Text { text }
 }
 
 fn call(n: usize) -> ToolCall {
@@ -89,8 +90,12 @@ fn call(n: usize) -> ToolCall {
     }
 }
 
-fn result(n: usize) -> Block {
+fn result(n: usize) -> ContentBlock {
     let content =
         (1..=20).map(|line| format!("{line:>6}\tlet part{line} = parse({n});\n")).collect();
-    Block::ToolResult { tool_use_id: CallId::new(format!("c{}", n - 1)), content, is_error: false }
+    ContentBlock::ToolResult {
+        tool_use_id: CallId::new(format!("c{}", n - 1)),
+        content,
+        is_error: false,
+    }
 }

@@ -1,7 +1,7 @@
 //! The log on disk.
 
 use divan::{Bencher, black_box, counter::BytesCount};
-use slug_code::domain::{Message, Role, SessionId, TurnId};
+use slug_code::domain::{Message, MessageRole, SessionId, TurnId};
 use slug_code::session::{LogEntry, LogRecord, MessageEntry, SessionHeader, SessionStore, load};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
@@ -39,7 +39,7 @@ fn append_1000_responses(bencher: Bencher) {
     let (_folder, store) = store();
     let runtime = runtime();
     let mut message = Message::user(samples::markdown(400));
-    message.role = Role::Assistant;
+    message.role = MessageRole::Assistant;
     bencher
         .with_inputs(|| {
             let log = store.create(header()).unwrap();
@@ -77,7 +77,8 @@ fn fork_1000_responses(bencher: Bencher) {
     let parent = header();
     runtime().block_on(async {
         let log = store.create(parent.clone()).unwrap();
-        for message in samples::messages(2_000).into_iter().filter(|it| it.role == Role::Assistant)
+        for message in
+            samples::messages(2_000).into_iter().filter(|it| it.role == MessageRole::Assistant)
         {
             log.append(TurnId(1), LogEntry::Message(MessageEntry::new(message))).await.unwrap();
         }

@@ -113,13 +113,13 @@ fn list_10000(bencher: Bencher) {
 fn list_10000_on_screen(bencher: Bencher, which: &str) {
     let (folder, store) = many();
     let wanted = if which == "all" { SessionJob::List } else { SessionJob::Newest };
-    bencher.bench_local(|| Screen::listed(&store, folder.path(), &wanted));
+    bencher.bench_local(|| SessionListScreen::listed(&store, folder.path(), &wanted));
 }
 
 #[divan::bench(sample_count = 20)]
 fn a_letter_in_the_filter_of_10000(bencher: Bencher) {
     let (folder, store) = many();
-    let mut screen = Screen::listed(&store, folder.path(), &SessionJob::List);
+    let mut screen = SessionListScreen::listed(&store, folder.path(), &SessionJob::List);
     screen.press(KeyCode::Char('/'));
     bencher.bench_local(|| {
         screen.press(KeyCode::Char('7'));
@@ -131,7 +131,7 @@ fn a_letter_in_the_filter_of_10000(bencher: Bencher) {
 #[divan::bench(sample_count = 20)]
 fn a_step_in_the_list_of_10000(bencher: Bencher) {
     let (folder, store) = many();
-    let mut screen = Screen::listed(&store, folder.path(), &SessionJob::List);
+    let mut screen = SessionListScreen::listed(&store, folder.path(), &SessionJob::List);
     bencher.bench_local(|| {
         screen.press(KeyCode::Down);
         screen.draw();
@@ -139,14 +139,14 @@ fn a_step_in_the_list_of_10000(bencher: Bencher) {
 }
 
 /// A screen whose terminal keeps what is drawn.
-struct Screen {
+struct SessionListScreen {
     model: Model,
     layouts: Layouts,
     theme: Theme,
     terminal: Terminal<TestBackend>,
 }
 
-impl Screen {
+impl SessionListScreen {
     /// With the list of sessions open.
     fn listed(store: &SessionStore, folder: &Path, wanted: &SessionJob) -> Self {
         let size = (120, 40);

@@ -27,14 +27,14 @@ const NORMAL: (u16, u16) = (120, 40);
 const LARGE: (u16, u16) = (200, 60);
 
 /// A screen whose terminal swallows everything.
-struct Screen {
+struct TranscriptScreen {
     model: Model,
     layouts: Layouts,
     theme: Theme,
     terminal: Terminal<CrosstermBackend<Sink>>,
 }
 
-impl Screen {
+impl TranscriptScreen {
     /// With a session of so many messages, drawn once.
     fn new(messages: usize, size: (u16, u16)) -> Self {
         let status = Status { project: "webshop".into(), ..Status::default() };
@@ -102,20 +102,20 @@ impl Screen {
 
 #[divan::bench(args = SESSIONS)]
 fn frame_120x40(bencher: Bencher, messages: usize) {
-    let mut screen = Screen::new(messages, NORMAL);
+    let mut screen = TranscriptScreen::new(messages, NORMAL);
     bencher.bench_local(|| screen.draw());
 }
 
 #[divan::bench(args = SESSIONS)]
 fn frame_200x60(bencher: Bencher, messages: usize) {
-    let mut screen = Screen::new(messages, LARGE);
+    let mut screen = TranscriptScreen::new(messages, LARGE);
     bencher.bench_local(|| screen.draw());
 }
 
 /// Up one page and down again, in two frames.
 #[divan::bench(args = SESSIONS)]
 fn two_pages_scrolled(bencher: Bencher, messages: usize) {
-    let mut screen = Screen::new(messages, NORMAL);
+    let mut screen = TranscriptScreen::new(messages, NORMAL);
     bencher.bench_local(|| {
         for key in [KeyCode::PageUp, KeyCode::PageDown] {
             screen.press(key);
@@ -127,7 +127,7 @@ fn two_pages_scrolled(bencher: Bencher, messages: usize) {
 /// A letter and its way back, in two frames.
 #[divan::bench(args = SESSIONS)]
 fn two_keys_typed(bencher: Bencher, messages: usize) {
-    let mut screen = Screen::new(messages, NORMAL);
+    let mut screen = TranscriptScreen::new(messages, NORMAL);
     bencher.bench_local(|| {
         for key in [KeyCode::Char('x'), KeyCode::Backspace] {
             screen.press(key);
@@ -138,7 +138,7 @@ fn two_keys_typed(bencher: Bencher, messages: usize) {
 
 #[divan::bench(args = SESSIONS, sample_count = 100, sample_size = 4)]
 fn delta_at_the_tail(bencher: Bencher, messages: usize) {
-    let mut screen = Screen::streaming(messages);
+    let mut screen = TranscriptScreen::streaming(messages);
     bencher.bench_local(|| {
         screen.event(AgentEvent::Text { turn: TurnId(1), text: "another few words of it ".into() });
         screen.draw();
@@ -147,7 +147,7 @@ fn delta_at_the_tail(bencher: Bencher, messages: usize) {
 
 #[divan::bench(args = SESSIONS, sample_count = 100, sample_size = 4)]
 fn delta_while_scrolled_up(bencher: Bencher, messages: usize) {
-    let mut screen = Screen::streaming(messages);
+    let mut screen = TranscriptScreen::streaming(messages);
     screen.press(KeyCode::PageUp);
     screen.draw();
     bencher.bench_local(|| {
@@ -159,13 +159,13 @@ fn delta_while_scrolled_up(bencher: Bencher, messages: usize) {
 /// Opening a session: the conversation read from its records, and the first frame of it.
 #[divan::bench(args = SESSIONS, sample_count = 5)]
 fn session_opened(bencher: Bencher, messages: usize) {
-    bencher.bench(|| Screen::new(messages, NORMAL));
+    bencher.bench(|| TranscriptScreen::new(messages, NORMAL));
 }
 
 /// From the end of a long session towards its beginning, a page a frame.
 #[divan::bench(sample_count = 200, sample_size = 10)]
 fn scrolled_end_to_end_200x60(bencher: Bencher) {
-    let mut screen = Screen::complete(100_000);
+    let mut screen = TranscriptScreen::complete(100_000);
     bencher.bench_local(|| {
         screen.press(KeyCode::PageUp);
         screen.draw();
@@ -176,7 +176,7 @@ fn scrolled_end_to_end_200x60(bencher: Bencher) {
 #[divan::bench(sample_count = 20, sample_size = 1)]
 fn ten_megabytes_shown(bencher: Bencher) {
     let text = "a line of what a test prints when it has a lot to say\n".repeat(190_000);
-    bencher.with_inputs(|| (Screen::new(10, LARGE), text.clone())).bench_local_values(
+    bencher.with_inputs(|| (TranscriptScreen::new(10, LARGE), text.clone())).bench_local_values(
         |(mut screen, text)| {
             let turn = TurnId(1);
             let call = CallId::new("c1");

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use slug_code::domain::{Access, ToolOutput, ToolSpec};
+use slug_code::domain::{ToolAccess, ToolOutput, ToolSpec};
 use slug_code::tools::{FileState, Tool, ToolContext, ToolError, WorkingDirectory};
 
 /// The LineCount tool.
@@ -26,8 +26,12 @@ impl Tool for LineCount {
         }
     }
 
-    fn access(&self, input: &Value, place: &WorkingDirectory) -> Result<Vec<Access>, ToolError> {
-        Ok(vec![Access::Read(path(input, place)?)])
+    fn access(
+        &self,
+        input: &Value,
+        place: &WorkingDirectory,
+    ) -> Result<Vec<ToolAccess>, ToolError> {
+        Ok(vec![ToolAccess::Read(path(input, place)?)])
     }
 
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {

@@ -12,9 +12,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
 use crate::result_of;
-use crate::support::desk::{Desk, SLUG};
-use crate::support::model_server::{ModelServer, Reply};
+use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::skip::skip;
+use crate::support::test_env::{SLUG, TestEnv};
 
 /// A plain user of every system: nobody.
 const NOBODY: u32 = 65534;
@@ -54,7 +54,7 @@ const PRINT: &str = "cat notes; base64 notes; base64 -w0 notes; (printf x; cat n
     while read -r line; do for ((i=${#line}-1;i>=0;i--)); do printf %s \"${line:i:1}\"; done; echo; \
     done < notes";
 
-fn with_all_keys(desk: &Desk, server: &ModelServer) -> Command {
+fn with_all_keys(desk: &TestEnv, server: &ModelServer) -> Command {
     let [(_, flag), .., (_, file)] = KEYS;
     desk.write_home("settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
     desk.write("look.sh", LOOK);
@@ -78,7 +78,7 @@ fn with_all_keys(desk: &Desk, server: &ModelServer) -> Command {
 
 /// Makes the user of `command` a plain one, whose the desk is from then on. Nothing is left to do
 /// where the tests are run by one.
-fn as_plain_user(desk: &Desk, command: &mut Command) {
+fn as_plain_user(desk: &TestEnv, command: &mut Command) {
     if !rustix::process::geteuid().is_root() {
         return;
     }
@@ -107,14 +107,14 @@ fn can_be_started_by_all() -> bool {
 
 fn look(command: &mut Command, server: &ModelServer) {
     server.reply(crate::bash("l1", "bash look.sh $PPID"));
-    server.reply(Reply::text("Done."));
+    server.reply(ServerReply::text("Done."));
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let (_, flag) = KEYS[0];
-    assert_eq!(server.chats()[0].headers["authorization"], format!("Bearer {flag}"));
+    assert_eq!(server.chat_requests()[0].headers["authorization"], format!("Bearer {flag}"));
 }
 
-fn assert_nothing_found(desk: &Desk) {
+fn assert_nothing_found(desk: &TestEnv) {
     let found = String::from_utf8_lossy(&fs::read(desk.path("found")).unwrap()).into_owned();
     assert!(found.contains("PATH="), "it has looked");
     let line = found.lines().find(|line| line.contains("CANARY"));
@@ -123,12 +123,12 @@ fn assert_nothing_found(desk: &Desk) {
 
 #[test]
 fn s100_a_key_that_a_server_sends_back_in_another_form_is_not_told() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let key = "sk-CANARY-0123456789";
     let backwards: String = key.chars().rev().collect();
     let (hex, base64) =
         (key.bytes().map(|it| format!("{it:02x}")).collect::<String>(), STANDARD.encode(key));
-    server.reply(Reply::error(400, &format!("no: {backwards}, {hex}, {base64}, {key}")));
+    server.reply(ServerReply::error(400, &format!("no: {backwards}, {hex}, {base64}, {key}")));
     let endpoint = server.endpoint();
     let mut command = desk.command(&["-m", "test-model", "-e", &endpoint, "-p", "go"]);
     let output = command.env("SLUG_API_KEY", key).output().unwrap();
@@ -150,20 +150,24 @@ fn s100_a_key_under_another_name_reaches_no_command() {
         format!("api_key_command = \"echo '{key}'\""),
     ];
     for (case, config) in config.iter().enumerate() {
-        let (desk, server) = (Desk::new(), ModelServer::start());
+        let (desk, server) = (TestEnv::new(), ModelServer::start());
         let server_of_it = format!("endpoint = \"{}\"\nmodel = \"test-model\"", server.endpoint());
         desk.write_home("config.toml", &format!("{server_of_it}\n{config}\n"));
         let file = desk.slug_home().join("config.toml");
         fs::set_permissions(file, fs::Permissions::from_mode(0o600)).unwrap();
         server.reply(crate::bash("c1", "env > found"));
-        server.reply(Reply::text("Done."));
+        server.reply(ServerReply::text("Done."));
         let mut command = desk.command(&["--yolo", "-p", "go"]);
         if case == 0 {
             command.env("SLUG_API_KEY", key);
         }
         let output = command.envs([("MYLLM", key), ("MYCONF", &wrapped), ("MINE", "x")]).output();
         assert!(output.as_ref().unwrap().status.success(), "{config}: {output:?}");
-        assert_eq!(server.chats()[0].headers["authorization"], format!("Bearer {key}"), "{config}");
+        assert_eq!(
+            server.chat_requests()[0].headers["authorization"],
+            format!("Bearer {key}"),
+            "{config}"
+        );
         let found = desk.read("found");
         assert!(found.contains("MINE=x") && !found.contains(key), "{config}: {found}");
     }
@@ -175,7 +179,7 @@ fn s100_a_command_of_a_plain_user_cannot_read_slug_or_its_supervisor() {
     if !can_be_started_by_all() {
         return;
     }
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let mut command = with_all_keys(&desk, &server);
     as_plain_user(&desk, &mut command);
     look(&mut command, &server);
@@ -199,25 +203,25 @@ fn s100_a_command_of_a_plain_user_cannot_read_slug_or_its_supervisor() {
 #[cfg(target_os = "linux")]
 #[test]
 fn s100_no_environment_or_command_line_holds_a_key_whoever_reads_it() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     look(&mut with_all_keys(&desk, &server), &server);
     assert_nothing_found(&desk);
 }
 
 #[test]
 fn s100_a_key_of_any_layer_is_redacted_in_each_usual_form() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let mut command = with_all_keys(&desk, &server);
     let keys = KEYS.map(|(_, key)| key);
     desk.write("notes", &format!("{}\n", keys.join("\n")));
-    server.reply(Reply::calls(
+    server.reply(ServerReply::calls(
         "",
         &[("p1", "Bash", json!({"command": PRINT})), ("r1", "Read", json!({"file_path": "notes"}))],
     ));
-    server.reply(Reply::text("Done."));
+    server.reply(ServerReply::text("Done."));
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    let told = ["p1", "r1"].map(|id| result_of(&server.chats()[1], id)).concat();
+    let told = ["p1", "r1"].map(|id| result_of(&server.chat_requests()[1], id)).concat();
     let solid: String = told.split_whitespace().collect();
     for key in keys {
         let hex: String = key.bytes().map(|byte| format!("{byte:02x}")).collect();
@@ -236,14 +240,14 @@ fn s100_a_key_of_any_layer_is_redacted_in_each_usual_form() {
 
 #[test]
 fn s100_a_command_that_prints_a_key_gets_all_but_slugs_keys() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let line = "env > ../seen; echo sk-CANARY-printed-0123456";
     let endpoint = server.endpoint();
     desk.write_home(
         "config.toml",
         &format!("endpoint = \"{endpoint}\"\napi_key_command = \"{line}\"\n"),
     );
-    server.reply(Reply::text("Done."));
+    server.reply(ServerReply::text("Done."));
     let mut command = desk.command(&["--trust-workspace", "-m", "test-model", "-p", "go"]);
     command.env("OPENAI_API_KEY", KEYS[2].1).env("VAULT_TOKEN", "passes");
     let output = command.output().unwrap();

@@ -14,7 +14,7 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 use secrecy::SecretString;
 use serde_json::json;
-use slug_code::domain::{Message, Protocol};
+use slug_code::domain::{Message, ProviderProtocol};
 use slug_code::providers::http::{
     ClientCertificate, HttpClient, HttpEndpoint, PlainHttp, ProxySelection, SecretHeaderValue,
     TransportConfig,
@@ -23,33 +23,36 @@ use slug_code::providers::{
     ApiKey, ApiKeyFetcher, ConnectionConfig, ErrorRecovery, ModelInfo, ProviderError, connect,
 };
 
-use super::support::model_server::{ModelServer, Reply};
-use super::support::papers::Papers;
+use super::support::certificates::TestCertificates;
+use super::support::model_server::{ModelServer, ServerReply};
 
 const LIST: &str = r#"{"data": [{"id": "m"}]}"#;
 
 #[derive(Clone, Copy)]
-enum Clients {
+enum ClientAuth {
     Anyone,
     Known,
 }
 
 /// A server that lists one model to whoever it lets in, and tells what headers came.
-fn serve(papers: &Papers, clients: Clients) -> (HttpEndpoint, Receiver<HashMap<String, String>>) {
+fn serve(
+    papers: &TestCertificates,
+    clients: ClientAuth,
+) -> (HttpEndpoint, Receiver<HashMap<String, String>>) {
     serve_with(papers, clients, papers.issue("127.0.0.1"))
 }
 
 /// The same, with this certificate.
 fn serve_with(
-    papers: &Papers,
-    clients: Clients,
+    papers: &TestCertificates,
+    clients: ClientAuth,
     (certificate, key): (rcgen::Certificate, rcgen::KeyPair),
 ) -> (HttpEndpoint, Receiver<HashMap<String, String>>) {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = ServerConfig::builder();
     let builder = match clients {
-        Clients::Anyone => builder.with_no_client_auth(),
-        Clients::Known => {
+        ClientAuth::Anyone => builder.with_no_client_auth(),
+        ClientAuth::Known => {
             let mut roots = RootCertStore::empty();
             roots.add(papers.authority.der().clone()).unwrap();
             let verifier = WebPkiClientVerifier::builder(Arc::new(roots)).build().unwrap();
@@ -105,12 +108,12 @@ fn answer(stream: impl Read + Write, body: &str) -> std::io::Result<HashMap<Stri
     Ok(headers)
 }
 
-fn way(endpoint: &HttpEndpoint, transport: TransportConfig) -> ConnectionConfig {
+fn connection_config(endpoint: &HttpEndpoint, transport: TransportConfig) -> ConnectionConfig {
     ConnectionConfig::new(Arc::new(HttpClient::with_transport(transport)), endpoint.clone(), None)
 }
 
 async fn models(way: ConnectionConfig) -> Result<Vec<String>, ProviderError> {
-    let models = connect(Protocol::ChatCompletions, way).models().await?;
+    let models = connect(ProviderProtocol::ChatCompletions, way).models().await?;
     Ok(models.into_iter().map(|model: ModelInfo| model.id).collect())
 }
 
@@ -121,34 +124,38 @@ fn client(certificate: &Path, key: Option<&Path>) -> Option<ClientCertificate> {
 
 #[tokio::test]
 async fn an_authority_of_ones_own_is_trusted_where_it_is_named() {
-    let papers = Papers::new();
-    let (endpoint, _seen) = serve(&papers, Clients::Anyone);
-    let error = models(way(&endpoint, TransportConfig::default())).await.unwrap_err();
+    let papers = TestCertificates::new();
+    let (endpoint, _seen) = serve(&papers, ClientAuth::Anyone);
+    let error = models(connection_config(&endpoint, TransportConfig::default())).await.unwrap_err();
     assert!(
         error.message.contains("not trusted") && error.message.contains("`ca_file`"),
         "{error}"
     );
     let ca_file = Some(papers.file("ca.pem"));
     assert_eq!(
-        models(way(&endpoint, TransportConfig { ca_file, ..TransportConfig::default() }))
-            .await
-            .unwrap(),
+        models(connection_config(
+            &endpoint,
+            TransportConfig { ca_file, ..TransportConfig::default() }
+        ))
+        .await
+        .unwrap(),
         ["m"]
     );
 }
 
 #[tokio::test]
 async fn a_certificate_that_will_not_do_is_not_tried_again_and_gets_its_own_advice() {
-    let papers = Papers::new();
+    let papers = TestCertificates::new();
     for (name, years, told) in [
         ("127.0.0.1", (2020, 2021), ["has expired since 2021-01-01", "clock"]),
         ("127.0.0.1", (2120, 2121), ["is not valid yet before 2120-01-01", "clock"]),
         ("elsewhere.example", (1975, 4096), ["is for another name", "`endpoint`"]),
     ] {
         let issued = papers.issue_for(name, years);
-        let (endpoint, _seen) = serve_with(&papers, Clients::Anyone, issued);
+        let (endpoint, _seen) = serve_with(&papers, ClientAuth::Anyone, issued);
         let ca_file = Some(papers.file("ca.pem"));
-        let way = way(&endpoint, TransportConfig { ca_file, ..TransportConfig::default() });
+        let way =
+            connection_config(&endpoint, TransportConfig { ca_file, ..TransportConfig::default() });
         let error = models(way).await.unwrap_err();
         assert!(told.iter().all(|part| error.message.contains(part)), "{error}");
         assert!(!error.message.contains("ca_file"), "{error}");
@@ -167,15 +174,15 @@ async fn what_speaks_no_tls_is_not_tried_again() {
             let _ = socket.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
         }
     });
-    let error = models(way(&endpoint, TransportConfig::default())).await.unwrap_err();
+    let error = models(connection_config(&endpoint, TransportConfig::default())).await.unwrap_err();
     assert!(error.message.contains("http://"), "{error}");
     assert_eq!(error.recovery, ErrorRecovery::AskUser, "{error}");
 }
 
 #[tokio::test]
 async fn a_certificate_is_shown_to_a_server_that_asks_who_it_is() {
-    let papers = Papers::new();
-    let (endpoint, _seen) = serve(&papers, Clients::Known);
+    let papers = TestCertificates::new();
+    let (endpoint, _seen) = serve(&papers, ClientAuth::Known);
     let (both, certificate, key) =
         (papers.file("both.pem"), papers.file("client.pem"), papers.file("client.key"));
     for (client, is_let_in) in
@@ -183,7 +190,7 @@ async fn a_certificate_is_shown_to_a_server_that_asks_who_it_is() {
     {
         let case = format!("{client:?}");
         let ca_file = Some(papers.file("ca.pem"));
-        let found = models(way(
+        let found = models(connection_config(
             &endpoint,
             TransportConfig { ca_file, client, ..TransportConfig::default() },
         ))
@@ -194,9 +201,9 @@ async fn a_certificate_is_shown_to_a_server_that_asks_who_it_is() {
 
 #[tokio::test]
 async fn files_that_are_not_what_they_should_be_are_told_by_name() {
-    let papers = Papers::new();
+    let papers = TestCertificates::new();
     papers.write("empty.pem", "CANARY");
-    let (endpoint, _seen) = serve(&papers, Clients::Anyone);
+    let (endpoint, _seen) = serve(&papers, ClientAuth::Anyone);
     let (gone, empty) = (papers.file("gone.pem"), papers.file("empty.pem"));
     let ca = |file: &Path| TransportConfig {
         ca_file: Some(file.to_owned()),
@@ -210,7 +217,7 @@ async fn files_that_are_not_what_they_should_be_are_told_by_name() {
         (shows(client(&papers.file("client.pem"), None)), "client.pem", "`client_key`"),
         (shows(client(&papers.file("client.pem"), Some(&gone))), "gone.pem", "`client_key`"),
     ] {
-        let error = models(way(&endpoint, transport)).await.unwrap_err();
+        let error = models(connection_config(&endpoint, transport)).await.unwrap_err();
         assert!(error.message.contains(file) && error.message.contains(key), "{error}");
         assert!(!error.message.contains("CANARY"), "{error}");
         assert_eq!(error.recovery, ErrorRecovery::AskUser);
@@ -222,13 +229,14 @@ async fn headers_query_and_the_keys_header_are_the_servers_own() {
     let server = ModelServer::start();
     server.answer(
         "GET /v1/models?api-version=1%2B",
-        Reply::json(200, &json!({"data": [{"id": "m"}]})),
+        ServerReply::json(200, &json!({"data": [{"id": "m"}]})),
     );
     let endpoint = super::endpoint(&server);
     let value = |text: &str| SecretHeaderValue::Value(text.into());
     let headers =
         vec![("x-team".to_owned(), value("CANARY-team")), ("user-agent".to_owned(), value("mine"))];
-    let mut way = way(&endpoint, TransportConfig { headers, ..TransportConfig::default() });
+    let mut way =
+        connection_config(&endpoint, TransportConfig { headers, ..TransportConfig::default() });
     way.key = ApiKey::Given("CANARY-key".into());
     way.key_header = Some("api-key".to_owned());
     way.query = vec![("api-version".to_owned(), "1+".to_owned())];
@@ -241,24 +249,24 @@ async fn headers_query_and_the_keys_header_are_the_servers_own() {
 
     // A server that repeats what it was sent does not get it onto the screen.
     let words = "no CANARY-team with CANARY-key";
-    server.answer("GET /v1/models?api-version=1%2B", Reply::error(403, words));
+    server.answer("GET /v1/models?api-version=1%2B", ServerReply::error(403, words));
     let error = models(way).await.unwrap_err();
     assert!(!error.message.contains("CANARY"), "{error}");
 
     let missing = vec![("x-team".to_owned(), SecretHeaderValue::Missing("TEAM".to_owned()))];
     let transport = TransportConfig { headers: missing, ..TransportConfig::default() };
-    let error = models(self::way(&endpoint, transport)).await.unwrap_err();
+    let error = models(connection_config(&endpoint, transport)).await.unwrap_err();
     assert!(error.message.contains("variable TEAM, which is not set"), "{error}");
 }
 
 #[tokio::test]
 async fn an_authorization_header_has_the_word_bearer() {
     let server = ModelServer::start();
-    server.answer("GET /v1/models?limit=1000", Reply::json(200, &json!({"data": []})));
-    let mut way = way(&super::endpoint(&server), TransportConfig::default());
+    server.answer("GET /v1/models?limit=1000", ServerReply::json(200, &json!({"data": []})));
+    let mut way = connection_config(&super::endpoint(&server), TransportConfig::default());
     way.key = ApiKey::Given("k".into());
     way.key_header = Some("authorization".to_owned());
-    let provider = connect(Protocol::Anthropic, way);
+    let provider = connect(ProviderProtocol::Anthropic, way);
     provider.models().await.unwrap();
     let asked = server.requests().pop().unwrap();
     assert_eq!(asked.headers["authorization"], "Bearer k");
@@ -269,15 +277,15 @@ async fn an_authorization_header_has_the_word_bearer() {
 async fn models_that_were_named_are_offered_where_there_is_no_list() {
     let empty = json!({"data": []});
     for (reply, offered) in [
-        (Reply::error(404, "Not Found"), Some("named")),
-        (Reply::json(200, &empty), Some("named")),
-        (Reply::raw(200, "text/html", ["<html>"]), Some("named")),
-        (Reply::json(200, &json!({"data": [{"id": "listed"}]})), Some("listed")),
-        (Reply::error(401, "no key"), None),
+        (ServerReply::error(404, "Not Found"), Some("named")),
+        (ServerReply::json(200, &empty), Some("named")),
+        (ServerReply::raw(200, "text/html", ["<html>"]), Some("named")),
+        (ServerReply::json(200, &json!({"data": [{"id": "listed"}]})), Some("listed")),
+        (ServerReply::error(401, "no key"), None),
     ] {
         let server = ModelServer::start();
         server.answer("GET /v1/models", reply);
-        let mut way = way(&super::endpoint(&server), TransportConfig::default());
+        let mut way = connection_config(&super::endpoint(&server), TransportConfig::default());
         way.models = vec!["named".to_owned()];
         let found = models(way).await.ok().and_then(|mut models| models.pop());
         assert_eq!(found.as_deref(), offered);
@@ -307,7 +315,8 @@ fn elsewhere() -> HttpEndpoint {
 async fn a_proxy_is_asked_for_what_is_elsewhere() {
     let (address, seen) = listen(|socket| answer(socket, LIST).unwrap());
     let proxy = ProxySelection::At(format!("http://me:CANARY@{address}").into());
-    let way = way(&elsewhere(), TransportConfig { proxy, ..TransportConfig::default() });
+    let way =
+        connection_config(&elsewhere(), TransportConfig { proxy, ..TransportConfig::default() });
     assert_eq!(models(way.clone()).await.unwrap(), ["m"]);
     let asked = seen.recv().unwrap();
     assert!(asked[""].starts_with("GET http://model.example/v1/models"), "{asked:?}");
@@ -335,7 +344,8 @@ async fn a_socks_proxy_looks_names_up_itself() {
         (head[3], String::from_utf8(name).unwrap())
     });
     let proxy = ProxySelection::At(format!("socks5h://{address}").into());
-    let way = way(&elsewhere(), TransportConfig { proxy, ..TransportConfig::default() });
+    let way =
+        connection_config(&elsewhere(), TransportConfig { proxy, ..TransportConfig::default() });
     assert_eq!(models(way).await.unwrap(), ["m"]);
     assert_eq!(seen.recv().unwrap(), (3, "model.example".to_owned()));
 }
@@ -345,22 +355,24 @@ async fn a_server_on_this_machine_is_asked_without_a_proxy() {
     let server = ModelServer::start();
     // Nothing listens there.
     let proxy = ProxySelection::At("http://127.0.0.1:1".into());
-    let way =
-        way(&super::endpoint(&server), TransportConfig { proxy, ..TransportConfig::default() });
+    let way = connection_config(
+        &super::endpoint(&server),
+        TransportConfig { proxy, ..TransportConfig::default() },
+    );
     assert_eq!(models(way).await.unwrap(), ["test-model"]);
 }
 
 /// Keys one after another; the last one again and again.
-struct Keys(Mutex<Vec<&'static str>>);
+struct RotatingKeys(Mutex<Vec<&'static str>>);
 
-impl Keys {
+impl RotatingKeys {
     fn of(keys: &[&'static str]) -> ApiKey {
         ApiKey::Fetched(Arc::new(Self(Mutex::new(keys.iter().rev().copied().collect()))))
     }
 }
 
 #[async_trait]
-impl ApiKeyFetcher for Keys {
+impl ApiKeyFetcher for RotatingKeys {
     async fn fetch(&self) -> Result<SecretString, String> {
         let mut keys = self.0.lock().unwrap();
         let key = if keys.len() > 1 { keys.pop() } else { keys.last().copied() };
@@ -369,20 +381,21 @@ impl ApiKeyFetcher for Keys {
 }
 
 fn keys_of(server: &ModelServer) -> Vec<String> {
-    let header = |it: super::support::model_server::Recorded| it.headers["authorization"].clone();
+    let header =
+        |it: super::support::model_server::RecordedRequest| it.headers["authorization"].clone();
     server.requests().into_iter().map(header).collect()
 }
 
 #[tokio::test]
 async fn a_fetched_key_that_is_refused_is_fetched_once_more() {
     let server = ModelServer::start();
-    server.reply(Reply::error(401, "the key one has expired"));
-    server.reply(Reply::text("Hello"));
-    server.reply(Reply::text("again"));
-    server.reply(Reply::error(401, "no"));
-    server.reply(Reply::error(401, "no"));
-    let mut way = way(&super::endpoint(&server), TransportConfig::default());
-    way.key = Keys::of(&["CANARY-1", "CANARY-2", "CANARY-3"]);
+    server.reply(ServerReply::error(401, "the key one has expired"));
+    server.reply(ServerReply::text("Hello"));
+    server.reply(ServerReply::text("again"));
+    server.reply(ServerReply::error(401, "no"));
+    server.reply(ServerReply::error(401, "no"));
+    let mut way = connection_config(&super::endpoint(&server), TransportConfig::default());
+    way.key = RotatingKeys::of(&["CANARY-1", "CANARY-2", "CANARY-3"]);
     let provider = slug_code::providers::chat::ChatCompletionsProvider::new(way);
     let said = || vec![Message::user("hi")];
     assert_eq!(super::ask(&provider, said()).await.text, "Hello");
@@ -396,8 +409,8 @@ async fn a_fetched_key_that_is_refused_is_fetched_once_more() {
 #[tokio::test]
 async fn without_a_key_nothing_is_sent() {
     let server = ModelServer::start();
-    let mut way = way(&super::endpoint(&server), TransportConfig::default());
-    way.key = Keys::of(&[]);
+    let mut way = connection_config(&super::endpoint(&server), TransportConfig::default());
+    way.key = RotatingKeys::of(&[]);
     let error = models(way).await.unwrap_err();
     assert_eq!(
         (error.message.as_str(), error.recovery),

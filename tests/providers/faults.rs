@@ -1,7 +1,7 @@
 //! What networks and servers do wrong, played to each protocol: no bytes, few bytes, wrong bytes,
 //! refusals in every dress, and ways that lead nowhere.
 
-use super::support::turns;
+use super::support::answer_streams;
 use super::*;
 use slug_code::providers::http::{ProxySelection, TimeoutSettings, TransportConfig};
 use std::io::{Read, Write};
@@ -14,23 +14,31 @@ fn limits(first_byte: Duration, idle: Duration, total: Duration) -> TimeoutSetti
     TimeoutSettings { first_byte: Some(first_byte), idle: Some(idle), total: Some(total) }
 }
 
-fn patient() -> TimeoutSettings {
+fn long_timeouts() -> TimeoutSettings {
     limits(NEVER, NEVER, NEVER)
 }
 
 /// Asks a server that speaks this protocol.
-async fn ask_by(protocol: Protocol, server: &ModelServer, timeouts: TimeoutSettings) -> Heard {
+async fn ask_by(
+    protocol: ProviderProtocol,
+    server: &ModelServer,
+    timeouts: TimeoutSettings,
+) -> CollectedResponse {
     ask_at(protocol, endpoint(server), timeouts).await
 }
 
-async fn ask_at(protocol: Protocol, endpoint: HttpEndpoint, timeouts: TimeoutSettings) -> Heard {
+async fn ask_at(
+    protocol: ProviderProtocol,
+    endpoint: HttpEndpoint,
+    timeouts: TimeoutSettings,
+) -> CollectedResponse {
     let http = Arc::new(HttpClient::with_transport(TransportConfig {
         timeouts,
         ..TransportConfig::default()
     }));
     let provider = connect(protocol, ConnectionConfig::new(http, endpoint, None));
     let mut stream = provider.stream(request(vec![Message::user("hi")]), CancellationToken::new());
-    let mut heard = Heard::default();
+    let mut heard = CollectedResponse::default();
     let hearing = async {
         while let Some(event) = stream.next().await {
             heard.add(event);
@@ -41,20 +49,25 @@ async fn ask_at(protocol: Protocol, endpoint: HttpEndpoint, timeouts: TimeoutSet
 }
 
 /// What comes of this reply.
-async fn hear(protocol: Protocol, reply: Reply, timeouts: TimeoutSettings) -> Heard {
+async fn collect(
+    protocol: ProviderProtocol,
+    reply: ServerReply,
+    timeouts: TimeoutSettings,
+) -> CollectedResponse {
     let server = ModelServer::start();
     server.reply(reply);
     ask_by(protocol, &server, timeouts).await
 }
 
-const CALL: [turns::Call<'static>; 1] = [("call_1", "Read", "{\"file_path\":\"ä.txt\"}")];
+const CALL: [answer_streams::ScriptedCall<'static>; 1] =
+    [("call_1", "Read", "{\"file_path\":\"ä.txt\"}")];
 
-fn whole(protocol: Protocol) -> Reply {
-    Reply::stream(turns::answer(protocol, "Größe, a look first.", &CALL))
+fn whole(protocol: ProviderProtocol) -> ServerReply {
+    ServerReply::stream(answer_streams::answer(protocol, "Größe, a look first.", &CALL))
 }
 
 /// That all of [`whole`] was heard.
-fn assert_whole(heard: &Heard, case: &str) {
+fn assert_whole(heard: &CollectedResponse, case: &str) {
     assert_eq!(heard.error, None, "{case}");
     assert_eq!(heard.text, "Größe, a look first.", "{case}");
     let [(_, name, arguments)] = heard.calls.as_slice() else { panic!("{case}: {heard:?}") };
@@ -64,8 +77,8 @@ fn assert_whole(heard: &Heard, case: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn r27_silence_and_dripping_end_at_each_limit() {
-    for protocol in Protocol::ALL {
-        let gate = Gate::closed();
+    for protocol in ProviderProtocol::ALL {
+        let gate = ReplyGate::closed();
         let drip = whole(protocol).sliced(1).paced(Duration::from_millis(10));
         let table = [
             ("no head", whole(protocol).head_gated(&gate), limits(SHORT, NEVER, NEVER), "nothing"),
@@ -80,7 +93,7 @@ async fn r27_silence_and_dripping_end_at_each_limit() {
             ("drops", drip, limits(NEVER, NEVER, SHORT), "timeouts.total"),
         ];
         for (case, reply, timeouts, says) in table {
-            let heard = hear(protocol, reply, timeouts).await;
+            let heard = collect(protocol, reply, timeouts).await;
             let error = heard.error();
             assert!(error.message.contains(says), "{protocol}, {case}: {error}");
         }
@@ -89,11 +102,11 @@ async fn r27_silence_and_dripping_end_at_each_limit() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn r27_keep_alives_are_no_silence() {
-    let listening = Protocol::ALL.map(|protocol| async move {
+    let listening = ProviderProtocol::ALL.map(|protocol| async move {
         let mut pieces = vec![": ping\n\n".to_owned(); 12];
-        pieces.extend(turns::answer(protocol, "Größe, a look first.", &CALL));
-        let gate = Gate::closed();
-        let reply = Reply::stream(pieces).gated(&gate);
+        pieces.extend(answer_streams::answer(protocol, "Größe, a look first.", &CALL));
+        let gate = ReplyGate::closed();
+        let reply = ServerReply::stream(pieces).gated(&gate);
         let opening = tokio::spawn(async move {
             for _ in 0..12 {
                 tokio::time::sleep(Duration::from_millis(200)).await;
@@ -103,7 +116,7 @@ async fn r27_keep_alives_are_no_silence() {
         });
         // The pings alone take longer than this silence may.
         let idle = Duration::from_secs(2);
-        assert_whole(&hear(protocol, reply, limits(NEVER, idle, NEVER)).await, protocol.name());
+        assert_whole(&collect(protocol, reply, limits(NEVER, idle, NEVER)).await, protocol.name());
         opening.await.unwrap();
     });
     futures_util::future::join_all(listening).await;
@@ -111,19 +124,20 @@ async fn r27_keep_alives_are_no_silence() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn r28_an_end_on_an_open_connection_is_taken_at_once() {
-    for protocol in Protocol::ALL {
-        let events = turns::answer(protocol, "Größe, a look first.", &CALL);
+    for protocol in ProviderProtocol::ALL {
+        let events = answer_streams::answer(protocol, "Größe, a look first.", &CALL);
         let count = events.len();
-        let reply = Reply::stream(events).hanging_after(count);
+        let reply = ServerReply::stream(events).hanging_after(count);
         // Gemini has no last event: what stands open behind its last word ends after a while.
-        if protocol != Protocol::Gemini {
-            assert_whole(&hear(protocol, reply, patient()).await, protocol.name());
+        if protocol != ProviderProtocol::Gemini {
+            assert_whole(&collect(protocol, reply, long_timeouts()).await, protocol.name());
         }
 
-        let mut events = turns::answer(protocol, "Größe, a look first.", &CALL);
+        let mut events = answer_streams::answer(protocol, "Größe, a look first.", &CALL);
         events.truncate(4);
-        events.push(turns::overloaded(protocol));
-        let heard = hear(protocol, Reply::stream(events).hanging_after(5), patient()).await;
+        events.push(answer_streams::overloaded(protocol));
+        let heard =
+            collect(protocol, ServerReply::stream(events).hanging_after(5), long_timeouts()).await;
         assert_eq!(heard.finished, None);
         let error = heard.error();
         assert!(error.message.contains("Overloaded"), "{protocol}: {error}");
@@ -132,8 +146,8 @@ async fn r28_an_end_on_an_open_connection_is_taken_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn r30_the_same_comes_of_any_framing() {
-    for protocol in Protocol::ALL {
-        let body = turns::answer(protocol, "Größe, a look first.", &CALL).concat();
+    for protocol in ProviderProtocol::ALL {
+        let body = answer_streams::answer(protocol, "Größe, a look first.", &CALL).concat();
         let plain = body.replace("\r\n", "\n");
         let dressed = format!("\u{FEFF}: hello\n\n{}", plain.replace("data: ", ": x\ndata:"));
         let no_blank_end = plain.trim_end().to_owned();
@@ -148,8 +162,8 @@ async fn r30_the_same_comes_of_any_framing() {
         for (name, body) in bodies {
             for slice in [1, 7, usize::MAX] {
                 let case = format!("{protocol}, {name}, in slices of {slice}");
-                let reply = Reply::stream([body.clone()]).sliced(slice.min(body.len()));
-                assert_whole(&hear(protocol, reply, patient()).await, &case);
+                let reply = ServerReply::stream([body.clone()]).sliced(slice.min(body.len()));
+                assert_whole(&collect(protocol, reply, long_timeouts()).await, &case);
             }
         }
     }
@@ -157,13 +171,13 @@ async fn r30_the_same_comes_of_any_framing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn r30_packed_and_mislabelled_answers_are_read() {
-    for protocol in Protocol::ALL {
+    for protocol in ProviderProtocol::ALL {
         let case = protocol.name();
-        assert_whole(&hear(protocol, whole(protocol).gzipped(), patient()).await, case);
+        assert_whole(&collect(protocol, whole(protocol).gzipped(), long_timeouts()).await, case);
         for content_type in ["text/plain", "application/json", "application/octet-stream", ""] {
-            let events = turns::answer(protocol, "Größe, a look first.", &CALL);
-            let reply = Reply::raw(200, content_type, events);
-            assert_whole(&hear(protocol, reply, patient()).await, case);
+            let events = answer_streams::answer(protocol, "Größe, a look first.", &CALL);
+            let reply = ServerReply::raw(200, content_type, events);
+            assert_whole(&collect(protocol, reply, long_timeouts()).await, case);
         }
     }
 }
@@ -174,29 +188,29 @@ async fn r30_an_endless_event_and_an_endless_answer_are_cut() {
     let mebibyte = "x".repeat(1 << 20);
     let endless = |start: &str, end: &str| {
         let rest = std::iter::repeat_n(format!("{start}{mebibyte}{end}"), 50);
-        Reply::stream(std::iter::once("data: {\"x\":\"".to_owned()).chain(rest))
+        ServerReply::stream(std::iter::once("data: {\"x\":\"".to_owned()).chain(rest))
     };
-    for protocol in Protocol::ALL {
+    for protocol in ProviderProtocol::ALL {
         for reply in [endless("", ""), endless("data: ", "\n")] {
-            let error = hear(protocol, reply, patient()).await.error();
+            let error = collect(protocol, reply, long_timeouts()).await.error();
             assert!(error.message.contains("16 MB"), "{protocol}: {error}");
             assert_eq!(error.recovery, ErrorRecovery::GiveUp, "{protocol}");
         }
     }
     let no_event = std::iter::repeat_n(mebibyte.clone(), 50);
-    let no_event = Reply::stream(std::iter::once("{\"x\":\"".to_owned()).chain(no_event));
-    let error = hear(Protocol::Anthropic, no_event, patient()).await.error();
+    let no_event = ServerReply::stream(std::iter::once("{\"x\":\"".to_owned()).chain(no_event));
+    let error = collect(ProviderProtocol::Anthropic, no_event, long_timeouts()).await.error();
     assert!(error.message.len() < 2000, "{} bytes", error.message.len());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn r30_bytes_that_are_no_text_lose_nothing_around_them() {
-    for protocol in Protocol::ALL {
-        let body = turns::answer(protocol, "Größe, a look first.", &[]).concat();
+    for protocol in ProviderProtocol::ALL {
+        let body = answer_streams::answer(protocol, "Größe, a look first.", &[]).concat();
         let at = body.find("ö").expect("an ö");
         let mut bytes = body.into_bytes();
         bytes[at] = 0xff;
-        let heard = hear(protocol, Reply::stream([bytes]), patient()).await;
+        let heard = collect(protocol, ServerReply::stream([bytes]), long_timeouts()).await;
         assert_eq!(heard.text, "Gr\u{FFFD}\u{FFFD}ße, a look first.", "{protocol}");
     }
 }
@@ -206,12 +220,12 @@ async fn r31_arguments_that_are_no_object_are_never_made_one() {
     let deep = format!("{{\"a\":{}", "[".repeat(100_000));
     let wrong =
         ["{\"file_path\":\"a", "{\"a\":NaN}", "[1,2]", "7", "{\"a\":1} {\"b\":2}", deep.as_str()];
-    for protocol in Protocol::ALL {
+    for protocol in ProviderProtocol::ALL {
         for arguments in wrong {
             let case = format!("{protocol}: {}", &arguments[..arguments.len().min(20)]);
             let calls = [("call_1", "Read", arguments)];
-            let events = turns::answer(protocol, "Look.", &calls);
-            let heard = hear(protocol, Reply::stream(events), patient()).await;
+            let events = answer_streams::answer(protocol, "Look.", &calls);
+            let heard = collect(protocol, ServerReply::stream(events), long_timeouts()).await;
             // Where arguments are part of the server's own JSON, it is the answer that is spoilt.
             let is_spoilt = heard.error.is_some();
             let is_refused = heard
@@ -222,8 +236,8 @@ async fn r31_arguments_that_are_no_object_are_never_made_one() {
             assert!(is_spoilt || heard.calls.len() == 1, "{case}");
         }
         let twice = [("call_1", "Read", "{\"file_path\":\"a\",\"file_path\":\"b\"}")];
-        let events = turns::answer(protocol, "Look.", &twice);
-        let heard = hear(protocol, Reply::stream(events), patient()).await;
+        let events = answer_streams::answer(protocol, "Look.", &twice);
+        let heard = collect(protocol, ServerReply::stream(events), long_timeouts()).await;
         let input = CallInput::parse(&heard.calls[0].2);
         assert_eq!(input, CallInput::Valid(json!({"file_path": "b"})), "the last one holds");
     }
@@ -247,19 +261,19 @@ async fn r31_pieces_that_are_unknown_or_wrong_bring_nothing_down() {
         "data: {\"choices\":[{\"index\":0,\"delta\":7}],\"candidates\":[{\"content\":7}]}\n\n",
     ];
     let spoiling = ["data: {\"a\":NaN}\n\n", "data: {} {}\n\n", "data: {\"cut\":\n\n"];
-    for protocol in Protocol::ALL {
+    for protocol in ProviderProtocol::ALL {
         let with = |odd: &str| {
-            let mut events = turns::answer(protocol, "Größe, a look first.", &CALL);
+            let mut events = answer_streams::answer(protocol, "Größe, a look first.", &CALL);
             events.insert(2, odd.to_owned());
-            Reply::stream(events)
+            ServerReply::stream(events)
         };
         for odd in ignored {
             let case = format!("{protocol}: {odd}");
-            let heard = hear(protocol, with(odd), patient()).await;
+            let heard = collect(protocol, with(odd), long_timeouts()).await;
             assert_whole(&heard, &case);
         }
         for odd in wrong.into_iter().chain([deep.as_str()]) {
-            let heard = hear(protocol, with(odd), patient()).await;
+            let heard = collect(protocol, with(odd), long_timeouts()).await;
             match &heard.error {
                 None => assert_whole(&heard, protocol.name()),
                 Some(error) => {
@@ -268,7 +282,7 @@ async fn r31_pieces_that_are_unknown_or_wrong_bring_nothing_down() {
             }
         }
         for odd in spoiling {
-            let error = hear(protocol, with(odd), patient()).await.error();
+            let error = collect(protocol, with(odd), long_timeouts()).await.error();
             assert!(error.message.contains("not JSON"), "{protocol}: {error}");
             assert_eq!(error.recovery, ErrorRecovery::Retry, "{protocol}");
         }
@@ -279,11 +293,11 @@ async fn r31_pieces_that_are_unknown_or_wrong_bring_nothing_down() {
 async fn r33_what_would_be_refused_again_is_told_short_and_not_sent_again() {
     let page = format!("<html><title>No\u{1b}[31m</title>{}", "<p>no".repeat(200_000));
     let long = "no \u{7}".repeat(300_000);
-    for protocol in Protocol::ALL {
+    for protocol in ProviderProtocol::ALL {
         for status in [400, 401, 403, 404, 413, 422] {
             for (content_type, body) in [("text/html", &page), ("text/plain", &long)] {
-                let reply = Reply::raw(status, content_type, [body.clone()]);
-                let error = hear(protocol, reply, patient()).await.error();
+                let reply = ServerReply::raw(status, content_type, [body.clone()]);
+                let error = collect(protocol, reply, long_timeouts()).await.error();
                 let case = format!("{protocol}, {status}, {content_type}: {error}");
                 let recovery = match status {
                     413 => ErrorRecovery::Compact,
@@ -300,10 +314,12 @@ async fn r33_what_would_be_refused_again_is_told_short_and_not_sent_again() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn r33_a_key_that_is_refused_is_told_with_where_to_set_it() {
-    for protocol in Protocol::ALL {
-        let error = hear(protocol, Reply::error(401, "bad key"), patient()).await.error();
+    for protocol in ProviderProtocol::ALL {
+        let error =
+            collect(protocol, ServerReply::error(401, "bad key"), long_timeouts()).await.error();
         assert!(error.message.contains("`api_key`"), "{protocol}: {error}");
-        let error = hear(protocol, Reply::error(404, "Not Found"), patient()).await.error();
+        let error =
+            collect(protocol, ServerReply::error(404, "Not Found"), long_timeouts()).await.error();
         assert!(error.message.contains("`endpoint`"), "{protocol}: {error}");
         assert!(!error.message.contains("chat completions"), "{protocol}: {error}");
     }
@@ -311,21 +327,21 @@ async fn r33_a_key_that_is_refused_is_told_with_where_to_set_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn r34_what_passes_is_to_be_sent_again() {
-    for protocol in Protocol::ALL {
-        let page = || Reply::raw(502, "text/html", ["<html><title>Bad Gateway</title>"]);
-        let mut half = turns::answer(protocol, "Größe, a look first.", &[]);
+    for protocol in ProviderProtocol::ALL {
+        let page = || ServerReply::raw(502, "text/html", ["<html><title>Bad Gateway</title>"]);
+        let mut half = answer_streams::answer(protocol, "Größe, a look first.", &[]);
         half.truncate(5);
-        half.push(turns::overloaded(protocol));
+        half.push(answer_streams::overloaded(protocol));
         let table = [
-            (Reply::error(500, "boom"), 500),
+            (ServerReply::error(500, "boom"), 500),
             (page(), 502),
-            (Reply::error(503, "busy"), 503),
-            (Reply::error(529, "overloaded"), 529),
-            (Reply::error(429, "slow down"), 429),
-            (Reply::stream(half), 0),
+            (ServerReply::error(503, "busy"), 503),
+            (ServerReply::error(529, "overloaded"), 529),
+            (ServerReply::error(429, "slow down"), 429),
+            (ServerReply::stream(half), 0),
         ];
         for (reply, status) in table {
-            let error = hear(protocol, reply, patient()).await.error();
+            let error = collect(protocol, reply, long_timeouts()).await.error();
             assert_eq!(error.recovery, ErrorRecovery::Retry, "{protocol}: {error}");
             let in_midst = status == 0 && error.status.is_some_and(|status| status >= 500);
             assert!(in_midst || error.status == Some(status), "{protocol}: {error:?}");
@@ -337,9 +353,9 @@ async fn r34_what_passes_is_to_be_sent_again() {
 async fn r37_a_host_that_is_nowhere_is_told_with_what_to_check() {
     // No name is so long, so nobody is asked for it.
     let nowhere = format!("http://{}.invalid/v1", "a".repeat(70));
-    for protocol in Protocol::ALL {
+    for protocol in ProviderProtocol::ALL {
         let endpoint = HttpEndpoint::parse(&nowhere, PlainHttp::Allowed).unwrap();
-        let error = ask_at(protocol, endpoint, patient()).await.error();
+        let error = ask_at(protocol, endpoint, long_timeouts()).await.error();
         assert!(error.message.contains("cannot be found"), "{protocol}: {error}");
         assert!(error.message.contains("`endpoint`"), "{protocol}: {error}");
         assert_eq!(error.recovery, ErrorRecovery::Retry, "the network may come back");
@@ -349,9 +365,9 @@ async fn r37_a_host_that_is_nowhere_is_told_with_what_to_check() {
 #[tokio::test(flavor = "multi_thread")]
 async fn r37_a_name_that_no_certificate_can_be_for_is_not_tried_again() {
     let nowhere = format!("https://{}.invalid/v1", "a".repeat(70));
-    for protocol in Protocol::ALL {
+    for protocol in ProviderProtocol::ALL {
         let endpoint = HttpEndpoint::parse(&nowhere, PlainHttp::LoopbackOnly).unwrap();
-        let error = ask_at(protocol, endpoint, patient()).await.error();
+        let error = ask_at(protocol, endpoint, long_timeouts()).await.error();
         assert!(error.message.contains("too long"), "{protocol}: {error}");
         assert!(error.message.contains("`endpoint`"), "{protocol}: {error}");
         assert_eq!(error.recovery, ErrorRecovery::AskUser, "{protocol}");
@@ -392,7 +408,7 @@ async fn r36_a_proxy_that_fails_is_named_without_its_password() {
         ("http", closes, https, ErrorRecovery::Retry),
         ("socks5h", closes, https, ErrorRecovery::Retry),
     ];
-    for protocol in Protocol::ALL {
+    for protocol in ProviderProtocol::ALL {
         for (scheme, address, server, recovery) in table {
             let proxy = ProxySelection::At(format!("{scheme}://me:CANARY@{address}").into());
             let http = Arc::new(HttpClient::with_transport(TransportConfig {
@@ -417,16 +433,17 @@ async fn a_refusal_with_what_the_model_wrote_is_read_as_its_answer() {
     let refusal = |written: &str| {
         let error = json!({"message": "Failed to call a function.", "code": "tool_use_failed",
             "type": "invalid_request_error", "failed_generation": written});
-        Reply::json(400, &json!({ "error": error }))
+        ServerReply::json(400, &json!({ "error": error }))
     };
     let call = refusal(r#"{"name": "Read", "arguments": {"file_path": "a"}}"#);
-    let heard = hear(Protocol::ChatCompletions, call, patient()).await;
+    let heard = collect(ProviderProtocol::ChatCompletions, call, long_timeouts()).await;
     assert_eq!(heard.error, None);
     let calls: Vec<_> = heard.calls.iter().map(|(_, name, json)| (&**name, &**json)).collect();
     assert_eq!(calls, [("Read", r#"{"file_path":"a"}"#)]);
     assert_eq!(heard.finished, Some(StopReason::ToolUse));
 
-    let error = hear(Protocol::ChatCompletions, refusal("maybe"), patient()).await.error();
+    let error =
+        collect(ProviderProtocol::ChatCompletions, refusal("maybe"), long_timeouts()).await.error();
     assert_eq!(error.recovery, ErrorRecovery::Retry);
     assert!(error.message.contains("test-model wrote a tool call"), "{error}");
 }

@@ -14,7 +14,7 @@ async fn s90_an_empty_list_means_no_network() {
     tcp.set_nonblocking(true).unwrap();
     udp.set_nonblocking(true).unwrap();
     let (tcp_port, udp_port) = (tcp.local_addr().unwrap().port(), udp.local_addr().unwrap().port());
-    for scene in scenes() {
+    for scene in fixtures() {
         for command in [
             format!("exec 3<>/dev/tcp/127.0.0.1/{tcp_port}"),
             format!(
@@ -25,12 +25,15 @@ async fn s90_an_empty_list_means_no_network() {
             "getent hosts example.com".to_owned(),
             "getent ahosts example.com".to_owned(),
         ] {
-            scene.run(&command).await.holds(&command);
+            scene.run(&command).await.assert_blocked(&command);
         }
         scene.run(&format!("echo x > /dev/udp/127.0.0.1/{udp_port}")).await;
-        assert!(tcp.accept().is_err(), "{:?}", scene.means);
-        assert!(udp.recv(&mut [0; 8]).is_err(), "{:?}", scene.means);
-        scene.run("command -v curl || exit 1; curl -m 5 -s http://1.1.1.1").await.holds("curl");
+        assert!(tcp.accept().is_err(), "{:?}", scene.backend);
+        assert!(udp.recv(&mut [0; 8]).is_err(), "{:?}", scene.backend);
+        scene
+            .run("command -v curl || exit 1; curl -m 5 -s http://1.1.1.1")
+            .await
+            .assert_blocked("curl");
     }
 }
 
@@ -59,9 +62,10 @@ fn asks(request: &str) -> String {
 #[tokio::test]
 async fn s90_listed_hosts_are_reached_through_the_proxy_and_nothing_else_is() {
     let (listed, other) = (echo(), echo());
-    for mut scene in scenes().into_iter().filter(Scene::is_bubblewrap) {
+    for mut scene in fixtures().into_iter().filter(SandboxFixture::is_bubblewrap) {
         let here = format!("127.0.0.1:{listed}");
-        scene.network = Network::Hosts(vec![here.parse().unwrap(), "a.example".parse().unwrap()]);
+        scene.network =
+            SandboxNetwork::Hosts(vec![here.parse().unwrap(), "a.example".parse().unwrap()]);
         let ran = scene.run(&asks(&format!("CONNECT {here} HTTP/1.1\\r\\n\\r\\nhello"))).await;
         assert!(ran.printed.ends_with("hello"), "{}", ran.printed);
         assert_eq!(ran.refused(), Vec::<String>::new());
@@ -80,7 +84,7 @@ async fn s90_listed_hosts_are_reached_through_the_proxy_and_nothing_else_is() {
             "exec 3<>/dev/tcp/1.1.1.1/443".to_owned(),
             "getent ahosts a.example".to_owned(),
         ] {
-            scene.run(&command).await.holds(&command);
+            scene.run(&command).await.assert_blocked(&command);
         }
         let ran = scene.run("ls /proc/self/fd | tr '\\n' ' '; echo; env").await;
         let printed: Vec<&str> = ran.printed.lines().collect();
@@ -90,21 +94,21 @@ async fn s90_listed_hosts_are_reached_through_the_proxy_and_nothing_else_is() {
             assert!(printed.contains(&line.as_str()), "{name}");
         }
         assert!(printed.contains(&"no_proxy=localhost,::1"), "{}", ran.printed);
-        scene.run("read line; test -z \"$line\"").await.passes("nothing on standard input");
+        scene.run("read line; test -z \"$line\"").await.assert_works("nothing on standard input");
     }
 }
 
 #[tokio::test]
 async fn s90_what_runs_on_in_the_background_keeps_its_way() {
     let listed = echo();
-    for mut scene in scenes().into_iter().filter(Scene::is_bubblewrap) {
+    for mut scene in fixtures().into_iter().filter(SandboxFixture::is_bubblewrap) {
         let here = format!("127.0.0.1:{listed}");
-        scene.network = Network::Hosts(vec![here.parse().unwrap()]);
+        scene.network = SandboxNetwork::Hosts(vec![here.parse().unwrap()]);
         let ask = asks(&format!("CONNECT {here} HTTP/1.1\\r\\n\\r\\nlater"));
         let behind = format!(
             "(until test -e src/go; do sleep 0.02; done; {{ {ask}; }} > src/told) > /dev/null 2>&1 & exit 0"
         );
-        scene.run(&behind).await.passes("leaving something behind");
+        scene.run(&behind).await.assert_works("leaving something behind");
         fs::write(scene.dir.join("src/go"), "").unwrap();
         let by = Instant::now() + Duration::from_secs(60);
         let told = || fs::read_to_string(scene.dir.join("src/told")).unwrap_or_default();
@@ -119,10 +123,13 @@ async fn s90_what_runs_on_in_the_background_keeps_its_way() {
 #[tokio::test]
 async fn s90_where_hosts_cannot_be_told_apart_none_is_reached() {
     let listed = echo();
-    for mut scene in scenes().into_iter().filter(|scene| !scene.is_bubblewrap()) {
+    for mut scene in fixtures().into_iter().filter(|scene| !scene.is_bubblewrap()) {
         let here = format!("127.0.0.1:{listed}");
-        scene.network = Network::Hosts(vec![here.parse().unwrap()]);
-        scene.run(&format!("exec 3<>/dev/tcp/127.0.0.1/{listed}")).await.holds("a listed host");
+        scene.network = SandboxNetwork::Hosts(vec![here.parse().unwrap()]);
+        scene
+            .run(&format!("exec 3<>/dev/tcp/127.0.0.1/{listed}"))
+            .await
+            .assert_blocked("a listed host");
     }
 }
 
@@ -162,13 +169,13 @@ fn pass(mut socket: TcpStream, asked: &Mutex<Vec<String>>) -> std::io::Result<()
 async fn s90_listed_hosts_are_reached_through_the_proxy_around_and_no_others_are() {
     let (port, asked) = upstream();
     let (listed, other) = ("198.51.100.7:81", "198.51.100.8:81");
-    for mut scene in scenes().into_iter().filter(Scene::is_bubblewrap) {
+    for mut scene in fixtures().into_iter().filter(SandboxFixture::is_bubblewrap) {
         let own = std::env::vars_os()
             .filter(|(name, _)| !name.to_string_lossy().to_lowercase().ends_with("_proxy"));
         let proxy = format!("http://127.0.0.1:{port}");
         let named = ["HTTPS_PROXY", "HTTP_PROXY"].map(|name| (name.into(), proxy.clone().into()));
         scene.host = host(own.chain(named));
-        scene.network = Network::Hosts(vec![listed.parse().unwrap()]);
+        scene.network = SandboxNetwork::Hosts(vec![listed.parse().unwrap()]);
 
         let ask = |host: &str| asks(&format!("CONNECT {host} HTTP/1.1\\r\\n\\r\\nhello"));
         let ran = scene.run(&ask(listed)).await;
@@ -184,7 +191,7 @@ async fn s90_listed_hosts_are_reached_through_the_proxy_around_and_no_others_are
         assert_eq!(ran.refused(), [other], "{}", ran.printed);
         // The proxy around is out of reach itself.
         let around = format!("exec 3<>/dev/tcp/127.0.0.1/{port}");
-        scene.run(&around).await.holds(&around);
+        scene.run(&around).await.assert_blocked(&around);
         assert_eq!(asked.lock().unwrap().len(), 2);
     }
 }

@@ -1,15 +1,15 @@
 //! `slug --demo` plays its whole task, with no server, no key and no network.
 
-use crate::support::desk::Desk;
-use crate::support::terminal::{Slug, key};
+use crate::support::terminal::{PtySlug, key};
+use crate::support::test_env::TestEnv;
 
 /// The last line of the answer.
 const END: &str = "Prices already charged are not corrected by this.";
 
 #[test]
 fn the_demo_plays_its_task_with_its_questions() {
-    let desk = Desk::new();
-    let mut slug = Slug::at(&desk, 80, 24).args(&["--demo"]).open();
+    let desk = TestEnv::new();
+    let mut slug = PtySlug::at(&desk, 80, 24).args(&["--demo"]).open();
     slug.wait_for("enter send");
     slug.say("go");
     slug.answer("lib/rates.sh  +4 -4", "y");
@@ -27,8 +27,8 @@ fn the_demo_plays_its_task_with_its_questions() {
 
 #[test]
 fn the_demo_is_played_with_the_keyboard_alone() {
-    let desk = Desk::new();
-    let mut slug = Slug::at(&desk, 100, 40).args(&["--demo"]).open();
+    let desk = TestEnv::new();
+    let mut slug = PtySlug::at(&desk, 100, 40).args(&["--demo"]).open();
     slug.wait_for("enter send");
     slug.say("go");
     slug.wait_for_dialog("lib/rates.sh  +4 -4");
@@ -66,8 +66,8 @@ fn the_demo_is_played_with_the_keyboard_alone() {
 
 #[test]
 fn the_demo_is_played_with_the_mouse_alone() {
-    let desk = Desk::new();
-    let mut slug = Slug::at(&desk, 100, 40).args(&["--demo"]).open();
+    let desk = TestEnv::new();
+    let mut slug = PtySlug::at(&desk, 100, 40).args(&["--demo"]).open();
     slug.wait_for("enter send");
     // Only what is asked has to be typed.
     slug.say("go");
@@ -96,7 +96,7 @@ fn the_demo_is_played_with_the_mouse_alone() {
 
 /// The screen with what differs from run to run replaced: the scratch folder's name, rates, and
 /// how long things took.
-fn picture(slug: &Slug) -> String {
+fn picture(slug: &PtySlug) -> String {
     let rows = slug.screen();
     let rows = rows.lines().map(|row| {
         let row = replaced(row, "slug-demo-", |c| c.is_ascii_alphanumeric());

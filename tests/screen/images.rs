@@ -4,36 +4,36 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::desk::{Desk, with_server};
-use crate::support::model_server::{ModelServer, Reply};
-use crate::support::terminal::Slug;
+use crate::support::model_server::{ModelServer, ServerReply};
+use crate::support::terminal::PtySlug;
+use crate::support::test_env::{TestEnv, with_server};
 
 /// A picture of 4×4 red pixels.
-fn put_picture(desk: &Desk, name: &str) -> String {
+fn put_picture(desk: &TestEnv, name: &str) -> String {
     let picture = image::RgbaImage::from_pixel(4, 4, image::Rgba([255, 0, 0, 255]));
     let path = desk.path(name);
     picture.save(&path).unwrap();
     path.display().to_string()
 }
 
-fn drop_on(slug: &mut Slug, path: &str) {
+fn drop_on(slug: &mut PtySlug, path: &str) {
     slug.keys(&format!("\x1b[200~{path}\x1b[201~"));
 }
 
 #[test]
 fn a_dropped_image_reaches_the_model_and_is_kept() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let path = put_picture(&desk, "my shot.png");
-    server.reply(Reply::text("It is red."));
+    server.reply(ServerReply::text("It is red."));
     let endpoint = server.endpoint();
-    let mut slug = Slug::at(&desk, 100, 30).args(&with_server(&endpoint, &[])).open();
+    let mut slug = PtySlug::at(&desk, 100, 30).args(&with_server(&endpoint, &[])).open();
     slug.wait_for("test-model");
     drop_on(&mut slug, &path.replace(' ', "\\ "));
     slug.wait_for("[Image 1 my shot.png 4×4]");
     slug.say(" which colour?");
     slug.wait_for("It is red.");
     slug.wait_for("PNG 4×4");
-    let chats = server.chats();
+    let chats = server.chat_requests();
     let content = &chats[0].messages().last().unwrap()["content"];
     assert!(content[0]["text"].as_str().unwrap().ends_with("which colour?"), "{content}");
     let url = content[1]["image_url"]["url"].as_str().unwrap();
@@ -48,19 +48,19 @@ fn a_dropped_image_reaches_the_model_and_is_kept() {
 
 /// Whether a terminal shows pictures.
 #[derive(Clone, Copy)]
-enum Pictures {
+enum PictureSupport {
     Shown,
     None,
 }
 
 /// What is told to a terminal that is started so, from before a picture is shown to the end.
-fn told(variables: &[(&str, &str)], config: &str, pictures: Pictures) -> String {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+fn told(variables: &[(&str, &str)], config: &str, pictures: PictureSupport) -> String {
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write_home("config.toml", config);
     let path = put_picture(&desk, "a.png");
-    server.reply(Reply::text("It is red."));
+    server.reply(ServerReply::text("It is red."));
     let endpoint = server.endpoint();
-    let mut start = Slug::at(&desk, 100, 30).args(&with_server(&endpoint, &[]));
+    let mut start = PtySlug::at(&desk, 100, 30).args(&with_server(&endpoint, &[]));
     for (name, value) in variables {
         start = start.env(name, value);
     }
@@ -71,8 +71,8 @@ fn told(variables: &[(&str, &str)], config: &str, pictures: Pictures) -> String 
     slug.say(" which colour?");
     slug.wait_for("It is red.");
     match pictures {
-        Pictures::Shown => slug.wait_for_raw("a picture", |raw| raw.contains("iVBOR")),
-        Pictures::None => slug.wait_for("PNG 4×4"),
+        PictureSupport::Shown => slug.wait_for_raw("a picture", |raw| raw.contains("iVBOR")),
+        PictureSupport::None => slug.wait_for("PNG 4×4"),
     }
     // Folded, it goes; unfolded, it comes back.
     slug.keys("/fold images closed\r");
@@ -84,7 +84,8 @@ fn told(variables: &[(&str, &str)], config: &str, pictures: Pictures) -> String 
 
 #[test]
 fn kitty_gets_a_picture_once_and_forgets_it() {
-    let raw = told(&[("TERM", "xterm-kitty"), ("COLORTERM", "truecolor")], "", Pictures::Shown);
+    let raw =
+        told(&[("TERM", "xterm-kitty"), ("COLORTERM", "truecolor")], "", PictureSupport::Shown);
     assert_eq!(raw.matches("\x1b_Ga=T,U=1,q=2,f=100,i=").count(), 1);
     let shown = raw.find("\x1b_Ga=T").unwrap();
     let forgotten = raw.find("\x1b_Ga=d,d=I,i=").unwrap();
@@ -96,7 +97,7 @@ fn kitty_gets_a_picture_once_and_forgets_it() {
 #[test]
 fn others_get_it_painted_over_the_place() {
     let wezterm = [("TERM_PROGRAM", "WezTerm"), ("COLORTERM", "truecolor")];
-    let raw = told(&wezterm, "", Pictures::Shown);
+    let raw = told(&wezterm, "", PictureSupport::Shown);
     assert_eq!(raw.matches("\x1b]1337;File=inline=1;").count(), 1);
     assert!(!raw.contains('\u{10eeee}'));
 }
@@ -110,14 +111,14 @@ fn a_terminal_that_is_not_known_for_it_gets_no_picture() {
         (&tmux[..1], "[ui]\nimages = false"),
         (&[kitty, ("NO_COLOR", "1")], ""),
     ] {
-        let raw = told(variables, config, Pictures::None);
+        let raw = told(variables, config, PictureSupport::None);
         assert!(!raw.contains("\x1b_G") && !raw.contains("1337"), "{variables:?}");
     }
-    assert!(!told(&tmux, "", Pictures::None).contains("_Ga=T"));
+    assert!(!told(&tmux, "", PictureSupport::None).contains("_Ga=T"));
 }
 
 /// The image in the one session's log.
-fn logged(desk: &Desk) -> Value {
+fn logged(desk: &TestEnv) -> Value {
     let id = desk.sessions()[0]["session_id"].as_str().unwrap().to_owned();
     let log = desk.slug_home().join("sessions").join(format!("{id}.jsonl"));
     let log = fs::read_to_string(log).unwrap();

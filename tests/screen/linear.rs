@@ -2,32 +2,34 @@
 
 use std::time::Duration;
 
-use crate::support::desk::{Desk, Ran, with_server};
-use crate::support::model_server::{Gate, ModelServer, Reply};
-use crate::support::terminal::{Slug, key};
+use crate::support::model_server::{ModelServer, ReplyGate, ServerReply};
+use crate::support::terminal::{PtySlug, key};
+use crate::support::test_env::{HeadlessOutput, TestEnv, with_server};
 use crate::{bash, last_user_text, result_of};
 
 /// A conversation on a terminal, at its first prompt.
-fn talk(desk: &Desk, server: &ModelServer, arguments: &[&str]) -> Slug {
+fn talk(desk: &TestEnv, server: &ModelServer, arguments: &[&str]) -> PtySlug {
     let endpoint = server.endpoint();
-    let slug =
-        Slug::at(desk, 80, 24).args(&with_server(&endpoint, &["--linear"])).args(arguments).open();
+    let slug = PtySlug::at(desk, 80, 24)
+        .args(&with_server(&endpoint, &["--linear"]))
+        .args(arguments)
+        .open();
     slug.wait_for_raw("a prompt", |raw| raw.ends_with("You: "));
     slug
 }
 
-fn says(slug: &Slug, text: &str) {
+fn says(slug: &PtySlug, text: &str) {
     slug.wait_for_raw(&format!("{text:?}"), |raw| raw.contains(text));
 }
 
-fn asks(slug: &Slug, prompt: &str) {
+fn asks(slug: &PtySlug, prompt: &str) {
     slug.wait_for_raw(&format!("{prompt:?} last"), |raw| raw.ends_with(prompt));
     // The one wait for a time: an answer must not come before the question could be read.
     std::thread::sleep(Duration::from_millis(400));
 }
 
 /// What a pipe says to slug, and what slug says to it.
-fn piped(desk: &Desk, server: &ModelServer, arguments: &[&str], input: &str) -> Ran {
+fn piped(desk: &TestEnv, server: &ModelServer, arguments: &[&str], input: &str) -> HeadlessOutput {
     let endpoint = server.endpoint();
     let arguments = [&["--linear"], arguments].concat();
     desk.run_with_input(&with_server(&endpoint, &arguments), input)
@@ -35,9 +37,9 @@ fn piped(desk: &Desk, server: &ModelServer, arguments: &[&str], input: &str) -> 
 
 #[test]
 fn a_conversation_moves_no_cursor_and_leaves_the_terminal_as_it_was() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "echo made > made"));
-    server.reply(Reply::text("It is **made**.\n\nBye."));
+    server.reply(ServerReply::text("It is **made**.\n\nBye."));
     let mut slug = talk(&desk, &server, &[]);
     assert!(slug.edits_lines());
     slug.keys("make it\r");
@@ -61,10 +63,10 @@ fn a_conversation_moves_no_cursor_and_leaves_the_terminal_as_it_was() {
 
 #[test]
 fn a_dumb_terminal_gets_words_alone() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("Good morning."));
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("Good morning."));
     let endpoint = server.endpoint();
-    let start = Slug::at(&desk, 80, 24).args(&with_server(&endpoint, &[])).env("TERM", "dumb");
+    let start = PtySlug::at(&desk, 80, 24).args(&with_server(&endpoint, &[])).env("TERM", "dumb");
     let mut slug = start.open();
     asks(&slug, "You: ");
     slug.keys("hello\r");
@@ -78,8 +80,8 @@ fn a_dumb_terminal_gets_words_alone() {
 
 #[test]
 fn ctrl_c_stops_the_turn_and_twice_leaves() {
-    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
-    server.reply(Reply::words(["one\n", "two\n", "three\n"]).gated(&gate));
+    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    server.reply(ServerReply::words(["one\n", "two\n", "three\n"]).gated(&gate));
     let mut slug = talk(&desk, &server, &[]);
     slug.keys("count\r");
     gate.let_through(2);
@@ -95,42 +97,42 @@ fn ctrl_c_stops_the_turn_and_twice_leaves() {
 
 #[test]
 fn a_pipe_holds_messages_and_answers() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "echo made > made"));
     server.reply(bash("c2", "echo more > more"));
-    server.reply(Reply::text("Done, in part."));
-    server.reply(Reply::text("You are welcome."));
+    server.reply(ServerReply::text("Done, in part."));
+    server.reply(ServerReply::text("You are welcome."));
     let input = "make \\\nboth\ny\nt use one file\nthanks\n";
-    let ran = piped(&desk, &server, &[], input).exits(0);
+    let ran = piped(&desk, &server, &[], input).assert_exit_code(0);
     assert!(desk.path("made").exists() && !desk.path("more").exists());
-    let chats = server.chats();
+    let chats = server.chat_requests();
     assert!(last_user_text(&chats[3]).ends_with("thanks"));
     assert!(result_of(&chats[2], "c2").contains("use one file"));
     for text in ["You: make \nboth\n", "Answer: y\n", "slug: Done, in part.\n"] {
-        assert!(ran.out.contains(text), "no {text:?} in {}", ran.told());
+        assert!(ran.out.contains(text), "no {text:?} in {}", ran.describe());
     }
-    assert!(ran.out.contains("slug: You are welcome.\n"), "{}", ran.told());
-    assert!(!ran.out.contains('\x1b'), "{}", ran.told());
+    assert!(ran.out.contains("slug: You are welcome.\n"), "{}", ran.describe());
+    assert!(!ran.out.contains('\x1b'), "{}", ran.describe());
     server.assert_clean();
 }
 
 #[test]
 fn a_session_goes_on_with_its_end_read_out() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("Good morning."));
-    server.reply(Reply::text("Good night."));
-    piped(&desk, &server, &[], "hello\n").exits(0);
-    let ran = piped(&desk, &server, &["--continue"], "bye\n").exits(0);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("Good morning."));
+    server.reply(ServerReply::text("Good night."));
+    piped(&desk, &server, &[], "hello\n").assert_exit_code(0);
+    let ran = piped(&desk, &server, &["--continue"], "bye\n").assert_exit_code(0);
     let end = "This is its end.\nYou: hello\nslug: Good morning.\n";
-    assert!(ran.out.contains(end), "{}", ran.told());
-    assert!(ran.out.contains("You: bye\nslug: Good night.\n"), "{}", ran.told());
+    assert!(ran.out.contains(end), "{}", ran.describe());
+    assert!(ran.out.contains("You: bye\nslug: Good night.\n"), "{}", ran.describe());
 }
 
 #[test]
 fn the_demo_can_be_played_through() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let input = "fix it\ny\ny\n/diff\n/todos\n";
-    let ran = desk.run_with_input(&["--linear", "--demo"], input).exits(0);
+    let ran = desk.run_with_input(&["--linear", "--demo"], input).assert_exit_code(0);
     for text in [
         "Question: may Edit change",
         "-    if [ \"$1\" -lt 500 ]; then\n",
@@ -139,25 +141,25 @@ fn the_demo_can_be_played_through() {
         "lib/rates.sh, 4 lines added, 4 removed:\n",
         "done: Run the tests\n",
     ] {
-        assert!(ran.out.contains(text), "no {text:?} in {}", ran.told());
+        assert!(ran.out.contains(text), "no {text:?} in {}", ran.describe());
     }
 }
 
 #[test]
 fn a_new_folder_is_asked_about_and_not_trusted_without_an_answer() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write("SLUG.md", "Say moo.");
-    server.reply(Reply::text("Hello."));
-    server.reply(Reply::text("Moo."));
+    server.reply(ServerReply::text("Hello."));
+    server.reply(ServerReply::text("Moo."));
     let endpoint = server.endpoint();
     let arguments = ["--model", "test-model", "--endpoint", &endpoint, "--linear"];
-    let ran = desk.run_with_input(&arguments, "n\nhello\n").exits(0);
-    assert!(ran.out.contains("Do you trust this folder?"), "{}", ran.told());
+    let ran = desk.run_with_input(&arguments, "n\nhello\n").assert_exit_code(0);
+    assert!(ran.out.contains("Do you trust this folder?"), "{}", ran.describe());
     let item = "SLUG.md, instructions for the model:\n    1 line of instructions\n";
-    assert!(ran.out.contains(item), "{}", ran.told());
-    assert!(!server.chats()[0].body.to_string().contains("Say moo."));
-    desk.run_with_input(&arguments, "y\nhello\n").exits(0);
-    assert!(server.chats()[1].body.to_string().contains("Say moo."));
+    assert!(ran.out.contains(item), "{}", ran.describe());
+    assert!(!server.chat_requests()[0].body.to_string().contains("Say moo."));
+    desk.run_with_input(&arguments, "y\nhello\n").assert_exit_code(0);
+    assert!(server.chat_requests()[1].body.to_string().contains("Say moo."));
 }
 
 /// A settings file with one hook at the end of each answer.
@@ -170,23 +172,23 @@ fn settings(command: &str) -> String {
 
 #[test]
 fn the_question_about_a_folder_says_every_rule_and_every_program() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write(".slug/settings.json", &settings("true"));
     let endpoint = server.endpoint();
     let arguments = ["--model", "test-model", "--endpoint", &endpoint, "--linear"];
-    let ran = desk.run_with_input(&arguments, "n\n").exits(0);
+    let ran = desk.run_with_input(&arguments, "n\n").assert_exit_code(0);
     let item = ".slug/settings.json, programs that slug would run, permission rules:\n    \
                 on Stop runs true\n    deny Bash(make *)\n";
-    assert!(ran.out.contains(item), "{}", ran.told());
+    assert!(ran.out.contains(item), "{}", ran.describe());
 }
 
 #[test]
 fn what_changes_while_the_question_is_open_is_asked_about_before_it_holds() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write(".slug/settings.json", &settings("true"));
     let endpoint = server.endpoint();
     let arguments = ["--model", "test-model", "--endpoint", &endpoint, "--linear"];
-    let mut slug = Slug::at(&desk, 80, 24).args(&arguments).open();
+    let mut slug = PtySlug::at(&desk, 80, 24).args(&arguments).open();
     asks(&slug, "> ");
     desk.write(".slug/settings.json", &settings("touch marker"));
     slug.keys("y\r");
@@ -201,15 +203,15 @@ fn what_changes_while_the_question_is_open_is_asked_about_before_it_holds() {
 
 #[test]
 fn hooks_are_listed_tried_switched_and_trusted_with_their_commands_said() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write(".slug/settings.json", &settings("echo tried"));
     desk.write("new.json", &settings("echo new"));
-    server.reply(Reply::text("Hello."));
+    server.reply(ServerReply::text("Hello."));
     let endpoint = server.endpoint();
     let arguments = ["--model", "test-model", "--endpoint", &endpoint, "--linear"];
     let input = "y\n/hooks\n1\n2\n/hooks\n1\n1\n\n!cp new.json .slug/settings.json\nhi\n\
                  /hooks\n1\n2\ny\n\n";
-    let ran = desk.run_with_input(&arguments, input).exits(0);
+    let ran = desk.run_with_input(&arguments, input).assert_exit_code(0);
     let news = ".slug/settings.json, programs that slug would run, permission rules\n  \
                 + on Stop runs echo new\n    deny Bash(make *)\n  - on Stop runs echo tried\n";
     let answers = "Type y to trust it, n to leave it as it is.\n";
@@ -222,13 +224,13 @@ fn hooks_are_listed_tried_switched_and_trusted_with_their_commands_said() {
         &format!("Question: Trust what is new?\n{news}{answers}"),
         "Note: Hooks:\n1. Stop, echo new, on\n",
     ] {
-        assert!(ran.out.contains(text), "no {text:?} in {}", ran.told());
+        assert!(ran.out.contains(text), "no {text:?} in {}", ran.describe());
     }
 }
 
 #[test]
 fn a_signal_ends_it() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let mut slug = talk(&desk, &server, &[]);
     slug.signal(rustix::process::Signal::TERM);
     assert_eq!(slug.wait().signal(), Some("Terminated"));
@@ -236,7 +238,7 @@ fn a_signal_ends_it() {
 
 #[test]
 fn without_a_terminal_to_show_it_the_screen_is_refused_with_a_way_out() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    let ran = desk.run(&with_server(&server.endpoint(), &[])).exits(1);
-    assert!(ran.err.contains("slug --linear"), "{}", ran.told());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let ran = desk.run(&with_server(&server.endpoint(), &[])).assert_exit_code(1);
+    assert!(ran.err.contains("slug --linear"), "{}", ran.describe());
 }

@@ -5,17 +5,17 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use crate::bash;
-use crate::support::desk::{Desk, with_server};
-use crate::support::model_server::{ModelServer, Reply};
-use crate::support::terminal::{Slug, key};
+use crate::support::model_server::{ModelServer, ServerReply};
+use crate::support::terminal::{PtySlug, key};
+use crate::support::test_env::{TestEnv, with_server};
 
 const TRUST: &str = "Do you trust this folder?";
 const FOCUS_LOST: &str = "\x1b[O";
 const FOCUS_GAINED: &str = "\x1b[I";
 
 /// A folder whose hook leaves a mark when a session begins.
-fn hostile() -> Desk {
-    let desk = Desk::new();
+fn hostile() -> TestEnv {
+    let desk = TestEnv::new();
     desk.write(
         ".slug/settings.json",
         r#"{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"touch ran"}]}]}}"#,
@@ -24,16 +24,19 @@ fn hostile() -> Desk {
 }
 
 /// slug in a folder that nobody has said anything about.
-fn begun<'a>(desk: &'a Desk, server: &ModelServer) -> crate::support::terminal::Start<'a> {
-    Slug::at(desk, 100, 30).args(&["-m", "test-model", "-e", &server.endpoint()])
+fn begun<'a>(
+    desk: &'a TestEnv,
+    server: &ModelServer,
+) -> crate::support::terminal::PtySlugBuilder<'a> {
+    PtySlug::at(desk, 100, 30).args(&["-m", "test-model", "-e", &server.endpoint()])
 }
 
 /// slug as a job of a shell, with the question whether a file may be made.
-fn asked_in_a_shell(desk: &Desk, server: &ModelServer, arguments: &[&str]) -> Slug {
+fn asked_in_a_shell(desk: &TestEnv, server: &ModelServer, arguments: &[&str]) -> PtySlug {
     server.reply(bash("c1", "touch made"));
-    server.reply(Reply::text("As you wish."));
+    server.reply(ServerReply::text("As you wish."));
     let endpoint = server.endpoint();
-    Slug::at(desk, 100, 30).args(&with_server(&endpoint, arguments)).in_shell().open()
+    PtySlug::at(desk, 100, 30).args(&with_server(&endpoint, arguments)).in_shell().open()
 }
 
 #[test]
@@ -78,7 +81,7 @@ fn enter_trusts_no_folder() {
 
 #[test]
 fn a_folder_is_trusted_once_the_end_of_what_it_brings_was_shown() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let rules: Vec<String> = (0..60).map(|n| format!("Bash(make {n})")).collect();
     let hook = json!({"hooks": [{"type": "command", "command": "touch ran"}]});
     let settings = json!({"permissions": {"allow": rules}, "hooks": {"SessionStart": [hook]}});
@@ -100,7 +103,7 @@ fn a_folder_is_trusted_once_the_end_of_what_it_brings_was_shown() {
 
 #[test]
 fn what_is_typed_at_the_shell_behind_fg_is_no_answer() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let mut slug = asked_in_a_shell(&desk, &server, &[]);
     slug.wait_for("Say what you want done");
     slug.say("run it");
@@ -108,7 +111,7 @@ fn what_is_typed_at_the_shell_behind_fg_is_no_answer() {
     for stop in [None, Some(Signal::TSTP), Some(Signal::STOP)] {
         match stop {
             None => slug.keys(key::CTRL_Z),
-            Some(signal) => slug.signal_below(signal),
+            Some(signal) => slug.signal_child(signal),
         }
         slug.wait_for("Stopped");
         slug.keys("fg\ny");
@@ -123,10 +126,10 @@ fn what_is_typed_at_the_shell_behind_fg_is_no_answer() {
 
 #[test]
 fn keys_that_wait_as_the_window_gets_the_focus_are_no_answer() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
-    server.reply(Reply::text("As you wish."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("As you wish."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("run it");
     slug.wait_for_dialog("touch made");
     slug.keys(FOCUS_LOST);
@@ -141,11 +144,11 @@ fn keys_that_wait_as_the_window_gets_the_focus_are_no_answer() {
 
 #[test]
 fn enter_approves_nothing() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write_home("keys.toml", "[approval]\nonce = [\"y\", \"enter\"]\n");
     server.reply(bash("c1", "touch made"));
-    server.reply(Reply::text("As you wish."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("As you wish."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("run it");
     slug.wait_for_dialog("touch made");
     slug.keys("\r\r\r");
@@ -158,12 +161,12 @@ fn enter_approves_nothing() {
 
 #[test]
 fn a_file_that_is_longer_than_the_screen_is_written_once_its_end_was_seen() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let text: String = (0..90).map(|n| format!("line {n}\n")).collect();
     let input = json!({"file_path": desk.path("long.txt"), "content": text});
-    server.reply(Reply::calls("", &[("c1", "Write", input)]));
-    server.reply(Reply::text("Written."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::calls("", &[("c1", "Write", input)]));
+    server.reply(ServerReply::text("Written."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("write it");
     slug.wait_for_dialog("long.txt");
     slug.keys("ysa");
@@ -196,7 +199,7 @@ fn a_line_that_was_typed_before_the_question_is_no_answer_in_the_linear_mode() {
 
 #[test]
 fn what_is_typed_at_the_shell_behind_fg_is_no_answer_in_the_linear_mode() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let mut slug = asked_in_a_shell(&desk, &server, &["--linear"]);
     slug.wait_for_raw("a prompt", |raw| raw.ends_with("You: "));
     slug.keys("run it\n");
@@ -216,9 +219,9 @@ fn what_is_typed_at_the_shell_behind_fg_is_no_answer_in_the_linear_mode() {
 
 #[test]
 fn a_line_that_was_typed_ahead_allows_no_unencrypted_server() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let arguments = ["-m", "test-model", "-e", "http://192.0.2.1:9/v1", "--trust-workspace"];
-    let mut slug = Slug::at(&desk, 100, 30).args(&arguments).open();
+    let mut slug = PtySlug::at(&desk, 100, 30).args(&arguments).open();
     slug.keys("y\ry");
     slug.wait_for_question("Use it all the same");
     slug.wait_for_question("Use it all the same");

@@ -2,15 +2,15 @@
 
 use serde_json::json;
 
-use crate::support::desk::Desk;
-use crate::support::model_server::{Gate, ModelServer, Reply, wait_until};
-use crate::support::terminal::{Slug, key};
+use crate::support::model_server::{ModelServer, ReplyGate, ServerReply, wait_until};
+use crate::support::terminal::{PtySlug, key};
+use crate::support::test_env::TestEnv;
 use crate::{bash, result_of};
 
 /// A session with one question and its answer, left behind.
-fn past(desk: &Desk, server: &ModelServer, question: &str, answer: &str) {
-    server.reply(Reply::text(answer));
-    let mut slug = Slug::chat(desk, server);
+fn past(desk: &TestEnv, server: &ModelServer, question: &str, answer: &str) {
+    server.reply(ServerReply::text(answer));
+    let mut slug = PtySlug::chat(desk, server);
     slug.say(question);
     slug.wait_for(answer);
     slug.quit();
@@ -18,27 +18,27 @@ fn past(desk: &Desk, server: &ModelServer, question: &str, answer: &str) {
 
 #[test]
 fn continue_shows_the_messages_of_the_newest_session() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     past(&desk, &server, "which colour?", "Blue.");
-    server.reply(Reply::text("Because of the sky."));
-    let mut slug = Slug::chat_with(&desk, &server, &["--continue"]);
+    server.reply(ServerReply::text("Because of the sky."));
+    let mut slug = PtySlug::chat_with(&desk, &server, &["--continue"]);
     slug.wait_until("the old messages", |screen| {
         screen.contains("which colour?") && screen.contains("Blue.")
     });
     slug.say("why?");
     slug.wait_for("Because of the sky.");
     let answer = json!({"role": "assistant", "content": "Blue."});
-    assert!(server.chats()[1].messages().contains(&answer));
+    assert!(server.chat_requests()[1].messages().contains(&answer));
     server.assert_clean();
     assert_eq!(desk.sessions().len(), 1);
 }
 
 #[test]
 fn a_session_is_resumed_from_the_sidebar() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     past(&desk, &server, "which colour?", "Blue.");
-    server.reply(Reply::text("Because of the sky."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("Because of the sky."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.keys(key::CTRL_B);
     slug.wait_until("the list with the session", |screen| {
         screen.contains("Sessions") && screen.contains("which colour?")
@@ -48,16 +48,16 @@ fn a_session_is_resumed_from_the_sidebar() {
     slug.say("why?");
     slug.wait_for("Because of the sky.");
     let answer = json!({"role": "assistant", "content": "Blue."});
-    assert!(server.chats()[1].messages().contains(&answer));
+    assert!(server.chat_requests()[1].messages().contains(&answer));
     server.assert_clean();
 }
 
 #[test]
 fn a_session_is_forked_from_the_sidebar() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     past(&desk, &server, "which colour?", "Blue.");
-    server.reply(Reply::text("Because of the sky."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("Because of the sky."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.keys(key::CTRL_B);
     slug.wait_for("which colour?");
     slug.keys("f");
@@ -76,10 +76,10 @@ fn a_session_is_forked_from_the_sidebar() {
 
 #[test]
 fn what_was_said_in_a_past_session_is_found_and_gone_to() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     past(&desk, &server, "which colour?", "Blue, of course.");
     past(&desk, &server, "and grass?", "Green.");
-    let mut slug = Slug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.keys(key::CTRL_B);
     slug.wait_for("which colour?");
     slug.keys("/of course");
@@ -101,15 +101,15 @@ fn what_was_said_in_a_past_session_is_found_and_gone_to() {
 
 #[test]
 fn after_a_kill_in_mid_answer_the_message_is_still_there() {
-    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
-    server.reply(Reply::text("one two three four five").gated(&gate));
-    server.reply(Reply::text("Counted."));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    server.reply(ServerReply::text("one two three four five").gated(&gate));
+    server.reply(ServerReply::text("Counted."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("count to five");
     gate.let_through(4);
     slug.wait_for("one two three");
     slug.kill();
-    let mut slug = Slug::chat_with(&desk, &server, &["--continue"]);
+    let mut slug = PtySlug::chat_with(&desk, &server, &["--continue"]);
     slug.wait_for("count to five");
     slug.say("again");
     slug.wait_for("Counted.");
@@ -118,27 +118,27 @@ fn after_a_kill_in_mid_answer_the_message_is_still_there() {
 
 #[test]
 fn after_a_kill_in_mid_command_the_call_is_answered() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "echo begun > begun; sleep 300"));
-    server.reply(Reply::text("It was cut short."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("It was cut short."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("wait");
     slug.answer("sleep 300", "y");
     assert!(wait_until(|| desk.path("begun").exists()));
     slug.kill();
-    let mut slug = Slug::chat_with(&desk, &server, &["--continue"]);
+    let mut slug = PtySlug::chat_with(&desk, &server, &["--continue"]);
     slug.wait_for("sleep 300");
     slug.say("what happened?");
     slug.wait_for("It was cut short.");
-    let told = result_of(&server.chats()[1], "c1");
+    let told = result_of(&server.chat_requests()[1], "c1");
     assert!(told.to_lowercase().contains("interrupted"), "{told}");
     server.assert_clean();
 }
 
 #[test]
 fn after_a_kill_the_draft_is_still_there() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.keys("half a thought");
     slug.wait_for("half a thought");
     let drafts = desk.slug_home().join("drafts");
@@ -149,17 +149,17 @@ fn after_a_kill_the_draft_is_still_there() {
     };
     assert!(wait_until(is_saved), "no draft in {}", drafts.display());
     slug.kill();
-    let mut slug = Slug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.wait_for("❯ half a thought");
 }
 
 #[test]
 fn a_session_is_forked_from_any_message() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("Blue."));
-    server.reply(Reply::text("Because of the sky."));
-    server.reply(Reply::text("Then green."));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("Blue."));
+    server.reply(ServerReply::text("Because of the sky."));
+    server.reply(ServerReply::text("Then green."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("which colour?");
     slug.wait_for("Blue.");
     slug.say("why?");
@@ -173,7 +173,7 @@ fn a_session_is_forked_from_any_message() {
     slug.wait_for("Blue.");
     slug.say("another one");
     slug.wait_for("Then green.");
-    let body = server.chats()[2].body["messages"].to_string();
+    let body = server.chat_requests()[2].body["messages"].to_string();
     assert!(body.contains("Blue.") && !body.contains("Because of the sky."), "{body}");
     server.assert_clean();
     assert_eq!(desk.sessions().len(), 2);
@@ -181,9 +181,9 @@ fn a_session_is_forked_from_any_message() {
 
 #[test]
 fn a_session_is_renamed_in_the_sidebar() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     past(&desk, &server, "which colour?", "Blue.");
-    let mut slug = Slug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.keys(key::CTRL_B);
     slug.wait_for("which colour?");
     slug.keys("r");
@@ -196,9 +196,9 @@ fn a_session_is_renamed_in_the_sidebar() {
 
 #[test]
 fn a_deleted_session_can_be_brought_back() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     past(&desk, &server, "which colour?", "Blue.");
-    let mut slug = Slug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.keys(key::CTRL_B);
     slug.wait_for("which colour?");
     slug.keys("d");
@@ -211,32 +211,32 @@ fn a_deleted_session_can_be_brought_back() {
 
 #[test]
 fn a_session_that_is_open_elsewhere_is_not_written_to() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("Blue."));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("Blue."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("which colour?");
     slug.wait_for("Blue.");
     let id = desk.sessions()[0]["session_id"].as_str().unwrap().to_owned();
-    let mut second = Slug::chat_with(&desk, &server, &["--resume", &id]);
+    let mut second = PtySlug::chat_with(&desk, &server, &["--resume", &id]);
     second.wait_for("is open in process");
     // Its own message goes into a session of its own.
-    server.reply(Reply::text("Why what?"));
+    server.reply(ServerReply::text("Why what?"));
     second.say("why?");
     second.wait_for("Why what?");
-    assert!(!server.chats()[1].body.to_string().contains("Blue."));
+    assert!(!server.chat_requests()[1].body.to_string().contains("Blue."));
     assert_eq!(desk.sessions().len(), 2);
 }
 
 #[test]
 fn a_torn_record_at_the_end_costs_nothing_but_itself() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     past(&desk, &server, "which colour?", "Blue.");
     let id = desk.sessions()[0]["session_id"].as_str().unwrap().to_owned();
     let log = desk.slug_home().join(format!("sessions/{id}.jsonl"));
     let whole = std::fs::read_to_string(&log).unwrap();
     std::fs::write(&log, format!("{whole}{{\"id\":\"0190")).unwrap();
-    server.reply(Reply::text("Because of the sky."));
-    let mut slug = Slug::chat_with(&desk, &server, &["--continue"]);
+    server.reply(ServerReply::text("Because of the sky."));
+    let mut slug = PtySlug::chat_with(&desk, &server, &["--continue"]);
     slug.wait_for("Blue.");
     slug.say("why?");
     slug.wait_for("Because of the sky.");
@@ -248,16 +248,16 @@ fn a_torn_record_at_the_end_costs_nothing_but_itself() {
 
 #[test]
 fn a_session_of_another_folder_can_be_read_and_says_how_to_go_on() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     past(&desk, &server, "which colour?", "Blue.");
     let id = desk.sessions()[0]["session_id"].as_str().unwrap().to_owned();
     std::fs::create_dir(desk.path("elsewhere")).unwrap();
     let arguments = ["--directory", "elsewhere", "--resume", &id];
-    let mut slug = Slug::chat_with(&desk, &server, &arguments);
+    let mut slug = PtySlug::chat_with(&desk, &server, &arguments);
     slug.wait_for("Blue.");
     slug.wait_for("This session belongs to");
     slug.say("why?");
     slug.wait_for_no("Sending");
     slug.wait_for("Say what you want done");
-    assert_eq!(server.chats().len(), 1);
+    assert_eq!(server.chat_requests().len(), 1);
 }

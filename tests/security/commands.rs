@@ -1,10 +1,10 @@
 //! What slug says of a command is certain: what only reads runs unasked, what it does not know can do
 //! anything and says so, and what is known only when it runs is asked.
 
-use slug_code::domain::{Mode, Outcome};
+use slug_code::domain::{PermissionMode, PermissionOutcome};
 use slug_code::permissions::{Workspace, meaning};
 
-use crate::ground::{Ground, MODES, quoted};
+use crate::test_project::{MODES, TestProject, quoted};
 
 /// Commands that only read, in the workspace.
 const READERS: [&str; 48] = [
@@ -199,16 +199,16 @@ const DOING_MORE: [(&str, &[&str]); 11] = [
 
 #[test]
 fn what_only_reads_runs_unasked_in_every_mode() {
-    let ground = Ground::new();
+    let ground = TestProject::new();
     for mode in MODES {
-        ground.all_are(READERS, mode, Outcome::Allow);
+        ground.assert_all(READERS, mode, PermissionOutcome::Allow);
     }
 }
 
 #[test]
 fn what_only_reads_is_asked_where_it_reads_outside() {
-    let ground = Ground::new();
-    let outside = ground.beside("beside/x.txt");
+    let ground = TestProject::new();
+    let outside = ground.sibling_path("beside/x.txt");
     let outside = outside.display();
     let lines = [
         format!("cat {outside}"),
@@ -240,27 +240,27 @@ fn what_only_reads_is_asked_where_it_reads_outside() {
         "cat /etc/passwd | head -1".into(),
         "find / -maxdepth 1".into(),
     ];
-    ground.all_are(lines, Mode::Ask, Outcome::Ask);
+    ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
 }
 
 #[test]
 fn an_untrusted_folder_has_no_git_run_unasked() {
-    let mut ground = Ground::new();
+    let mut ground = TestProject::new();
     let root = ground.root();
-    let (home, slug) = (ground.beside("home"), ground.beside("slug"));
+    let (home, slug) = (ground.sibling_path("home"), ground.sibling_path("slug"));
     ground.workspace = Workspace::new(root, Vec::new(), Some(home), slug);
     let lines =
         ["git status", "git log", "git diff", "git show HEAD", "git branch", "git blame a.txt"];
-    ground.all_are(lines, Mode::Ask, Outcome::Ask);
-    let ground = Ground::with_rules(&["Bash(git *)"], &[]);
-    ground.all_are(lines, Mode::Ask, Outcome::Allow);
+    ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
+    let ground = TestProject::with_rules(&["Bash(git *)"], &[]);
+    ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Allow);
 }
 
 #[test]
 fn a_program_of_the_table_that_does_more_than_read_is_asked_without_rules() {
-    let ground = Ground::new();
+    let ground = TestProject::new();
     for (_, lines) in DOING_MORE {
-        ground.all_are(lines, Mode::Ask, Outcome::Ask);
+        ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
     }
 }
 
@@ -276,14 +276,14 @@ fn a_wildcard_covers_no_option_that_writes_or_runs() {
             );
             continue;
         }
-        let ground = Ground::with_rules(&[&rule], &[]);
-        ground.all_are(lines, Mode::Ask, Outcome::Ask);
+        let ground = TestProject::with_rules(&[&rule], &[]);
+        ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
     }
 }
 
 #[test]
 fn an_option_that_writes_is_found_among_others_and_behind_what_runs_it() {
-    let ground = Ground::with_rules(
+    let ground = TestProject::with_rules(
         &["Bash(find *)", "Bash(sort *)", "Bash(git *)", "Bash(timeout *)", "Bash(nice *)"],
         &[],
     );
@@ -297,7 +297,7 @@ fn an_option_that_writes_is_found_among_others_and_behind_what_runs_it() {
             }
         }
     }
-    ground.all_are(all, Mode::Ask, Outcome::Ask);
+    ground.assert_all(all, PermissionMode::Ask, PermissionOutcome::Ask);
 }
 
 #[test]
@@ -326,9 +326,9 @@ fn a_rule_that_names_an_option_behind_a_wildcard_says_what_it_allows_or_allows_n
         ("Bash(* *)", "python3 x.py"),
         ("Bash(*)", "python3 x.py"),
     ] {
-        let ground = Ground::with_rules(&[rule], &[]);
+        let ground = TestProject::with_rules(&[rule], &[]);
         let says = meaning(rule).is_some_and(|means| means.contains("any"));
-        let allows = ground.outcome(line, Mode::Ask) == Outcome::Allow;
+        let allows = ground.outcome(line, PermissionMode::Ask) == PermissionOutcome::Allow;
         assert!(says || !allows, "{rule} allows {line} and says {:?}", meaning(rule));
     }
 }
@@ -352,7 +352,7 @@ fn a_wildcard_on_a_program_that_is_not_known_says_that_it_allows_any_code() {
 
 #[test]
 fn a_rule_that_is_offered_has_no_wildcard_and_so_promises_nothing() {
-    let ground = Ground::new();
+    let ground = TestProject::new();
     for line in [
         "python3 -c 'print(1)'",
         "python3 build.py --all",
@@ -364,14 +364,18 @@ fn a_rule_that_is_offered_has_no_wildcard_and_so_promises_nothing() {
         "sort -o out a.txt",
         "awk '{print}' a.txt",
     ] {
-        let decision = ground.decide(line, Mode::Ask);
-        assert_eq!(decision.outcome(), Outcome::Ask, "{line}");
+        let decision = ground.decide(line, PermissionMode::Ask);
+        assert_eq!(decision.outcome(), PermissionOutcome::Ask, "{line}");
         for rule in decision.allow_rules() {
-            let mut with = Ground::new();
+            let mut with = TestProject::new();
             with.set_rules(&[rule], &[]);
-            with.all_are([line], Mode::Ask, Outcome::Allow);
+            with.assert_all([line], PermissionMode::Ask, PermissionOutcome::Allow);
             // Nothing but these words.
-            with.all_are([format!("{line} more"), format!("{line} -x")], Mode::Ask, Outcome::Ask);
+            with.assert_all(
+                [format!("{line} more"), format!("{line} -x")],
+                PermissionMode::Ask,
+                PermissionOutcome::Ask,
+            );
         }
     }
 }
@@ -406,17 +410,17 @@ const CARRIERS: [fn(&str) -> String; 24] = [
 
 #[test]
 fn a_deny_rule_finds_a_command_behind_what_runs_it_in_every_mode() {
-    let ground = Ground::with_rules(&["Bash"], &["Bash(rm *)", "Bash(git push *)"]);
+    let ground = TestProject::with_rules(&["Bash"], &["Bash(rm *)", "Bash(git push *)"]);
     for mode in MODES {
         for line in ["rm -rf build", "git push origin main", "/usr/bin/git push", "git -C . push"] {
-            ground.all_are(CARRIERS.map(|carry| carry(line)), mode, Outcome::Deny);
+            ground.assert_all(CARRIERS.map(|carry| carry(line)), mode, PermissionOutcome::Deny);
         }
     }
 }
 
 #[test]
 fn a_deny_rule_finds_a_command_behind_two_of_what_runs_it() {
-    let ground = Ground::with_rules(&["Bash"], &["Bash(rm *)"]);
+    let ground = TestProject::with_rules(&["Bash"], &["Bash(rm *)"]);
     // The words behind a plain `eval` are taken apart once more: with quotes of their own they would
     // not be what they are here.
     let outer = CARRIERS.iter().filter(|carry| !carry("x").starts_with("eval x"));
@@ -425,12 +429,12 @@ fn a_deny_rule_finds_a_command_behind_two_of_what_runs_it() {
             .iter()
             .map(move |inner| outer(&format!("sh -c {}", quoted(&inner("rm -rf build")))))
     });
-    ground.all_are(twice, Mode::Yolo, Outcome::Deny);
+    ground.assert_all(twice, PermissionMode::Yolo, PermissionOutcome::Deny);
 }
 
 #[test]
 fn a_deny_rule_finds_a_command_however_it_is_joined_and_quoted() {
-    let ground = Ground::with_rules(&["Bash"], &["Bash(rm *)"]);
+    let ground = TestProject::with_rules(&["Bash"], &["Bash(rm *)"]);
     let lines = [
         "ls; rm x",
         "ls && rm x",
@@ -465,12 +469,12 @@ fn a_deny_rule_finds_a_command_however_it_is_joined_and_quoted() {
         "/bin/rm x",
         "../../bin/rm x",
     ];
-    ground.all_are(lines, Mode::Yolo, Outcome::Deny);
+    ground.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Deny);
 }
 
 #[test]
 fn what_is_known_only_when_it_runs_is_asked_and_yolo_runs_it() {
-    let ground = Ground::with_rules(
+    let ground = TestProject::with_rules(
         &["Bash(echo *)", "Bash(ls *)", "Bash(cat *)", "Bash(npm *)", "Bash(touch *)"],
         &[],
     );
@@ -515,27 +519,27 @@ fn what_is_known_only_when_it_runs_is_asked_and_yolo_runs_it() {
         "touch x{1,2}",
     ];
     let dynamic: Vec<&str> = lines.into_iter().filter(|line| *line != "echo !$").collect();
-    for mode in [Mode::Ask, Mode::AllowEdits] {
-        ground.all_are(&dynamic, mode, Outcome::Ask);
+    for mode in [PermissionMode::Ask, PermissionMode::AllowEdits] {
+        ground.assert_all(&dynamic, mode, PermissionOutcome::Ask);
     }
-    ground.all_are(&dynamic, Mode::Plan, Outcome::Deny);
-    ground.all_are(&dynamic, Mode::Yolo, Outcome::Allow);
-    let bare = Ground::with_rules(&["Bash"], &[]);
-    bare.all_are(&dynamic, Mode::Ask, Outcome::Allow);
+    ground.assert_all(&dynamic, PermissionMode::Plan, PermissionOutcome::Deny);
+    ground.assert_all(&dynamic, PermissionMode::Yolo, PermissionOutcome::Allow);
+    let bare = TestProject::with_rules(&["Bash"], &[]);
+    bare.assert_all(&dynamic, PermissionMode::Ask, PermissionOutcome::Allow);
 }
 
 #[test]
 fn what_cannot_be_analysed_is_asked_even_under_a_bare_rule() {
-    let ground = Ground::with_rules(&["Bash"], &[]);
+    let ground = TestProject::with_rules(&["Bash"], &[]);
     let long = format!("echo {}", "x".repeat(17 << 10));
     let deep = format!("{}ls{}", "(".repeat(5000), ")".repeat(5000));
     let lines = ["echo 'open", "if true; then", "ls )", "echo \"$(", &long, &deep, "case x in"];
-    ground.all_are(lines, Mode::Ask, Outcome::Ask);
+    ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
 }
 
 #[test]
 fn a_wildcard_on_what_runs_commands_is_not_enough() {
-    let ground = Ground::with_rules(
+    let ground = TestProject::with_rules(
         &[
             "Bash(env *)",
             "Bash(sudo *)",
@@ -580,5 +584,5 @@ fn a_wildcard_on_what_runs_commands_is_not_enough() {
         "timeout 5 nice nohup make",
         "timeout 5 bash -c ls",
     ];
-    ground.all_are(lines, Mode::Ask, Outcome::Ask);
+    ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
 }

@@ -4,9 +4,9 @@
 use std::fs;
 
 use proptest::prelude::*;
-use slug_code::domain::{Mode, Outcome};
+use slug_code::domain::{PermissionMode, PermissionOutcome};
 
-use crate::ground::Ground;
+use crate::test_project::TestProject;
 
 /// Rules with patterns on all that is used here.
 const RULES: [&str; 25] = [
@@ -105,11 +105,11 @@ const LEADING: [&str; 62] = [
 
 #[test]
 fn a_rule_with_a_pattern_holds_in_no_folder_outside_however_it_is_led_to() {
-    let ground = Ground::with_rules(&RULES, &[]);
+    let ground = TestProject::with_rules(&RULES, &[]);
     for file in ["Makefile", "config.toml", "justfile", "pom.xml", "Cargo.toml", "package.json"] {
-        fs::write(ground.beside("beside").join(file), "").unwrap();
+        fs::write(ground.sibling_path("beside").join(file), "").unwrap();
     }
-    let beside = ground.beside("beside").display().to_string();
+    let beside = ground.sibling_path("beside").display().to_string();
     for folder in [beside.as_str(), "../beside", "src/../../beside", "/usr/share"] {
         let lines = LEADING.iter().filter(|line| {
             // Behind another folder a relative one is none of those outside, and a file has to be there.
@@ -117,18 +117,18 @@ fn a_rule_with_a_pattern_holds_in_no_folder_outside_however_it_is_led_to() {
                 || (!line.contains("src") && !line.contains("file ") && !line.contains("D/"))
         });
         let lines = lines.map(|line| line.replace('D', folder));
-        ground.all_are(lines, Mode::Ask, Outcome::Ask);
+        ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
     }
 }
 
 /// A link of the project that leads out of it.
-fn with_a_link(ground: &Ground) {
-    std::os::unix::fs::symlink(ground.beside("beside"), ground.root().join("link")).unwrap();
+fn with_a_link(ground: &TestProject) {
+    std::os::unix::fs::symlink(ground.sibling_path("beside"), ground.root().join("link")).unwrap();
 }
 
 #[test]
 fn a_link_that_leads_outside_is_outside() {
-    let ground = Ground::with_rules(&RULES, &[]);
+    let ground = TestProject::with_rules(&RULES, &[]);
     with_a_link(&ground);
     let lines = [
         "cd link && npm test",
@@ -151,26 +151,26 @@ fn a_link_that_leads_outside_is_outside() {
         "rm link/x.txt",
         "cat link/x.txt",
     ];
-    ground.all_are(lines, Mode::Ask, Outcome::Ask);
+    ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
 }
 
 #[test]
 fn a_word_that_is_a_link_which_leads_outside_is_outside() {
-    let ground = Ground::with_rules(&RULES, &[]);
+    let ground = TestProject::with_rules(&RULES, &[]);
     with_a_link(&ground);
     let lines =
         ["npm -C link test", "just -d link build", "cmake --build link", "gradle -p link test"];
-    ground.all_are(lines, Mode::Ask, Outcome::Ask);
-    ground.all_are(
+    ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
+    ground.assert_all(
         ["pytest link", "python3 link/x.txt", "mvn -f link test"],
-        Mode::Ask,
-        Outcome::Ask,
+        PermissionMode::Ask,
+        PermissionOutcome::Ask,
     );
 }
 
 #[test]
 fn a_rule_with_a_pattern_holds_in_the_folders_of_the_workspace() {
-    let ground = Ground::with_rules(&RULES, &[]);
+    let ground = TestProject::with_rules(&RULES, &[]);
     let lines = [
         "cd src && npm test",
         "cd src/deep && make",
@@ -185,24 +185,24 @@ fn a_rule_with_a_pattern_holds_in_the_folders_of_the_workspace() {
         "cd src && cp a.rs ../b.rs",
         "mkdir -p src/new/er && touch src/new/er/x",
     ];
-    ground.all_are(lines, Mode::Ask, Outcome::Allow);
+    ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Allow);
 }
 
 #[test]
 fn a_bare_rule_holds_in_every_folder() {
-    let ground = Ground::with_rules(&["Bash"], &[]);
-    let beside = ground.beside("beside").display().to_string();
+    let ground = TestProject::with_rules(&["Bash"], &[]);
+    let beside = ground.sibling_path("beside").display().to_string();
     let lines = LEADING.iter().map(|line| line.replace('D', &beside));
     // A repository that is named otherwise than by where it is stands among the protected places.
     let lines = lines.filter(|line| !line.contains(".git"));
-    ground.all_are(lines, Mode::Ask, Outcome::Allow);
+    ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Allow);
     let means = slug_code::permissions::meaning("Bash").unwrap();
     assert!(means.contains("every command") && means.contains("every folder"), "{means}");
 }
 
 #[test]
 fn what_is_read_and_written_is_judged_in_the_folder_that_it_is_in() {
-    let mut ground = Ground::with_rules(&["Bash(touch *)", "Bash(cp *)", "Bash(rm *)"], &[]);
+    let mut ground = TestProject::with_rules(&["Bash(touch *)", "Bash(cp *)", "Bash(rm *)"], &[]);
     let asked = [
         "cd src && touch ../../x",
         "cd src/deep && touch ../../../x",
@@ -220,7 +220,7 @@ fn what_is_read_and_written_is_judged_in_the_folder_that_it_is_in() {
         "env -C .. cat beside/x.txt",
         "cd src && cd ../.. && cat beside/x.txt",
     ];
-    ground.all_are(asked, Mode::Ask, Outcome::Ask);
+    ground.assert_all(asked, PermissionMode::Ask, PermissionOutcome::Ask);
     let allowed = [
         "cd src && touch ../x",
         "cd src && cat ../a.txt",
@@ -228,7 +228,7 @@ fn what_is_read_and_written_is_judged_in_the_folder_that_it_is_in() {
         "cd src && cp a.rs deep/",
         "cd src/deep && cat ../a.rs && cd ../.. && cat a.txt",
     ];
-    ground.all_are(allowed, Mode::Ask, Outcome::Allow);
+    ground.assert_all(allowed, PermissionMode::Ask, PermissionOutcome::Allow);
     // A deny rule on a path finds it there, too.
     ground.write("src/secret.txt", "x");
     ground.set_rules(&["Bash"], &["Read(src/secret.txt)", "Edit(src/locked.txt)"]);
@@ -243,12 +243,12 @@ fn what_is_read_and_written_is_judged_in_the_folder_that_it_is_in() {
         "cd src && echo x > locked.txt",
         "cd src; echo x >> ./locked.txt",
     ];
-    ground.all_are(denied, Mode::Yolo, Outcome::Deny);
+    ground.assert_all(denied, PermissionMode::Yolo, PermissionOutcome::Deny);
 }
 
 #[test]
 fn a_deny_rule_on_edits_finds_what_a_plain_program_is_certain_to_change() {
-    let ground = Ground::with_rules(&["Bash"], &["Edit(src/locked.txt)"]);
+    let ground = TestProject::with_rules(&["Bash"], &["Edit(src/locked.txt)"]);
     ground.write("src/locked.txt", "x");
     let lines = [
         "cp a.txt src/locked.txt",
@@ -258,12 +258,12 @@ fn a_deny_rule_on_edits_finds_what_a_plain_program_is_certain_to_change() {
         "touch src/locked.txt",
         "cd src && cp a.rs locked.txt",
     ];
-    ground.all_are(lines, Mode::Yolo, Outcome::Deny);
+    ground.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Deny);
 }
 
 #[test]
 fn a_folder_that_is_known_only_when_it_runs_is_asked() {
-    let ground = Ground::with_rules(&RULES, &[]);
+    let ground = TestProject::with_rules(&RULES, &[]);
     let lines = [
         "cd $X && npm test",
         "cd \"$(pwd)\" && npm test",
@@ -281,7 +281,7 @@ fn a_folder_that_is_known_only_when_it_runs_is_asked() {
         "git -C `pwd` stash",
         "env -C ~ make",
     ];
-    ground.all_are(lines, Mode::Ask, Outcome::Ask);
+    ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
 }
 
 /// What assigns a variable, or changes what the words behind it mean.
@@ -380,21 +380,21 @@ fn what_assigns_makes_a_line_dynamic() {
     .map(|name| format!("Bash({name} *)"))
     .into();
     let wild: Vec<&str> = wild.iter().map(String::as_str).collect();
-    let ground = Ground::with_rules(&wild, &[]);
+    let ground = TestProject::with_rules(&wild, &[]);
     for behind in ["", "; ls", " && npm test", "\nls"] {
         let lines = ASSIGNING.iter().map(|line| format!("{line}{behind}"));
         // Inside printf's own text there is nothing that bash would take for an assignment.
         let lines = lines.filter(|line| !line.contains("x25n"));
-        ground.all_are(lines, Mode::Ask, Outcome::Ask);
+        ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
     }
     let before = ASSIGNING.iter().filter(|line| line.contains('=') && !line.contains(' '));
     let before: Vec<String> = before.map(|line| format!("{line} npm test")).collect();
-    ground.all_are(before, Mode::Ask, Outcome::Ask);
+    ground.assert_all(before, PermissionMode::Ask, PermissionOutcome::Ask);
 }
 
 #[test]
 fn what_only_prints_is_no_assignment() {
-    let ground = Ground::with_rules(&["Bash(printf *)"], &[]);
+    let ground = TestProject::with_rules(&["Bash(printf *)"], &[]);
     let lines = [
         "printf '%s\\n' x",
         "printf 'a%%n'",
@@ -402,7 +402,7 @@ fn what_only_prints_is_no_assignment() {
         "printf '%d %x' 1 2",
         "printf '\\n'",
     ];
-    ground.all_are(lines, Mode::Ask, Outcome::Allow);
+    ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Allow);
 }
 
 /// A name that leads nowhere but where it says.
@@ -420,8 +420,8 @@ proptest! {
     fn a_walk_that_ends_outside_is_asked(
         steps in prop::collection::vec((step(), prop::sample::select(vec!["cd", "pushd", "cd -P", "cd -L"])), 1..5),
     ) {
-        let ground = Ground::with_rules(&["Bash(npm *)", "Bash(touch *)"], &[]);
-        std::os::unix::fs::symlink(ground.beside("beside"), ground.root().join("link")).unwrap();
+        let ground = TestProject::with_rules(&["Bash(npm *)", "Bash(touch *)"], &[]);
+        std::os::unix::fs::symlink(ground.sibling_path("beside"), ground.root().join("link")).unwrap();
         fs::create_dir_all(ground.root().join("src/deep/deep")).unwrap();
         let walk: Vec<String> = steps.iter().map(|(step, how)| format!("{how} {step}")).collect();
         let line = walk.join(" && ");
@@ -432,9 +432,9 @@ proptest! {
             .unwrap();
         let place = String::from_utf8_lossy(&said.stdout).trim().to_owned();
         let is_outside = !place.is_empty() && !std::path::Path::new(&place).starts_with(ground.root());
-        let outcome = ground.outcome(&format!("{line} && touch x"), Mode::Ask);
+        let outcome = ground.outcome(&format!("{line} && touch x"), PermissionMode::Ask);
         if is_outside {
-            prop_assert_eq!(outcome, Outcome::Ask, "{} ends in {}", line, place);
+            prop_assert_eq!(outcome, PermissionOutcome::Ask, "{} ends in {}", line, place);
         }
     }
 }

@@ -4,8 +4,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 use serde_json::json;
 
-use crate::support::desk::{Desk, with_server};
-use crate::support::model_server::{ModelServer, Reply};
+use crate::support::model_server::{ModelServer, ServerReply};
+use crate::support::test_env::{TestEnv, with_server};
 use crate::{bash, result_of};
 
 /// What names programs that others start, code that runs before a program, or how the shell reads.
@@ -133,7 +133,7 @@ const PASSING: [(&str, &str); 8] = [
 ];
 
 /// What `env` prints as a command of the model's, and as a hook's.
-fn seen(desk: &Desk, variables: &[(String, String)]) -> [String; 2] {
+fn seen(desk: &TestEnv, variables: &[(String, String)]) -> [String; 2] {
     let server = ModelServer::start();
     let hook =
         json!({"matcher": "Bash", "hooks": [{"type": "command", "command": "env > hooked"}]});
@@ -141,14 +141,14 @@ fn seen(desk: &Desk, variables: &[(String, String)]) -> [String; 2] {
         json!({"permissions": {"allow": ["Bash", "Edit"]}, "hooks": {"PreToolUse": [hook]}});
     desk.write_home("settings.json", &settings.to_string());
     server.reply(bash("c1", "env > seen; declare -F"));
-    server.reply(Reply::text("Done."));
+    server.reply(ServerReply::text("Done."));
     let endpoint = server.endpoint();
     let mut command = desk.command(&with_server(&endpoint, &["-p", "go"]));
     let output =
         command.envs(variables.iter().map(|(name, value)| (name, value))).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     assert!(
-        !result_of(&server.chats()[1], "c1").contains("declare"),
+        !result_of(&server.chat_requests()[1], "c1").contains("declare"),
         "no function of a variable's"
     );
     [desk.read("seen"), desk.read("hooked")]
@@ -161,7 +161,7 @@ fn set(name: &str) -> (String, String) {
 
 #[test]
 fn helpers_and_secrets_do_not_reach_commands_or_hooks() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let mut variables: Vec<(String, String)> =
         HELPERS.iter().chain(&NAMED).map(|it| set(it)).collect();
     variables.extend(shaped());
@@ -182,7 +182,7 @@ fn helpers_and_secrets_do_not_reach_commands_or_hooks() {
 
 #[test]
 fn what_is_passed_by_name_reaches_commands_but_what_changes_the_shell() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let passed =
         ["EDITOR", "NODE_OPTIONS", "GIT_SSH_COMMAND", "DB_PASS", "DATABASE_URL", "PLAIN_7"];
     let never = ["BASH_ENV", "SHELLOPTS", "CDPATH", "SLUG_API_KEY", "OPENAI_API_KEY"];
@@ -200,7 +200,7 @@ fn what_is_passed_by_name_reaches_commands_but_what_changes_the_shell() {
 }
 
 /// Keys of each place in the configuration, used and not.
-fn configured(desk: &Desk, endpoint: &str) -> Vec<String> {
+fn configured(desk: &TestEnv, endpoint: &str) -> Vec<String> {
     let keys: Vec<String> = ["file", "header", "other", "third", "shell"]
         .iter()
         .map(|name| format!("CANARY/of+{name}~with=odd?letters"))
@@ -257,7 +257,7 @@ fn core_of(form: &str) -> String {
 
 #[test]
 fn a_key_of_any_place_is_redacted_in_each_form_whoever_prints_it() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let mut keys = configured(&desk, &server.endpoint());
     desk.write_home("settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
     keys.push("CANARY-of-the-flag.0123".into());
@@ -275,12 +275,12 @@ fn a_key_of_any_place_is_redacted_in_each_form_whoever_prints_it() {
     }
     let calls: Vec<(&str, &str, serde_json::Value)> =
         calls.iter().map(|(id, name, input)| (id.as_str(), *name, input.clone())).collect();
-    server.reply(Reply::calls("", &calls));
-    server.reply(Reply::text("Done."));
+    server.reply(ServerReply::calls("", &calls));
+    server.reply(ServerReply::text("Done."));
     let mut command = desk.command(&["--trust-workspace", "-k", &keys[5], "-p", "go"]);
     let output = command.env("THIRD", &keys[3]).env("SLUG_API_KEY", &keys[4]).output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    let request = server.chats().pop().unwrap();
+    let request = server.chat_requests().pop().unwrap();
     for (id, ..) in &calls {
         let told = result_of(&request, id);
         assert!(told.contains("[redacted"), "{id}: {told}");
@@ -292,26 +292,26 @@ fn a_key_of_any_place_is_redacted_in_each_form_whoever_prints_it() {
 
 #[test]
 fn a_key_is_redacted_in_what_a_hook_says() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let keys = configured(&desk, &server.endpoint());
     let all: Vec<String> = keys[..2].iter().flat_map(|key| forms(key)).collect();
     desk.write("notes", &(all.join("\n") + "\n"));
     let hook = json!({"hooks": [{"type": "command", "command": "cat notes"}]});
     let settings = json!({"hooks": {"UserPromptSubmit": [hook]}});
     desk.write_home("settings.json", &settings.to_string());
-    server.reply(Reply::text("Done."));
-    let ran = desk.run(&["--trust-workspace", "-p", "go"]).exits(0);
-    let sent = server.chats()[0].body.to_string();
+    server.reply(ServerReply::text("Done."));
+    let ran = desk.run(&["--trust-workspace", "-p", "go"]).assert_exit_code(0);
+    let sent = server.chat_requests()[0].body.to_string();
     assert!(sent.contains("[redacted"), "{sent}");
     for form in &all {
         assert!(!sent.contains(&core_of(form)), "{form} in {sent}");
-        assert!(!ran.err.contains(&core_of(form)), "{form} in {}", ran.told());
+        assert!(!ran.err.contains(&core_of(form)), "{form} in {}", ran.describe());
     }
 }
 
 #[test]
 fn a_key_that_a_command_prints_is_redacted_too() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let key = "CANARY+printed/by=a~command";
     let endpoint = server.endpoint();
     let config = format!(
@@ -320,11 +320,11 @@ fn a_key_that_a_command_prints_is_redacted_too() {
     desk.write_home("config.toml", &config);
     std::fs::write(desk.home().join("key"), format!("{key}\n")).unwrap();
     desk.write("notes", &(forms(key).join("\n") + "\n"));
-    server.reply(Reply::calls("", &[("r1", "Read", json!({"file_path": "notes"}))]));
-    server.reply(Reply::text("Done."));
-    desk.run(&["--trust-workspace", "-p", "go"]).exits(0);
-    assert_eq!(server.chats()[0].headers["authorization"], format!("Bearer {key}"));
-    let told = result_of(&server.chats()[1], "r1");
+    server.reply(ServerReply::calls("", &[("r1", "Read", json!({"file_path": "notes"}))]));
+    server.reply(ServerReply::text("Done."));
+    desk.run(&["--trust-workspace", "-p", "go"]).assert_exit_code(0);
+    assert_eq!(server.chat_requests()[0].headers["authorization"], format!("Bearer {key}"));
+    let told = result_of(&server.chat_requests()[1], "r1");
     for form in forms(key) {
         assert!(!told.contains(&core_of(&form)), "{form} in {told}");
     }
@@ -334,13 +334,13 @@ fn a_key_that_a_command_prints_is_redacted_too() {
 #[cfg(target_os = "linux")]
 #[test]
 fn neither_hooks_nor_their_helpers_hold_a_key_in_their_environment() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let look = "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | \
                 grep 'CANARY-in-plac[e]' > found; true";
     let hook = json!({"hooks": [{"type": "command", "command": look}]});
     let settings = json!({"hooks": {"UserPromptSubmit": [hook]}});
     desk.write_home("settings.json", &settings.to_string());
-    server.reply(Reply::text("Done."));
+    server.reply(ServerReply::text("Done."));
     let endpoint = server.endpoint();
     let mut command =
         desk.command(&with_server(&endpoint, &["-k", "CANARY-in-place-1", "-p", "go"]));

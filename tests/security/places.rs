@@ -3,11 +3,11 @@
 
 use std::fs;
 
-use slug_code::domain::{Mode, Outcome};
+use slug_code::domain::{PermissionMode, PermissionOutcome};
 
-use crate::ground::{Ground, MODES, quoted};
-use crate::support::desk::Desk;
-use crate::support::model_server::{ModelServer, Reply};
+use crate::support::model_server::{ModelServer, ServerReply};
+use crate::support::test_env::TestEnv;
+use crate::test_project::{MODES, TestProject, quoted};
 use crate::{bash, result_of};
 
 /// Files of the project that something else takes orders from.
@@ -138,38 +138,50 @@ const PLAIN: [&str; 24] = [
 
 #[test]
 fn a_file_that_something_takes_orders_from_is_asked_about_in_every_mode() {
-    let mut ground = Ground::with_rules(&["Edit", "Write", "Bash", "Edit(**)"], &[]);
+    let mut ground = TestProject::with_rules(&["Edit", "Write", "Bash", "Edit(**)"], &[]);
     for rules in [&["Edit", "Write"][..], &[]] {
         ground.set_rules(rules, &[]);
-        for mode in [Mode::Ask, Mode::AllowEdits, Mode::Yolo] {
+        for mode in [PermissionMode::Ask, PermissionMode::AllowEdits, PermissionMode::Yolo] {
             for file in PROTECTED {
-                let decision = ground.writing(file, mode);
-                assert_eq!(decision.outcome(), Outcome::Ask, "{file} in {mode:?}");
+                let decision = ground.decide_write(file, mode);
+                assert_eq!(decision.outcome(), PermissionOutcome::Ask, "{file} in {mode:?}");
                 assert_eq!(decision.allow_rules(), [""; 0], "{file} in {mode:?}");
             }
         }
         for file in PROTECTED {
-            assert_eq!(ground.writing(file, Mode::Plan).outcome(), Outcome::Deny, "{file}");
+            assert_eq!(
+                ground.decide_write(file, PermissionMode::Plan).outcome(),
+                PermissionOutcome::Deny,
+                "{file}"
+            );
         }
     }
 }
 
 #[test]
 fn a_file_whose_name_only_looks_so_is_written_as_any() {
-    let ground = Ground::new();
-    for mode in [Mode::AllowEdits, Mode::Yolo] {
+    let ground = TestProject::new();
+    for mode in [PermissionMode::AllowEdits, PermissionMode::Yolo] {
         for file in PLAIN {
-            assert_eq!(ground.writing(file, mode).outcome(), Outcome::Allow, "{file} in {mode:?}");
+            assert_eq!(
+                ground.decide_write(file, mode).outcome(),
+                PermissionOutcome::Allow,
+                "{file} in {mode:?}"
+            );
         }
     }
 }
 
 #[test]
 fn what_something_takes_orders_from_is_read_as_any_file_of_the_workspace() {
-    let ground = Ground::new();
+    let ground = TestProject::new();
     for file in PROTECTED {
         ground.write(file, "x\n");
-        assert_eq!(ground.reading(file, Mode::Ask).outcome(), Outcome::Allow, "{file}");
+        assert_eq!(
+            ground.decide_read(file, PermissionMode::Ask).outcome(),
+            PermissionOutcome::Allow,
+            "{file}"
+        );
     }
     let readers = [
         "cat .git/config",
@@ -183,18 +195,22 @@ fn what_something_takes_orders_from_is_read_as_any_file_of_the_workspace() {
         "cat .husky/pre-commit | head",
         "cd .git && cat config",
     ];
-    ground.all_are(readers, Mode::Ask, Outcome::Allow);
+    ground.assert_all(readers, PermissionMode::Ask, PermissionOutcome::Allow);
 }
 
 #[test]
 fn a_link_to_such_a_place_is_that_place() {
-    let ground = Ground::new();
+    let ground = TestProject::new();
     let root = ground.root();
     std::os::unix::fs::symlink(root.join(".git"), root.join("g")).unwrap();
     std::os::unix::fs::symlink(root.join(".git/config"), root.join("plain.txt")).unwrap();
     std::os::unix::fs::symlink("g", root.join("h")).unwrap();
     for file in ["g/config", "plain.txt", "h/hooks/pre-commit", "src/../h/config"] {
-        assert_eq!(ground.writing(file, Mode::Yolo).outcome(), Outcome::Ask, "{file}");
+        assert_eq!(
+            ground.decide_write(file, PermissionMode::Yolo).outcome(),
+            PermissionOutcome::Ask,
+            "{file}"
+        );
     }
     let lines = [
         "cp a.txt plain.txt",
@@ -208,19 +224,30 @@ fn a_link_to_such_a_place_is_that_place() {
         "python3 x.py g/config",
         "sort -o plain.txt a.txt",
     ];
-    ground.all_are(lines, Mode::Yolo, Outcome::Ask);
+    ground.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Ask);
 }
 
 #[test]
 fn what_is_beside_a_head_makes_a_repository_and_is_asked_about() {
-    let ground = Ground::new();
+    let ground = TestProject::new();
     for file in ["sub/HEAD", "HEAD", "a/b/HEAD"] {
-        assert_eq!(ground.writing(file, Mode::Yolo).outcome(), Outcome::Ask, "{file}");
+        assert_eq!(
+            ground.decide_write(file, PermissionMode::Yolo).outcome(),
+            PermissionOutcome::Ask,
+            "{file}"
+        );
     }
-    assert_eq!(ground.writing("sub/config", Mode::Yolo).outcome(), Outcome::Allow);
+    assert_eq!(
+        ground.decide_write("sub/config", PermissionMode::Yolo).outcome(),
+        PermissionOutcome::Allow
+    );
     ground.write("sub/HEAD", "ref: refs/heads/main\n");
     for file in ["sub/config", "sub/hooks/pre-commit", "sub/./config", "src/../sub/config"] {
-        assert_eq!(ground.writing(file, Mode::Yolo).outcome(), Outcome::Ask, "{file}");
+        assert_eq!(
+            ground.decide_write(file, PermissionMode::Yolo).outcome(),
+            PermissionOutcome::Ask,
+            "{file}"
+        );
     }
     let lines = [
         "touch src/HEAD",
@@ -231,7 +258,7 @@ fn what_is_beside_a_head_makes_a_repository_and_is_asked_about() {
         "cd src && cp a.rs HEAD",
         "dd if=a.txt of=src/HEAD",
     ];
-    ground.all_are(lines, Mode::Yolo, Outcome::Ask);
+    ground.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Ask);
 }
 
 /// What names a place and is not certain to leave it alone; `P` stands for the place.
@@ -359,13 +386,17 @@ const WRITERS: [&str; 118] = [
 #[test]
 fn a_command_that_names_such_a_place_and_may_write_it_is_asked_in_every_mode() {
     for allow in [&["Bash"][..], &[]] {
-        let ground = Ground::with_rules(allow, &[]);
+        let ground = TestProject::with_rules(allow, &[]);
         for place in [".git/config", ".slug/settings.json"] {
             let lines: Vec<String> = WRITERS.iter().map(|it| it.replace('P', place)).collect();
-            ground.all_are(&lines, Mode::Yolo, Outcome::Ask);
-            ground.all_are(&lines, Mode::AllowEdits, Outcome::Ask);
+            ground.assert_all(&lines, PermissionMode::Yolo, PermissionOutcome::Ask);
+            ground.assert_all(&lines, PermissionMode::AllowEdits, PermissionOutcome::Ask);
             for line in &lines {
-                assert_eq!(ground.decide(line, Mode::Yolo).allow_rules(), [""; 0], "{line}");
+                assert_eq!(
+                    ground.decide(line, PermissionMode::Yolo).allow_rules(),
+                    [""; 0],
+                    "{line}"
+                );
             }
         }
     }
@@ -373,20 +404,20 @@ fn a_command_that_names_such_a_place_and_may_write_it_is_asked_in_every_mode() {
 
 #[test]
 fn each_such_place_is_known_in_what_a_command_is_given() {
-    let ground = Ground::with_rules(&["Bash"], &[]);
+    let ground = TestProject::with_rules(&["Bash"], &[]);
     for place in PROTECTED {
         let lines = ["python3 x.py P", "cp a.txt P", "some-program --output=P", "dd if=a.txt of=P"];
         let lines = lines.map(|it| it.replace('P', &quoted(place)));
-        ground.all_are(lines, Mode::Yolo, Outcome::Ask);
+        ground.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Ask);
         let inside = format!("python3 -c {}", quoted(&format!("open(\"{place}\", \"w\")")));
         let fed = format!("echo x > a.txt; xargs touch <<< {}", quoted(place));
-        ground.all_are([inside, fed], Mode::Yolo, Outcome::Ask);
+        ground.assert_all([inside, fed], PermissionMode::Yolo, PermissionOutcome::Ask);
     }
 }
 
 #[test]
 fn a_place_is_known_however_it_is_spelled() {
-    let ground = Ground::with_rules(&["Bash"], &[]);
+    let ground = TestProject::with_rules(&["Bash"], &[]);
     let root = ground.root();
     let root = root.display();
     let spelled = [
@@ -411,27 +442,31 @@ fn a_place_is_known_however_it_is_spelled() {
     ];
     for spelling in spelled {
         let lines = [format!("cp a.txt {spelling}"), format!("python3 x.py {spelling}")];
-        ground.all_are(lines, Mode::Yolo, Outcome::Ask);
+        ground.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Ask);
     }
 }
 
 #[test]
 fn a_redirection_into_such_a_place_is_refused() {
-    let ground = Ground::with_rules(&["Bash", "Write"], &[]);
+    let ground = TestProject::with_rules(&["Bash", "Write"], &[]);
     for place in [".git/config", ".slug/settings.json", ".envrc", ".github/workflows/x.yml", "HEAD"]
     {
         let forms = ["> P", ">> P", "1> P", "2> P", "&> P", ">| P", "2>> P", "<> P", ">& P"];
         let lines = forms.map(|form| format!("echo x {}", form.replace('P', place)));
         for mode in MODES {
-            ground.all_are(&lines, mode, Outcome::Deny);
+            ground.assert_all(&lines, mode, PermissionOutcome::Deny);
         }
-        ground.all_are([format!("cd src && echo x > ../{place}")], Mode::Yolo, Outcome::Deny);
+        ground.assert_all(
+            [format!("cd src && echo x > ../{place}")],
+            PermissionMode::Yolo,
+            PermissionOutcome::Deny,
+        );
     }
 }
 
 #[test]
 fn what_runs_in_such_a_folder_is_asked() {
-    let ground = Ground::with_rules(&["Bash"], &[]);
+    let ground = TestProject::with_rules(&["Bash"], &[]);
     fs::create_dir_all(ground.root().join(".git/hooks")).unwrap();
     fs::create_dir_all(ground.root().join(".vscode")).unwrap();
     let lines = [
@@ -453,12 +488,12 @@ fn what_runs_in_such_a_folder_is_asked() {
         "find .git -exec touch {} ';'",
         "xargs -a .git/config touch",
     ];
-    ground.all_are(lines, Mode::Yolo, Outcome::Ask);
+    ground.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Ask);
 }
 
 #[test]
 fn a_folder_that_holds_such_a_place_is_asked_about_before_it_goes() {
-    let ground = Ground::with_rules(&["Bash", "Bash(rm *)", "Bash(mv *)"], &[]);
+    let ground = TestProject::with_rules(&["Bash", "Bash(rm *)", "Bash(mv *)"], &[]);
     ground.write("packages/a/.envrc", "x");
     ground.write("packages/b/deep/er/.vscode/tasks.json", "{}");
     ground.write("packages/c/plain.txt", "x");
@@ -473,14 +508,18 @@ fn a_folder_that_holds_such_a_place_is_asked_about_before_it_goes() {
         "rm -rf packages/c packages/a",
         "cd packages && rm -rf a",
     ];
-    ground.all_are(lines, Mode::Ask, Outcome::Ask);
-    ground.all_are(["rm -rf packages/c", "mv packages/c d"], Mode::Ask, Outcome::Allow);
+    ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
+    ground.assert_all(
+        ["rm -rf packages/c", "mv packages/c d"],
+        PermissionMode::Ask,
+        PermissionOutcome::Allow,
+    );
 }
 
 #[test]
 fn places_of_the_home_folder_and_of_the_system_are_asked_about() {
-    let ground = Ground::with_rules(&["Bash", "Edit", "Write", "Read"], &[]);
-    let home = ground.beside("home");
+    let ground = TestProject::with_rules(&["Bash", "Edit", "Write", "Read"], &[]);
+    let home = ground.sibling_path("home");
     for file in [
         ".bashrc",
         ".bash_profile",
@@ -499,14 +538,18 @@ fn places_of_the_home_folder_and_of_the_system_are_asked_about() {
         ".config/fish/config.fish",
     ] {
         let path = home.join(file);
-        assert_eq!(ground.writing(&path, Mode::Yolo).outcome(), Outcome::Ask, "{file}");
+        assert_eq!(
+            ground.decide_write(&path, PermissionMode::Yolo).outcome(),
+            PermissionOutcome::Ask,
+            "{file}"
+        );
         let path = quoted(&path.display().to_string());
         let lines = [format!("cp a.txt {path}"), format!("python3 x.py {path}")];
-        ground.all_are(lines, Mode::Yolo, Outcome::Ask);
+        ground.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Ask);
         let tilde = format!("cp a.txt ~/{file}");
-        assert_ne!(ground.outcome(&tilde, Mode::Ask), Outcome::Deny, "{tilde}");
+        assert_ne!(ground.outcome(&tilde, PermissionMode::Ask), PermissionOutcome::Deny, "{tilde}");
     }
-    let slug = ground.beside("slug");
+    let slug = ground.sibling_path("slug");
     for path in [
         slug.join("settings.json"),
         slug.join("config.toml"),
@@ -517,19 +560,27 @@ fn places_of_the_home_folder_and_of_the_system_are_asked_about() {
         "/sys/power/state".into(),
         "/dev/sda".into(),
     ] {
-        assert_eq!(ground.writing(&path, Mode::Yolo).outcome(), Outcome::Ask, "{path:?}");
+        assert_eq!(
+            ground.decide_write(&path, PermissionMode::Yolo).outcome(),
+            PermissionOutcome::Ask,
+            "{path:?}"
+        );
         let line = format!("python3 x.py {}", path.display());
-        ground.all_are([line], Mode::Yolo, Outcome::Ask);
+        ground.assert_all([line], PermissionMode::Yolo, PermissionOutcome::Ask);
     }
     for path in ["/proc/self/environ", "/proc/1/environ", "/dev/mem", "/sys/kernel/debug/x"] {
-        assert_eq!(ground.reading(path, Mode::Yolo).outcome(), Outcome::Ask, "{path}");
-        ground.all_are([format!("cat < {path}")], Mode::Yolo, Outcome::Ask);
+        assert_eq!(
+            ground.decide_read(path, PermissionMode::Yolo).outcome(),
+            PermissionOutcome::Ask,
+            "{path}"
+        );
+        ground.assert_all([format!("cat < {path}")], PermissionMode::Yolo, PermissionOutcome::Ask);
     }
 }
 
 #[test]
 fn what_runs_slug_is_asked_in_every_mode() {
-    let ground = Ground::with_rules(&["Bash"], &[]);
+    let ground = TestProject::with_rules(&["Bash"], &[]);
     let lines = [
         "slug --yolo -p x",
         "slug permissions list",
@@ -539,11 +590,11 @@ fn what_runs_slug_is_asked_in_every_mode() {
         "timeout 5 slug config",
         "ls | xargs slug -p",
     ];
-    ground.all_are(lines, Mode::Yolo, Outcome::Ask);
+    ground.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Ask);
 }
 
 /// A folder with the layout of a bare repository, whose configuration runs a program.
-fn bare_repository(desk: &Desk, folder: &str) {
+fn bare_repository(desk: &TestEnv, folder: &str) {
     desk.write(&format!("{folder}/HEAD"), "ref: refs/heads/main\n");
     let config = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\
                   \tfsmonitor = touch pwned; false\n\tpager = touch pwned\n";
@@ -558,7 +609,7 @@ fn git_of_a_command_takes_no_folder_for_a_bare_repository() {
         eprintln!("skipped: there is no git here");
         return;
     }
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     bare_repository(&desk, "assets");
     desk.write_home("settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
     let lines = [
@@ -569,10 +620,10 @@ fn git_of_a_command_takes_no_folder_for_a_bare_repository() {
     ];
     for line in lines {
         server.reply(bash("c1", line));
-        server.reply(Reply::text("Done."));
+        server.reply(ServerReply::text("Done."));
         server.forget();
-        desk.ask(&server, &["-p", "go"]).exits(0);
-        let told = result_of(server.chats().last().unwrap(), "c1");
+        desk.ask(&server, &["-p", "go"]).assert_exit_code(0);
+        let told = result_of(server.chat_requests().last().unwrap(), "c1");
         assert!(!told.contains("/pwned"), "{line}: {told}");
         if line.contains("--get") {
             assert!(told.starts_with("explicit"), "{told}");

@@ -5,15 +5,15 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use crate::bash;
-use crate::support::desk::{Desk, with_server};
-use crate::support::model_server::{Gate, ModelServer, Reply, wait_until};
-use crate::support::terminal::{Slug, key};
+use crate::support::model_server::{ModelServer, ReplyGate, ServerReply, wait_until};
+use crate::support::terminal::{PtySlug, key};
+use crate::support::test_env::{TestEnv, with_server};
 
 const TRUST: &str = "Do you trust this folder?";
 
 /// A folder whose hook leaves a mark.
-fn hostile() -> Desk {
-    let desk = Desk::new();
+fn hostile() -> TestEnv {
+    let desk = TestEnv::new();
     let hook = json!({"hooks": [{"type": "command", "command": "touch ran"}]});
     desk.write(".slug/hooks.json", &json!({"hooks": {"SessionStart": [hook]}}).to_string());
     desk
@@ -24,7 +24,8 @@ fn no_other_key_than_y_trusts_a_folder() {
     let (desk, server) = (hostile(), ModelServer::start());
     for keys in [" s", "a", "\r\r\r", "\t\r", "te"] {
         let endpoint = server.endpoint();
-        let mut slug = Slug::at(&desk, 100, 30).args(&["-m", "test-model", "-e", &endpoint]).open();
+        let mut slug =
+            PtySlug::at(&desk, 100, 30).args(&["-m", "test-model", "-e", &endpoint]).open();
         slug.wait_for_question(TRUST);
         slug.keys(keys);
         if slug.screen().contains(TRUST) {
@@ -37,12 +38,12 @@ fn no_other_key_than_y_trusts_a_folder() {
 }
 
 /// The question whether a folder is trusted, stopped below a shell and called back with keys behind.
-fn called_back(desk: &Desk, server: &ModelServer, keys: &str) -> Slug {
+fn called_back(desk: &TestEnv, server: &ModelServer, keys: &str) -> PtySlug {
     let endpoint = server.endpoint();
     let mut slug =
-        Slug::at(desk, 100, 30).args(&["-m", "test-model", "-e", &endpoint]).in_shell().open();
+        PtySlug::at(desk, 100, 30).args(&["-m", "test-model", "-e", &endpoint]).in_shell().open();
     slug.wait_for_question(TRUST);
-    slug.signal_below(Signal::STOP);
+    slug.signal_child(Signal::STOP);
     slug.wait_for("Stopped");
     slug.keys(keys);
     slug.wait_for_no("Stopped");
@@ -63,10 +64,10 @@ fn what_is_typed_behind_fg_trusts_no_folder() {
 #[test]
 fn what_was_typed_while_the_model_answered_approves_nothing() {
     for ahead in ["y", "a", "yyyyyyyy", "and then y"] {
-        let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
+        let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
         server.reply(bash("c1", "touch made").gated(&gate));
-        server.reply(Reply::text("As you wish."));
-        let mut slug = Slug::chat(&desk, &server);
+        server.reply(ServerReply::text("As you wish."));
+        let mut slug = PtySlug::chat(&desk, &server);
         slug.say("run it");
         server.wait_for_requests(1);
         slug.keys(ahead);
@@ -84,11 +85,11 @@ fn what_was_typed_while_the_model_answered_approves_nothing() {
 #[test]
 fn enter_approves_nothing_whatever_it_is_bound_to() {
     for answer in ["session", "always"] {
-        let (desk, server) = (Desk::new(), ModelServer::start());
+        let (desk, server) = (TestEnv::new(), ModelServer::start());
         desk.write_home("keys.toml", &format!("[approval]\n{answer} = [\"a\", \"enter\"]\n"));
         server.reply(bash("c1", "touch made"));
-        server.reply(Reply::text("As you wish."));
-        let mut slug = Slug::chat(&desk, &server);
+        server.reply(ServerReply::text("As you wish."));
+        let mut slug = PtySlug::chat(&desk, &server);
         slug.say("run it");
         slug.wait_for_dialog("touch made");
         slug.keys("\r\r");
@@ -104,7 +105,7 @@ fn enter_approves_nothing_whatever_it_is_bound_to() {
 fn a_diff_or_a_command_that_is_longer_than_the_screen_takes_no_yes_before_its_end() {
     let many = |from: &str| (0..70).map(|n| format!("{from} {n}\n")).collect::<String>();
     for what in ["Edit", "Bash", "Write"] {
-        let (desk, server) = (Desk::new(), ModelServer::start());
+        let (desk, server) = (TestEnv::new(), ModelServer::start());
         let (old, new) = (many("before"), many("after"));
         desk.write("a.txt", &old);
         let file = desk.path("a.txt");
@@ -113,10 +114,10 @@ fn a_diff_or_a_command_that_is_longer_than_the_screen_takes_no_yes_before_its_en
             "Write" => json!({"file_path": file, "content": new}),
             _ => json!({"command": format!("touch made\n{}", many("echo"))}),
         };
-        server.reply(Reply::calls("", &[("r1", "Read", json!({"file_path": file}))]));
-        server.reply(Reply::calls("", &[("c1", what, call)]));
-        server.reply(Reply::text("As you wish."));
-        let mut slug = Slug::chat(&desk, &server);
+        server.reply(ServerReply::calls("", &[("r1", "Read", json!({"file_path": file}))]));
+        server.reply(ServerReply::calls("", &[("c1", what, call)]));
+        server.reply(ServerReply::text("As you wish."));
+        let mut slug = PtySlug::chat(&desk, &server);
         slug.say("go");
         slug.wait_for_dialog("to the end, then");
         let untouched = || {
@@ -140,12 +141,12 @@ fn a_diff_or_a_command_that_is_longer_than_the_screen_takes_no_yes_before_its_en
 
 #[test]
 fn a_click_says_no_yes_to_what_was_not_seen_to_its_end() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let text: String = (0..90).map(|n| format!("line {n}\n")).collect();
     let input = json!({"file_path": desk.path("long.txt"), "content": text});
-    server.reply(Reply::calls("", &[("c1", "Write", input)]));
-    server.reply(Reply::text("As you wish."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::calls("", &[("c1", "Write", input)]));
+    server.reply(ServerReply::text("As you wish."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("write it");
     slug.wait_for_dialog("to the end, then");
     for text in ["yes, once", "yes, always", "yes, for this session"] {
@@ -162,10 +163,10 @@ fn a_click_says_no_yes_to_what_was_not_seen_to_its_end() {
 
 #[test]
 fn keys_that_wait_as_the_focus_comes_back_are_no_answer_of_any_kind() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
-    server.reply(Reply::text("As you wish."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("As you wish."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("run it");
     slug.wait_for_dialog("touch made");
     for keys in ["a", "s", "d", "n"] {
@@ -182,15 +183,15 @@ fn keys_that_wait_as_the_focus_comes_back_are_no_answer_of_any_kind() {
 
 #[test]
 fn what_is_typed_behind_undo_takes_nothing_back() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::calls(
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::calls(
         "",
         &[("w1", "Write", json!({"file_path": "a.txt", "content": "two\n"}))],
     ));
-    server.reply(Reply::text("Written."));
+    server.reply(ServerReply::text("Written."));
     let endpoint = server.endpoint();
     let mut slug =
-        Slug::at(&desk, 100, 30).args(&with_server(&endpoint, &["--allow-edits"])).open();
+        PtySlug::at(&desk, 100, 30).args(&with_server(&endpoint, &["--allow-edits"])).open();
     slug.wait_for("test-model");
     slug.say("write it");
     slug.wait_for("Written.");
@@ -205,13 +206,13 @@ fn what_is_typed_behind_undo_takes_nothing_back() {
 
 #[test]
 fn what_is_typed_behind_a_message_goes_over_no_budget() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("Spent."));
-    let mut slug = Slug::chat_with(&desk, &server, &["--budget", "10 tokens"]);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("Spent."));
+    let mut slug = PtySlug::chat_with(&desk, &server, &["--budget", "10 tokens"]);
     slug.keys("hello");
     slug.wait_for("hello");
     slug.keys("\ry");
     slug.keys("ygo2");
     slug.wait_for_question("budget");
-    assert!(server.chats().is_empty(), "{}", slug.screen());
+    assert!(server.chat_requests().is_empty(), "{}", slug.screen());
 }

@@ -20,19 +20,19 @@ use rustls::pki_types::PrivateKeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use slug_code::domain::Protocol;
+use slug_code::domain::ProviderProtocol;
 
-use crate::support::desk::{Desk, Ran, with_server};
-use crate::support::model_server::{ModelServer, Reply};
-use crate::support::papers::Papers;
-use crate::support::turns;
+use crate::support::answer_streams;
+use crate::support::certificates::TestCertificates;
+use crate::support::model_server::{ModelServer, ServerReply};
+use crate::support::test_env::{HeadlessOutput, TestEnv, with_server};
 use crate::{bash, result_of};
 
 /// Far more than a run takes, and far less than for ever.
 const LONGEST: Duration = Duration::from_secs(20);
 
 /// Runs slug to its end, or kills it and fails.
-fn in_time(command: &mut Command, what: &str) -> Ran {
+fn in_time(command: &mut Command, what: &str) -> HeadlessOutput {
     let child = command.spawn().unwrap();
     let pid = Pid::from_child(&child);
     let (done, ended) = std::sync::mpsc::channel();
@@ -41,7 +41,7 @@ fn in_time(command: &mut Command, what: &str) -> Ran {
         kill_process(pid, Signal::KILL).unwrap();
         panic!("{what}: slug hangs");
     });
-    Ran::of(&output)
+    HeadlessOutput::of(&output)
 }
 
 fn make_fifo(path: &Path) {
@@ -82,27 +82,27 @@ fn a_walk_opens_nothing_but_regular_files() {
     ];
     for place in places {
         for kind in ["fifo", "to a fifo", "endless", "socket"] {
-            let (desk, server) = (Desk::new(), ModelServer::start());
+            let (desk, server) = (TestEnv::new(), ModelServer::start());
             desk.write("a.txt", "alpha\n");
             desk.write("sub/b.txt", "alpha\n");
             let root = desk.home().parent().unwrap().to_owned();
             let _listener = put(kind, &root.join(place));
-            server.reply(Reply::calls(
+            server.reply(ServerReply::calls(
                 "",
                 &[
                     ("g1", "Grep", json!({"pattern": "alpha"})),
                     ("g2", "Glob", json!({"pattern": "**/*.txt"})),
                 ],
             ));
-            server.reply(Reply::text("Done."));
+            server.reply(ServerReply::text("Done."));
             let endpoint = server.endpoint();
             let mut command = desk.command(&with_server(&endpoint, &["-p", "go"]));
-            let ran = in_time(&mut command, &format!("{kind} at {place}")).exits(0);
-            let found = result_of(&server.chats()[1], "g1");
+            let ran = in_time(&mut command, &format!("{kind} at {place}")).assert_exit_code(0);
+            let found = result_of(&server.chat_requests()[1], "g1");
             assert!(
                 found.contains("a.txt") && found.contains("sub/b.txt"),
                 "{place}: {}",
-                ran.told()
+                ran.describe()
             );
         }
     }
@@ -111,10 +111,10 @@ fn a_walk_opens_nothing_but_regular_files() {
 #[test]
 fn a_tool_that_is_given_no_regular_file_says_so() {
     for kind in ["fifo", "to a fifo", "endless", "socket"] {
-        let (desk, server) = (Desk::new(), ModelServer::start());
+        let (desk, server) = (TestEnv::new(), ModelServer::start());
         let _listener = put(kind, &desk.path("it"));
         desk.write_home("settings.json", r#"{"permissions":{"allow":["Read","Edit","Write"]}}"#);
-        server.reply(Reply::calls(
+        server.reply(ServerReply::calls(
             "",
             &[
                 ("r1", "Read", json!({"file_path": "it"})),
@@ -123,13 +123,13 @@ fn a_tool_that_is_given_no_regular_file_says_so() {
                 ("g1", "Grep", json!({"pattern": "x", "path": "it"})),
             ],
         ));
-        server.reply(Reply::text("Done."));
+        server.reply(ServerReply::text("Done."));
         let endpoint = server.endpoint();
         let mut command = desk.command(&with_server(&endpoint, &["-p", "see @it and go"]));
         let ran = in_time(&mut command, kind);
-        assert!(ran.code.is_some(), "{}", ran.told());
+        assert!(ran.code.is_some(), "{}", ran.describe());
         for id in ["r1", "w1", "e1"] {
-            let told = result_of(&server.chats()[1], id);
+            let told = result_of(&server.chat_requests()[1], id);
             assert!(told.starts_with("Error"), "{id} on {kind}: {told}");
         }
         let there = desk.path("it").symlink_metadata().unwrap().file_type();
@@ -152,13 +152,13 @@ fn slugs_own_folder_is_read_without_waiting() {
         "SLUG.md",
     ] {
         for kind in ["fifo", "endless"] {
-            let (desk, server) = (Desk::new(), ModelServer::start());
+            let (desk, server) = (TestEnv::new(), ModelServer::start());
             let _listener = put(kind, &desk.slug_home().join(file));
-            server.reply(Reply::text("Done."));
+            server.reply(ServerReply::text("Done."));
             let endpoint = server.endpoint();
             let mut asked = desk.command(&with_server(&endpoint, &["-p", "go"]));
             let ran = in_time(&mut asked, &format!("{kind} at {file}"));
-            assert!(ran.code.is_some(), "{file}: {}", ran.told());
+            assert!(ran.code.is_some(), "{file}: {}", ran.describe());
             for arguments in [&["sessions", "list"][..], &["sessions", "search", "x"]] {
                 in_time(&mut desk.command(arguments), &format!("{arguments:?}, {kind} at {file}"));
             }
@@ -169,12 +169,12 @@ fn slugs_own_folder_is_read_without_waiting() {
 #[test]
 fn the_lists_of_trusted_folders_and_of_sessions_are_read_without_waiting() {
     for kind in ["fifo", "endless"] {
-        let (desk, server) = (Desk::new(), ModelServer::start());
+        let (desk, server) = (TestEnv::new(), ModelServer::start());
         let _listener = put(kind, &desk.slug_home().join("trust.json"));
-        server.reply(Reply::text("Done."));
+        server.reply(ServerReply::text("Done."));
         let endpoint = server.endpoint();
         in_time(&mut desk.command(&["-m", "test-model", "-e", &endpoint, "-p", "go"]), kind);
-        let desk = Desk::new();
+        let desk = TestEnv::new();
         let _listener = put(kind, &desk.slug_home().join("sessions/index"));
         in_time(&mut desk.command(&["sessions", "list"]), kind);
     }
@@ -183,23 +183,24 @@ fn the_lists_of_trusted_folders_and_of_sessions_are_read_without_waiting() {
 #[test]
 fn an_import_opens_nothing_but_regular_files() {
     for kind in ["fifo", "socket", "endless"] {
-        let desk = Desk::new();
+        let desk = TestEnv::new();
         let _listener = put(kind, &desk.path("logs/a.jsonl"));
         desk.write("logs/b.jsonl", "{\"role\":\"user\",\"content\":\"hello\"}\n");
-        in_time(&mut desk.command(&["sessions", "import", "logs/a.jsonl"]), kind).exits(1);
+        in_time(&mut desk.command(&["sessions", "import", "logs/a.jsonl"]), kind)
+            .assert_exit_code(1);
         in_time(&mut desk.command(&["sessions", "import", "logs"]), kind);
     }
 }
 
-const PROTOCOLS: [(Protocol, &str); 4] = [
-    (Protocol::ChatCompletions, "openai"),
-    (Protocol::Anthropic, "anthropic"),
-    (Protocol::Responses, "responses"),
-    (Protocol::Gemini, "gemini"),
+const PROTOCOLS: [(ProviderProtocol, &str); 4] = [
+    (ProviderProtocol::ChatCompletions, "openai"),
+    (ProviderProtocol::Anthropic, "anthropic"),
+    (ProviderProtocol::Responses, "responses"),
+    (ProviderProtocol::Gemini, "gemini"),
 ];
 
 /// Asks a server of this protocol, in yolo.
-fn ask(desk: &Desk, server: &ModelServer, name: &str) -> Ran {
+fn ask(desk: &TestEnv, server: &ModelServer, name: &str) -> HeadlessOutput {
     let endpoint = server.endpoint();
     let endpoint = if name == "gemini" { endpoint.replace("/v1", "/v1beta") } else { endpoint };
     desk.write_home(
@@ -214,51 +215,55 @@ fn ask(desk: &Desk, server: &ModelServer, name: &str) -> Ran {
 fn an_answer_of_too_many_calls_runs_none_of_them_in_any_protocol() {
     for (protocol, name) in PROTOCOLS {
         for (count, is_too_many) in [(257, true), (3000, true)] {
-            let (desk, server) = (Desk::new(), ModelServer::start());
+            let (desk, server) = (TestEnv::new(), ModelServer::start());
             let ids: Vec<String> = (0..count).map(|number| format!("c{number}")).collect();
-            let calls: Vec<turns::Call<'_>> = ids
+            let calls: Vec<answer_streams::ScriptedCall<'_>> = ids
                 .iter()
                 .map(|id| (id.as_str(), "Bash", r#"{"command": "touch made"}"#))
                 .collect();
-            server.reply(Reply::stream(turns::answer(protocol, "Here.", &calls)));
-            server.reply(Reply::stream(turns::answer(protocol, "Done.", &[])));
+            server.reply(ServerReply::stream(answer_streams::answer(protocol, "Here.", &calls)));
+            server.reply(ServerReply::stream(answer_streams::answer(protocol, "Done.", &[])));
             let ran = ask(&desk, &server, name);
-            assert_eq!(desk.path("made").exists(), !is_too_many, "{name}: {}", ran.told());
-            assert_eq!(ran.code, Some(1), "{name}: {}", ran.told());
-            assert!(ran.err.contains("256"), "{name}: {}", ran.told());
-            assert_eq!(server.questions().len(), 1, "{name}: it is not asked again");
+            assert_eq!(desk.path("made").exists(), !is_too_many, "{name}: {}", ran.describe());
+            assert_eq!(ran.code, Some(1), "{name}: {}", ran.describe());
+            assert!(ran.err.contains("256"), "{name}: {}", ran.describe());
+            assert_eq!(server.model_requests().len(), 1, "{name}: it is not asked again");
         }
     }
 }
 
 #[test]
 fn an_answer_of_256_calls_is_one() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let ids: Vec<String> = (0..256).map(|number| format!("c{number}")).collect();
-    let calls: Vec<turns::Call<'_>> =
+    let calls: Vec<answer_streams::ScriptedCall<'_>> =
         ids.iter().map(|id| (id.as_str(), "Glob", r#"{"pattern": "*.none"}"#)).collect();
-    server.reply(Reply::stream(turns::answer(Protocol::ChatCompletions, "Here.", &calls)));
-    server.reply(Reply::text("Done."));
-    desk.ask(&server, &["-p", "go"]).exits(0);
-    assert_eq!(server.chats().len(), 2);
+    server.reply(ServerReply::stream(answer_streams::answer(
+        ProviderProtocol::ChatCompletions,
+        "Here.",
+        &calls,
+    )));
+    server.reply(ServerReply::text("Done."));
+    desk.ask(&server, &["-p", "go"]).assert_exit_code(0);
+    assert_eq!(server.chat_requests().len(), 2);
 }
 
 #[test]
 fn calls_that_stand_in_the_text_are_counted_too() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let call = "<tool_call>\n{\"name\": \"Bash\", \"arguments\": {\"command\": \"touch made\"}}\n</tool_call>\n";
-    server.reply(Reply::text(call));
-    server.reply(Reply::text("Done."));
-    desk.ask(&server, &["--yolo", "-p", "go"]).exits(0);
+    server.reply(ServerReply::text(call));
+    server.reply(ServerReply::text("Done."));
+    desk.ask(&server, &["--yolo", "-p", "go"]).assert_exit_code(0);
     assert!(desk.path("made").exists(), "one such call is made");
     fs::remove_file(desk.path("made")).unwrap();
     server.forget();
     let many = call.repeat(300);
-    server.reply(Reply::words([many.as_str()]));
-    server.reply(Reply::text("Done."));
+    server.reply(ServerReply::words([many.as_str()]));
+    server.reply(ServerReply::text("Done."));
     let ran = desk.ask(&server, &["--yolo", "-p", "go"]);
-    assert!(!desk.path("made").exists(), "{}", ran.told());
-    assert_eq!(ran.code, Some(1), "{}", ran.told());
+    assert!(!desk.path("made").exists(), "{}", ran.describe());
+    assert_eq!(ran.code, Some(1), "{}", ran.describe());
 }
 
 /// One piece of an answer in chat completions.
@@ -270,19 +275,19 @@ fn chunk(delta: &serde_json::Value) -> String {
 /// Has the server send 18 MB and fails unless slug ends at 16 and does not ask again.
 #[track_caller]
 fn ends_at_16_mb(what: &str, begin: &str, piece: &str) {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let pieces = std::iter::once(begin.to_owned()).chain(vec![piece.to_owned(); 18]);
-    server.reply(Reply::stream(pieces));
-    server.reply(Reply::error(400, "asked again"));
+    server.reply(ServerReply::stream(pieces));
+    server.reply(ServerReply::error(400, "asked again"));
     let endpoint = server.endpoint();
     let mut command = desk.command(&with_server(&endpoint, &["--yolo", "-p", "go"]));
-    let ran = in_time(&mut command, what).exits(1);
+    let ran = in_time(&mut command, what).assert_exit_code(1);
     assert!(
         ran.err.contains("16 MB"),
         "{what}: {}",
         ran.err.chars().take(2000).collect::<String>()
     );
-    assert_eq!(server.chats().len(), 1, "{what}");
+    assert_eq!(server.chat_requests().len(), 1, "{what}");
 }
 
 #[test]
@@ -300,7 +305,7 @@ fn a_line_without_an_end_ends_with_an_error() {
 }
 
 /// A server whose encryption will not do, and how often somebody has come to it.
-fn tls(papers: &Papers, name: &str, years: (i32, i32)) -> (String, Arc<AtomicUsize>) {
+fn tls(papers: &TestCertificates, name: &str, years: (i32, i32)) -> (String, Arc<AtomicUsize>) {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let (certificate, key) = papers.issue_for(name, years);
     let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
@@ -325,23 +330,23 @@ fn tls(papers: &Papers, name: &str, years: (i32, i32)) -> (String, Arc<AtomicUsi
 
 #[test]
 fn encryption_that_will_not_do_is_tried_once_and_gets_the_right_advice() {
-    let papers = Papers::new();
+    let papers = TestCertificates::new();
     for (name, years, is_known, told) in [
         ("127.0.0.1", (2019, 2022), true, "expired"),
         ("127.0.0.1", (2150, 2160), true, "not valid yet"),
         ("other.example", (1975, 4096), true, "another name"),
         ("127.0.0.1", (1975, 4096), false, "ca_file"),
     ] {
-        let desk = Desk::new();
+        let desk = TestEnv::new();
         let (endpoint, came) = tls(&papers, name, years);
         if is_known {
             desk.write_home("config.toml", &format!("ca_file = {:?}\n", papers.file("ca.pem")));
         }
         let arguments = ["--trust-workspace", "-m", "m", "-e", &endpoint, "-p", "go"];
-        let ran = in_time(&mut desk.command(&arguments), told).exits(1);
-        assert!(ran.err.contains(told), "{told}: {}", ran.told());
-        assert!(!ran.err.contains("Trying again"), "{told}: {}", ran.told());
-        assert_eq!(ran.err.contains("ca_file"), told == "ca_file", "{told}: {}", ran.told());
+        let ran = in_time(&mut desk.command(&arguments), told).assert_exit_code(1);
+        assert!(ran.err.contains(told), "{told}: {}", ran.describe());
+        assert!(!ran.err.contains("Trying again"), "{told}: {}", ran.describe());
+        assert_eq!(ran.err.contains("ca_file"), told == "ca_file", "{told}: {}", ran.describe());
         // The window may be asked for as well as the answer.
         assert!(
             came.load(Ordering::SeqCst) <= 3,
@@ -353,7 +358,7 @@ fn encryption_that_will_not_do_is_tried_once_and_gets_the_right_advice() {
 
 #[test]
 fn hidden_files_are_counted_in_what_is_found() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     for file in ["a.pem", "sub/b.pem", "sub/deep/c.pem", "secret/d.txt", "secret/e.txt"] {
         desk.write(file, "alpha\n");
     }
@@ -366,7 +371,7 @@ fn hidden_files_are_counted_in_what_is_found() {
     ] {
         desk.write_home("settings.json", &json!({"permissions": {"deny": rules}}).to_string());
         server.forget();
-        server.reply(Reply::calls(
+        server.reply(ServerReply::calls(
             "",
             &[
                 ("g1", "Grep", json!({"pattern": "alpha"})),
@@ -374,9 +379,9 @@ fn hidden_files_are_counted_in_what_is_found() {
                 ("g3", "Grep", json!({"pattern": "no such thing"})),
             ],
         ));
-        server.reply(Reply::text("Done."));
-        desk.ask(&server, &["-p", "go"]).exits(0);
-        let request = server.chats().pop().unwrap();
+        server.reply(ServerReply::text("Done."));
+        desk.ask(&server, &["-p", "go"]).assert_exit_code(0);
+        let request = server.chat_requests().pop().unwrap();
         for id in ["g1", "g2", "g3"] {
             let said = result_of(&request, id);
             let tells = said.to_lowercase().contains("rule")
@@ -392,18 +397,18 @@ fn hidden_files_are_counted_in_what_is_found() {
 }
 
 /// A session that holds secrets, and its id.
-fn session_with(desk: &Desk, text: &str) -> String {
+fn session_with(desk: &TestEnv, text: &str) -> String {
     let server = ModelServer::start();
-    server.reply(Reply::text("Noted."));
-    let ran = desk.ask(&server, &["-p", text, "--output-format", "json"]).exits(0);
+    server.reply(ServerReply::text("Noted."));
+    let ran = desk.ask(&server, &["-p", text, "--output-format", "json"]).assert_exit_code(0);
     ran.json()["session_id"].as_str().unwrap().to_owned()
 }
 
 #[test]
 fn an_exported_page_allows_its_own_script_and_style_by_hash_and_nothing_else() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let id = session_with(&desk, "hello <script>alert(1)</script> <img src=x onerror=alert(2)>");
-    let page = desk.run(&["sessions", "export", &id, "--format", "html"]).exits(0).out;
+    let page = desk.run(&["sessions", "export", &id, "--format", "html"]).assert_exit_code(0).out;
     let start = page.find("Content-Security-Policy").unwrap();
     let policy = page[start..].split("content=\"").nth(1).unwrap().split('"').next().unwrap();
     let policy = policy.replace("&#39;", "'").replace("&#x27;", "'");
@@ -458,11 +463,12 @@ fn secrets_by_shape_and_by_name_are_taken_out_of_exports() {
     .collect();
     lines.push(format!("mail key {send_grid} here"));
     lines.push(format!("SENDGRID={send_grid}"));
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     for line in &lines {
         let id = session_with(&desk, &format!("see\n{line}\nend"));
         for format in ["md", "html", "json", "jsonl"] {
-            let out = desk.run(&["sessions", "export", &id, "--format", format]).exits(0).out;
+            let out =
+                desk.run(&["sessions", "export", &id, "--format", format]).assert_exit_code(0).out;
             assert!(!out.contains(secret), "{line} in {format}: {out}");
             assert!(!out.contains(&send_grid[..30]), "{line} in {format}");
             assert!(out.contains("redacted"), "{line} in {format}: {out}");
@@ -471,10 +477,10 @@ fn secrets_by_shape_and_by_name_are_taken_out_of_exports() {
 }
 
 /// Says yes to the folder, and leaves.
-fn trust(desk: &Desk, server: &ModelServer, answer: &str) -> Ran {
+fn trust(desk: &TestEnv, server: &ModelServer, answer: &str) -> HeadlessOutput {
     let endpoint = server.endpoint();
     let arguments = ["--model", "test-model", "--endpoint", &endpoint, "--linear"];
-    desk.run_with_input(&arguments, &format!("{answer}\n")).exits(0)
+    desk.run_with_input(&arguments, &format!("{answer}\n")).assert_exit_code(0)
 }
 
 #[test]
@@ -504,18 +510,18 @@ fn a_hook_is_asked_about_again_when_what_it_names_has_changed() {
         ("if true; then ./tools/lint.sh; fi", "tools/lint.sh"),
         ("\"./tools/lint.sh\"", "tools/lint.sh"),
     ] {
-        let (desk, server) = (Desk::new(), ModelServer::start());
+        let (desk, server) = (TestEnv::new(), ModelServer::start());
         let hook = json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": line}]}]}});
         desk.write(".slug/settings.json", &hook.to_string());
         desk.write(file, "one\n");
         let asked = trust(&desk, &server, "y");
-        assert!(asked.out.contains("Do you trust this folder?"), "{line}: {}", asked.told());
-        assert!(!asked.out.contains("cannot tell"), "{line}: {}", asked.told());
+        assert!(asked.out.contains("Do you trust this folder?"), "{line}: {}", asked.describe());
+        assert!(!asked.out.contains("cannot tell"), "{line}: {}", asked.describe());
         let again = trust(&desk, &server, "/quit");
-        assert!(!again.out.contains("has changed"), "{line}: {}", again.told());
+        assert!(!again.out.contains("has changed"), "{line}: {}", again.describe());
         desk.write(file, "two\n");
         let changed = trust(&desk, &server, "/quit");
-        assert!(changed.out.contains("has changed"), "{line}: {}", changed.told());
+        assert!(changed.out.contains("has changed"), "{line}: {}", changed.describe());
     }
 }
 
@@ -524,23 +530,23 @@ fn a_hook_whose_files_cannot_be_told_says_so() {
     for line in
         ["$LINT", "\"$HOME\"/x", "$(cat which) run", "eval \"$A\"", "./*.sh", "some-program --all"]
     {
-        let (desk, server) = (Desk::new(), ModelServer::start());
+        let (desk, server) = (TestEnv::new(), ModelServer::start());
         let hook = json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": line}]}]}});
         desk.write(".slug/settings.json", &hook.to_string());
         let asked = trust(&desk, &server, "n");
-        assert!(asked.out.contains("cannot tell"), "{line}: {}", asked.told());
+        assert!(asked.out.contains("cannot tell"), "{line}: {}", asked.describe());
     }
 }
 
 #[test]
 fn a_hook_whose_file_has_changed_is_not_run() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let hook = json!({"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "make -s seen"}]}]}});
     desk.write(".slug/settings.json", &hook.to_string());
     desk.write("Makefile", "seen:\n\ttouch first\n");
     trust(&desk, &server, "y");
     desk.write("Makefile", "seen:\n\ttouch second\n");
-    server.reply(Reply::text("Done."));
+    server.reply(ServerReply::text("Done."));
     let endpoint = server.endpoint();
     desk.run(&["-m", "test-model", "-e", &endpoint, "-p", "go"]);
     assert!(!desk.path("second").exists() && !desk.path("first").exists());
@@ -549,7 +555,7 @@ fn a_hook_whose_file_has_changed_is_not_run() {
 /// What the kernel holds back in the sandbox, whatever sets the bit.
 #[test]
 fn no_program_in_the_sandbox_sets_a_bit_that_lends_its_owner() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let lines = [
         "cp /bin/true it; chmod u+s it",
         "cp /bin/true it; chmod 6711 it",
@@ -566,13 +572,13 @@ fn no_program_in_the_sandbox_sets_a_bit_that_lends_its_owner() {
     for (number, line) in lines.iter().enumerate() {
         server.reply(bash(&format!("c{number}"), line));
     }
-    server.reply(Reply::text("Done."));
+    server.reply(ServerReply::text("Done."));
     let ran = desk.ask(&server, &["--sandbox", ".", "-p", "go"]);
     if ran.code == Some(78) {
         eprintln!("skipped: there can be no sandbox here");
         return;
     }
-    assert!(desk.path("it").exists(), "{}", ran.told());
+    assert!(desk.path("it").exists(), "{}", ran.describe());
     for entry in fs::read_dir(desk.workspace()).unwrap() {
         let entry = entry.unwrap();
         let mode = entry.metadata().unwrap().permissions().mode();

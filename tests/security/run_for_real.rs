@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use proptest::prelude::*;
-use slug_code::domain::{Mode, Outcome};
+use slug_code::domain::{PermissionMode, PermissionOutcome};
 
-use crate::ground::{Ground, quoted};
+use crate::test_project::{TestProject, quoted};
 
 /// All of a folder: what is in each file, and where each link leads.
 fn snapshot(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
@@ -35,8 +35,8 @@ fn snapshot(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 /// Runs lines in the project, for ten seconds at most.
-fn run(ground: &Ground, line: &str) {
-    let home = ground.beside("home");
+fn run(ground: &TestProject, line: &str) {
+    let home = ground.sibling_path("home");
     let path = std::env::var_os("PATH").unwrap();
     let _ = Command::new("timeout")
         .args(["-k", "1", "10", "bash", "-c", line])
@@ -80,8 +80,8 @@ fn options_of(program: &str) -> Vec<String> {
 
 /// Runs what is allowed unasked of these programs with each of their own options.
 fn try_options(programs: &[&str]) {
-    let ground = Ground::new();
-    let before = snapshot(&ground.beside(""));
+    let ground = TestProject::new();
+    let before = snapshot(&ground.sibling_path(""));
     let mut allowed = Vec::new();
     for program in programs {
         for option in options_of(program) {
@@ -91,7 +91,9 @@ fn try_options(programs: &[&str]) {
                 format!("{program} {option}{glued}out a.txt"),
                 format!("{program} {option} a.txt"),
             ];
-            let is_allowed = |line: &String| ground.outcome(line, Mode::Ask) == Outcome::Allow;
+            let is_allowed = |line: &String| {
+                ground.outcome(line, PermissionMode::Ask) == PermissionOutcome::Allow
+            };
             allowed.extend(lines.into_iter().filter(is_allowed));
         }
     }
@@ -100,7 +102,7 @@ fn try_options(programs: &[&str]) {
     let waits = |line: &String| line.starts_with("tail ") && line.contains("-f");
     allowed.retain(|line| !waits(line) && !line.contains("-F"));
     run(&ground, &allowed.join("\n"));
-    let after = snapshot(&ground.beside(""));
+    let after = snapshot(&ground.sibling_path(""));
     let changed: Vec<&PathBuf> = after
         .iter()
         .filter(|(path, content)| before.get(*path) != Some(content))
@@ -192,9 +194,9 @@ proptest! {
         words in prop::collection::vec(word(), 0..5),
     ) {
         thread_local! {
-            static GROUND: (Ground, BTreeMap<PathBuf, Vec<u8>>) = {
-                let ground = Ground::new();
-                let before = snapshot(&ground.beside(""));
+            static GROUND: (TestProject, BTreeMap<PathBuf, Vec<u8>>) = {
+                let ground = TestProject::new();
+                let before = snapshot(&ground.sibling_path(""));
                 (ground, before)
             };
         }
@@ -202,9 +204,9 @@ proptest! {
         let line = format!("{program} {}", words.join(" "));
         let waits = program == "tail" && words.iter().any(|word| word.contains('f'));
         GROUND.with(|(ground, before)| {
-            if !waits && ground.outcome(&line, Mode::Ask) == Outcome::Allow {
+            if !waits && ground.outcome(&line, PermissionMode::Ask) == PermissionOutcome::Allow {
                 run(ground, &line);
-                prop_assert_eq!(&snapshot(&ground.beside("")), before, "{}", line);
+                prop_assert_eq!(&snapshot(&ground.sibling_path("")), before, "{}", line);
             }
             Ok(())
         })?;

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::support::desk::{Desk, with_server};
 use crate::support::model_server::{ModelServer, wait_until};
-use crate::support::terminal::{Slug, key};
+use crate::support::terminal::{PtySlug, key};
+use crate::support::test_env::{TestEnv, with_server};
 
 const ID: &str = "01a2009a-f949-70ea-8bd5-f7d2ed8f5d81";
 
@@ -19,7 +19,7 @@ fn hash(text: &str) -> String {
 }
 
 /// Another slug's home with one session, in which these files were changed from one text to another.
-fn theirs(desk: &Desk, changes: &[Value]) -> PathBuf {
+fn theirs(desk: &TestEnv, changes: &[Value]) -> PathBuf {
     let home = desk.home().parent().unwrap().join("theirs/.slug");
     for text in ["then", "now", "/etc", "elsewhere"] {
         let hash = hash(text);
@@ -61,11 +61,12 @@ fn changed(path: &Path) -> Value {
 }
 
 /// slug with that session taken over, and the dialog of `/undo` open.
-fn undoing(desk: &Desk, server: &ModelServer, changes: &[Value], marker: &str) -> Slug {
+fn undoing(desk: &TestEnv, server: &ModelServer, changes: &[Value], marker: &str) -> PtySlug {
     let sessions = theirs(desk, changes);
-    desk.run(&["sessions", "import", sessions.to_str().unwrap()]).exits(0);
+    desk.run(&["sessions", "import", sessions.to_str().unwrap()]).assert_exit_code(0);
     let endpoint = server.endpoint();
-    let mut slug = Slug::at(desk, 120, 40).args(&with_server(&endpoint, &["--resume", ID])).open();
+    let mut slug =
+        PtySlug::at(desk, 120, 40).args(&with_server(&endpoint, &["--resume", ID])).open();
     slug.wait_for("It is so.");
     slug.say("/undo");
     slug.wait_for_question(marker);
@@ -73,7 +74,7 @@ fn undoing(desk: &Desk, server: &ModelServer, changes: &[Value], marker: &str) -
 }
 
 /// Files whose restoring needs an answer of its own: outside, or where others take orders from.
-fn guarded(desk: &Desk) -> Vec<PathBuf> {
+fn guarded(desk: &TestEnv) -> Vec<PathBuf> {
     let root = desk.home().parent().unwrap().to_owned();
     symlink(&root, desk.path("link")).unwrap();
     vec![
@@ -99,7 +100,7 @@ fn put(path: &Path, text: &str) {
 
 #[test]
 fn an_imported_session_takes_back_only_what_is_plain() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let plain = desk.path("plain.txt");
     let guarded = guarded(&desk);
     put(&plain, "now");
@@ -133,7 +134,7 @@ fn the_dialog_marks_each_file_that_is_outside_or_takes_orders() {
         (".claude/settings.json", "agent"),
         (".envrc", "protected"),
     ] {
-        let (desk, server) = (Desk::new(), ModelServer::start());
+        let (desk, server) = (TestEnv::new(), ModelServer::start());
         let path = desk.workspace().join(file);
         put(&path, "now");
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
@@ -153,7 +154,7 @@ fn the_dialog_marks_each_file_that_is_outside_or_takes_orders() {
 
 #[test]
 fn a_file_that_was_taken_by_name_goes_back_and_not_by_enter() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let path = desk.path(".envrc");
     put(&path, "now");
     let mut slug = undoing(&desk, &server, &[changed(&path)], ".envrc");
@@ -170,7 +171,7 @@ fn a_file_that_was_taken_by_name_goes_back_and_not_by_enter() {
 
 #[test]
 fn a_log_that_lies_about_where_a_file_is_leads_nowhere_else() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let (plain, outside) = (desk.path("plain.txt"), desk.home().join("outside.txt"));
     let (linked, place) = (desk.path("linked"), desk.path("folder/file.txt"));
     put(&plain, "now");

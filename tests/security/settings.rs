@@ -6,14 +6,14 @@ use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
 
 use serde_json::json;
-use slug_code::domain::{Mode, Outcome};
+use slug_code::domain::{PermissionMode, PermissionOutcome};
 use slug_code::permissions::RuleSet;
 
 use crate::bash;
-use crate::ground::Ground;
-use crate::support::desk::{Desk, with_server};
-use crate::support::model_server::{ModelServer, Reply};
-use crate::support::terminal::Slug;
+use crate::support::model_server::{ModelServer, ServerReply};
+use crate::support::terminal::PtySlug;
+use crate::support::test_env::{TestEnv, with_server};
+use crate::test_project::TestProject;
 
 const WHOLE: &str = r#"{
   "permissions": {
@@ -25,8 +25,8 @@ const WHOLE: &str = r#"{
 }"#;
 
 /// What is decided by a settings file of this text.
-fn with_text(text: &str) -> Ground {
-    let mut ground = Ground::new();
+fn with_text(text: &str) -> TestProject {
+    let mut ground = TestProject::new();
     ground.rules = RuleSet::new();
     ground.rules.add_settings(text, Path::new("settings.json"), &ground.workspace);
     ground
@@ -34,16 +34,16 @@ fn with_text(text: &str) -> Ground {
 
 /// Fails unless a command and a write are asked about in the loosest mode.
 #[track_caller]
-fn asks(ground: &mut Ground, text: &str) {
+fn asks(ground: &mut TestProject, text: &str) {
     ground.rules = RuleSet::new();
     ground.rules.add_settings(text, Path::new("settings.json"), &ground.workspace);
     assert!(!ground.rules.faults().is_empty(), "no fault in {text}");
     let outcomes = [
-        ground.outcome("ls", Mode::Yolo),
-        ground.outcome("make", Mode::Yolo),
-        ground.writing("new.txt", Mode::Yolo).outcome(),
+        ground.outcome("ls", PermissionMode::Yolo),
+        ground.outcome("make", PermissionMode::Yolo),
+        ground.decide_write("new.txt", PermissionMode::Yolo).outcome(),
     ];
-    assert!(!outcomes.contains(&Outcome::Allow), "{outcomes:?} by {text}");
+    assert!(!outcomes.contains(&PermissionOutcome::Allow), "{outcomes:?} by {text}");
 }
 
 /// Fails unless every call is asked about in every mode that could be looser.
@@ -51,24 +51,24 @@ fn asks(ground: &mut Ground, text: &str) {
 fn asks_everything(text: &str) {
     let ground = with_text(text);
     assert!(!ground.rules.faults().is_empty(), "no fault in {text}");
-    for mode in [Mode::Ask, Mode::AllowEdits, Mode::Yolo] {
+    for mode in [PermissionMode::Ask, PermissionMode::AllowEdits, PermissionMode::Yolo] {
         for line in ["ls", "cat a.txt", "touch x", "make", "git status"] {
             let outcome = ground.outcome(line, mode);
-            assert_ne!(outcome, Outcome::Allow, "{line} in {mode:?} by {text}");
+            assert_ne!(outcome, PermissionOutcome::Allow, "{line} in {mode:?} by {text}");
         }
         for file in ["a.txt", "new.txt", "/etc/passwd"] {
-            let outcome = ground.reading(file, mode).outcome();
-            assert_ne!(outcome, Outcome::Allow, "reading {file} in {mode:?} by {text}");
-            let outcome = ground.writing(file, mode).outcome();
-            assert_ne!(outcome, Outcome::Allow, "writing {file} in {mode:?} by {text}");
+            let outcome = ground.decide_read(file, mode).outcome();
+            assert_ne!(outcome, PermissionOutcome::Allow, "reading {file} in {mode:?} by {text}");
+            let outcome = ground.decide_write(file, mode).outcome();
+            assert_ne!(outcome, PermissionOutcome::Allow, "writing {file} in {mode:?} by {text}");
         }
     }
 }
 
 #[test]
 fn a_file_that_is_cut_anywhere_asks_about_every_call() {
-    assert_eq!(with_text(WHOLE).outcome("make", Mode::Ask), Outcome::Allow);
-    let mut ground = Ground::new();
+    assert_eq!(with_text(WHOLE).outcome("make", PermissionMode::Ask), PermissionOutcome::Allow);
+    let mut ground = TestProject::new();
     for end in 0..WHOLE.len() {
         asks(&mut ground, &WHOLE[..end]);
     }
@@ -120,7 +120,7 @@ fn slips(word: &str) -> Vec<String> {
 
 #[test]
 fn a_key_that_is_wrongly_spelled_asks_about_every_call() {
-    let mut ground = Ground::new();
+    let mut ground = TestProject::new();
     for slip in slips("permissions") {
         asks(&mut ground, &json!({slip.clone(): {"deny": ["Bash(rm *)"]}}).to_string());
         asks(&mut ground, &json!({slip: {}, "permissions": {"allow": ["Bash"]}}).to_string());
@@ -201,8 +201,8 @@ fn the_rules_that_can_be_read_still_forbid() {
         r#"{"permissions":{"deny":["Bash(rm *)"]},"hoooks":{}}"#,
     ] {
         let ground = with_text(text);
-        assert_eq!(ground.outcome("rm x", Mode::Yolo), Outcome::Deny, "{text}");
-        assert_eq!(ground.outcome("ls", Mode::Yolo), Outcome::Ask, "{text}");
+        assert_eq!(ground.outcome("rm x", PermissionMode::Yolo), PermissionOutcome::Deny, "{text}");
+        assert_eq!(ground.outcome("ls", PermissionMode::Yolo), PermissionOutcome::Ask, "{text}");
     }
 }
 
@@ -222,22 +222,26 @@ fn comments_commas_and_marks_at_the_beginning_are_read() {
     ] {
         let ground = with_text(&text);
         assert_eq!(ground.rules.faults(), [], "{text}");
-        assert_eq!(ground.outcome("make x", Mode::Ask), Outcome::Allow, "{text}");
+        assert_eq!(
+            ground.outcome("make x", PermissionMode::Ask),
+            PermissionOutcome::Allow,
+            "{text}"
+        );
     }
 }
 
 /// Runs slug once in mode yolo, and fails unless it ended with 2 before it asked anybody, saying this.
 #[track_caller]
-fn ends_with_two(desk: &Desk, told: &[&str]) {
+fn ends_with_two(desk: &TestEnv, told: &[&str]) {
     let server = ModelServer::start();
     for mode in ["--yolo", "--allow-edits"] {
-        server.reply(Reply::text("It went on."));
-        let ran = desk.ask(&server, &[mode, "-p", "go"]).exits(2);
+        server.reply(ServerReply::text("It went on."));
+        let ran = desk.ask(&server, &[mode, "-p", "go"]).assert_exit_code(2);
         for text in told {
-            assert!(ran.err.contains(text), "no {text:?} in {}", ran.told());
+            assert!(ran.err.contains(text), "no {text:?} in {}", ran.describe());
         }
     }
-    assert!(server.chats().is_empty());
+    assert!(server.chat_requests().is_empty());
 }
 
 #[test]
@@ -249,7 +253,7 @@ fn a_settings_file_of_any_place_that_leaves_something_open_ends_a_run() {
     ];
     for (text, told) in texts {
         for file in ["home", ".slug/settings.json", ".slug/settings.local.json"] {
-            let desk = Desk::new();
+            let desk = TestEnv::new();
             match file {
                 "home" => desk.write_home("settings.json", text),
                 file => desk.write(file, text),
@@ -265,7 +269,7 @@ fn a_settings_file_that_is_no_text_ends_a_run() {
     let utf16: Vec<u8> = WHOLE.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let latin = b"{\"permissions\":{\"deny\":[\"Read(caf\xe9)\"],\"allow\":[\"Bash\"]}}".to_vec();
     for bytes in [utf16, latin, vec![0; 100], b"\xff\xfe".to_vec()] {
-        let desk = Desk::new();
+        let desk = TestEnv::new();
         desk.write_home("settings.json", "");
         fs::write(desk.slug_home().join("settings.json"), bytes).unwrap();
         ends_with_two(&desk, &["settings.json"]);
@@ -275,7 +279,7 @@ fn a_settings_file_that_is_no_text_ends_a_run() {
 #[test]
 fn something_in_the_place_of_a_settings_file_ends_a_run() {
     for what in ["folder", "circle", "socket", "device", "closed"] {
-        let desk = Desk::new();
+        let desk = TestEnv::new();
         desk.write_home("x", "");
         let path = desk.slug_home().join("settings.json");
         let mut listener = None;
@@ -301,7 +305,7 @@ fn something_in_the_place_of_a_settings_file_ends_a_run() {
 #[test]
 fn a_settings_file_behind_a_link_that_leads_nowhere_ends_a_run() {
     for file in ["settings.json", "config.toml"] {
-        let desk = Desk::new();
+        let desk = TestEnv::new();
         desk.write_home("x", "");
         symlink(desk.home().join("unmounted/file"), desk.slug_home().join(file)).unwrap();
         ends_with_two(&desk, &[file]);
@@ -327,7 +331,7 @@ fn a_configuration_that_is_not_meant_so_ends_a_run_with_file_and_line() {
         ("max_tool_rounds = 0\n", ":1"),
         ("max_tool_rounds = -1\n", ":1"),
     ] {
-        let desk = Desk::new();
+        let desk = TestEnv::new();
         desk.write_home("config.toml", text);
         ends_with_two(&desk, &[&format!("config.toml{line}")]);
     }
@@ -335,15 +339,15 @@ fn a_configuration_that_is_not_meant_so_ends_a_run_with_file_and_line() {
 
 #[test]
 fn a_project_s_configuration_changes_no_power_even_where_it_is_broken() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write(
         ".slug/config.toml",
         "permission_mode = \"yolo\"\n[bash]\nenvironment = [\"A_TOKEN\"]\n",
     );
     server.reply(bash("c1", "touch made"));
-    server.reply(Reply::text("Done."));
-    let ran = desk.ask(&server, &["-p", "go"]).exits(4);
-    assert!(ran.err.contains("permission_mode"), "{}", ran.told());
+    server.reply(ServerReply::text("Done."));
+    let ran = desk.ask(&server, &["-p", "go"]).assert_exit_code(4);
+    assert!(ran.err.contains("permission_mode"), "{}", ran.describe());
     assert!(!desk.path("made").exists());
 }
 
@@ -354,7 +358,7 @@ fn a_foreign_file_loosens_nothing_and_is_told_with_its_mend() {
         return;
     }
     for file in ["settings.json", "config.toml", "hooks.json"] {
-        let desk = Desk::new();
+        let desk = TestEnv::new();
         let text = match file {
             "settings.json" => r#"{"permissions":{"allow":["Bash"]}}"#,
             "config.toml" => "permission_mode = \"yolo\"\n",
@@ -366,11 +370,15 @@ fn a_foreign_file_loosens_nothing_and_is_told_with_its_mend() {
         chown(desk.slug_home().join(file), Some(4321), None).unwrap();
         let server = ModelServer::start();
         server.reply(bash("c1", "touch made"));
-        server.reply(Reply::text("Done."));
+        server.reply(ServerReply::text("Done."));
         for _ in 0..2 {
             let ran = desk.ask(&server, &["-p", "go"]);
-            assert_ne!(ran.code, Some(0), "{file}: {}", ran.told());
-            assert!(ran.err.contains(file) && ran.err.contains("4321"), "{file}: {}", ran.told());
+            assert_ne!(ran.code, Some(0), "{file}: {}", ran.describe());
+            assert!(
+                ran.err.contains(file) && ran.err.contains("4321"),
+                "{file}: {}",
+                ran.describe()
+            );
         }
         assert!(!desk.path("made").exists() && !desk.path("ran").exists(), "{file}");
     }
@@ -379,7 +387,7 @@ fn a_foreign_file_loosens_nothing_and_is_told_with_its_mend() {
         (".slug/settings.json", r#"{"permissions":{"allow":["Bash"]}}"#),
         (".slug/settings.local.json", r#"{"permissions":{"allow":["Bash"]}}"#),
     ] {
-        let desk = Desk::new();
+        let desk = TestEnv::new();
         desk.write(file, text);
         chown(desk.path(file), Some(4321), None).unwrap();
         ends_with_two(&desk, &[file, "4321"]);
@@ -396,38 +404,38 @@ fn whatever_file_holds_a_key_that_others_can_read_is_told_at_every_start() {
         "headers = { X-Auth-Token = \"CANARY-header\" }\n".to_owned(),
         "query = { key = \"CANARY-query\" }\n".to_owned(),
     ] {
-        let desk = Desk::new();
+        let desk = TestEnv::new();
         desk.write_home("config.toml", &text);
         let path = desk.slug_home().join("config.toml");
         for (mode, is_told) in [(0o604, true), (0o644, true), (0o660, true), (0o600, false), (0o400, false)] {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
             for _ in 0..2 {
-                server.reply(Reply::text("Good morning."));
-                let ran = desk.ask(&server, &["-p", "hello"]).exits(0);
-                assert_eq!(ran.err.contains("chmod 600"), is_told, "{mode:o} {text}: {}", ran.told());
-                assert!(!ran.err.contains("CANARY"), "{}", ran.told());
+                server.reply(ServerReply::text("Good morning."));
+                let ran = desk.ask(&server, &["-p", "hello"]).assert_exit_code(0);
+                assert_eq!(ran.err.contains("chmod 600"), is_told, "{mode:o} {text}: {}", ran.describe());
+                assert!(!ran.err.contains("CANARY"), "{}", ran.describe());
             }
         }
         // Under another name, too.
         fs::copy(&path, desk.path("other.toml")).unwrap();
         fs::set_permissions(desk.path("other.toml"), fs::Permissions::from_mode(0o644)).unwrap();
-        server.reply(Reply::text("Good morning."));
-        let ran = desk.ask(&server, &["--config", "other.toml", "-p", "hello"]).exits(0);
-        assert!(ran.err.contains("other.toml") && ran.err.contains("chmod 600"), "{}", ran.told());
+        server.reply(ServerReply::text("Good morning."));
+        let ran = desk.ask(&server, &["--config", "other.toml", "-p", "hello"]).assert_exit_code(0);
+        assert!(ran.err.contains("other.toml") && ran.err.contains("chmod 600"), "{}", ran.describe());
     }
 }
 
 #[test]
 fn a_screen_asks_about_every_call_where_a_file_is_cut() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write_home("settings.json", &WHOLE[..70]);
-    server.reply(Reply::calls("", &[("r1", "Read", json!({"file_path": "a.txt"}))]));
+    server.reply(ServerReply::calls("", &[("r1", "Read", json!({"file_path": "a.txt"}))]));
     server.reply(bash("c1", "ls"));
-    server.reply(Reply::text("As you wish."));
+    server.reply(ServerReply::text("As you wish."));
     desk.write("a.txt", "alpha\n");
     let endpoint = server.endpoint();
     let arguments = with_server(&endpoint, &["--yolo"]);
-    let mut slug = Slug::at(&desk, 100, 30).args(&arguments).open();
+    let mut slug = PtySlug::at(&desk, 100, 30).args(&arguments).open();
     slug.wait_for("settings.json");
     slug.say("go");
     slug.answer("a.txt", "n");

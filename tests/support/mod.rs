@@ -1,9 +1,9 @@
 //! What several test files share.
 
-pub mod desk;
+pub mod answer_streams;
+pub mod certificates;
+pub mod connect_proxy;
 pub mod model_server;
-pub mod papers;
 pub mod skip;
 pub mod terminal;
-pub mod tunnel;
-pub mod turns;
+pub mod test_env;

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Replies are played in the order in which they were queued; a request with none left gets status
-//! 500. [`Reply`] can also send raw bytes or packed ones, in slices, slowly, keep the head back, go
+//! 500. [`ServerReply`] can also send raw bytes or packed ones, in slices, slowly, keep the head back, go
 //! on with keep-alives for ever, close in the midst of a piece or reset the connection. What answers
 //! the results of calls can be set apart ([`ModelServer::after_results`]), so that a test need not
 //! know how often the same is asked. Each protocol is served at its own path. `GET /v1/models` lists the one model `test-model` unless
@@ -50,20 +50,20 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 /// How long a wait may take before the test has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How often a waiting connection looks whether its client has gone.
-const GLANCE: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// The server. It stops listening when dropped.
 pub struct ModelServer {
-    shared: Arc<Shared>,
+    shared: Arc<ModelServerState>,
     address: SocketAddr,
 }
 
 /// A request as it came.
 #[derive(Debug, Clone)]
-pub struct Recorded {
+pub struct RecordedRequest {
     /// "POST", "GET"
     pub method: String,
     /// Path with query.
@@ -78,28 +78,28 @@ pub struct Recorded {
 
 /// Lets pieces of a reply through, one for each permit.
 #[derive(Clone)]
-pub struct Gate(Arc<(Mutex<Permits>, Condvar)>);
+pub struct ReplyGate(Arc<(Mutex<ReplyGatePermits>, Condvar)>);
 
 #[derive(Default)]
-struct Permits {
+struct ReplyGatePermits {
     left: usize,
     open: bool,
 }
 
 /// What the server does for one request.
 #[derive(Clone)]
-pub struct Reply {
+pub struct ServerReply {
     status: u16,
     headers: Vec<(String, String)>,
     pieces: Vec<Vec<u8>>,
-    end: End,
+    end: ReplyEnd,
     pace: Duration,
-    gate: Option<Gate>,
-    head_gate: Option<Gate>,
+    gate: Option<ReplyGate>,
+    head_gate: Option<ReplyGate>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
+enum ReplyEnd {
     /// As HTTP has it.
     Complete,
     /// The connection is closed with the body unfinished.
@@ -113,16 +113,16 @@ enum End {
 }
 
 #[derive(Default)]
-struct Shared {
-    replies: Mutex<VecDeque<Reply>>,
-    after_results: Mutex<Option<Reply>>,
-    answers: Mutex<HashMap<String, Reply>>,
-    requests: Mutex<Vec<Recorded>>,
+struct ModelServerState {
+    replies: Mutex<VecDeque<ServerReply>>,
+    after_results: Mutex<Option<ServerReply>>,
+    answers: Mutex<HashMap<String, ServerReply>>,
+    requests: Mutex<Vec<RecordedRequest>>,
     history: Mutex<Vec<Value>>,
     complaints: Mutex<Vec<String>>,
     connections: AtomicUsize,
     busy: AtomicUsize,
-    given_up: AtomicUsize,
+    aborted_replies: AtomicUsize,
     stopped: std::sync::atomic::AtomicBool,
 }
 
@@ -131,9 +131,9 @@ impl ModelServer {
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(ModelServerState::default());
         let models = json!({"object": "list", "data": [{"id": "test-model", "object": "model"}]});
-        lock(&shared.answers).insert("GET /v1/models".into(), Reply::json(200, &models));
+        lock(&shared.answers).insert("GET /v1/models".into(), ServerReply::json(200, &models));
         let serving = Arc::clone(&shared);
         thread::spawn(move || {
             for stream in listener.incoming() {
@@ -154,39 +154,39 @@ impl ModelServer {
     }
 
     /// Queues the reply to one chat request.
-    pub fn reply(&self, reply: Reply) {
+    pub fn reply(&self, reply: ServerReply) {
         lock(&self.shared.replies).push_back(reply);
     }
 
     /// Sets what answers each request that ends with the results of calls.
-    pub fn after_results(&self, reply: Reply) {
+    pub fn after_results(&self, reply: ServerReply) {
         *lock(&self.shared.after_results) = Some(reply);
     }
 
     /// Sets what `route` ("GET /props") answers, each time.
-    pub fn answer(&self, route: &str, reply: Reply) {
+    pub fn answer(&self, route: &str, reply: ServerReply) {
         lock(&self.shared.answers).insert(route.to_owned(), reply);
     }
 
     /// All requests so far, in order.
-    pub fn requests(&self) -> Vec<Recorded> {
+    pub fn requests(&self) -> Vec<RecordedRequest> {
         lock(&self.shared.requests).clone()
     }
 
     /// The questions to a model so far, in whatever protocol.
-    pub fn questions(&self) -> Vec<Recorded> {
-        self.requests().into_iter().filter(Recorded::asks_a_model).collect()
+    pub fn model_requests(&self) -> Vec<RecordedRequest> {
+        self.requests().into_iter().filter(RecordedRequest::is_model_request).collect()
     }
 
     /// The chat requests so far.
-    pub fn chats(&self) -> Vec<Recorded> {
-        self.requests().into_iter().filter(Recorded::is_chat).collect()
+    pub fn chat_requests(&self) -> Vec<RecordedRequest> {
+        self.requests().into_iter().filter(RecordedRequest::is_chat).collect()
     }
 
     /// Waits for the `count`-th chat request and returns all so far.
-    pub fn wait_for_requests(&self, count: usize) -> Vec<Recorded> {
-        let arrived = wait_until(|| self.chats().len() >= count);
-        let chats = self.chats();
+    pub fn wait_for_requests(&self, count: usize) -> Vec<RecordedRequest> {
+        let arrived = wait_until(|| self.chat_requests().len() >= count);
+        let chats = self.chat_requests();
         assert!(arrived, "only {} of {count} chat requests came", chats.len());
         chats
     }
@@ -202,8 +202,8 @@ impl ModelServer {
     }
 
     /// How many replies the client closed the connection on.
-    pub fn given_up(&self) -> usize {
-        self.shared.given_up.load(Ordering::SeqCst)
+    pub fn aborted_replies(&self) -> usize {
+        self.shared.aborted_replies.load(Ordering::SeqCst)
     }
 
     /// Waits until no reply is being sent.
@@ -236,14 +236,14 @@ impl Drop for ModelServer {
     }
 }
 
-impl Recorded {
+impl RecordedRequest {
     /// Whether it asks for a chat completion.
     pub fn is_chat(&self) -> bool {
         self.method == "POST" && self.path.ends_with("/chat/completions")
     }
 
     /// Whether it asks a model for an answer, in whatever protocol.
-    pub fn asks_a_model(&self) -> bool {
+    pub fn is_model_request(&self) -> bool {
         let path = self.path.split('?').next().unwrap_or_default();
         let ends = ["/chat/completions", "/messages", "/responses", ":streamGenerateContent"];
         self.method == "POST" && ends.iter().any(|end| path.ends_with(end))
@@ -267,7 +267,7 @@ impl Recorded {
     }
 }
 
-impl Gate {
+impl ReplyGate {
     /// A gate that lets nothing through.
     pub fn closed() -> Self {
         Self(Arc::default())
@@ -286,10 +286,10 @@ impl Gate {
     }
 
     /// Takes a permit; false when none came within a moment.
-    fn pass(&self) -> bool {
+    fn take_permit(&self) -> bool {
         let permits = lock(&self.0.0);
-        let closed = |permits: &mut Permits| !permits.open && permits.left == 0;
-        let (mut permits, _) = self.0.1.wait_timeout_while(permits, GLANCE, closed).unwrap();
+        let closed = |permits: &mut ReplyGatePermits| !permits.open && permits.left == 0;
+        let (mut permits, _) = self.0.1.wait_timeout_while(permits, POLL_INTERVAL, closed).unwrap();
         if permits.open {
             return true;
         }
@@ -299,7 +299,7 @@ impl Gate {
     }
 }
 
-impl Reply {
+impl ServerReply {
     /// A whole answer of text, as one piece a word.
     pub fn text(text: &str) -> Self {
         Self::words(text.split_inclusive(' '))
@@ -367,7 +367,7 @@ impl Reply {
             status,
             headers: vec![("Content-Type".to_owned(), content_type.to_owned())],
             pieces: pieces.into_iter().map(Into::into).collect(),
-            end: End::Complete,
+            end: ReplyEnd::Complete,
             pace: Duration::ZERO,
             gate: None,
             head_gate: None,
@@ -391,13 +391,13 @@ impl Reply {
     }
 
     /// Each piece, and the end, waits for a permit.
-    pub fn gated(mut self, gate: &Gate) -> Self {
+    pub fn gated(mut self, gate: &ReplyGate) -> Self {
         self.gate = Some(gate.clone());
         self
     }
 
     /// The head waits for a permit.
-    pub fn head_gated(mut self, gate: &Gate) -> Self {
+    pub fn head_gated(mut self, gate: &ReplyGate) -> Self {
         self.head_gate = Some(gate.clone());
         self
     }
@@ -405,14 +405,14 @@ impl Reply {
     /// The connection is closed after `pieces` pieces, in the midst of the body.
     pub fn closing_after(mut self, pieces: usize) -> Self {
         self.pieces.truncate(pieces);
-        self.end = End::Close;
+        self.end = ReplyEnd::Close;
         self
     }
 
     /// The same with a reset.
     pub fn resetting_after(mut self, pieces: usize) -> Self {
         self.pieces.truncate(pieces);
-        self.end = End::Reset;
+        self.end = ReplyEnd::Reset;
         self
     }
 
@@ -427,7 +427,7 @@ impl Reply {
     pub fn breaking_at(mut self, bytes: usize) -> Self {
         let body = self.pieces.concat();
         self.pieces = vec![body[..bytes.min(body.len())].to_vec()];
-        self.end = End::Reset;
+        self.end = ReplyEnd::Reset;
         self
     }
 
@@ -446,14 +446,14 @@ impl Reply {
     /// After `pieces` pieces only keep-alives come, one each so often, until the client leaves.
     pub fn pinging_after(mut self, pieces: usize, pause: Duration) -> Self {
         self.pieces.truncate(pieces);
-        self.end = End::Ping(pause);
+        self.end = ReplyEnd::Ping(pause);
         self
     }
 
     /// Nothing comes after `pieces` pieces, but the connection stays open.
     pub fn hanging_after(mut self, pieces: usize) -> Self {
         self.pieces.truncate(pieces);
-        self.end = End::Hang;
+        self.end = ReplyEnd::Hang;
         self
     }
 }
@@ -461,7 +461,7 @@ impl Reply {
 /// Waits for a condition, and says whether it came to hold.
 pub fn wait_until(mut condition: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
-    while start.elapsed() < PATIENCE {
+    while start.elapsed() < WAIT_TIMEOUT {
         if condition() {
             return true;
         }
@@ -471,72 +471,74 @@ pub fn wait_until(mut condition: impl FnMut() -> bool) -> bool {
 }
 
 /// Counts up now and down when dropped.
-struct Counted<'a>(&'a AtomicUsize);
+struct CountGuard<'a>(&'a AtomicUsize);
 
-impl<'a> Counted<'a> {
+impl<'a> CountGuard<'a> {
     fn new(count: &'a AtomicUsize) -> Self {
         count.fetch_add(1, Ordering::SeqCst);
         Self(count)
     }
 }
 
-impl Drop for Counted<'_> {
+impl Drop for CountGuard<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-impl Shared {
+impl ModelServerState {
     /// Serves one connection, request after request.
     fn connection(&self, stream: &TcpStream) {
-        let _open = Counted::new(&self.connections);
+        let _open = CountGuard::new(&self.connections);
         stream.set_nodelay(true).unwrap();
         let mut reader = BufReader::new(stream.try_clone().unwrap());
         while let Some(request) = read_request(&mut reader) {
-            let _busy = Counted::new(&self.busy);
+            let _busy = CountGuard::new(&self.busy);
             let reply = self.choose(&request);
             if request.is_chat() {
                 let complaints = check(&request, &mut lock(&self.history));
                 lock(&self.complaints).extend(complaints);
             }
             lock(&self.requests).push(request);
-            match play(&reply, stream) {
-                Played::Kept => {}
-                Played::Closed => return,
-                Played::GivenUp => {
-                    self.given_up.fetch_add(1, Ordering::SeqCst);
+            match send_reply(&reply, stream) {
+                ReplyOutcome::Kept => {}
+                ReplyOutcome::Closed => return,
+                ReplyOutcome::GivenUp => {
+                    self.aborted_replies.fetch_add(1, Ordering::SeqCst);
                     return;
                 }
             }
         }
     }
 
-    fn choose(&self, request: &Recorded) -> Reply {
+    fn choose(&self, request: &RecordedRequest) -> ServerReply {
         let route = format!("{} {}", request.method, request.path);
         if let Some(reply) = lock(&self.answers).get(&route) {
             return reply.clone();
         }
-        if !request.asks_a_model() {
-            return Reply::json(404, &json!({"detail": "Not Found"}));
+        if !request.is_model_request() {
+            return ServerReply::json(404, &json!({"detail": "Not Found"}));
         }
         if let (true, Some(reply)) = (request.ends_with_results(), &*lock(&self.after_results)) {
             return reply.clone();
         }
         let reply = lock(&self.replies).pop_front();
-        reply.unwrap_or_else(|| Reply::error(500, "the test has queued no reply for this request"))
+        reply.unwrap_or_else(|| {
+            ServerReply::error(500, "the test has queued no reply for this request")
+        })
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Played {
+enum ReplyOutcome {
     Kept,
     Closed,
     GivenUp,
 }
 
-fn play(reply: &Reply, mut stream: &TcpStream) -> Played {
-    if !pass(reply.head_gate.as_ref(), stream) {
-        return Played::GivenUp;
+fn send_reply(reply: &ServerReply, mut stream: &TcpStream) -> ReplyOutcome {
+    if !wait_at_gate(reply.head_gate.as_ref(), stream) {
+        return ReplyOutcome::GivenUp;
     }
     let mut head = format!("HTTP/1.1 {} Scripted\r\nTransfer-Encoding: chunked\r\n", reply.status);
     for (name, value) in &reply.headers {
@@ -544,45 +546,46 @@ fn play(reply: &Reply, mut stream: &TcpStream) -> Played {
     }
     head.push_str("\r\n");
     if stream.write_all(head.as_bytes()).is_err() {
-        return Played::GivenUp;
+        return ReplyOutcome::GivenUp;
     }
     for piece in reply.pieces.iter().filter(|piece| !piece.is_empty()) {
         thread::sleep(reply.pace);
-        if !pass(reply.gate.as_ref(), stream) || !send(piece, stream) {
-            return Played::GivenUp;
+        if !wait_at_gate(reply.gate.as_ref(), stream) || !send(piece, stream) {
+            return ReplyOutcome::GivenUp;
         }
     }
     match reply.end {
-        End::Complete => {
-            if !pass(reply.gate.as_ref(), stream) || stream.write_all(b"0\r\n\r\n").is_err() {
-                return Played::GivenUp;
+        ReplyEnd::Complete => {
+            if !wait_at_gate(reply.gate.as_ref(), stream) || stream.write_all(b"0\r\n\r\n").is_err()
+            {
+                return ReplyOutcome::GivenUp;
             }
-            Played::Kept
+            ReplyOutcome::Kept
         }
-        End::Close => {
-            if !pass(reply.gate.as_ref(), stream) {
-                return Played::GivenUp;
+        ReplyEnd::Close => {
+            if !wait_at_gate(reply.gate.as_ref(), stream) {
+                return ReplyOutcome::GivenUp;
             }
             let _ = stream.shutdown(Shutdown::Both);
-            Played::Closed
+            ReplyOutcome::Closed
         }
-        End::Reset => {
+        ReplyEnd::Reset => {
             // Half a chunk, then the end: the client cannot take it for a proper one.
             let _ = stream.write_all(b"ff\r\ndata: {\"cho");
             let _ = stream.shutdown(Shutdown::Both);
-            Played::Closed
+            ReplyOutcome::Closed
         }
-        End::Hang => {
-            while !has_gone(stream) {
-                thread::sleep(GLANCE);
+        ReplyEnd::Hang => {
+            while !is_disconnected(stream) {
+                thread::sleep(POLL_INTERVAL);
             }
-            Played::GivenUp
+            ReplyOutcome::GivenUp
         }
-        End::Ping(pause) => {
-            while !has_gone(stream) && send(b": ping\n\n", stream) {
+        ReplyEnd::Ping(pause) => {
+            while !is_disconnected(stream) && send(b": ping\n\n", stream) {
                 thread::sleep(pause);
             }
-            Played::GivenUp
+            ReplyOutcome::GivenUp
         }
     }
 }
@@ -615,17 +618,17 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Waits at the gate; false when the client has gone meanwhile.
-fn pass(gate: Option<&Gate>, stream: &TcpStream) -> bool {
+fn wait_at_gate(gate: Option<&ReplyGate>, stream: &TcpStream) -> bool {
     let Some(gate) = gate else { return true };
-    while !gate.pass() {
-        if has_gone(stream) {
+    while !gate.take_permit() {
+        if is_disconnected(stream) {
             return false;
         }
     }
     true
 }
 
-fn has_gone(stream: &TcpStream) -> bool {
+fn is_disconnected(stream: &TcpStream) -> bool {
     stream.set_nonblocking(true).unwrap();
     let peeked = stream.peek(&mut [0]);
     stream.set_nonblocking(false).unwrap();
@@ -635,7 +638,7 @@ fn has_gone(stream: &TcpStream) -> bool {
     }
 }
 
-fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Recorded> {
+fn read_request(reader: &mut BufReader<TcpStream>) -> Option<RecordedRequest> {
     let mut line = String::new();
     reader.read_line(&mut line).ok().filter(|&count| count > 0)?;
     let mut words = line.split_whitespace();
@@ -651,11 +654,11 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> Option<Recorded> {
     let mut raw = vec![0; length];
     reader.read_exact(&mut raw).ok()?;
     let body = serde_json::from_slice(&raw).unwrap_or(Value::Null);
-    Some(Recorded { method, path, headers, raw, body })
+    Some(RecordedRequest { method, path, headers, raw, body })
 }
 
 /// What is wrong with a chat request, given those before it.
-fn check(request: &Recorded, history: &mut Vec<Value>) -> Vec<String> {
+fn check(request: &RecordedRequest, history: &mut Vec<Value>) -> Vec<String> {
     let number = history.len() + 1;
     let mut wrong = Vec::new();
     let messages = request.messages();
@@ -729,7 +732,7 @@ fn check_calls(messages: &[Value], wrong: &mut Vec<String>) {
 
 fn check_prefix(body: &Value, history: &[Value], wrong: &mut Vec<String>) {
     let same: Vec<&Value> =
-        history.iter().filter(|old| first_word(old) == first_word(body)).collect();
+        history.iter().filter(|old| first_user_message(old) == first_user_message(body)).collect();
     let Some(last) = same.last() else { return };
     // As text, because the order of keys counts.
     let tools = |body: &Value| body["tools"].to_string();
@@ -757,7 +760,7 @@ fn check_prefix(body: &Value, history: &[Value], wrong: &mut Vec<String>) {
     }
 }
 
-fn first_word(body: &Value) -> Option<&Value> {
+fn first_user_message(body: &Value) -> Option<&Value> {
     body["messages"].as_array()?.iter().find(|message| message["role"] == "user")
 }
 

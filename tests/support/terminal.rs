@@ -34,17 +34,17 @@ use rustix::process::{Pid, Signal};
 use rustix::termios::LocalModes;
 use slug_code::platform::terminal::{BEGIN_UPDATE, END_UPDATE};
 
-use super::desk::{Desk, SLUG, with_server};
 use super::model_server::{ModelServer, wait_until};
+use super::test_env::{SLUG, TestEnv, with_server};
 
 /// How long a wait may take before the test has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often a wait looks.
-const GLANCE: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// What a dialog says while its end was not shown.
-const UNSEEN: &str = "to the end, then";
+const MORE_BELOW_HINT: &str = "to the end, then";
 /// A question takes keys once none has come for 300 ms; this is safely longer.
-const GUARD: Duration = Duration::from_millis(400);
+const KEY_GUARD_DELAY: Duration = Duration::from_millis(400);
 
 /// Named keys.
 pub mod key {
@@ -79,21 +79,21 @@ pub mod key {
 }
 
 /// A slug that runs on a terminal of its own.
-pub struct Slug {
-    shown: Arc<Mutex<Shown>>,
+pub struct PtySlug {
+    output: Arc<Mutex<PtyOutput>>,
     /// Whether the terminal reads what slug writes.
-    reads: Arc<AtomicBool>,
+    is_reading: Arc<AtomicBool>,
     writer: Box<dyn Write + Send>,
     child: Box<dyn Child + Send + Sync>,
     ended: Option<portable_pty::ExitStatus>,
     terminal: Box<dyn MasterPty + Send>,
     /// Held open, so that the terminal's modes can be read after the end.
-    near: OwnedFd,
+    tty: OwnedFd,
 }
 
 /// How slug is to be started.
-pub struct Start<'a> {
-    desk: &'a Desk,
+pub struct PtySlugBuilder<'a> {
+    desk: &'a TestEnv,
     size: (u16, u16),
     arguments: Vec<String>,
     variables: Vec<(String, String)>,
@@ -102,7 +102,7 @@ pub struct Start<'a> {
 }
 
 /// What the terminal got.
-struct Shown {
+struct PtyOutput {
     parser: vt100::Parser,
     /// Every byte.
     raw: Vec<u8>,
@@ -110,10 +110,10 @@ struct Shown {
     parsed: usize,
 }
 
-impl Slug {
+impl PtySlug {
     /// slug as a person starts it in the desk's workspace, on a screen of columns and rows.
-    pub fn at(desk: &Desk, columns: u16, rows: u16) -> Start<'_> {
-        Start {
+    pub fn at(desk: &TestEnv, columns: u16, rows: u16) -> PtySlugBuilder<'_> {
+        PtySlugBuilder {
             desk,
             size: (columns, rows),
             arguments: Vec::new(),
@@ -124,12 +124,12 @@ impl Slug {
     }
 
     /// A chat with the server in a trusted workspace, ready for the first message.
-    pub fn chat(desk: &Desk, server: &ModelServer) -> Self {
+    pub fn chat(desk: &TestEnv, server: &ModelServer) -> Self {
         Self::chat_with(desk, server, &[])
     }
 
     /// The same with more arguments.
-    pub fn chat_with(desk: &Desk, server: &ModelServer, arguments: &[&str]) -> Self {
+    pub fn chat_with(desk: &TestEnv, server: &ModelServer, arguments: &[&str]) -> Self {
         let endpoint = server.endpoint();
         let mut slug = Self::at(desk, 100, 30).args(&with_server(&endpoint, arguments)).open();
         slug.wait_for("test-model");
@@ -175,9 +175,9 @@ impl Slug {
     /// where that is out of sight, and answers.
     pub fn answer(&mut self, text: &str, keys: &str) {
         self.wait_for_dialog(text);
-        if self.screen().contains(UNSEEN) {
+        if self.screen().contains(MORE_BELOW_HINT) {
             self.keys(key::END);
-            self.wait_for_no(UNSEEN);
+            self.wait_for_no(MORE_BELOW_HINT);
         }
         self.keys(keys);
     }
@@ -185,7 +185,7 @@ impl Slug {
     /// Waits for a question that shows `text`, until it takes keys.
     pub fn wait_for_question(&mut self, text: &str) {
         self.wait_for(text);
-        thread::sleep(GUARD);
+        thread::sleep(KEY_GUARD_DELAY);
     }
 
     /// Waits for a permission dialog that shows `text`, until it takes keys.
@@ -196,7 +196,7 @@ impl Slug {
             (dialog.contains("yes, once") || dialog.contains("y yes")) && dialog.contains(text)
         });
         // The one wait for a time: the dialog must not take keys any earlier.
-        thread::sleep(GUARD);
+        thread::sleep(KEY_GUARD_DELAY);
     }
 
     /// Waits until the screen shows `text`.
@@ -222,47 +222,47 @@ impl Slug {
                 return;
             }
             let waited = began.elapsed();
-            assert!(ended.is_none(), "{ended:?}, waiting for {what}:\n{}", self.told());
-            assert!(waited < PATIENCE, "not within {waited:?}: {what}\n{}", self.told());
-            thread::sleep(GLANCE);
+            assert!(ended.is_none(), "{ended:?}, waiting for {what}:\n{}", self.screen_dump());
+            assert!(waited < WAIT_TIMEOUT, "not within {waited:?}: {what}\n{}", self.screen_dump());
+            thread::sleep(POLL_INTERVAL);
         }
     }
 
     /// What the screen shows, a line for each row.
     pub fn screen(&self) -> String {
-        let shown = self.shown();
+        let shown = self.output();
         let screen = shown.parser.screen();
         screen.rows(0, screen.size().1.get()).collect::<Vec<_>>().join("\n")
     }
 
     /// Everything written to the terminal.
     pub fn raw(&self) -> String {
-        String::from_utf8_lossy(&self.shown().raw).into_owned()
+        String::from_utf8_lossy(&self.output().raw).into_owned()
     }
 
     /// Changes the terminal's size.
     pub fn resize(&mut self, columns: u16, rows: u16) {
-        self.shown().parser.set_size(wide(rows), wide(columns));
+        self.output().parser.set_size(non_zero(rows), non_zero(columns));
         self.terminal.resize(size(columns, rows)).unwrap();
     }
 
     /// The terminal's size alone changes; what is shown from then on means nothing.
-    pub fn squeeze(&mut self, columns: u16, rows: u16) {
+    pub fn resize_pty_only(&mut self, columns: u16, rows: u16) {
         self.terminal.resize(size(columns, rows)).unwrap();
     }
 
-    /// The terminal stops reading what slug writes, until [`Self::read_on`].
+    /// The terminal stops reading what slug writes, until [`Self::resume_reading`].
     pub fn stop_reading(&mut self) {
-        self.reads.store(false, Ordering::SeqCst);
+        self.is_reading.store(false, Ordering::SeqCst);
     }
 
     /// It reads again.
-    pub fn read_on(&mut self) {
-        self.reads.store(true, Ordering::SeqCst);
+    pub fn resume_reading(&mut self) {
+        self.is_reading.store(true, Ordering::SeqCst);
     }
 
     /// Sends a signal to slug below its shell.
-    pub fn signal_below(&self, signal: Signal) {
+    pub fn signal_child(&self, signal: Signal) {
         let shell = self.child.process_id().unwrap();
         let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children"));
         let pid = children.unwrap().trim().parse().unwrap();
@@ -285,7 +285,7 @@ impl Slug {
     pub fn quit(mut self) {
         self.keys("/quit\r");
         let status = self.wait();
-        assert!(status.success(), "{status:?}\n{}", self.told());
+        assert!(status.success(), "{status:?}\n{}", self.screen_dump());
     }
 
     /// Waits until everything written to the terminal is as it should be.
@@ -301,8 +301,8 @@ impl Slug {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            assert!(began.elapsed() < PATIENCE, "slug does not end\n{}", self.told());
-            thread::sleep(GLANCE);
+            assert!(began.elapsed() < WAIT_TIMEOUT, "slug does not end\n{}", self.screen_dump());
+            thread::sleep(POLL_INTERVAL);
         };
         self.ended = Some(status.clone());
         status
@@ -310,22 +310,22 @@ impl Slug {
 
     /// Whether the terminal edits lines and echoes, as a shell needs it.
     pub fn edits_lines(&self) -> bool {
-        let modes = rustix::termios::tcgetattr(&self.near).unwrap().local_modes;
+        let modes = rustix::termios::tcgetattr(&self.tty).unwrap().local_modes;
         modes.contains(LocalModes::ICANON | LocalModes::ECHO)
     }
 
-    fn shown(&self) -> MutexGuard<'_, Shown> {
-        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    fn output(&self) -> MutexGuard<'_, PtyOutput> {
+        self.output.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn told(&self) -> String {
+    fn screen_dump(&self) -> String {
         let screen = self.screen();
         let rows: Vec<String> = screen.lines().map(|row| format!("│{row}")).collect();
         rows.join("\n")
     }
 }
 
-impl Drop for Slug {
+impl Drop for PtySlug {
     fn drop(&mut self) {
         if self.ended.is_none() {
             // It may be gone already.
@@ -335,7 +335,7 @@ impl Drop for Slug {
     }
 }
 
-impl Start<'_> {
+impl PtySlugBuilder<'_> {
     /// With these arguments.
     pub fn args(mut self, arguments: &[&str]) -> Self {
         self.arguments.extend(arguments.iter().map(|&argument| argument.to_owned()));
@@ -361,7 +361,7 @@ impl Start<'_> {
     }
 
     /// Starts it.
-    pub fn open(self) -> Slug {
+    pub fn open(self) -> PtySlug {
         let (columns, rows) = self.size;
         let pty = portable_pty::native_pty_system().openpty(size(columns, rows)).unwrap();
         let mut command = CommandBuilder::new(if self.shell { "bash" } else { SLUG });
@@ -386,8 +386,8 @@ impl Start<'_> {
         let near = open_terminal(&pty.master.tty_name().unwrap());
         let child = pty.slave.spawn_command(command).unwrap();
         drop(pty.slave);
-        let shown = Arc::new(Mutex::new(Shown {
-            parser: vt100::Parser::new(wide(rows), wide(columns), 0),
+        let shown = Arc::new(Mutex::new(PtyOutput {
+            parser: vt100::Parser::new(non_zero(rows), non_zero(columns), 0),
             raw: Vec::new(),
             parsed: 0,
         }));
@@ -400,13 +400,20 @@ impl Start<'_> {
             while let Ok(count @ 1..) = reader.read(&mut buffer) {
                 showing.lock().unwrap().take(&buffer[..count]);
                 while !reading.load(Ordering::SeqCst) {
-                    thread::sleep(GLANCE);
+                    thread::sleep(POLL_INTERVAL);
                 }
             }
         });
         let writer = pty.master.take_writer().unwrap();
-        let mut slug =
-            Slug { shown, reads, writer, child, ended: None, terminal: pty.master, near };
+        let mut slug = PtySlug {
+            output: shown,
+            is_reading: reads,
+            writer,
+            child,
+            ended: None,
+            terminal: pty.master,
+            tty: near,
+        };
         if self.shell {
             slug.wait_for("shell>");
             let words: Vec<String> = [SLUG.to_owned()].into_iter().chain(self.arguments).collect();
@@ -416,7 +423,7 @@ impl Start<'_> {
     }
 }
 
-impl Shown {
+impl PtyOutput {
     /// Takes bytes in, and shows what is not inside an unfinished frame.
     fn take(&mut self, bytes: &[u8]) {
         self.raw.extend(bytes);
@@ -451,6 +458,6 @@ fn size(columns: u16, rows: u16) -> PtySize {
     PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 }
 }
 
-fn wide(cells: u16) -> NonZeroU16 {
+fn non_zero(cells: u16) -> NonZeroU16 {
     NonZeroU16::new(cells).unwrap()
 }

@@ -19,9 +19,9 @@ type ProtocolEventStream = BoxStream<'static, Result<StreamEvent, ProviderError>
 
 /// A response with sealed and unsealed thinking, text and two calls, as its protocol streams it.
 /// Seals have SEAL in them, thoughts THOUGHT.
-fn made_by(protocol: Protocol) -> Message {
+fn made_by(protocol: ProviderProtocol) -> Message {
     let pieces: Vec<Value> = match protocol {
-        Protocol::ChatCompletions => {
+        ProviderProtocol::ChatCompletions => {
             let delta = |delta: Value| json!({"choices": [{"index": 0, "delta": delta}]});
             let call = |index: u64, id: &str, name: &str| json!({"index": index, "id": id, "function": {"name": name, "arguments": "{}"}});
             vec![
@@ -32,7 +32,7 @@ fn made_by(protocol: Protocol) -> Message {
                 json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}),
             ]
         }
-        Protocol::Responses => {
+        ProviderProtocol::Responses => {
             let done = |place: u64, item: Value| json!({"type": "response.output_item.done", "output_index": place, "item": item});
             let call = |id: &str, name: &str| {
                 json!({"type": "function_call", "id": format!("SEAL-{id}"), "call_id": id,
@@ -56,7 +56,7 @@ fn made_by(protocol: Protocol) -> Message {
                 json!({"type": "response.completed", "response": {"status": "completed"}}),
             ]
         }
-        Protocol::Anthropic => {
+        ProviderProtocol::Anthropic => {
             let blocks = [
                 json!({"type": "thinking", "thinking": "THOUGHT", "signature": "SEAL"}),
                 json!({"type": "redacted_thinking", "data": "SEAL"}),
@@ -73,7 +73,7 @@ fn made_by(protocol: Protocol) -> Message {
             let end = json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}});
             blocks.chain([end, json!({"type": "message_stop"})]).collect()
         }
-        Protocol::Gemini => vec![json!({"candidates": [{"finishReason": "STOP", "content":
+        ProviderProtocol::Gemini => vec![json!({"candidates": [{"finishReason": "STOP", "content":
         {"parts": [
             {"text": "THOUGHT", "thought": true},
             {"text": "Looking.", "thoughtSignature": "SEAL"},
@@ -84,12 +84,12 @@ fn made_by(protocol: Protocol) -> Message {
     let body: String = pieces.iter().map(|piece| format!("data: {piece}\n\n")).collect();
     let (bytes, site) = (stream::iter([Ok(body)]), RequestTarget::default());
     let events: ProtocolEventStream = match protocol {
-        Protocol::ChatCompletions => {
+        ProviderProtocol::ChatCompletions => {
             chat::decode(bytes, site, chat::ChatRequestContext::default()).boxed()
         }
-        Protocol::Responses => responses::decode(bytes, site, HashSet::new()).boxed(),
-        Protocol::Anthropic => anthropic::decode(bytes, site).boxed(),
-        Protocol::Gemini => gemini::decode(bytes, site, HashSet::new()).boxed(),
+        ProviderProtocol::Responses => responses::decode(bytes, site, HashSet::new()).boxed(),
+        ProviderProtocol::Anthropic => anthropic::decode(bytes, site).boxed(),
+        ProviderProtocol::Gemini => gemini::decode(bytes, site, HashSet::new()).boxed(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let mut response = ResponseAssembler::default();
@@ -102,12 +102,12 @@ fn made_by(protocol: Protocol) -> Message {
 }
 
 fn request(model: &str, said: Message) -> ProviderRequest {
-    let answered = said.calls().map(|call| Block::ToolResult {
+    let answered = said.calls().map(|call| ContentBlock::ToolResult {
         tool_use_id: call.id.clone(),
         content: "done".to_owned(),
         is_error: false,
     });
-    let results = Message { role: Role::User, content: answered.collect() };
+    let results = Message { role: MessageRole::User, content: answered.collect() };
     let history = [Message::user("Go."), said.clone(), results, said, Message::user("And?")];
     ProviderRequest {
         model: model.to_owned(),
@@ -131,13 +131,13 @@ struct SentConversation {
 }
 
 impl SentConversation {
-    fn read(protocol: Protocol, body: &Value) -> Self {
+    fn read(protocol: ProviderProtocol, body: &Value) -> Self {
         let mut sent = Self::default();
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let turns = match protocol {
-            Protocol::ChatCompletions | Protocol::Anthropic => &body["messages"],
-            Protocol::Responses => &body["input"],
-            Protocol::Gemini => &body["contents"],
+            ProviderProtocol::ChatCompletions | ProviderProtocol::Anthropic => &body["messages"],
+            ProviderProtocol::Responses => &body["input"],
+            ProviderProtocol::Gemini => &body["contents"],
         };
         for turn in turns.as_array().unwrap() {
             let list = |name: &str| turn[name].as_array().into_iter().flatten();
@@ -183,39 +183,42 @@ impl SentConversation {
 
 #[test]
 fn what_one_protocol_made_is_valid_in_each_other() {
-    for maker in Protocol::ALL {
+    for maker in ProviderProtocol::ALL {
         let said = made_by(maker);
         assert_eq!((said.text().as_str(), said.calls().count()), ("Looking.", 2), "{maker}");
-        for target in Protocol::ALL {
+        for target in ProviderProtocol::ALL {
             let case = format!("made by {maker}, sent to {target}");
             let body = match target {
-                Protocol::ChatCompletions => chat::body(
+                ProviderProtocol::ChatCompletions => chat::body(
                     &request("m", said.clone()),
                     "localhost",
                     PromptProgressReports::Unknown,
                 ),
-                Protocol::Responses => responses::body(&request("gpt-5", said.clone())),
-                Protocol::Anthropic => anthropic::body(&request("claude-sonnet-5", said.clone())),
-                Protocol::Gemini => gemini::body(&request("gemini-3-flash", said.clone())),
+                ProviderProtocol::Responses => responses::body(&request("gpt-5", said.clone())),
+                ProviderProtocol::Anthropic => {
+                    anthropic::body(&request("claude-sonnet-5", said.clone()))
+                }
+                ProviderProtocol::Gemini => gemini::body(&request("gemini-3-flash", said.clone())),
             };
             let text = String::from_utf8(body).unwrap();
-            let has_seals = maker == target && maker != Protocol::ChatCompletions;
+            let has_seals = maker == target && maker != ProviderProtocol::ChatCompletions;
             assert_eq!(text.contains("SEAL"), has_seals, "{case}: {text}");
-            let signed = [maker, target] == [Protocol::Anthropic; 2];
-            let unsigned = target == Protocol::ChatCompletions && maker != Protocol::Anthropic;
+            let signed = [maker, target] == [ProviderProtocol::Anthropic; 2];
+            let unsigned =
+                target == ProviderProtocol::ChatCompletions && maker != ProviderProtocol::Anthropic;
             assert_eq!(text.contains("THOUGHT"), signed || unsigned, "{case}: {text}");
 
             let sent = SentConversation::read(target, &serde_json::from_str(&text).unwrap());
-            let model = if target == Protocol::Gemini { "model" } else { "assistant" };
+            let model = if target == ProviderProtocol::Gemini { "model" } else { "assistant" };
             assert_eq!(sent.roles, ["user", model, "user", model, "user"], "{case}: {text}");
             assert_eq!(sent.asked.len(), 4, "{case}: {text}");
             assert_eq!(sent.asked, sent.answered, "{case}: {text}");
             let strict = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
             for id in sent.asked {
                 let fits = (1..=64).contains(&id.len()) && id.chars().all(strict);
-                assert!(fits || target == Protocol::ChatCompletions, "{case}: {id}");
+                assert!(fits || target == ProviderProtocol::ChatCompletions, "{case}: {id}");
             }
-            let wants_dummy = target == Protocol::Gemini && maker != target;
+            let wants_dummy = target == ProviderProtocol::Gemini && maker != target;
             assert_eq!(text.contains("skip_thought_signature_validator"), wants_dummy, "{case}");
         }
     }

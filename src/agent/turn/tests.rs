@@ -195,7 +195,7 @@ fn steering_goes_in_behind_calls_that_were_cut_off_too() {
 fn what_a_stopped_response_took_counts() {
     let mut turn = turn();
     turn.step(TurnInput::Begun);
-    let usage = Usage { input: 7, ..Usage::default() };
+    let usage = TokenUsage { input: 7, ..TokenUsage::default() };
     turn.step(TurnInput::Event(StreamEvent::Usage(usage)));
     turn.step(TurnInput::Cancelled);
     assert_eq!(turn.usage(), usage);

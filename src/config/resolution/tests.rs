@@ -74,7 +74,7 @@ fn nothing_gives_the_defaults() {
     assert_eq!(config.server.max_tokens.value, 4096);
     assert_eq!(config.temperature, None);
     assert_eq!(config.max_tool_rounds.value, 50);
-    assert_eq!(config.mode.value, Mode::Ask);
+    assert_eq!(config.mode.value, PermissionMode::Ask);
     assert_eq!(config.server.context_window.value, 200_000);
     assert_eq!(config.theme.value, ThemeChoice::Auto);
     assert!(config.mouse.value && !config.reduced_motion.value);
@@ -157,7 +157,7 @@ fn a_project_gives_no_powers() {
     });
     assert_eq!(found.server.endpoint.value.as_str(), "https://mine.example/v1");
     assert_eq!(key(&found), Some("mine"));
-    assert_eq!(found.mode.value, Mode::Ask);
+    assert_eq!(found.mode.value, PermissionMode::Ask);
     assert_eq!(found.server.name.value.as_str(), "openai");
     assert!(found.status_command.is_none());
     let powers = [
@@ -274,12 +274,12 @@ fn the_sandbox_has_a_folder_of_its_own_or_the_working_folder() {
     };
     let here = "permission_mode = \"sandbox\"";
     let there = "permission_mode = { type = \"sandbox\", dir = \"/w\" }";
-    assert_eq!(sandbox(here, None), (Mode::Sandbox, Some(None)));
-    assert_eq!(sandbox(there, None), (Mode::Sandbox, Some(Some("/w".into()))));
-    let plan = Some((ModeChoice::Mode(Mode::Plan), "--plan"));
-    assert_eq!(sandbox(there, plan), (Mode::Plan, None));
+    assert_eq!(sandbox(here, None), (PermissionMode::Sandbox, Some(None)));
+    assert_eq!(sandbox(there, None), (PermissionMode::Sandbox, Some(Some("/w".into()))));
+    let plan = Some((ModeChoice::Mode(PermissionMode::Plan), "--plan"));
+    assert_eq!(sandbox(there, plan), (PermissionMode::Plan, None));
     let flag = Some((ModeChoice::Sandbox(Some("d".into())), "--sandbox"));
-    assert_eq!(sandbox(there, flag), (Mode::Sandbox, Some(Some("d".into()))));
+    assert_eq!(sandbox(there, flag), (PermissionMode::Sandbox, Some(Some("d".into()))));
 }
 
 #[test]
@@ -288,7 +288,7 @@ fn s118_no_project_says_anything_of_the_sandbox() {
                    method = \"landlock\"";
     let user = "permission_mode = \"sandbox\"";
     let found = config(&TestConfigLayers { user, project, ..TestConfigLayers::default() });
-    assert_eq!(found.mode.value, Mode::Sandbox);
+    assert_eq!(found.mode.value, PermissionMode::Sandbox);
     assert_eq!((found.sandbox_network.value, found.sandbox_method.value), (false, None));
     assert_eq!(found.sandbox_hosts, None);
     for key in ["permission_mode", "sandbox.network", "sandbox.hosts", "sandbox.method"] {

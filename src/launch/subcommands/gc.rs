@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::cli::{CliExitStatus, SessionsGc};
-use crate::domain::bytes;
+use crate::domain::format_bytes;
 use crate::launch::build;
 use crate::launch::print;
 use crate::launch::run_context::RunContext;
@@ -48,7 +48,7 @@ fn tell(out: &mut dyn Write, gc: &SessionsGc, kept: &GcReport) -> std::io::Resul
     for (what, Reclaimed { count, bytes: size }) in
         rows.into_iter().filter(|(_, freed)| freed.count > 0)
     {
-        writeln!(out, "{removed}: {count} {what}, {}", bytes(size))?;
+        writeln!(out, "{removed}: {count} {what}, {}", format_bytes(size))?;
     }
     let PackReport { count, before, after, .. } = kept.packed;
     match (count, gc.dry_run) {
@@ -56,9 +56,11 @@ fn tell(out: &mut dyn Write, gc: &SessionsGc, kept: &GcReport) -> std::io::Resul
             writeln!(out, "There is nothing to remove or pack.")
         }
         (0, _) => Ok(()),
-        (_, true) => writeln!(out, "{packed}: {count} sessions and contents, {}", bytes(before)),
+        (_, true) => {
+            writeln!(out, "{packed}: {count} sessions and contents, {}", format_bytes(before))
+        }
         (_, false) => {
-            let (before, after) = (bytes(before), bytes(after));
+            let (before, after) = (format_bytes(before), format_bytes(after));
             writeln!(out, "{packed}: {count} sessions and contents, from {before} to {after}")
         }
     }

@@ -14,7 +14,7 @@ use crate::catalogue::{
 };
 use crate::cli::{Cli, CliExitStatus, ModelsList};
 use crate::domain::sanitize::sanitize;
-use crate::domain::{Price, Rate};
+use crate::domain::{ModelPrice, TokenRate};
 use crate::launch::print;
 use crate::launch::run_context::RunContext;
 use crate::launch::servers::ServerConnector;
@@ -141,7 +141,7 @@ fn known(catalogue: &ModelCatalogue) -> impl Iterator<Item = ModelsTableRow<'_>>
 }
 
 impl ModelsTableRow<'_> {
-    fn price(&self) -> Option<&Price> {
+    fn price(&self) -> Option<&ModelPrice> {
         self.facts?.price.as_ref()
     }
 
@@ -152,7 +152,7 @@ impl ModelsTableRow<'_> {
     fn cells(&self) -> [String; 7] {
         let count = |count: Option<u64>| count.map(tokens).unwrap_or_default();
         let rates = self.price().map(|price| price.rates);
-        let rate = |rate: Option<Rate>| {
+        let rate = |rate: Option<TokenRate>| {
             rate.map(|rate| format!("${}", rate.dollars_per_million())).unwrap_or_default()
         };
         let id = match self.place {
@@ -189,7 +189,7 @@ impl ModelsTableRow<'_> {
             "reasoning": facts.map(|_| reasoning.is_some()),
             "efforts": reasoning.map(|reasoning| &reasoning.efforts),
             "price": self.price().map(|price| {
-                let rate = Rate::dollars_per_million;
+                let rate = TokenRate::dollars_per_million;
                 json!({
                     "input": rate(price.rates.input),
                     "output": rate(price.rates.output),
@@ -287,13 +287,13 @@ fn tokens(count: u64) -> String {
 mod tests {
     use super::*;
     use crate::config::services;
-    use crate::domain::Protocol;
+    use crate::domain::ProviderProtocol;
 
     #[test]
     fn anthropics_default_model_is_the_newest_sonnet() {
         let catalogue = ModelCatalogue::bundled().unwrap();
         let newest = catalogue.newest("anthropic", "claude-sonnet-");
-        assert_eq!(services::of(Protocol::Anthropic).model, newest);
+        assert_eq!(services::of(ProviderProtocol::Anthropic).model, newest);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::agent::accesses_of;
 use crate::cli::{Cli, CliExitStatus, PermissionsCommand, PermissionsTest};
-use crate::domain::{Mode, Outcome, RuleKind, RuleSource};
+use crate::domain::{PermissionMode, PermissionOutcome, RuleKind, RuleSource};
 use crate::launch::print;
 use crate::launch::run_context::RunContext;
 use crate::permissions::{
@@ -78,8 +78,11 @@ fn try_out(
     };
     let workspace = match mode {
         // As if it were in force around the working folder.
-        Mode::Sandbox => workspace.with_sandbox(&ground.cwd),
-        Mode::Ask | Mode::AllowEdits | Mode::Plan | Mode::Yolo => workspace,
+        PermissionMode::Sandbox => workspace.with_sandbox(&ground.cwd),
+        PermissionMode::Ask
+        | PermissionMode::AllowEdits
+        | PermissionMode::Plan
+        | PermissionMode::Yolo => workspace,
     };
     let place = WorkingDirectory { cwd: ground.cwd.clone(), home: ground.user_home.clone() };
     let accesses = accesses_of(&ToolRegistry::standard(), &test.tool, &test.input, &place)
@@ -99,7 +102,8 @@ fn try_out(
     writeln!(out, "{}: {}", report.decision.word(), report.reason)?;
     for part in &report.commands {
         let allows = |rule: &RuleSource| rule.kind == RuleKind::Allow;
-        let is_enough = part.decision == Outcome::Allow || !part.rule.as_ref().is_some_and(allows);
+        let is_enough =
+            part.decision == PermissionOutcome::Allow || !part.rule.as_ref().is_some_and(allows);
         let lacks = if is_enough { "" } else { "not certain enough for " };
         let rule = part.rule.as_ref().map_or_else(
             || "no rule".to_owned(),

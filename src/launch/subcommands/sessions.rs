@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cli::{CliExitStatus, SessionsCommand, SessionsFilter};
 use crate::domain::sanitize::sanitize;
-use crate::domain::{Block, Role, SessionId, Usage};
+use crate::domain::{ContentBlock, MessageRole, SessionId, TokenUsage};
 use crate::launch::build;
 use crate::launch::print;
 use crate::launch::run_context::RunContext;
@@ -231,7 +231,7 @@ fn list(out: &mut dyn Write, sessions: &[SessionMeta]) -> std::io::Result<()> {
 /// What the session took, by model.
 fn took(out: &mut dyn Write, spending: &SessionSpending) -> std::io::Result<()> {
     let sums = |spent: &SpendingSum| {
-        let Usage { input, output, cache_read, .. } = spent.usage;
+        let TokenUsage { input, output, cache_read, .. } = spent.usage;
         let cost = spent.known_cost().map(|cost| format!(", {cost}")).unwrap_or_default();
         format!("{input} tokens read, {cache_read} of them from the cache, {output} written{cost}")
     };
@@ -250,16 +250,18 @@ fn show(out: &mut dyn Write, record: &LogRecord) -> std::io::Result<()> {
     let LogEntry::Message(message) = &record.entry else { return Ok(()) };
     for block in &message.content {
         match block {
-            Block::Text { text } => {
+            ContentBlock::Text { text } => {
                 let who = match message.role {
-                    Role::User => "You",
-                    Role::Assistant => "slug",
+                    MessageRole::User => "You",
+                    MessageRole::Assistant => "slug",
                 };
                 writeln!(out, "## {who}\n\n{}\n", sanitize(text))?;
             }
-            Block::Image(image) => writeln!(out, "({image})\n")?,
-            Block::Context { .. } | Block::Thinking { .. } | Block::Sealed { .. } => {}
-            Block::ToolUse(call) => {
+            ContentBlock::Image(image) => writeln!(out, "({image})\n")?,
+            ContentBlock::Context { .. }
+            | ContentBlock::Thinking { .. }
+            | ContentBlock::Sealed { .. } => {}
+            ContentBlock::ToolUse(call) => {
                 let call = json!({"name": call.name, "call": call});
                 writeln!(
                     out,
@@ -268,7 +270,7 @@ fn show(out: &mut dyn Write, record: &LogRecord) -> std::io::Result<()> {
                     call["call"]["input"]
                 )?;
             }
-            Block::ToolResult { content, is_error, .. } => {
+            ContentBlock::ToolResult { content, is_error, .. } => {
                 let mark = if *is_error { "failed: " } else { "" };
                 let first = content.lines().next().unwrap_or_default();
                 writeln!(out, "  {mark}{}\n", sanitize(first))?;

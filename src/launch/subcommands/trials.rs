@@ -6,7 +6,7 @@ mod linux;
 use std::path::Path;
 
 use crate::doctor::{SandboxTrial, SandboxTrialResult};
-use crate::domain::{Extent, Network};
+use crate::domain::{SandboxNetwork, ScanExtent};
 use crate::launch::run_context::RunContext;
 use crate::permissions::RuleSet;
 use crate::permissions::sandbox::{HostSandboxDisk, SandboxPolicy};
@@ -20,7 +20,7 @@ use linux::try_out;
 pub(super) async fn run(
     ground: &RunContext,
     changeable: &Path,
-    network: &Network,
+    network: &SandboxNetwork,
 ) -> Vec<SandboxTrial> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut trials = Vec::new();
@@ -38,11 +38,11 @@ pub(super) async fn run(
 
 /// Whether a sandbox around the working folder would find all that it has to hold back there. A
 /// folder that there can be none around is another matter.
-pub(super) fn extent(ground: &RunContext) -> Extent {
+pub(super) fn extent(ground: &RunContext) -> ScanExtent {
     let (home, slug_home) = (ground.user_home.as_deref(), ground.home.root());
-    let sandbox = SandboxPolicy::around(&ground.cwd, home, slug_home, Network::Off);
+    let sandbox = SandboxPolicy::around(&ground.cwd, home, slug_home, SandboxNetwork::Off);
     let surveyed = sandbox.and_then(|sandbox| sandbox.survey(&HostSandboxDisk, &RuleSet::new()));
-    surveyed.map_or(Extent::Whole, |(_, extent)| extent)
+    surveyed.map_or(ScanExtent::Whole, |(_, extent)| extent)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -50,7 +50,7 @@ async fn try_out(
     _: &RunContext,
     _: &Path,
     _: &sandbox::SandboxBackend,
-    _: &Network,
+    _: &SandboxNetwork,
 ) -> SandboxTrialResult {
     SandboxTrialResult::Failed("slug knows how to try it on Linux alone".to_owned())
 }

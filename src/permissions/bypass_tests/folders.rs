@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_folder_that_holds_a_protected_place_is_asked_about_before_it_is_changed() {
-    let attack = BypassTestEnv::new(Mode::Yolo);
+    let attack = BypassTestEnv::new(PermissionMode::Yolo);
     let root = attack.workspace.root().to_owned();
     for folder in ["nest/r/.git", "tpl/.vscode", "gw/wrapper", "src/deep/plain", "bare/refs"] {
         std::fs::create_dir_all(root.join(folder)).unwrap();
@@ -26,8 +26,8 @@ fn a_folder_that_holds_a_protected_place_is_asked_about_before_it_is_changed() {
 
 #[test]
 fn a_large_folder_is_more_than_a_rule_speaks_of_and_nothing_to_yolo() {
-    let rule = BypassTestEnv::new(Mode::Ask).allow("Bash(rm *)");
-    let yolo = BypassTestEnv::new(Mode::Yolo);
+    let rule = BypassTestEnv::new(PermissionMode::Ask).allow("Bash(rm *)");
+    let yolo = BypassTestEnv::new(PermissionMode::Yolo);
     for attack in [&rule, &yolo] {
         let folder = attack.workspace.root().join("node_modules");
         std::fs::create_dir(&folder).unwrap();
@@ -42,7 +42,7 @@ fn a_large_folder_is_more_than_a_rule_speaks_of_and_nothing_to_yolo() {
 
 #[test]
 fn a_program_goes_where_a_link_really_leads() {
-    let attack = BypassTestEnv::new(Mode::Ask).allow("Bash(env *)").allow("Bash(make *)");
+    let attack = BypassTestEnv::new(PermissionMode::Ask).allow("Bash(env *)").allow("Bash(make *)");
     let root = attack.workspace.root();
     let elsewhere = attack.workspace.home().unwrap().join("elsewhere/deep");
     std::fs::create_dir_all(&elsewhere).unwrap();
@@ -53,13 +53,13 @@ fn a_program_goes_where_a_link_really_leads() {
 
 #[test]
 fn after_a_way_back_the_rest_is_asked_about_and_denied_as_ever() {
-    let attack = BypassTestEnv::new(Mode::Ask).allow("Bash").deny("Read(//etc/hosts)");
+    let attack = BypassTestEnv::new(PermissionMode::Ask).allow("Bash").deny("Read(//etc/hosts)");
     for back in ["cd -", "popd", "cd \"$OLDPWD\"", "cd -P -", "cd $(pwd)"] {
         let then = |rest: &str| attack.outcome(&format!("cd src && {back} && {rest}"));
         assert_eq!(then("cat /etc/hosts"), Deny, "{back}");
         assert_eq!(then("cd \"$HOME\" && cat /etc/hosts"), Deny, "{back}");
         assert_eq!(
-            BypassTestEnv::new(Mode::Ask).outcome(&format!("{back} && cd ~ && ls")),
+            BypassTestEnv::new(PermissionMode::Ask).outcome(&format!("{back} && cd ~ && ls")),
             Ask,
             "{back}"
         );
@@ -68,7 +68,7 @@ fn after_a_way_back_the_rest_is_asked_about_and_denied_as_ever() {
 
 #[test]
 fn s64_a_link_to_a_folder_of_the_project_is_one_of_its_own() {
-    let attack = BypassTestEnv::new(Mode::Ask);
+    let attack = BypassTestEnv::new(PermissionMode::Ask);
     let (root, home) =
         (attack.workspace.root().to_owned(), attack.workspace.home().unwrap().to_owned());
     std::fs::create_dir(root.join("bin")).unwrap();

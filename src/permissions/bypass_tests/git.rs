@@ -17,7 +17,7 @@ fn make_repository(git: &Path, config: &str) {
 }
 
 fn trusted(config: &str) -> BypassTestEnv {
-    let attack = BypassTestEnv::new(Mode::Ask);
+    let attack = BypassTestEnv::new(PermissionMode::Ask);
     make_repository(&attack.workspace.root().join(".git"), config);
     attack
 }
@@ -42,7 +42,7 @@ fn run(attack: &BypassTestEnv, command: &str) -> String {
 /// A repository of git's own making with a commit, of which more is made by `script`. There
 /// `$evil` leaves `ran` in the home folder.
 fn made(script: &str) -> BypassTestEnv {
-    let attack = BypassTestEnv::new(Mode::Ask);
+    let attack = BypassTestEnv::new(PermissionMode::Ask);
     let home = attack.workspace.home().unwrap();
     std::fs::write(home.join("secret"), "password=hunter2\n").unwrap();
     let evil = home.join("evil");
@@ -83,7 +83,7 @@ const LOOKS: [&str; 7] = [
 #[test]
 fn s57_a_trusted_repository_is_looked_at_unasked() {
     trusted("[core]\n\tbare = false\n").all(Allow, &LOOKS);
-    let plan = BypassTestEnv { mode: Mode::Plan, ..trusted("") };
+    let plan = BypassTestEnv { mode: PermissionMode::Plan, ..trusted("") };
     plan.all(Allow, &LOOKS);
 }
 

@@ -23,8 +23,9 @@ fn with_links(attack: BypassTestEnv) -> BypassTestEnv {
 fn a_link_is_not_followed_to_where_another_part_puts_it() {
     let all = ["mv", "git", "touch", "cp", "cat", "tee"];
     let rules = all.iter().map(|name| format!("Bash({name} *)"));
-    let attack =
-        with_links(rules.fold(BypassTestEnv::new(Mode::Ask), |attack, rule| attack.allow(&rule)));
+    let attack = with_links(
+        rules.fold(BypassTestEnv::new(PermissionMode::Ask), |attack, rule| attack.allow(&rule)),
+    );
     attack.all(
         Ask,
         &[
@@ -58,7 +59,7 @@ fn a_link_is_not_followed_to_where_another_part_puts_it() {
 
 #[test]
 fn a_program_is_not_run_after_what_was_hashed_of_it_is_changed() {
-    for mode in [Mode::Ask, Mode::AllowEdits] {
+    for mode in [PermissionMode::Ask, PermissionMode::AllowEdits] {
         let mut attack = BypassTestEnv::new(mode).allow("Bash(cp *)").allow("Bash(git *)");
         let program = attack.workspace.root().join("bin/lint");
         std::fs::create_dir_all(program.parent().unwrap()).unwrap();
@@ -85,7 +86,7 @@ fn a_program_is_not_run_after_what_was_hashed_of_it_is_changed() {
 
 #[test]
 fn what_find_does_besides_running_a_command_is_not_waved_through() {
-    let attack = BypassTestEnv::new(Mode::Ask).allow("Bash(find *)").allow("Bash(fd *)");
+    let attack = BypassTestEnv::new(PermissionMode::Ask).allow("Bash(find *)").allow("Bash(fd *)");
     let attack = attack.allow("Bash(cat *)").allow("Bash(cp *)").allow("Bash(python3 *)");
     attack.all(
         Ask,
@@ -100,16 +101,17 @@ fn what_find_does_besides_running_a_command_is_not_waved_through() {
         ],
     );
     attack.all(Allow, &["find src -name x"]);
-    let yolo = BypassTestEnv::new(Mode::Yolo);
+    let yolo = BypassTestEnv::new(PermissionMode::Yolo);
     yolo.all(Ask, &["find . -fprintf .slug/settings.json x -exec cat a ';' -print"]);
-    let exact =
-        BypassTestEnv::new(Mode::Ask).allow("Bash(find . -exec cat a ';')").allow("Bash(cat *)");
+    let exact = BypassTestEnv::new(PermissionMode::Ask)
+        .allow("Bash(find . -exec cat a ';')")
+        .allow("Bash(cat *)");
     exact.all(Allow, &["find . -exec cat a ';'"]);
 }
 
 #[test]
 fn an_option_that_moves_the_folder_is_seen_in_a_bundle() {
-    let attack = BypassTestEnv::new(Mode::Ask);
+    let attack = BypassTestEnv::new(PermissionMode::Ask);
     let rules = ["Bash(env *)", "Bash(tee *)", "Bash(npm *)", "Bash(sudo *)", "Bash(make *)"];
     let attack = rules.iter().fold(attack, |attack, rule| attack.allow(rule));
     attack.all(
@@ -127,13 +129,13 @@ fn an_option_that_moves_the_folder_is_seen_in_a_bundle() {
         ],
     );
     attack.all(Allow, &["env -i tee x", "env -iC src tee x", "sudo -nD src npm test"]);
-    let yolo = BypassTestEnv::new(Mode::Yolo);
+    let yolo = BypassTestEnv::new(PermissionMode::Yolo);
     yolo.all(Ask, &["sudo -D.git touch x", "env -iC.git touch x"]);
 }
 
 #[test]
 fn deny_rules_find_what_fd_runs_however_its_option_is_written() {
-    let attack = BypassTestEnv::new(Mode::Yolo).deny("Bash(rm *)");
+    let attack = BypassTestEnv::new(PermissionMode::Yolo).deny("Bash(rm *)");
     let ways = ["-x rm", "-Hx rm", "-xrm", "-X rm", "--exec=rm", "--exec rm", "--exec-batch=rm"];
     for way in ways {
         attack.all(Deny, &[&format!("fd a {way}"), &format!("fd -x ls ';' {way}")]);
@@ -142,17 +144,17 @@ fn deny_rules_find_what_fd_runs_however_its_option_is_written() {
 
 #[test]
 fn a_redirection_that_sets_a_variable_hides_no_command() {
-    let attack = BypassTestEnv::new(Mode::Yolo).deny("Bash(rm *)");
+    let attack = BypassTestEnv::new(PermissionMode::Yolo).deny("Bash(rm *)");
     let texts =
         ["{fd}>g rm a", "{fd}<a rm a", "{fd}>&1 rm a", "{fd}>>g timeout 1 rm a", "{x[0]}>g rm a"];
     attack.all(Deny, &texts);
-    let ask = BypassTestEnv::new(Mode::Ask).allow("Bash(echo *)");
+    let ask = BypassTestEnv::new(PermissionMode::Ask).allow("Bash(echo *)");
     ask.all(Ask, &["{fd}>g echo a", "echo a {fd}>g"]);
 }
 
 #[test]
 fn a_file_with_other_names_is_not_changed_unasked() {
-    for mode in [Mode::AllowEdits, Mode::Ask, Mode::Yolo] {
+    for mode in [PermissionMode::AllowEdits, PermissionMode::Ask, PermissionMode::Yolo] {
         let attack =
             BypassTestEnv::new(mode).allow("Bash(tee *)").allow("Bash(cp *)").allow("Bash(rm *)");
         let attack = attack.allow("Bash(echo *)").allow("Edit");

@@ -28,7 +28,8 @@ fn s64_a_program_of_the_project_is_none_that_a_rule_means() {
         ":/usr/bin",
         "ROOT/../app/bin",
     ] {
-        let rules = || BypassTestEnv::new(Mode::Ask).allow("Bash(ls *)").allow("Bash(eslint *)");
+        let rules =
+            || BypassTestEnv::new(PermissionMode::Ask).allow("Bash(ls *)").allow("Bash(eslint *)");
         let attack = with_path(rules(), path);
         if path == ":/usr/bin" {
             program(&attack.workspace.root().join("ls"), "");
@@ -37,24 +38,24 @@ fn s64_a_program_of_the_project_is_none_that_a_rule_means() {
         attack.all(Ask, &["ls", "ls -la", "eslint src", "timeout 5 ls", "cat x | ls"]);
         // Those of the system and of bash itself are meant as ever.
         attack.all(Allow, &["echo x", "cat x", "true"]);
-        let plan = with_path(BypassTestEnv::new(Mode::Plan), path);
+        let plan = with_path(BypassTestEnv::new(PermissionMode::Plan), path);
         if path == ":/usr/bin" {
             program(&plan.workspace.root().join("ls"), "");
         }
         plan.all(Deny, &["ls"]);
-        with_path(BypassTestEnv::new(Mode::Yolo), path).all(Allow, &["eslint src"]);
+        with_path(BypassTestEnv::new(PermissionMode::Yolo), path).all(Allow, &["eslint src"]);
     }
-    let first = with_path(BypassTestEnv::new(Mode::Ask), "/usr/bin:/bin:ROOT/bin");
+    let first = with_path(BypassTestEnv::new(PermissionMode::Ask), "/usr/bin:/bin:ROOT/bin");
     first.all(Allow, &["ls"]);
     first.all(Ask, &["eslint"]);
 }
 
 #[test]
 fn s64_its_rule_has_its_path_and_its_hash() {
-    let mut attack = with_path(BypassTestEnv::new(Mode::Ask), "ROOT/bin:/usr/bin:/bin");
+    let mut attack = with_path(BypassTestEnv::new(PermissionMode::Ask), "ROOT/bin:/usr/bin:/bin");
     let decided = |attack: &BypassTestEnv, command: &str| {
         let cwd = attack.workspace.root().to_owned();
-        let access = Access::Run { command: command.into(), cwd };
+        let access = ToolAccess::Run { command: command.into(), cwd };
         let query = PermissionQuery::resolve("Bash", &[access], &attack.workspace);
         decide(&query, &attack.rules, attack.mode, &attack.workspace)
     };

@@ -13,7 +13,7 @@ fn s109_an_approval_is_bound_to_what_was_approved() {
     let scene = allow(["Bash(ls *)"]);
     let cwd = scene.workspace.root().to_owned();
     let run = |command: &str, cwd: &Path| {
-        scene.query("Bash", &[Access::Run { command: command.into(), cwd: cwd.to_owned() }])
+        scene.query("Bash", &[ToolAccess::Run { command: command.into(), cwd: cwd.to_owned() }])
     };
     let one = call("Bash", json!({"command": "rm x", "timeout": 1}));
     let approved = scene.bash("rm x").approve_by_user(&one, "once").unwrap();
@@ -48,7 +48,7 @@ fn s109_only_an_allowed_call_gets_a_ticket() {
 fn s109_a_target_that_has_moved_no_longer_holds() {
     use std::os::unix::fs::symlink;
     let scene = scene();
-    let access = [Access::Write(scene.path("src/d/f"))];
+    let access = [ToolAccess::Write(scene.path("src/d/f"))];
     std::fs::create_dir(scene.path("src/d")).unwrap();
     let one = call("Write", json!({"file_path": "src/d/f"}));
     let approved = scene.decide("Write", &access).approve_by_user(&one, "once").unwrap();
@@ -61,7 +61,7 @@ fn s109_a_target_that_has_moved_no_longer_holds() {
 #[test]
 fn s109_an_approval_is_bound_to_the_folder_and_the_environment() {
     let scene = scene();
-    let access = [Access::Write(scene.path("src/f"))];
+    let access = [ToolAccess::Write(scene.path("src/f"))];
     let (here, there) = (scene.workspace.root(), scene.path("src"));
     let (one, other) = (ContentHash::of(b"A=1"), ContentHash::of(b"A=2"));
     let within = |cwd: &Path, environment| scene.query("Write", &access).within(cwd, environment);

@@ -299,7 +299,7 @@ fn s19_redirections_are_writes() {
     edits.all(Allow, &["echo x > out/f", "echo x 2>> out/f"]);
     edits.all(Ask, &["echo x > f", "cd /tmp && echo x > out/f"]);
     edits.all(Deny, &["echo x > secret/f", "echo x > out/../secret/f"]);
-    let mode = allow(["Bash(echo *)"]).mode(Mode::AllowEdits);
+    let mode = allow(["Bash(echo *)"]).mode(PermissionMode::AllowEdits);
     mode.all(Allow, &["echo x > f"]);
     mode.all(Ask, &["echo x > ../f", "rm f"]);
     allow(["Bash(echo *)", "Edit(.envrc)"]).all(Ask, &["echo x > .envrc"]);
@@ -373,7 +373,7 @@ fn s27_what_was_checked_is_what_runs() {
     let approved = decision.approve(&call("Bash", input)).unwrap();
     assert_eq!(approved.input(), &json!({"command": "ls -l && pwd", "timeout": 5}));
     let cwd = scene.workspace.root().to_owned();
-    let again = Access::Run { command: "ls -l && pwd".into(), cwd };
+    let again = ToolAccess::Run { command: "ls -l && pwd".into(), cwd };
     assert!(approved.still_holds(&scene.query("Bash", &[again])));
 }
 

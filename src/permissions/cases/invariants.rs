@@ -38,7 +38,7 @@ proptest! {
             1..8,
         ),
         rule in prop::sample::select(vec!["Bash(rm *)", "Bash(ls)", "Bash", "Edit(f)", "Read(**)", "Bash(*)"]),
-        mode in prop::sample::select(Mode::ALL.to_vec()),
+        mode in prop::sample::select(PermissionMode::ALL.to_vec()),
     ) {
         let command = command.concat();
         let before = allow(["Bash(ls *)", "Bash(git *)", "Edit(**)"]).mode(mode);

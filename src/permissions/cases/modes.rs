@@ -4,9 +4,10 @@ use super::*;
 
 #[test]
 fn s106_plan_mode_changes_nothing() {
-    let scene = allow(["Edit", "Write", "Bash", "Bash(touch *)", "Bash(*)"]).mode(Mode::Plan);
+    let scene =
+        allow(["Edit", "Write", "Bash", "Bash(touch *)", "Bash(*)"]).mode(PermissionMode::Plan);
     for tool in ["Write", "Edit", "MultiEdit"] {
-        assert_eq!(scene.decide(tool, &[Access::Write(scene.path("src/x"))]).outcome(), Deny);
+        assert_eq!(scene.decide(tool, &[ToolAccess::Write(scene.path("src/x"))]).outcome(), Deny);
     }
     scene.all(
         Deny,
@@ -51,7 +52,7 @@ fn s106_plan_mode_changes_nothing() {
 
 #[test]
 fn s108_yolo_has_a_floor() {
-    let scene = deny(["Bash(git push *)"]).mode(Mode::Yolo);
+    let scene = deny(["Bash(git push *)"]).mode(PermissionMode::Yolo);
     scene.all(
         Deny,
         &["git push", "ls && git push origin", "sh -c 'git push'", "$(git push)", "env git push"],
@@ -80,7 +81,7 @@ fn s108_yolo_has_a_floor() {
 
 #[test]
 fn each_mode_does_what_its_name_says() {
-    use Mode::{AllowEdits, Ask as AskMode, Plan, Sandbox, Yolo};
+    use PermissionMode::{AllowEdits, Ask as AskMode, Plan, Sandbox, Yolo};
     for (mode, read, read_out, write, write_out, run) in [
         (AskMode, Allow, Ask, Ask, Ask, Ask),
         (AllowEdits, Allow, Ask, Allow, Ask, Ask),
@@ -95,7 +96,7 @@ fn each_mode_does_what_its_name_says() {
         assert_eq!(scene.write("src/x"), write, "{mode}");
         assert_eq!(scene.write("../x"), write_out, "{mode}");
         assert_eq!(scene.bash("npm test").outcome(), run, "{mode}");
-        assert_eq!(scene.decide("TodoWrite", &[Access::Nothing]).outcome(), Allow, "{mode}");
+        assert_eq!(scene.decide("TodoWrite", &[ToolAccess::Nothing]).outcome(), Allow, "{mode}");
     }
 }
 
@@ -103,7 +104,7 @@ fn each_mode_does_what_its_name_says() {
 fn sandboxed(scene: PermissionTestEnv) -> PermissionTestEnv {
     let root = scene.workspace.root().to_owned();
     let workspace = scene.workspace.with_sandbox(&root);
-    PermissionTestEnv { workspace, mode: Mode::Sandbox, ..scene }
+    PermissionTestEnv { workspace, mode: PermissionMode::Sandbox, ..scene }
 }
 
 #[test]
@@ -125,7 +126,7 @@ fn in_the_sandbox_commands_and_its_folder_are_not_asked_about() {
 fn s111_a_command_elsewhere_is_none_that_the_sandbox_holds() {
     let scene = sandboxed(scene());
     let cwd = scene.workspace.home().unwrap().to_owned();
-    let run = Access::Run { command: "npm test".into(), cwd };
+    let run = ToolAccess::Run { command: "npm test".into(), cwd };
     assert_eq!(scene.decide("Bash", &[run]).outcome(), Ask);
 }
 
@@ -158,38 +159,41 @@ fn deny_comes_before_ask_before_allow() {
         (scene.write("src/a"), scene.write("src/gen/a"), scene.write("src/gen/x")),
         (Allow, Ask, Deny)
     );
-    let nothing = [Access::Nothing];
+    let nothing = [ToolAccess::Nothing];
     assert_eq!(deny(["TodoWrite"]).decide("TodoWrite", &nothing).outcome(), Deny);
     assert_eq!(deny(["mcp__a__*"]).decide("mcp__a__b", &nothing).outcome(), Deny);
     assert_eq!(deny(["mcp__a__*"]).decide("mcp__b__b", &nothing).outcome(), Allow);
-    deny(["Bash"]).mode(Mode::Yolo).all(Deny, &["ls"]);
+    deny(["Bash"]).mode(PermissionMode::Yolo).all(Deny, &["ls"]);
 }
 
 #[test]
 fn what_slug_cannot_see_is_asked_about_unless_a_rule_names_the_tool() {
-    let external =
-        |read_only| Access::External { server: "tickets".into(), tool: "search".into(), read_only };
-    let fetch = Access::Fetch { url: "https://example.org/a".into() };
+    let external = |read_only| ToolAccess::External {
+        server: "tickets".into(),
+        tool: "search".into(),
+        read_only,
+    };
+    let fetch = ToolAccess::Fetch { url: "https://example.org/a".into() };
     let scene = scene();
     for (accesses, in_plan) in [
         (vec![], Deny),
         (vec![external(false)], Deny),
         (vec![external(true)], Ask),
         (vec![fetch], Ask),
-        (vec![Access::Nothing, external(false)], Deny),
+        (vec![ToolAccess::Nothing, external(false)], Deny),
     ] {
         let query = PermissionQuery::resolve("Tickets", &accesses, &scene.workspace);
         let outcome =
             |rules: &RuleSet, mode| decide(&query, rules, mode, &scene.workspace).outcome();
-        for mode in [Mode::Ask, Mode::AllowEdits, Mode::Sandbox] {
+        for mode in [PermissionMode::Ask, PermissionMode::AllowEdits, PermissionMode::Sandbox] {
             assert_eq!(outcome(&RuleSet::new(), mode), Ask, "{accesses:?}");
         }
-        assert_eq!(outcome(&RuleSet::new(), Mode::Plan), in_plan, "{accesses:?}");
-        assert_eq!(outcome(&RuleSet::new(), Mode::Yolo), Allow, "{accesses:?}");
+        assert_eq!(outcome(&RuleSet::new(), PermissionMode::Plan), in_plan, "{accesses:?}");
+        assert_eq!(outcome(&RuleSet::new(), PermissionMode::Yolo), Allow, "{accesses:?}");
         for (kind, wanted) in [(RuleKind::Allow, Allow), (RuleKind::Deny, Deny)] {
             let mut rules = RuleSet::new();
             rules.add_session(kind, "Tickets", &scene.workspace).unwrap();
-            assert_eq!(outcome(&rules, Mode::Ask), wanted, "{accesses:?}");
+            assert_eq!(outcome(&rules, PermissionMode::Ask), wanted, "{accesses:?}");
         }
     }
 }
@@ -197,8 +201,14 @@ fn what_slug_cannot_see_is_asked_about_unless_a_rule_names_the_tool() {
 #[test]
 fn what_touches_nothing_is_allowed_in_every_mode() {
     let scene = scene();
-    let query = PermissionQuery::resolve("TodoWrite", &[Access::Nothing], &scene.workspace);
-    for mode in [Mode::Ask, Mode::AllowEdits, Mode::Sandbox, Mode::Plan, Mode::Yolo] {
+    let query = PermissionQuery::resolve("TodoWrite", &[ToolAccess::Nothing], &scene.workspace);
+    for mode in [
+        PermissionMode::Ask,
+        PermissionMode::AllowEdits,
+        PermissionMode::Sandbox,
+        PermissionMode::Plan,
+        PermissionMode::Yolo,
+    ] {
         assert_eq!(decide(&query, &RuleSet::new(), mode, &scene.workspace).outcome(), Allow);
     }
 }

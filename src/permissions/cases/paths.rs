@@ -15,7 +15,7 @@ fn s39_inside_is_compared_by_component() {
     ] {
         assert_eq!(scene.read(path), outcome, "{path}");
     }
-    let edits = scene.mode(Mode::AllowEdits);
+    let edits = scene.mode(PermissionMode::AllowEdits);
     for path in ["../app-secrets/k", "src/../../x", "~/x", "/etc/passwd"] {
         assert_eq!(edits.write(path), Ask, "{path}");
     }
@@ -34,7 +34,7 @@ fn s40_both_ends_of_a_link_are_tested() {
     }
     assert_eq!(scene.read("d/hosts"), Ask);
     // A link out of the workspace is outside, and an allow rule on the link alone is not enough.
-    let edits = allow(["Edit(**)", "Edit(e/**)"]).mode(Mode::AllowEdits);
+    let edits = allow(["Edit(**)", "Edit(e/**)"]).mode(PermissionMode::AllowEdits);
     symlink("/etc", edits.path("e")).unwrap();
     assert_eq!(edits.write("e/x"), Ask);
     assert_eq!(edits.write("src/x"), Allow);
@@ -42,7 +42,7 @@ fn s40_both_ends_of_a_link_are_tested() {
 
 #[test]
 fn s45_the_running_system_is_always_asked() {
-    let scene = allow(["Read", "Read(/**)", "Edit"]).mode(Mode::Yolo);
+    let scene = allow(["Read", "Read(/**)", "Edit"]).mode(PermissionMode::Yolo);
     for path in [
         "/proc/self/environ",
         "/proc/1/root/etc/shadow",
@@ -91,10 +91,10 @@ fn s46_s48_places_that_take_orders_are_always_asked() {
         "~/.slug/trust.json",
         ".GIT/config",
     ];
-    for mode in [Mode::Ask, Mode::AllowEdits, Mode::Yolo] {
+    for mode in [PermissionMode::Ask, PermissionMode::AllowEdits, PermissionMode::Yolo] {
         let scene = allow(["Edit(**)", "Edit", "Edit(~/**)", "Write"]).mode(mode);
         for path in paths {
-            let decision = scene.decide("Write", &[Access::Write(scene.path(path))]);
+            let decision = scene.decide("Write", &[ToolAccess::Write(scene.path(path))]);
             assert_eq!(decision.outcome(), Ask, "{path} {mode}");
             assert!(decision.allow_rules().is_empty(), "{path}");
         }
@@ -114,9 +114,9 @@ fn s49_a_denied_file_is_denied_by_every_way() {
         assert_eq!(scene.read(path), Deny, "{path}");
     }
     for tool in ["Grep", "Glob"] {
-        assert_eq!(scene.decide(tool, &[Access::Read(scene.path(".env"))]).outcome(), Deny);
+        assert_eq!(scene.decide(tool, &[ToolAccess::Read(scene.path(".env"))]).outcome(), Deny);
     }
-    assert_eq!(scene.decide("Edit", &[Access::Write(scene.path(".env"))]).outcome(), Deny);
+    assert_eq!(scene.decide("Edit", &[ToolAccess::Write(scene.path(".env"))]).outcome(), Deny);
     assert!(scene.rules.hides(&scene.path(".env")));
     assert!(scene.rules.hides(&scene.path("sub/.env")));
     assert!(!scene.rules.hides(&scene.path("src/env")));
@@ -139,7 +139,7 @@ fn s49_a_denied_file_is_denied_by_every_way() {
     // What shows files that it is not given by name may show this one.
     scene.all(Ask, &["grep -r KEY", "grep -r KEY .", "rg KEY", "diff -r a b"]);
     scene.all(Allow, &["grep KEY src/x", "ls -la"]);
-    let yolo = deny(["Read(.env)"]).mode(Mode::Yolo);
+    let yolo = deny(["Read(.env)"]).mode(PermissionMode::Yolo);
     yolo.all(Deny, &["cat .env"]);
 }
 
@@ -211,12 +211,12 @@ fn a_refusing_path_pattern_covers_more_than_an_allowing_one() {
 fn offered_path_rules_allow_what_they_were_offered_for() {
     for path in ["src/a b.rs", "x", "src/[a]*.rs", "/tmp/slug-outside/f"] {
         let mut scene = scene();
-        let decision = scene.decide("Edit", &[Access::Write(scene.path(path))]);
+        let decision = scene.decide("Edit", &[ToolAccess::Write(scene.path(path))]);
         let rule = decision.allow_rules()[0].clone();
         scene.rules.add_session(RuleKind::Allow, &rule, &scene.workspace).unwrap();
         assert_eq!(scene.write(path), Allow, "{rule}");
         assert_eq!(scene.write("src/other"), Ask, "{rule}");
     }
-    let folder = scene().decide("Grep", &[Access::Read("/usr".into())]);
+    let folder = scene().decide("Grep", &[ToolAccess::Read("/usr".into())]);
     assert_eq!(folder.allow_rules(), ["Read(/usr/**)"]);
 }

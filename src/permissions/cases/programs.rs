@@ -7,7 +7,7 @@ use super::*;
 #[track_caller]
 fn in_no_set(commands: &[&str]) {
     scene().all(Ask, commands);
-    scene().mode(Mode::Plan).all(Deny, commands);
+    scene().mode(PermissionMode::Plan).all(Deny, commands);
 }
 
 #[test]

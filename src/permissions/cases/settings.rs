@@ -195,29 +195,36 @@ fn a_report_has_the_documented_shape() {
 }
 
 /// What the calls of a table come to under the rules of a text, in each mode.
-fn outcomes(scene: &PermissionTestEnv, text: &str) -> Vec<Outcome> {
+fn outcomes(scene: &PermissionTestEnv, text: &str) -> Vec<PermissionOutcome> {
     let mut rules = RuleSet::new();
     rules.add_settings(text, Path::new("/s.json"), &scene.workspace);
     let cwd = scene.workspace.root().to_owned();
-    let run =
-        |command: &str| ("Bash", vec![Access::Run { command: command.into(), cwd: cwd.clone() }]);
+    let run = |command: &str| {
+        ("Bash", vec![ToolAccess::Run { command: command.into(), cwd: cwd.clone() }])
+    };
     let calls = [
         run("ls src"),
         run("rm x"),
         run("cat .env"),
-        ("Read", vec![Access::Read(scene.path("src/a"))]),
-        ("Read", vec![Access::Read(scene.path(".env"))]),
-        ("Write", vec![Access::Write(scene.path("src/a"))]),
+        ("Read", vec![ToolAccess::Read(scene.path("src/a"))]),
+        ("Read", vec![ToolAccess::Read(scene.path(".env"))]),
+        ("Write", vec![ToolAccess::Write(scene.path("src/a"))]),
         ("TodoWrite", vec![]),
     ];
     let queries = calls.map(|(tool, accesses)| scene.query(tool, &accesses));
-    let modes = [Mode::Ask, Mode::AllowEdits, Mode::Plan, Mode::Sandbox, Mode::Yolo];
+    let modes = [
+        PermissionMode::Ask,
+        PermissionMode::AllowEdits,
+        PermissionMode::Plan,
+        PermissionMode::Sandbox,
+        PermissionMode::Yolo,
+    ];
     let decide = |(mode, query)| decide(query, &rules, mode, &scene.workspace).outcome();
     modes.iter().flat_map(|mode| queries.iter().map(move |it| (*mode, it))).map(decide).collect()
 }
 
-fn is_no_looser(than: &[Outcome], outcomes: &[Outcome]) -> bool {
-    let is_allowed = |outcome: &Outcome| *outcome == Allow;
+fn is_no_looser(than: &[PermissionOutcome], outcomes: &[PermissionOutcome]) -> bool {
+    let is_allowed = |outcome: &PermissionOutcome| *outcome == Allow;
     than.iter().zip(outcomes).all(|(than, now)| is_allowed(than) || !is_allowed(now))
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rustix::io::Errno;
 
 use crate::disk::read_regular;
-use crate::domain::SpotKind;
+use crate::domain::MaskedPathKind;
 use crate::platform::sandbox;
 
 /// The most that is read of a file.
@@ -50,7 +50,7 @@ pub struct HostSandboxDisk;
 
 impl SandboxDisk for HostSandboxDisk {
     fn at(&self, path: &Path) -> SandboxDiskEntry {
-        let is_placeholder = [SpotKind::File, SpotKind::Folder]
+        let is_placeholder = [MaskedPathKind::File, MaskedPathKind::Folder]
             .into_iter()
             .any(|kind| sandbox::is_placeholder(path, kind));
         if is_placeholder {

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::places::{ENTRIES, NOT_ENTERED};
 use super::{SandboxDisk, SandboxDiskEntry, SandboxPolicyError, closed, existing_spot};
-use crate::domain::{Extent, Spot, SpotKind};
+use crate::domain::{MaskedPath, MaskedPathKind, ScanExtent};
 use crate::permissions::pattern::PathPattern;
 use crate::permissions::rules::RuleSet;
 
@@ -37,8 +37,8 @@ impl ReadRules {
 
 /// What cannot be read.
 pub(super) struct HiddenPaths {
-    pub spots: BTreeSet<Spot>,
-    pub extent: Extent,
+    pub spots: BTreeSet<MaskedPath>,
+    pub extent: ScanExtent,
 }
 
 /// Looks for what the rules name, first in `dir`.
@@ -54,7 +54,7 @@ pub(super) fn find(
         dir,
         disk,
         patterns,
-        hidden: HiddenPaths { spots: BTreeSet::new(), extent: Extent::Whole },
+        hidden: HiddenPaths { spots: BTreeSet::new(), extent: ScanExtent::Whole },
         folders: VecDeque::new(),
         left: ENTRIES,
     };
@@ -94,7 +94,7 @@ impl HiddenPathSearch<'_> {
             };
             for (name, found) in entries {
                 if self.left == 0 {
-                    self.hidden.extent = Extent::Part;
+                    self.hidden.extent = ScanExtent::Part;
                     return Ok(self.hidden);
                 }
                 self.left -= 1;
@@ -132,7 +132,7 @@ impl HiddenPathSearch<'_> {
         let Some(spot) = existing_spot(&path, self.dir, self.disk)? else { return Ok(()) };
         // A link to some folder of the system would take that away from every command.
         if found != SandboxDiskEntry::Link
-            || spot.kind == SpotKind::File
+            || spot.kind == MaskedPathKind::File
             || spot.path.starts_with(self.dir)
         {
             self.hidden.spots.insert(spot);

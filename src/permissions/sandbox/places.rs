@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::{SandboxDisk, SandboxDiskEntry, SandboxPolicyError};
-use crate::domain::{Extent, Spot, SpotKind};
+use crate::domain::{MaskedPath, MaskedPathKind, ScanExtent};
 use crate::permissions::places::is_protected_entry;
 
 /// How many entries are looked at, those near the top first.
@@ -20,7 +20,7 @@ pub(super) struct ProtectedPathScan<'a> {
     disk: &'a dyn SandboxDisk,
     pub(super) fixed: BTreeSet<PathBuf>,
     pub(super) held: BTreeSet<PathBuf>,
-    pub(super) absent: BTreeSet<Spot>,
+    pub(super) absent: BTreeSet<MaskedPath>,
     /// Folders that cannot be looked into, and that a command could open.
     pub(super) closed: BTreeSet<PathBuf>,
 }
@@ -35,7 +35,7 @@ impl<'a> ProtectedPathScan<'a> {
     pub(super) fn protect(
         &mut self,
         path: &Path,
-        wanted: SpotKind,
+        wanted: MaskedPathKind,
     ) -> Result<(), SandboxPolicyError> {
         let Ok(below) = path.strip_prefix(self.dir) else { return Ok(()) };
         let names: Vec<_> = below.components().collect();
@@ -48,8 +48,8 @@ impl<'a> ProtectedPathScan<'a> {
                 (SandboxDiskEntry::Closed, _) => return self.close(above),
                 (SandboxDiskEntry::Link, _) => return Err(SandboxPolicyError::Link(here)),
                 (SandboxDiskEntry::Nothing, _) => {
-                    let kind = if is_last { wanted } else { SpotKind::Folder };
-                    self.absent.insert(Spot { path: here, kind });
+                    let kind = if is_last { wanted } else { MaskedPathKind::Folder };
+                    self.absent.insert(MaskedPath { path: here, kind });
                     return Ok(());
                 }
                 (SandboxDiskEntry::Folder, false) => {
@@ -73,7 +73,7 @@ impl<'a> ProtectedPathScan<'a> {
     }
 
     /// What takes orders in the folders below, however deep. A link there is not followed.
-    pub(super) fn scan_subfolders(&mut self) -> Result<Extent, SandboxPolicyError> {
+    pub(super) fn scan_subfolders(&mut self) -> Result<ScanExtent, SandboxPolicyError> {
         let mut left = ENTRIES;
         let mut level = vec![self.dir.to_owned()];
         while !level.is_empty() {
@@ -85,7 +85,7 @@ impl<'a> ProtectedPathScan<'a> {
                 };
                 for (name, found) in entries {
                     if left == 0 {
-                        return Ok(Extent::Part);
+                        return Ok(ScanExtent::Part);
                     }
                     left -= 1;
                     let path = folder.join(&name);
@@ -105,6 +105,6 @@ impl<'a> ProtectedPathScan<'a> {
             }
             level = next;
         }
-        Ok(Extent::Whole)
+        Ok(ScanExtent::Whole)
     }
 }

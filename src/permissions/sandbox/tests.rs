@@ -77,11 +77,11 @@ fn around(dir: &str) -> SandboxPolicy {
         work: dir.into(),
         home: Some("/home/u".into()),
         slug_home: "/home/u/.slug".into(),
-        network: Network::Off,
+        network: SandboxNetwork::Off,
     }
 }
 
-fn view(paths: &[&str]) -> View {
+fn view(paths: &[&str]) -> SandboxProfile {
     around("/home/u/app").profile(&FakeSandboxDisk::with(paths), &RuleSet::new()).unwrap()
 }
 
@@ -99,7 +99,7 @@ fn what_takes_orders_is_fixed_where_it_is_and_kept_free_where_it_is_not() {
     }
     assert!(!absent.iter().any(|path| path.ends_with(".git")), "{absent:?}");
     let kind = |name: &str| view.absent.iter().find(|it| it.path.ends_with(name)).unwrap().kind;
-    assert_eq!((kind(".vscode"), kind(".envrc")), (SpotKind::Folder, SpotKind::File));
+    assert_eq!((kind(".vscode"), kind(".envrc")), (MaskedPathKind::Folder, MaskedPathKind::File));
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn what_cannot_be_looked_into_is_covered_as_a_whole() {
         covered,
         ["/home/u/.config", "/home/u/app/.cargo", "/home/u/app/a/shut", "/home/u/private"]
     );
-    assert!(view.covered.iter().all(|spot| spot.kind == SpotKind::Folder));
+    assert!(view.covered.iter().all(|spot| spot.kind == MaskedPathKind::Folder));
     assert!(view.held.contains(&"/home/u/app/a".into()), "{:?}", view.held);
 }
 
@@ -302,7 +302,8 @@ fn s112_a_link_is_followed_once_and_what_is_missing_refused() {
     let (app, link) = (root.join("app"), root.join("link"));
     fs::create_dir(&app).unwrap();
     std::os::unix::fs::symlink(&app, &link).unwrap();
-    let around = |dir: &Path| SandboxPolicy::around(dir, None, &root.join("slug"), Network::Off);
+    let around =
+        |dir: &Path| SandboxPolicy::around(dir, None, &root.join("slug"), SandboxNetwork::Off);
     let sandbox = around(&link).unwrap();
     assert_eq!(sandbox.dir(), app);
     fs::remove_file(&link).unwrap();
@@ -333,7 +334,7 @@ fn start_up_files_are_fixed_where_the_folder_holds_some() {
 
 #[test]
 fn with_the_network_names_can_be_looked_up() {
-    let sandbox = SandboxPolicy { network: Network::On, ..around("/w") };
+    let sandbox = SandboxPolicy { network: SandboxNetwork::On, ..around("/w") };
     let disk = FakeSandboxDisk::with(&["/run/x", "/etc/resolv.conf", "/w/a"]);
     assert!(sandbox.profile(&disk, &RuleSet::new()).unwrap().kept.is_empty());
     struct LinkedSandboxDisk(FakeSandboxDisk);
@@ -418,13 +419,13 @@ fn where_the_look_ends_is_told() {
     let survey = |paths: &[&str], rules: &[&str]| {
         around("/home/u/app").survey(&FakeSandboxDisk::with(paths), &denying(rules)).unwrap().1
     };
-    assert_eq!(survey(&paths[1..], &["Read(.env)"]), Extent::Whole);
-    assert_eq!(survey(&paths, &[]), Extent::Part);
+    assert_eq!(survey(&paths[1..], &["Read(.env)"]), ScanExtent::Whole);
+    assert_eq!(survey(&paths, &[]), ScanExtent::Part);
     let again = |first| {
         around("/home/u/app").later_profile(&FakeSandboxDisk::with(&paths), &RuleSet::new(), first)
     };
-    assert!(matches!(again(Extent::Whole), Err(SandboxPolicyError::Grown { .. })));
-    assert!(again(Extent::Part).is_ok());
+    assert!(matches!(again(ScanExtent::Whole), Err(SandboxPolicyError::Grown { .. })));
+    assert!(again(ScanExtent::Part).is_ok());
     // What is denied is looked for by itself.
     let view = |rules: &[&str]| {
         around("/home/u/app")
@@ -432,12 +433,12 @@ fn where_the_look_ends_is_told() {
             .unwrap()
             .denied
     };
-    assert_eq!(view(&[]), Extent::Whole);
-    assert_eq!(view(&["Read(/home/u/app/d/1)"]), Extent::Whole);
-    assert_eq!(view(&["Read(.env)"]), Extent::Part);
+    assert_eq!(view(&[]), ScanExtent::Whole);
+    assert_eq!(view(&["Read(/home/u/app/d/1)"]), ScanExtent::Whole);
+    assert_eq!(view(&["Read(.env)"]), ScanExtent::Part);
     // Other people's programs are not looked through.
     let modules: Vec<String> =
         many.iter().map(|path| path.replace("/d/", "/node_modules/")).collect();
     paths = modules.iter().map(String::as_str).collect();
-    assert_eq!(survey(&paths, &["Read(.env)"]), Extent::Whole);
+    assert_eq!(survey(&paths, &["Read(.env)"]), ScanExtent::Whole);
 }

@@ -10,7 +10,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{SandboxDisk, SandboxDiskEntry};
-use crate::domain::{Spot, SpotKind};
+use crate::domain::{MaskedPath, MaskedPathKind};
 
 /// What a commit in a linked worktree needs.
 pub(super) struct LinkedWorktree {
@@ -21,7 +21,7 @@ pub(super) struct LinkedWorktree {
     /// What in that cannot.
     pub fixed: Vec<PathBuf>,
     /// What in that is not there and must not come into being.
-    pub absent: Vec<Spot>,
+    pub absent: Vec<MaskedPath>,
 }
 
 /// What a folder needs that is a linked worktree. The main repository has to know of it: a file that
@@ -46,15 +46,15 @@ pub(super) fn linked_worktree(dir: &Path, disk: &dyn SandboxDisk) -> Option<Link
     }
     let (mut fixed, mut absent) = (Vec::new(), Vec::new());
     for (path, kind) in [
-        (own.join("commondir"), SpotKind::File),
-        (own.join("gitdir"), SpotKind::File),
-        (own.join("config.worktree"), SpotKind::File),
-        (own.join("modules"), SpotKind::Folder),
+        (own.join("commondir"), MaskedPathKind::File),
+        (own.join("gitdir"), MaskedPathKind::File),
+        (own.join("config.worktree"), MaskedPathKind::File),
+        (own.join("modules"), MaskedPathKind::Folder),
         // Where else objects are looked for.
-        (common.join("objects/info"), SpotKind::Folder),
+        (common.join("objects/info"), MaskedPathKind::Folder),
     ] {
         match disk.at(&path) {
-            SandboxDiskEntry::Nothing => absent.push(Spot { path, kind }),
+            SandboxDiskEntry::Nothing => absent.push(MaskedPath { path, kind }),
             // It could be replaced or opened, and git makes none of these so.
             SandboxDiskEntry::Link | SandboxDiskEntry::Closed => return None,
             SandboxDiskEntry::Folder | SandboxDiskEntry::File => fixed.push(path),

@@ -11,7 +11,7 @@ use std::time::Instant;
 use tempfile::TempDir;
 
 use super::*;
-use crate::domain::faults::{self, failing};
+use crate::domain::faults::{self, with_failing_call};
 
 /// A temporary folder by its real path.
 struct RealTempDir {
@@ -356,7 +356,7 @@ fn is_old_or_new(path: &Path) -> bool {
 fn r15_whichever_call_fails_the_file_is_the_old_or_the_new_one() {
     for call in 0.. {
         let (dir, path) = begun();
-        let done = failing(call, || write(&path, &new(), None).is_ok());
+        let done = with_failing_call(call, || write(&path, &new(), None).is_ok());
         assert!(is_old_or_new(&path), "call {call}");
         assert_eq!(names(dir.path()), ["f"], "call {call}");
         if done.is_none() {

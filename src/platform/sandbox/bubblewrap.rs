@@ -12,7 +12,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::domain::{Network, SpotKind, View};
+use crate::domain::{MaskedPathKind, SandboxNetwork, SandboxProfile};
 use crate::platform::which;
 
 use super::mount_check::MountBarrier;
@@ -79,21 +79,21 @@ pub(super) struct BubblewrapDescriptors {
 /// The arguments before the command: `cwd` is the folder that the command starts in, `variables`
 /// are for it alone.
 pub(super) fn arguments(
-    view: &View,
+    view: &SandboxProfile,
     handed: BubblewrapDescriptors,
     cwd: &Path,
     variables: &[(OsString, OsString)],
 ) -> Vec<OsString> {
     let mut words = BubblewrapArguments(ALWAYS.map(OsString::from).to_vec());
     match &view.network {
-        Network::Off => words.add(["--unshare-net"]),
-        Network::Hosts(hosts) => {
+        SandboxNetwork::Off => words.add(["--unshare-net"]),
+        SandboxNetwork::Hosts(hosts) => {
             words.add(["--unshare-net"]);
             for (name, value) in proxy_socket::variables(hosts) {
                 words.0.extend(["--setenv".into(), name.into(), value.into()]);
             }
         }
-        Network::On => {}
+        SandboxNetwork::On => {}
     }
     for folder in &view.private {
         words.on("--tmpfs", folder);
@@ -113,8 +113,8 @@ pub(super) fn arguments(
     for spot in &view.absent {
         match spot.kind {
             // In the sandbox a device stands there, which git and others pass over.
-            SpotKind::File => words.nothing_at(&spot.path),
-            SpotKind::Folder => words.bind("--ro-bind", &spot.path),
+            MaskedPathKind::File => words.nothing_at(&spot.path),
+            MaskedPathKind::Folder => words.bind("--ro-bind", &spot.path),
         }
     }
     if let (Some(path), Some(list)) = (&view.ignores, handed.ignores) {
@@ -125,14 +125,14 @@ pub(super) fn arguments(
     let covered: Vec<_> = view.covered.iter().filter(|spot| outermost(&spot.path)).collect();
     for spot in &covered {
         match spot.kind {
-            SpotKind::File => words.nothing_at(&spot.path),
-            SpotKind::Folder => words.on("--tmpfs", &spot.path),
+            MaskedPathKind::File => words.nothing_at(&spot.path),
+            MaskedPathKind::Folder => words.on("--tmpfs", &spot.path),
         }
     }
     for path in uncovered {
         words.bind("--ro-bind", path);
     }
-    for spot in covered.iter().filter(|spot| spot.kind == SpotKind::Folder) {
+    for spot in covered.iter().filter(|spot| spot.kind == MaskedPathKind::Folder) {
         words.on("--remount-ro", &spot.path);
     }
     if view.private.iter().any(|folder| folder == Path::new("/tmp")) {
@@ -172,7 +172,7 @@ impl BubblewrapArguments {
 }
 
 /// git's list of what it passes over, with what stands in the folder and is none of a repository's.
-pub(super) fn ignored(view: &View, list: &str) -> String {
+pub(super) fn ignored(view: &SandboxProfile, list: &str) -> String {
     let mut text = list.to_owned();
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
@@ -228,7 +228,10 @@ fn run_nothing(program: &Path) -> io::Result<(String, ExitStatus)> {
     drop(ends);
     let temporary = PathBuf::from("/tmp");
     let private = vec![temporary.clone()];
-    gate.open(&mut child, &View { private, ..View::around(temporary, Network::Off) })?;
+    gate.open(
+        &mut child,
+        &SandboxProfile { private, ..SandboxProfile::for_folder(temporary, SandboxNetwork::Off) },
+    )?;
     let began = Instant::now();
     let status = loop {
         if let Some(status) = child.try_wait()? {
@@ -249,35 +252,35 @@ fn run_nothing(program: &Path) -> io::Result<(String, ExitStatus)> {
 
 #[cfg(test)]
 mod tests {
-    use crate::domain::{Extent, Spot};
+    use crate::domain::{MaskedPath, ScanExtent};
 
     use super::*;
 
-    fn spot(path: &str, kind: SpotKind) -> Spot {
-        Spot { path: path.into(), kind }
+    fn spot(path: &str, kind: MaskedPathKind) -> MaskedPath {
+        MaskedPath { path: path.into(), kind }
     }
 
     #[test]
     fn a_view_becomes_a_line_in_which_what_comes_later_lies_on_top() {
-        let view = View {
+        let view = SandboxProfile {
             dir: "/w/app".into(),
             writable: vec!["/w/main/.git/objects".into()],
             fixed: vec!["/w/app/.git".into(), "/w/app/.cargo/config.toml".into()],
             held: vec!["/w/app/.cargo".into()],
             absent: vec![
-                spot("/w/app/.mcp.json", SpotKind::File),
-                spot("/w/app/.slug", SpotKind::Folder),
+                spot("/w/app/.mcp.json", MaskedPathKind::File),
+                spot("/w/app/.slug", MaskedPathKind::Folder),
             ],
             ignores: Some("/w/app/.git/info/exclude".into()),
             covered: vec![
-                spot("/h/.netrc", SpotKind::File),
-                spot("/h/.ssh", SpotKind::Folder),
-                spot("/h/.ssh/deeper", SpotKind::Folder),
+                spot("/h/.netrc", MaskedPathKind::File),
+                spot("/h/.ssh", MaskedPathKind::Folder),
+                spot("/h/.ssh/deeper", MaskedPathKind::Folder),
             ],
-            denied: Extent::Whole,
+            denied: ScanExtent::Whole,
             private: vec!["/tmp".into(), "/run".into()],
             kept: vec!["/run/current-system".into(), "/h/.ssh/known_hosts".into()],
-            network: Network::Off,
+            network: SandboxNetwork::Off,
         };
         let handed = BubblewrapDescriptors { filter: 7, ignores: Some(8), gate: (9, 10) };
         let own = [("LD_LIBRARY_PATH".into(), "/l".into())];
@@ -299,9 +302,12 @@ mod tests {
              --setenv LD_LIBRARY_PATH /l --"
         );
         assert_eq!(ignored(&view, "a"), "a\n/.mcp.json\n/.slug\n");
-        let odd = View { absent: vec![spot("/w/app/a[1] b", SpotKind::File)], ..view.clone() };
+        let odd = SandboxProfile {
+            absent: vec![spot("/w/app/a[1] b", MaskedPathKind::File)],
+            ..view.clone()
+        };
         assert_eq!(ignored(&odd, ""), "/a\\[1\\]\\ b\n");
-        let with = View { network: Network::On, ..view };
+        let with = SandboxProfile { network: SandboxNetwork::On, ..view };
         assert!(!arguments(&with, handed, Path::new("/w"), &[]).contains(&"--unshare-net".into()));
     }
 }

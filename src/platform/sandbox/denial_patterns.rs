@@ -1,6 +1,6 @@
 //! What a failed command prints when it is a sandbox that was in its way.
 
-use crate::domain::{Boundary, Method, Network};
+use crate::domain::{SandboxBackendKind, SandboxNetwork, SandboxSummary};
 
 /// Where it is looked for: the end of what was printed.
 const LOOKED_AT: usize = 16 << 10;
@@ -31,14 +31,14 @@ const OF_REFUSAL: [&str; 2] = ["permission denied", "eacces"];
 
 /// The line by which a command that failed shows that the sandbox may be why; none where nothing
 /// speaks for it.
-pub fn denial_line(printed: &str, boundary: &Boundary) -> Option<String> {
+pub fn denial_line(printed: &str, boundary: &SandboxSummary) -> Option<String> {
     let from = printed.ceil_char_boundary(printed.len().saturating_sub(LOOKED_AT));
     let is_mark = |line: &str| {
         let line = line.to_ascii_lowercase();
         let has = |marks: &[&str]| marks.iter().any(|mark| line.contains(mark));
         has(&DENIAL_PATTERNS)
-            || (boundary.network != Network::On && has(&OF_NETWORK))
-            || (boundary.method != Method::Bubblewrap && has(&OF_REFUSAL))
+            || (boundary.network != SandboxNetwork::On && has(&OF_NETWORK))
+            || (boundary.backend != SandboxBackendKind::Bubblewrap && has(&OF_REFUSAL))
     };
     let line = printed[from..].lines().rev().find(|line| is_mark(line))?.trim();
     Some(match line.char_indices().nth(LONGEST) {
@@ -49,18 +49,25 @@ pub fn denial_line(printed: &str, boundary: &Boundary) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::domain::Extent;
+    use crate::domain::ScanExtent;
 
     use super::*;
 
     #[test]
     fn a_mark_is_told_from_any_other_failure() {
-        let at =
-            |method, network| Boundary { method, dir: "/w".into(), network, extent: Extent::Whole };
-        let bwrap = at(Method::Bubblewrap, Network::Off);
-        let landlock = at(Method::Landlock, Network::Off);
-        let open = at(Method::Bubblewrap, Network::On);
-        let listed = at(Method::Bubblewrap, Network::Hosts(vec!["a.org".parse().unwrap()]));
+        let at = |method, network| SandboxSummary {
+            backend: method,
+            dir: "/w".into(),
+            network,
+            extent: ScanExtent::Whole,
+        };
+        let bwrap = at(SandboxBackendKind::Bubblewrap, SandboxNetwork::Off);
+        let landlock = at(SandboxBackendKind::Landlock, SandboxNetwork::Off);
+        let open = at(SandboxBackendKind::Bubblewrap, SandboxNetwork::On);
+        let listed = at(
+            SandboxBackendKind::Bubblewrap,
+            SandboxNetwork::Hosts(vec!["a.org".parse().unwrap()]),
+        );
         let refused = "[the sandbox refused the network to b.org:443. …]";
         let rofs = "touch: cannot touch '/etc/x': Read-only file system";
         let denied = "bash: /etc/x: Permission denied";
@@ -85,11 +92,11 @@ mod tests {
 
     #[test]
     fn a_long_line_is_cut_and_only_the_end_counts() {
-        let boundary = Boundary {
-            method: Method::Bubblewrap,
+        let boundary = SandboxSummary {
+            backend: SandboxBackendKind::Bubblewrap,
             dir: "/w".into(),
-            network: Network::Off,
-            extent: Extent::Whole,
+            network: SandboxNetwork::Off,
+            extent: ScanExtent::Whole,
         };
         let line = format!("{} Operation not permitted", "ä".repeat(9));
         assert_eq!(denial_line(&line, &boundary), Some(line.clone()));

@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
 use super::{SandboxBackend, proxy_socket};
-use crate::domain::View;
+use crate::domain::SandboxProfile;
 use crate::platform::child;
 use crate::platform::process::ProcessHost;
 use crate::tools::{Processes, ScriptSpec};
@@ -208,7 +208,7 @@ pub async fn trial(
     host: &ProcessHost,
     means: &SandboxBackend,
     base: &Path,
-    looking: &(dyn Fn(&Path, &Path, &Path) -> Result<View, String> + Sync),
+    looking: &(dyn Fn(&Path, &Path, &Path) -> Result<SandboxProfile, String> + Sync),
 ) -> Result<Vec<EscapeTest>, String> {
     let failed = |error: io::Error| error.to_string();
     let root = tempfile::Builder::new().prefix(".slug-doctor-").tempdir_in(base);

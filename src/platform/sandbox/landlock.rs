@@ -23,7 +23,7 @@ use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
 use super::filter::{self, IpcScope, SocketPolicy};
-use crate::domain::{Network, View};
+use crate::domain::{SandboxNetwork, SandboxProfile};
 use crate::platform::handles::{self, MissingFolders};
 
 /// The first version that holds back truncation: Linux 6.2.
@@ -45,7 +45,7 @@ pub(super) enum LandlockAccess {
 
 /// What is granted. `list` gives what is in a folder, without links.
 pub(super) fn grants(
-    view: &View,
+    view: &SandboxProfile,
     scratch: &Path,
     list: &dyn Fn(&Path) -> Vec<PathBuf>,
 ) -> Vec<(PathBuf, LandlockAccess)> {
@@ -124,12 +124,12 @@ pub(super) enum LandlockError {
 }
 
 /// Confines the calling thread, for good, with all that it starts from here on.
-pub(super) fn confine_thread(view: &View, scratch: &Path) -> Result<(), LandlockError> {
+pub(super) fn confine_thread(view: &SandboxProfile, scratch: &Path) -> Result<(), LandlockError> {
     let abi = version()?;
     let files = AccessFs::from_all(abi);
     let mut rules =
         Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(files)?;
-    if abi >= ABI::V4 && view.network != Network::On {
+    if abi >= ABI::V4 && view.network != SandboxNetwork::On {
         rules = rules.handle_access(AccessNet::from_all(abi))?;
     }
     if abi >= ABI::V6 {
@@ -157,8 +157,8 @@ pub(super) fn confine_thread(view: &View, scratch: &Path) -> Result<(), Landlock
     set_capabilities(None, none).map_err(LandlockError::Capabilities)?;
     let sockets = match view.network {
         // It tells hosts not by their address, so it lets none through.
-        Network::Off | Network::Hosts(_) => SocketPolicy::None,
-        Network::On => SocketPolicy::Loopback,
+        SandboxNetwork::Off | SandboxNetwork::Hosts(_) => SocketPolicy::None,
+        SandboxNetwork::On => SocketPolicy::Loopback,
     };
     let filter = filter::filter(sockets, IpcScope::Machine).ok_or(LandlockError::Processor)?;
     Ok(seccompiler::apply_filter(&filter)?)
@@ -222,7 +222,7 @@ pub(super) fn try_out() -> Result<(), String> {
     let inside = tempfile::tempdir().map_err(|error| error.to_string())?;
     let outside = tempfile::tempdir().map_err(|error| error.to_string())?;
     let scratch = inside.path().canonicalize().map_err(|error| error.to_string())?;
-    let view = View::around(scratch.clone(), Network::Off);
+    let view = SandboxProfile::for_folder(scratch.clone(), SandboxNetwork::Off);
     let target = outside.path().join("out");
     let tried = thread::spawn(move || {
         confine_thread(&view, &scratch).map_err(|error| error.to_string())?;
@@ -237,7 +237,7 @@ pub(super) fn try_out() -> Result<(), String> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use crate::domain::{Extent, Spot, SpotKind};
+    use crate::domain::{MaskedPath, MaskedPathKind, ScanExtent};
 
     use super::*;
 
@@ -252,7 +252,7 @@ mod tests {
         ])
     }
 
-    fn of(view: &View, wanted: LandlockAccess) -> Vec<String> {
+    fn of(view: &SandboxProfile, wanted: LandlockAccess) -> Vec<String> {
         let machine = machine();
         let list = |folder: &Path| {
             let children = machine.get(folder.to_str().unwrap()).cloned().unwrap_or_default();
@@ -266,19 +266,22 @@ mod tests {
             .collect()
     }
 
-    fn view() -> View {
-        View {
+    fn view() -> SandboxProfile {
+        SandboxProfile {
             dir: "/home/u/app".into(),
             writable: Vec::new(),
             fixed: vec!["/home/u/app/.git".into(), "/home/u/app/pkg/.npmrc".into()],
             held: Vec::new(),
-            absent: vec![Spot { path: "/home/u/app/.slug".into(), kind: SpotKind::Folder }],
+            absent: vec![MaskedPath {
+                path: "/home/u/app/.slug".into(),
+                kind: MaskedPathKind::Folder,
+            }],
             ignores: None,
-            covered: vec![Spot { path: "/home/u/.ssh".into(), kind: SpotKind::Folder }],
-            denied: Extent::Whole,
+            covered: vec![MaskedPath { path: "/home/u/.ssh".into(), kind: MaskedPathKind::Folder }],
+            denied: ScanExtent::Whole,
             private: vec!["/tmp".into()],
             kept: Vec::new(),
-            network: Network::Off,
+            network: SandboxNetwork::Off,
         }
     }
 
@@ -319,7 +322,12 @@ mod tests {
 
     #[test]
     fn a_folder_among_the_shared_ones_is_granted_all_the_same() {
-        let view = View { dir: "/tmp/w".into(), fixed: Vec::new(), absent: Vec::new(), ..view() };
+        let view = SandboxProfile {
+            dir: "/tmp/w".into(),
+            fixed: Vec::new(),
+            absent: Vec::new(),
+            ..view()
+        };
         assert!(of(&view, LandlockAccess::Change).contains(&"/tmp/w".to_owned()));
         assert!(of(&view, LandlockAccess::Read).contains(&"/tmp/w".to_owned()));
     }

@@ -9,14 +9,14 @@ use std::path::PathBuf;
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 
-use crate::domain::View;
+use crate::domain::SandboxProfile;
 
 /// Where commands could make some; dropped when nothing runs there any more.
 #[derive(Debug, Default)]
 pub(super) struct SymlinkCleanup(Vec<PathBuf>);
 
 impl SymlinkCleanup {
-    pub(super) fn of(view: &View) -> Self {
+    pub(super) fn of(view: &SandboxProfile) -> Self {
         Self(view.writable.clone())
     }
 

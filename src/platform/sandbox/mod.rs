@@ -43,7 +43,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Method, View};
+use crate::domain::{SandboxBackendKind, SandboxProfile};
 
 pub use denial_patterns::denial_line;
 #[cfg(target_os = "linux")]
@@ -73,32 +73,32 @@ pub struct SandboxSpec {
     /// By what.
     pub means: SandboxBackend,
     /// What it sees.
-    pub view: View,
+    pub view: SandboxProfile,
 }
 
 /// Why there is no sandbox here: what each of the means that were tried lacks.
 #[derive(Debug, thiserror::Error)]
 #[error("There is no sandbox on this machine, and slug does not pretend to one.{}", lacks(.0))]
-pub struct SandboxUnavailable(pub Vec<(Method, String)>);
+pub struct SandboxUnavailable(pub Vec<(SandboxBackendKind, String)>);
 
-fn lacks(tried: &[(Method, String)]) -> String {
+fn lacks(tried: &[(SandboxBackendKind, String)]) -> String {
     tried.iter().map(|(method, why)| format!("\n  {method}: {why}")).collect()
 }
 
 impl SandboxBackend {
     /// Its name.
-    pub fn method(&self) -> Method {
+    pub fn method(&self) -> SandboxBackendKind {
         match self {
-            Self::Bubblewrap(_) => Method::Bubblewrap,
-            Self::Landlock => Method::Landlock,
-            Self::Seatbelt => Method::Seatbelt,
+            Self::Bubblewrap(_) => SandboxBackendKind::Bubblewrap,
+            Self::Landlock => SandboxBackendKind::Landlock,
+            Self::Seatbelt => SandboxBackendKind::Seatbelt,
         }
     }
 }
 
 /// Which means are tried: all, or one alone.
 pub fn find(
-    only: Option<Method>,
+    only: Option<SandboxBackendKind>,
     path: &OsStr,
     workspace: &Path,
 ) -> Result<SandboxBackend, SandboxUnavailable> {
@@ -116,11 +116,11 @@ pub fn find(
 }
 
 /// The means of this operating system, the best first.
-pub fn methods() -> &'static [Method] {
+pub fn methods() -> &'static [SandboxBackendKind] {
     if cfg!(target_os = "linux") {
-        &[Method::Bubblewrap, Method::Landlock]
+        &[SandboxBackendKind::Bubblewrap, SandboxBackendKind::Landlock]
     } else if cfg!(target_os = "macos") {
-        &[Method::Seatbelt]
+        &[SandboxBackendKind::Seatbelt]
     } else {
         &[]
     }
@@ -128,27 +128,43 @@ pub fn methods() -> &'static [Method] {
 
 /// Uses a means for a command that does nothing. Why it does not work is a phrase.
 #[cfg(target_os = "linux")]
-fn try_out(method: Method, path: &OsStr, workspace: &Path) -> Result<SandboxBackend, String> {
+fn try_out(
+    method: SandboxBackendKind,
+    path: &OsStr,
+    workspace: &Path,
+) -> Result<SandboxBackend, String> {
     if filter::filter(filter::SocketPolicy::Loopback, filter::IpcScope::Machine).is_none() {
         return Err("slug has no seccomp filter for this kind of processor".to_owned());
     }
     match method {
-        Method::Bubblewrap => bubblewrap::try_out(path, workspace).map(SandboxBackend::Bubblewrap),
-        Method::Landlock => landlock::try_out().map(|()| SandboxBackend::Landlock),
-        Method::Seatbelt => Err("it belongs to macOS".to_owned()),
+        SandboxBackendKind::Bubblewrap => {
+            bubblewrap::try_out(path, workspace).map(SandboxBackend::Bubblewrap)
+        }
+        SandboxBackendKind::Landlock => landlock::try_out().map(|()| SandboxBackend::Landlock),
+        SandboxBackendKind::Seatbelt => Err("it belongs to macOS".to_owned()),
     }
 }
 
 #[cfg(target_os = "macos")]
-fn try_out(method: Method, _path: &OsStr, _workspace: &Path) -> Result<SandboxBackend, String> {
+fn try_out(
+    method: SandboxBackendKind,
+    _path: &OsStr,
+    _workspace: &Path,
+) -> Result<SandboxBackend, String> {
     match method {
-        Method::Seatbelt => seatbelt::try_out().map(|()| SandboxBackend::Seatbelt),
-        Method::Bubblewrap | Method::Landlock => Err("it belongs to Linux".to_owned()),
+        SandboxBackendKind::Seatbelt => seatbelt::try_out().map(|()| SandboxBackend::Seatbelt),
+        SandboxBackendKind::Bubblewrap | SandboxBackendKind::Landlock => {
+            Err("it belongs to Linux".to_owned())
+        }
     }
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-fn try_out(_method: Method, _path: &OsStr, _workspace: &Path) -> Result<SandboxBackend, String> {
+fn try_out(
+    _method: SandboxBackendKind,
+    _path: &OsStr,
+    _workspace: &Path,
+) -> Result<SandboxBackend, String> {
     Err("slug has no sandbox for this operating system".to_owned())
 }
 

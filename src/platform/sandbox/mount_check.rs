@@ -21,7 +21,7 @@ use rustix::io::{Errno, FdFlags};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use serde::Deserialize;
 
-use crate::domain::View;
+use crate::domain::SandboxProfile;
 
 /// How long mounting may take.
 const MOUNT_TIMEOUT: Duration = Duration::from_secs(20);
@@ -75,7 +75,7 @@ impl MountBarrier {
 
     /// Lets the child go on once everything is where `view` has it. Where it is not, or cannot be
     /// looked at, nothing has run, and nothing is left.
-    pub(super) fn open(mut self, bubblewrap: &mut Child, view: &View) -> io::Result<()> {
+    pub(super) fn open(mut self, bubblewrap: &mut Child, view: &SandboxProfile) -> io::Result<()> {
         let (mut child, mut come) = (None, Ok(MountWait::Ended));
         match self.child(bubblewrap) {
             Ok(Some(said)) => {
@@ -172,7 +172,7 @@ fn is_gone(process: i32) -> bool {
     asked.is_none_or(|asked| asked == Err(Errno::SRCH))
 }
 
-fn wait_for(child: i32, bubblewrap: &Child, view: &View) -> io::Result<MountWait> {
+fn wait_for(child: i32, bubblewrap: &Child, view: &SandboxProfile) -> io::Result<MountWait> {
     let began = Instant::now();
     let mut ready = None;
     loop {
@@ -218,7 +218,11 @@ enum MountCheckError {
 }
 
 /// The first path that is not as `view` has it.
-fn first_wrong(inside: &MountTable, outside: &MountTable, view: &View) -> Option<PathBuf> {
+fn first_wrong(
+    inside: &MountTable,
+    outside: &MountTable,
+    view: &SandboxProfile,
+) -> Option<PathBuf> {
     let is_right = |mount: &&MountEntry| {
         let mut writable = view.writable.iter().chain([&view.dir]);
         let may = writable.any(|it| mount.at.starts_with(it));
@@ -323,7 +327,7 @@ fn unescaped(field: &[u8]) -> PathBuf {
 mod tests {
     use std::os::unix::process::CommandExt;
 
-    use crate::domain::{Network, Spot, SpotKind};
+    use crate::domain::{MaskedPath, MaskedPathKind, SandboxNetwork};
 
     use super::*;
 
@@ -346,13 +350,13 @@ mod tests {
 10 8 0:6 /null /w/my\\040app/.env ro - tmpfs tmpfs rw
 ";
 
-    fn view() -> View {
-        View {
+    fn view() -> SandboxProfile {
+        SandboxProfile {
             held: vec!["/w/my app/sub".into()],
             fixed: vec!["/w/my app/sub/.git".into()],
-            covered: vec![Spot { path: "/w/my app/.env".into(), kind: SpotKind::File }],
+            covered: vec![MaskedPath { path: "/w/my app/.env".into(), kind: MaskedPathKind::File }],
             private: vec!["/tmp".into()],
-            ..View::around("/w/my app".into(), Network::Off)
+            ..SandboxProfile::for_folder("/w/my app".into(), SandboxNetwork::Off)
         }
     }
 

@@ -13,7 +13,7 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
 use super::placeholder::{FILE, FOLDER, is_placeholder};
-use crate::domain::{Spot, SpotKind};
+use crate::domain::{MaskedPath, MaskedPathKind};
 
 /// Names that are held.
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ pub(super) struct MountPlaceholders(Vec<MountPlaceholder>);
 #[derive(Debug)]
 struct MountPlaceholder {
     path: PathBuf,
-    kind: SpotKind,
+    kind: MaskedPathKind,
     lock: File,
 }
 
@@ -38,7 +38,7 @@ pub(super) enum PlaceholderStatus {
 impl MountPlaceholders {
     /// Holds the names, and returns those that are covered for it. A name at which something else
     /// has appeared is an error: the view is out of date.
-    pub(super) fn hold(absent: &[Spot]) -> io::Result<(Self, Vec<Spot>)> {
+    pub(super) fn hold(absent: &[MaskedPath]) -> io::Result<(Self, Vec<MaskedPath>)> {
         let (mut stubs, mut held) = (Self::default(), Vec::new());
         for spot in absent {
             match stubs.hold_one(spot)? {
@@ -49,8 +49,8 @@ impl MountPlaceholders {
         Ok((stubs, held))
     }
 
-    fn hold_one(&mut self, spot: &Spot) -> io::Result<PlaceholderStatus> {
-        let Spot { path, kind } = spot;
+    fn hold_one(&mut self, spot: &MaskedPath) -> io::Result<PlaceholderStatus> {
+        let MaskedPath { path, kind } = spot;
         // Another slug may take its own away between the look and the lock.
         for _ in 0..16 {
             match make(path, *kind) {
@@ -90,12 +90,12 @@ impl MountPlaceholders {
     }
 }
 
-fn make(path: &Path, kind: SpotKind) -> io::Result<()> {
+fn make(path: &Path, kind: MaskedPathKind) -> io::Result<()> {
     match kind {
-        SpotKind::File => {
+        MaskedPathKind::File => {
             OpenOptions::new().write(true).create_new(true).mode(FILE).open(path).map(drop)
         }
-        SpotKind::Folder => DirBuilder::new().mode(FOLDER).create(path),
+        MaskedPathKind::Folder => DirBuilder::new().mode(FOLDER).create(path),
     }
 }
 
@@ -124,8 +124,8 @@ impl Drop for MountPlaceholders {
             if is_last && is_placeholder(&path, kind) {
                 // What cannot be taken away now is by the next command.
                 let _ = match kind {
-                    SpotKind::File => fs::remove_file(&path),
-                    SpotKind::Folder => fs::remove_dir(&path),
+                    MaskedPathKind::File => fs::remove_file(&path),
+                    MaskedPathKind::Folder => fs::remove_dir(&path),
                 };
             }
         }
@@ -138,10 +138,10 @@ mod tests {
 
     use super::*;
 
-    fn spots(folder: &Path) -> Vec<Spot> {
+    fn spots(folder: &Path) -> Vec<MaskedPath> {
         vec![
-            Spot { path: folder.join(".mcp.json"), kind: SpotKind::File },
-            Spot { path: folder.join(".slug"), kind: SpotKind::Folder },
+            MaskedPath { path: folder.join(".mcp.json"), kind: MaskedPathKind::File },
+            MaskedPath { path: folder.join(".slug"), kind: MaskedPathKind::Folder },
         ]
     }
 
@@ -180,7 +180,7 @@ mod tests {
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o555)).unwrap();
         let error = MountPlaceholders::hold(&spots).unwrap_err();
         assert!(error.to_string().contains("chmod u+rwx"), "{error}");
-        let of_root = Spot { path: "/etc/slug-was-here".into(), kind: SpotKind::File };
+        let of_root = MaskedPath { path: "/etc/slug-was-here".into(), kind: MaskedPathKind::File };
         assert!(MountPlaceholders::hold(&[of_root]).unwrap().1.is_empty());
     }
 

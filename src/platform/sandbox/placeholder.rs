@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::domain::SpotKind;
+use crate::domain::MaskedPathKind;
 
 /// The mode of a file; nobody else makes an empty one so.
 pub(super) const FILE: u32 = 0o400;
@@ -14,12 +14,12 @@ pub(super) const FILE: u32 = 0o400;
 pub(super) const FOLDER: u32 = 0o500;
 
 /// Whether what is at `path` is one.
-pub fn is_placeholder(path: &Path, kind: SpotKind) -> bool {
+pub fn is_placeholder(path: &Path, kind: MaskedPathKind) -> bool {
     let Ok(found) = fs::symlink_metadata(path) else { return false };
     let mode = found.permissions().mode() & 0o7777;
     match kind {
-        SpotKind::File => found.is_file() && found.len() == 0 && mode == FILE,
-        SpotKind::Folder => {
+        MaskedPathKind::File => found.is_file() && found.len() == 0 && mode == FILE,
+        MaskedPathKind::Folder => {
             found.is_dir()
                 && mode == FOLDER
                 && fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())

@@ -5,10 +5,10 @@ use std::io;
 use std::sync::Arc;
 
 use super::{SandboxBackend, SandboxSpec};
-use crate::domain::View;
+use crate::domain::SandboxProfile;
 
 /// Says what a command sees, as the disk is now; why it cannot be said is a sentence.
-pub type ProfileSource = Arc<dyn Fn() -> Result<View, String> + Send + Sync>;
+pub type ProfileSource = Arc<dyn Fn() -> Result<SandboxProfile, String> + Send + Sync>;
 
 /// A sandbox by some means, in which each command sees what there is when it starts.
 pub(in crate::platform) struct HostSandboxPolicy {
@@ -24,7 +24,7 @@ impl HostSandboxPolicy {
     /// A sandbox by the same means that shows what `narrow` makes of each view.
     pub(in crate::platform) fn narrowed(
         &self,
-        narrow: impl Fn(View) -> View + Send + Sync + 'static,
+        narrow: impl Fn(SandboxProfile) -> SandboxProfile + Send + Sync + 'static,
     ) -> Self {
         let looking = self.profile_source.clone();
         let narrowed = Arc::new(move || looking().map(&narrow));

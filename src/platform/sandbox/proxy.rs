@@ -22,7 +22,7 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::refused_hosts::RefusedHosts;
-use crate::domain::{Host, HostRule, Reach, reach};
+use crate::domain::{AddressScope, HostRule, NetworkHost, address_scope};
 use head::{ProxyRequest, ProxyRequestKind};
 
 pub(super) use upstream::UpstreamProxies;
@@ -125,18 +125,18 @@ async fn connect(
     wanted: &ProxyRequest,
 ) -> Result<TcpStream, ProxyConnectError> {
     let ProxyRequest { host, port, way } = wanted;
-    let reach = reach(hosts, host, *port);
-    if reach == Reach::Nothing {
+    let scope = address_scope(hosts, host, *port);
+    if scope == AddressScope::Nothing {
         return Err(ProxyConnectError::Refused(""));
     }
     let upstream = ways.proxy_for(host, *port, way).map_err(ProxyConnectError::Network)?;
     let found = match (host, &upstream) {
-        (Host::Address(address), _) => vec![*address],
-        (Host::Name(name), None) => {
+        (NetworkHost::Address(address), _) => vec![*address],
+        (NetworkHost::Name(name), None) => {
             look_up(name, *port).await.map_err(ProxyConnectError::Network)?
         }
         // It may not be known here.
-        (Host::Name(name), Some(_)) => {
+        (NetworkHost::Name(name), Some(_)) => {
             let found = timeout(LOOKUP_TIMEOUT, look_up(name, *port)).await;
             found.ok().and_then(Result::ok).unwrap_or_default()
         }
@@ -144,8 +144,8 @@ async fn connect(
     let is_known = !found.is_empty();
     let allowed: Vec<SocketAddr> = found
         .into_iter()
-        .filter(|address| reach.allows(*address))
-        .filter(|address| reach != Reach::Public || !is_own(*address))
+        .filter(|address| scope.allows(*address))
+        .filter(|address| scope != AddressScope::Public || !is_own(*address))
         .map(|address| SocketAddr::new(address, *port))
         .collect();
     if allowed.is_empty() && (is_known || upstream.is_none()) {

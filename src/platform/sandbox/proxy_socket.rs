@@ -25,7 +25,7 @@ use tokio::net::{TcpListener, UnixStream};
 
 use super::proxy;
 use super::refused_hosts::RefusedHosts;
-use crate::domain::{Host, HostRule};
+use crate::domain::{HostRule, NetworkHost};
 use crate::platform::child;
 
 /// The argument behind [`child::COMMAND`] that makes slug this process.
@@ -75,9 +75,9 @@ impl InnerProxySocket {
 /// meant to be the command's own.
 pub(super) fn variables(hosts: &[HostRule]) -> Vec<(&'static str, String)> {
     let address = format!("http://{}:{PORT}", Ipv4Addr::LOCALHOST);
-    let is_listed = |host: Host| hosts.iter().any(|rule| rule.names(&host));
+    let is_listed = |host: NetworkHost| hosts.iter().any(|rule| rule.matches_host(&host));
     let own = ["localhost", "127.0.0.1", "[::1]"].into_iter();
-    let own = own.filter(|own| !Host::parse(own).is_some_and(is_listed));
+    let own = own.filter(|own| !NetworkHost::parse(own).is_some_and(is_listed));
     let own: Vec<&str> = own.map(|own| own.trim_matches(['[', ']'])).collect();
     let through =
         ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];

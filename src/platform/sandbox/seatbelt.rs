@@ -7,7 +7,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use crate::domain::{Network, SpotKind, View};
+use crate::domain::{MaskedPathKind, SandboxNetwork, SandboxProfile};
 
 /// What programs need to run at all.
 const ALWAYS: &str = "(version 1)
@@ -31,7 +31,7 @@ const ALWAYS: &str = "(version 1)
 ";
 
 /// The profile of a view; `temporary` is the folder for temporary files.
-pub(super) fn profile(view: &View, temporary: &Path) -> String {
+pub(super) fn profile(view: &SandboxProfile, temporary: &Path) -> String {
     let mut text = ALWAYS.to_owned();
     // Writing to a String cannot fail.
     let mut rule = |what: &str, path: String| {
@@ -53,8 +53,8 @@ pub(super) fn profile(view: &View, temporary: &Path) -> String {
     }
     for spot in &view.covered {
         let path = match spot.kind {
-            SpotKind::File => literal(&spot.path),
-            SpotKind::Folder => subpath(&spot.path),
+            MaskedPathKind::File => literal(&spot.path),
+            MaskedPathKind::Folder => subpath(&spot.path),
         };
         rule("deny file*", path);
         for above in spot.path.ancestors().skip(1) {
@@ -62,8 +62,8 @@ pub(super) fn profile(view: &View, temporary: &Path) -> String {
         }
     }
     match view.network {
-        Network::Off | Network::Hosts(_) => {}
-        Network::On => {
+        SandboxNetwork::Off | SandboxNetwork::Hosts(_) => {}
+        SandboxNetwork::On => {
             text.push_str("(allow network*)\n(allow system-socket)\n");
             text.push_str("(deny network* (remote unix-socket))\n");
         }
@@ -88,7 +88,10 @@ fn quoted(path: &Path) -> String {
 const PROGRAM: &str = "/usr/bin/sandbox-exec";
 
 #[cfg(target_os = "macos")]
-pub(super) fn command(view: &View, words: &super::BashInvocation<'_>) -> std::process::Command {
+pub(super) fn command(
+    view: &SandboxProfile,
+    words: &super::BashInvocation<'_>,
+) -> std::process::Command {
     let temporary = std::env::temp_dir();
     let temporary = temporary.canonicalize().unwrap_or(temporary);
     let mut command = std::process::Command::new(PROGRAM);
@@ -118,24 +121,24 @@ pub(super) fn try_out() -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use crate::domain::{Extent, Spot};
+    use crate::domain::{MaskedPath, ScanExtent};
 
     use super::*;
 
-    fn view() -> View {
-        let spot = |path: &str, kind| Spot { path: path.into(), kind };
-        View {
+    fn view() -> SandboxProfile {
+        let spot = |path: &str, kind| MaskedPath { path: path.into(), kind };
+        SandboxProfile {
             dir: "/Users/u/app".into(),
             writable: Vec::new(),
             fixed: vec!["/Users/u/app/a/b".into()],
             held: Vec::new(),
-            absent: vec![spot("/Users/u/app/.mcp.json", SpotKind::File)],
+            absent: vec![spot("/Users/u/app/.mcp.json", MaskedPathKind::File)],
             ignores: None,
-            covered: vec![spot("/Users/u/app/secret", SpotKind::Folder)],
-            denied: Extent::Whole,
+            covered: vec![spot("/Users/u/app/secret", MaskedPathKind::Folder)],
+            denied: ScanExtent::Whole,
             private: Vec::new(),
             kept: Vec::new(),
-            network: Network::Off,
+            network: SandboxNetwork::Off,
         }
     }
 
@@ -170,13 +173,14 @@ mod tests {
     fn s90_no_network_is_allowed_unless_it_is_on() {
         let off = profile(&view(), Path::new("/t"));
         assert!(off.contains("(deny default)") && !off.contains("allow network"), "{off}");
-        let on = profile(&View { network: Network::On, ..view() }, Path::new("/t"));
+        let on =
+            profile(&SandboxProfile { network: SandboxNetwork::On, ..view() }, Path::new("/t"));
         assert!(on.ends_with("(deny network* (remote unix-socket))\n"), "{on}");
     }
 
     #[test]
     fn a_name_ends_no_rule() {
-        let view = View { dir: "/w/a\")(allow default)(\"".into(), ..view() };
+        let view = SandboxProfile { dir: "/w/a\")(allow default)(\"".into(), ..view() };
         let profile = profile(&view, Path::new("/t"));
         assert!(profile.contains("(subpath \"/w/a\\\")(allow default)(\\\"\")"), "{profile}");
     }

@@ -20,7 +20,7 @@ use super::{
     BashInvocation, RefusedHosts, SandboxBackend, SandboxSpec, bubblewrap, landlock, proxy_socket,
 };
 use crate::disk::read_text;
-use crate::domain::{Network, View};
+use crate::domain::{SandboxNetwork, SandboxProfile};
 
 /// A command inside. What it keeps must live until nothing runs there any more.
 #[derive(Debug)]
@@ -97,7 +97,7 @@ pub(in crate::platform) fn start(
 
 fn in_bubblewrap(
     program: &Path,
-    view: &View,
+    view: &SandboxProfile,
     cwd: &Path,
     words: &BashInvocation<'_>,
     stdin: Stdio,
@@ -117,8 +117,8 @@ fn in_bubblewrap(
         gate: ends.numbers(),
     };
     let (inner, outer) = match &view.network {
-        Network::Hosts(hosts) => Some(proxy_socket::make(hosts)?).unzip(),
-        Network::Off | Network::On => (None, None),
+        SandboxNetwork::Hosts(hosts) => Some(proxy_socket::make(hosts)?).unzip(),
+        SandboxNetwork::Off | SandboxNetwork::On => (None, None),
     };
     let mut command = Command::new(program);
     command
@@ -145,7 +145,7 @@ fn handed(name: &str, bytes: &[u8]) -> io::Result<File> {
 
 /// What a thread is confined to holds for what it starts, and for nothing else in this process.
 fn under_landlock(
-    view: &View,
+    view: &SandboxProfile,
     scratch: &Path,
     words: &BashInvocation<'_>,
     stdin: Stdio,

@@ -10,7 +10,7 @@ use ignore::WalkBuilder;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::disk::IgnoreFiles;
-use crate::domain::SpotKind;
+use crate::domain::MaskedPathKind;
 use crate::platform::restore::PathContent;
 use crate::platform::sandbox::is_placeholder;
 
@@ -170,7 +170,7 @@ fn place_of(error: &ignore::Error) -> Option<&Path> {
 fn is_of_slug(path: &Path, metadata: &Metadata) -> bool {
     let name = path.file_name().unwrap_or_default().as_bytes();
     let is_temporary = name.starts_with(b".slug-") && name.ends_with(b".tmp");
-    is_temporary || (metadata.len() == 0 && is_placeholder(path, SpotKind::File))
+    is_temporary || (metadata.len() == 0 && is_placeholder(path, MaskedPathKind::File))
 }
 
 /// Whether the file says what is ignored.

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use futures_util::Stream;
 use serde_json::Value;
 
-use crate::domain::{CallId, CallInput, Protocol, StopReason, Usage};
+use crate::domain::{CallId, CallInput, ProviderProtocol, StopReason, TokenUsage};
 use crate::providers::failure::{self, RequestTarget};
 use crate::providers::json::{JsonTape, JsonView};
 use crate::providers::reader::{self, DecoderFlow, StreamDecoder as _, unreadable};
@@ -209,7 +209,7 @@ impl AnthropicDecoder {
             }
             Some(OpenContentBlock::Call { index, given, json }) => {
                 if !json.trim().is_empty() {
-                    self.cut |= CallInput::breaks_off(&json);
+                    self.cut |= CallInput::is_truncated(&json);
                 } else if given.as_object().is_some_and(|given| !given.is_empty()) {
                     out.push(StreamEvent::ToolInputDelta { index, json: given.to_string() });
                 }
@@ -219,7 +219,10 @@ impl AnthropicDecoder {
                     fields.insert("input".to_owned(), input);
                 }
                 if block.is_object() {
-                    out.push(StreamEvent::Sealed { protocol: Protocol::Anthropic, data: block });
+                    out.push(StreamEvent::Sealed {
+                        protocol: ProviderProtocol::Anthropic,
+                        data: block,
+                    });
                 }
             }
             Some(OpenContentBlock::Text | OpenContentBlock::Thinking { .. }) | None => {}
@@ -235,7 +238,7 @@ impl AnthropicDecoder {
         counts.read = told("cache_read_input_tokens").unwrap_or(counts.read);
         counts.output = told("output_tokens").unwrap_or(counts.output);
         if let (true, Some(fresh)) = (usage.is_object(), counts.fresh) {
-            out.push(StreamEvent::Usage(Usage {
+            out.push(StreamEvent::Usage(TokenUsage {
                 input: fresh + counts.written + counts.read,
                 output: counts.output,
                 cache_read: counts.read,

@@ -11,7 +11,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::model::{self, AnthropicThinking};
-use crate::domain::{Block, Effort, MediaType, Message, Protocol, Role, ToolSpec};
+use crate::domain::{
+    ContentBlock, MediaType, Message, MessageRole, ProviderProtocol, ReasoningEffort, ToolSpec,
+};
 use crate::providers::{ProviderRequest, history};
 
 /// The least that a model can be told to think, in tokens.
@@ -177,8 +179,8 @@ fn message_param<'a>(message: &'a Message, request: &'a ProviderRequest) -> Anth
     let mut content: Vec<AnthropicBlock> =
         message.content.iter().filter_map(|block| part(block, request)).collect();
     let role = match message.role {
-        Role::User => "user",
-        Role::Assistant => {
+        MessageRole::User => "user",
+        MessageRole::Assistant => {
             // No text may follow a call.
             content.sort_by_key(|part| {
                 matches!(
@@ -196,15 +198,15 @@ fn message_param<'a>(message: &'a Message, request: &'a ProviderRequest) -> Anth
     AnthropicMessage { role, content }
 }
 
-fn part<'a>(block: &'a Block, request: &'a ProviderRequest) -> Option<AnthropicBlock<'a>> {
+fn part<'a>(block: &'a ContentBlock, request: &'a ProviderRequest) -> Option<AnthropicBlock<'a>> {
     Some(match block {
-        Block::Text { text } => {
+        ContentBlock::Text { text } => {
             AnthropicTypedBlock::Text { text: Cow::Borrowed(text.as_str()) }.into()
         }
-        Block::Context { name, text } => {
+        ContentBlock::Context { name, text } => {
             AnthropicTypedBlock::Text { text: Cow::Owned(history::context(name, text)) }.into()
         }
-        Block::Image(image) => match request.images.get(&image.hash) {
+        ContentBlock::Image(image) => match request.images.get(&image.hash) {
             Some(data) => {
                 let source =
                     AnthropicImageSource { kind: "base64", media_type: image.media_type, data };
@@ -212,34 +214,39 @@ fn part<'a>(block: &'a Block, request: &'a ProviderRequest) -> Option<AnthropicB
             }
             None => AnthropicTypedBlock::Text { text: Cow::Owned(history::missing(image)) }.into(),
         },
-        Block::Thinking { thinking, signature: Some(signature) } => {
+        ContentBlock::Thinking { thinking, signature: Some(signature) } => {
             AnthropicTypedBlock::Thinking { thinking, signature }.into()
         }
-        Block::Sealed { protocol: Protocol::Anthropic, data } => {
+        ContentBlock::Sealed { protocol: ProviderProtocol::Anthropic, data } => {
             AnthropicBlock { piece: AnthropicBlockContent::Sealed(data), cache_control: None }
         }
-        Block::Thinking { signature: None, .. }
-        | Block::Sealed {
-            protocol: Protocol::ChatCompletions | Protocol::Responses | Protocol::Gemini,
+        ContentBlock::Thinking { signature: None, .. }
+        | ContentBlock::Sealed {
+            protocol:
+                ProviderProtocol::ChatCompletions
+                | ProviderProtocol::Responses
+                | ProviderProtocol::Gemini,
             ..
         } => {
             return None;
         }
-        Block::ToolUse(call) => AnthropicTypedBlock::ToolUse {
+        ContentBlock::ToolUse(call) => AnthropicTypedBlock::ToolUse {
             id: history::call_id(&call.id),
             name: history::tool_name(&call.name),
             input: history::arguments(&call.input),
         }
         .into(),
-        Block::ToolResult { tool_use_id, content, is_error } => AnthropicTypedBlock::ToolResult {
-            tool_use_id: history::call_id(tool_use_id),
-            content: match content.is_empty() {
-                true => Cow::Borrowed("(no output)"),
-                false => Cow::Borrowed(content),
-            },
-            is_error: *is_error,
+        ContentBlock::ToolResult { tool_use_id, content, is_error } => {
+            AnthropicTypedBlock::ToolResult {
+                tool_use_id: history::call_id(tool_use_id),
+                content: match content.is_empty() {
+                    true => Cow::Borrowed("(no output)"),
+                    false => Cow::Borrowed(content),
+                },
+                is_error: *is_error,
+            }
+            .into()
         }
-        .into(),
     })
 }
 
@@ -255,13 +262,15 @@ fn mark(messages: &mut [AnthropicMessage<'_>]) {
 
 fn thinking(
     model: AnthropicThinking,
-    effort: Option<Effort>,
+    effort: Option<ReasoningEffort>,
     max_tokens: u32,
 ) -> Option<AnthropicThinkingConfig> {
     match (model, effort) {
         (AnthropicThinking::Unknown, _)
-        | (AnthropicThinking::Budget | AnthropicThinking::Always, Some(Effort::None)) => None,
-        (AnthropicThinking::Adaptive, Some(Effort::None)) => {
+        | (AnthropicThinking::Budget | AnthropicThinking::Always, Some(ReasoningEffort::None)) => {
+            None
+        }
+        (AnthropicThinking::Adaptive, Some(ReasoningEffort::None)) => {
             Some(AnthropicThinkingConfig::Disabled)
         }
         (AnthropicThinking::Adaptive | AnthropicThinking::Always, _) => {
@@ -280,48 +289,53 @@ fn thinking(
 /// theirs. It is not there where another model made the calls, or where the history was shortened.
 fn may_think(messages: &[Message]) -> bool {
     let turn = messages.iter().rev().take_while(|message| {
-        message.role == Role::Assistant || message.answers().next().is_some()
+        message.role == MessageRole::Assistant || message.answers().next().is_some()
     });
-    turn.filter(|message| message.role == Role::Assistant).all(|message| {
+    turn.filter(|message| message.role == MessageRole::Assistant).all(|message| {
         message.calls().next().is_none() || message.content.iter().any(is_own_thought)
     })
 }
 
-fn is_own_thought(block: &Block) -> bool {
+fn is_own_thought(block: &ContentBlock) -> bool {
     match block {
-        Block::Thinking { signature, .. } => signature.is_some(),
-        Block::Sealed { protocol, .. } => *protocol == Protocol::Anthropic,
-        Block::Text { .. }
-        | Block::Context { .. }
-        | Block::Image(_)
-        | Block::ToolUse(_)
-        | Block::ToolResult { .. } => false,
+        ContentBlock::Thinking { signature, .. } => signature.is_some(),
+        ContentBlock::Sealed { protocol, .. } => *protocol == ProviderProtocol::Anthropic,
+        ContentBlock::Text { .. }
+        | ContentBlock::Context { .. }
+        | ContentBlock::Image(_)
+        | ContentBlock::ToolUse(_)
+        | ContentBlock::ToolResult { .. } => false,
     }
 }
 
-fn budget(effort: Effort) -> u32 {
+fn budget(effort: ReasoningEffort) -> u32 {
     match effort {
-        Effort::None => 0,
-        Effort::Minimal => LEAST_BUDGET,
-        Effort::Low => 4_000,
-        Effort::Medium => BUDGET,
-        Effort::High => 16_000,
-        Effort::ExtraHigh => 32_000,
-        Effort::Max => 64_000,
+        ReasoningEffort::None => 0,
+        ReasoningEffort::Minimal => LEAST_BUDGET,
+        ReasoningEffort::Low => 4_000,
+        ReasoningEffort::Medium => BUDGET,
+        ReasoningEffort::High => 16_000,
+        ReasoningEffort::ExtraHigh => 32_000,
+        ReasoningEffort::Max => 64_000,
     }
 }
 
-fn effort(model: AnthropicThinking, effort: Option<Effort>) -> Option<AnthropicOutputConfig> {
+fn effort(
+    model: AnthropicThinking,
+    effort: Option<ReasoningEffort>,
+) -> Option<AnthropicOutputConfig> {
     match model {
         AnthropicThinking::Unknown | AnthropicThinking::Budget => None,
         AnthropicThinking::Adaptive | AnthropicThinking::Always => {
             effort.map(|effort| AnthropicOutputConfig {
                 effort: match effort {
-                    Effort::None | Effort::Minimal | Effort::Low => "low",
-                    Effort::Medium => "medium",
-                    Effort::High => "high",
-                    Effort::ExtraHigh => "xhigh",
-                    Effort::Max => "max",
+                    ReasoningEffort::None | ReasoningEffort::Minimal | ReasoningEffort::Low => {
+                        "low"
+                    }
+                    ReasoningEffort::Medium => "medium",
+                    ReasoningEffort::High => "high",
+                    ReasoningEffort::ExtraHigh => "xhigh",
+                    ReasoningEffort::Max => "max",
                 },
             })
         }

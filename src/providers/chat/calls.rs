@@ -95,7 +95,7 @@ impl ToolCallAssembler {
 
     /// Whether the arguments of the last call break off.
     pub(super) fn is_cut(&self) -> bool {
-        self.calls.last().is_some_and(|call| CallInput::breaks_off(&call.arguments))
+        self.calls.last().is_some_and(|call| CallInput::is_truncated(&call.arguments))
     }
 
     fn add(&mut self, fragment: ToolCallFragment<'_>, out: &mut Vec<StreamEvent>) {

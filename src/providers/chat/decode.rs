@@ -17,7 +17,7 @@ use super::dialect::ReasoningDetailsMode;
 use super::text_tool_calls::{TextToolCall, TextToolCallParser};
 use super::think::{self, AnswerPiece, ThinkTagSplitter};
 use super::wire::{self, ChatChoice, ChatChunk, ChatDelta};
-use crate::domain::{CallId, Protocol, StopReason, ToolSpec, Usage};
+use crate::domain::{CallId, ProviderProtocol, StopReason, TokenUsage, ToolSpec};
 use crate::providers::failure::{self, RequestTarget};
 use crate::providers::json::{JsonTape, JsonView};
 use crate::providers::reader::{self, DecoderFlow, StreamDecoder as _, unreadable};
@@ -61,7 +61,7 @@ struct ChatDecoder {
     has_said: bool,
     finish_word: Option<String>,
     refused: bool,
-    usage: Option<Usage>,
+    usage: Option<TokenUsage>,
     /// The chunk that has the usage and no choices has come.
     closed_by_usage: bool,
 }
@@ -122,7 +122,7 @@ impl reader::StreamDecoder for ChatDecoder {
         self.add(calls, out);
         self.calls.finish(out);
         if let Some(data) = self.details.as_mut().and_then(ReasoningDetails::finish) {
-            out.push(StreamEvent::Sealed { protocol: Protocol::ChatCompletions, data });
+            out.push(StreamEvent::Sealed { protocol: ProviderProtocol::ChatCompletions, data });
         }
         out.push(StreamEvent::Finished(self.stop_reason()));
     }

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::domain::{Block, Protocol};
+use crate::domain::{ContentBlock, ProviderProtocol};
 
 /// The field that they travel in.
 const FIELD: &str = "reasoning_details";
@@ -39,19 +39,22 @@ impl ReasoningDetails {
 }
 
 /// The parts that a block of a history keeps.
-pub(super) fn kept_in(block: &Block) -> Option<&Value> {
+pub(super) fn kept_in(block: &ContentBlock) -> Option<&Value> {
     match block {
-        Block::Sealed { protocol: Protocol::ChatCompletions, data } => data.get(FIELD),
-        Block::Sealed {
-            protocol: Protocol::Responses | Protocol::Anthropic | Protocol::Gemini,
+        ContentBlock::Sealed { protocol: ProviderProtocol::ChatCompletions, data } => {
+            data.get(FIELD)
+        }
+        ContentBlock::Sealed {
+            protocol:
+                ProviderProtocol::Responses | ProviderProtocol::Anthropic | ProviderProtocol::Gemini,
             ..
         }
-        | Block::Thinking { .. }
-        | Block::Text { .. }
-        | Block::Context { .. }
-        | Block::Image(_)
-        | Block::ToolUse(_)
-        | Block::ToolResult { .. } => None,
+        | ContentBlock::Thinking { .. }
+        | ContentBlock::Text { .. }
+        | ContentBlock::Context { .. }
+        | ContentBlock::Image(_)
+        | ContentBlock::ToolUse(_)
+        | ContentBlock::ToolResult { .. } => None,
     }
 }
 

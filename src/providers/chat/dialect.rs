@@ -5,7 +5,7 @@
 //! shows of itself in its list of models. A few families of models bring habits of their own along,
 //! whoever serves them, because their templates or tokenizers insist.
 
-use crate::domain::{Dialect, Effort};
+use crate::domain::{ChatDialect, ReasoningEffort};
 
 /// What is written for a server, and how.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,11 +44,11 @@ pub(super) enum EffortField {
     /// Nowhere.
     None,
     /// `reasoning_effort`
-    Word(&'static [Effort]),
+    Word(&'static [ReasoningEffort]),
     /// `reasoning.effort`
-    Object(&'static [Effort]),
+    Object(&'static [ReasoningEffort]),
     /// `chat_template_kwargs.reasoning_effort`
-    Template(&'static [Effort]),
+    Template(&'static [ReasoningEffort]),
 }
 
 /// Where it is written whether to think, when an effort is asked for.
@@ -115,13 +115,15 @@ const BOTH: &[ReasoningField] = &[ReasoningField::Content, ReasoningField::Plain
 const CONTENT: &[ReasoningField] = &[ReasoningField::Content];
 const PLAIN: &[ReasoningField] = &[ReasoningField::Plain];
 
-const THREE: &[Effort] = &[Effort::Low, Effort::Medium, Effort::High];
-const THREE_OR_NONE: &[Effort] = &[Effort::None, Effort::Low, Effort::Medium, Effort::High];
-const TWO: &[Effort] = &[Effort::Low, Effort::High];
+const THREE: &[ReasoningEffort] =
+    &[ReasoningEffort::Low, ReasoningEffort::Medium, ReasoningEffort::High];
+const THREE_OR_NONE: &[ReasoningEffort] =
+    &[ReasoningEffort::None, ReasoningEffort::Low, ReasoningEffort::Medium, ReasoningEffort::High];
+const TWO: &[ReasoningEffort] = &[ReasoningEffort::Low, ReasoningEffort::High];
 
 const COMMON: DialectQuirks = DialectQuirks {
     limit: OutputLimitField::MaxTokens,
-    effort: EffortField::Word(&Effort::ALL),
+    effort: EffortField::Word(&ReasoningEffort::ALL),
     switch: ThinkingSwitch::None,
     reasoning: BOTH,
     details: ReasoningDetailsMode::Read,
@@ -131,57 +133,57 @@ const COMMON: DialectQuirks = DialectQuirks {
 };
 
 /// What a dialect differs in.
-pub(super) const fn quirks(dialect: Dialect) -> DialectQuirks {
+pub(super) const fn quirks(dialect: ChatDialect) -> DialectQuirks {
     match dialect {
-        Dialect::Common => COMMON,
-        Dialect::OpenAi | Dialect::Azure => {
+        ChatDialect::Common => COMMON,
+        ChatDialect::OpenAi | ChatDialect::Azure => {
             DialectQuirks { limit: OutputLimitField::MaxCompletionTokens, reasoning: &[], ..COMMON }
         }
-        Dialect::Vllm | Dialect::Sglang => DialectQuirks {
+        ChatDialect::Vllm | ChatDialect::Sglang => DialectQuirks {
             effort: EffortField::Word(THREE),
             switch: ThinkingSwitch::Template,
             ..COMMON
         },
-        Dialect::LlamaCpp => DialectQuirks {
+        ChatDialect::LlamaCpp => DialectQuirks {
             effort: EffortField::Template(THREE),
             switch: ThinkingSwitch::Template,
             ..COMMON
         },
-        Dialect::Ollama => DialectQuirks { effort: EffortField::Word(THREE_OR_NONE), ..COMMON },
-        Dialect::LmStudio => DialectQuirks { effort: EffortField::Word(THREE), ..COMMON },
-        Dialect::OpenRouter => DialectQuirks {
-            effort: EffortField::Object(&Effort::ALL),
+        ChatDialect::Ollama => DialectQuirks { effort: EffortField::Word(THREE_OR_NONE), ..COMMON },
+        ChatDialect::LmStudio => DialectQuirks { effort: EffortField::Word(THREE), ..COMMON },
+        ChatDialect::OpenRouter => DialectQuirks {
+            effort: EffortField::Object(&ReasoningEffort::ALL),
             reasoning: PLAIN,
             details: ReasoningDetailsMode::Kept,
             ..COMMON
         },
-        Dialect::DeepSeek => DialectQuirks {
+        ChatDialect::DeepSeek => DialectQuirks {
             effort: EffortField::None,
             switch: ThinkingSwitch::Object,
             reasoning: CONTENT,
             pictures: ImagePartSupport::Named,
             ..COMMON
         },
-        Dialect::Groq => {
+        ChatDialect::Groq => {
             DialectQuirks { effort: EffortField::Word(THREE_OR_NONE), reasoning: PLAIN, ..COMMON }
         }
-        Dialect::Mistral => DialectQuirks {
+        ChatDialect::Mistral => DialectQuirks {
             effort: EffortField::None,
             reasoning: &[],
             ids: CallIdFormat::Nine,
             after_results: RoleAfterResults::TheModel,
             ..COMMON
         },
-        Dialect::Xai => {
+        ChatDialect::Xai => {
             DialectQuirks { effort: EffortField::Word(TWO), reasoning: CONTENT, ..COMMON }
         }
-        Dialect::Moonshot | Dialect::Zai => DialectQuirks {
+        ChatDialect::Moonshot | ChatDialect::Zai => DialectQuirks {
             effort: EffortField::None,
             switch: ThinkingSwitch::Object,
             reasoning: CONTENT,
             ..COMMON
         },
-        Dialect::MiniMax => DialectQuirks {
+        ChatDialect::MiniMax => DialectQuirks {
             effort: EffortField::None,
             reasoning: &[ReasoningField::Tags],
             ..COMMON
@@ -190,21 +192,21 @@ pub(super) const fn quirks(dialect: Dialect) -> DialectQuirks {
 }
 
 /// A host, or everything below a domain that begins with a dot.
-const HOSTS: [(&str, Dialect); 14] = [
-    ("api.openai.com", Dialect::OpenAi),
-    (".openai.azure.com", Dialect::Azure),
-    (".services.ai.azure.com", Dialect::Azure),
-    ("openrouter.ai", Dialect::OpenRouter),
-    ("api.deepseek.com", Dialect::DeepSeek),
-    ("api.groq.com", Dialect::Groq),
-    (".mistral.ai", Dialect::Mistral),
-    (".x.ai", Dialect::Xai),
-    (".moonshot.ai", Dialect::Moonshot),
-    (".moonshot.cn", Dialect::Moonshot),
-    (".z.ai", Dialect::Zai),
-    (".bigmodel.cn", Dialect::Zai),
-    (".minimax.io", Dialect::MiniMax),
-    (".minimaxi.com", Dialect::MiniMax),
+const HOSTS: [(&str, ChatDialect); 14] = [
+    ("api.openai.com", ChatDialect::OpenAi),
+    (".openai.azure.com", ChatDialect::Azure),
+    (".services.ai.azure.com", ChatDialect::Azure),
+    ("openrouter.ai", ChatDialect::OpenRouter),
+    ("api.deepseek.com", ChatDialect::DeepSeek),
+    ("api.groq.com", ChatDialect::Groq),
+    (".mistral.ai", ChatDialect::Mistral),
+    (".x.ai", ChatDialect::Xai),
+    (".moonshot.ai", ChatDialect::Moonshot),
+    (".moonshot.cn", ChatDialect::Moonshot),
+    (".z.ai", ChatDialect::Zai),
+    (".bigmodel.cn", ChatDialect::Zai),
+    (".minimax.io", ChatDialect::MiniMax),
+    (".minimaxi.com", ChatDialect::MiniMax),
 ];
 
 /// Parts of the names of models that Mistral's tokenizer or template reads.
@@ -212,7 +214,7 @@ const MISTRALS: [&str; 7] =
     ["mistral", "mixtral", "ministral", "magistral", "devstral", "codestral", "pixtral"];
 
 /// The dialect that is known from the host alone.
-pub(super) fn at(host: &str) -> Option<Dialect> {
+pub(super) fn at(host: &str) -> Option<ChatDialect> {
     let matches = |pattern: &str| match pattern.starts_with('.') {
         true => host.ends_with(pattern),
         false => host == pattern,
@@ -221,7 +223,7 @@ pub(super) fn at(host: &str) -> Option<Dialect> {
 }
 
 /// How to speak to `model` in a dialect.
-pub(super) fn of(dialect: Dialect, model: &str) -> DialectQuirks {
+pub(super) fn of(dialect: ChatDialect, model: &str) -> DialectQuirks {
     let model = model.to_ascii_lowercase();
     let quirks = quirks(dialect);
     if MISTRALS.iter().any(|part| model.contains(part)) {
@@ -235,8 +237,13 @@ pub(super) fn of(dialect: Dialect, model: &str) -> DialectQuirks {
 }
 
 /// The step nearest to what is wanted, the lesser of two; none where there are none.
-pub(super) fn nearest(wanted: Effort, steps: &[Effort]) -> Option<Effort> {
-    let place = |effort: Effort| Effort::ALL.iter().position(|it| *it == effort).unwrap_or(0);
+pub(super) fn nearest(
+    wanted: ReasoningEffort,
+    steps: &[ReasoningEffort],
+) -> Option<ReasoningEffort> {
+    let place = |effort: ReasoningEffort| {
+        ReasoningEffort::ALL.iter().position(|it| *it == effort).unwrap_or(0)
+    };
     steps.iter().copied().min_by_key(|step| place(*step).abs_diff(place(wanted)))
 }
 
@@ -247,21 +254,21 @@ mod tests {
     #[test]
     fn hosts_are_matched_whole_or_by_domain() {
         assert_eq!(at("localhost"), None);
-        assert_eq!(at("api.openai.com"), Some(Dialect::OpenAi));
-        assert_eq!(at("mine.openai.azure.com"), Some(Dialect::Azure));
+        assert_eq!(at("api.openai.com"), Some(ChatDialect::OpenAi));
+        assert_eq!(at("mine.openai.azure.com"), Some(ChatDialect::Azure));
         assert_eq!(at("api.openai.com.example"), None);
-        assert_eq!(at("api.mistral.ai"), Some(Dialect::Mistral));
+        assert_eq!(at("api.mistral.ai"), Some(ChatDialect::Mistral));
         assert_eq!(at("evil-mistral.ai"), None);
     }
 
     #[test]
     fn the_nearest_step_is_taken() {
         for (wanted, steps, taken) in [
-            (Effort::Max, THREE, Some(Effort::High)),
-            (Effort::Minimal, THREE, Some(Effort::Low)),
-            (Effort::Medium, TWO, Some(Effort::Low)),
-            (Effort::None, THREE_OR_NONE, Some(Effort::None)),
-            (Effort::Low, &[], None),
+            (ReasoningEffort::Max, THREE, Some(ReasoningEffort::High)),
+            (ReasoningEffort::Minimal, THREE, Some(ReasoningEffort::Low)),
+            (ReasoningEffort::Medium, TWO, Some(ReasoningEffort::Low)),
+            (ReasoningEffort::None, THREE_OR_NONE, Some(ReasoningEffort::None)),
+            (ReasoningEffort::Low, &[], None),
         ] {
             assert_eq!(nearest(wanted, steps), taken, "{wanted}");
         }

@@ -21,7 +21,8 @@ use super::dialect::{
     ReasoningDetailsMode, ReasoningField, RoleAfterResults, ThinkingSwitch, nearest,
 };
 use crate::domain::{
-    Block, CallId, ContentHash, Effort, MediaType, Message, Role, ToolCall, ToolSpec,
+    CallId, ContentBlock, ContentHash, MediaType, Message, MessageRole, ReasoningEffort, ToolCall,
+    ToolSpec,
 };
 use crate::providers::{EncodedImages, ProviderRequest, history};
 
@@ -42,7 +43,7 @@ pub(super) fn body(
 ) -> Vec<u8> {
     let limit = |name| (quirks.limit == name).then_some(request.max_tokens);
     let wanted = |steps| Some(nearest(request.effort?, steps)?.name());
-    let on = request.effort.map(|effort| effort != Effort::None);
+    let on = request.effort.map(|effort| effort != ReasoningEffort::None);
     let (mut word, mut object, mut template) = (None, None, ChatTemplateKwargs::default());
     match quirks.effort {
         EffortField::None => {}
@@ -247,8 +248,8 @@ fn messages(request: &ProviderRequest, quirks: DialectQuirks) -> Vec<ChatMessage
     }
     for message in &request.messages {
         match message.role {
-            Role::User => push_user_message(message, &request.images, quirks, &mut spoken),
-            Role::Assistant => spoken.push(answer(message, quirks)),
+            MessageRole::User => push_user_message(message, &request.images, quirks, &mut spoken),
+            MessageRole::Assistant => spoken.push(answer(message, quirks)),
         }
     }
     spoken
@@ -266,15 +267,17 @@ fn push_user_message<'a>(
     let mut shown = Vec::new();
     for block in &message.content {
         match block {
-            Block::ToolResult { tool_use_id, content, is_error } => {
+            ContentBlock::ToolResult { tool_use_id, content, is_error } => {
                 spoken.push(ChatMessage::Tool {
                     tool_call_id: call_id(tool_use_id, quirks),
                     content: history::output(content, *is_error),
                 })
             }
-            Block::Text { text } => texts.push(Cow::Borrowed(text.as_str())),
-            Block::Context { name, text } => texts.push(Cow::Owned(history::context(name, text))),
-            Block::Image(image) => match images.get(&image.hash) {
+            ContentBlock::Text { text } => texts.push(Cow::Borrowed(text.as_str())),
+            ContentBlock::Context { name, text } => {
+                texts.push(Cow::Owned(history::context(name, text)))
+            }
+            ContentBlock::Image(image) => match images.get(&image.hash) {
                 Some(base64) if quirks.pictures == ImagePartSupport::Sent => {
                     let url = ChatDataUrl { media_type: image.media_type, base64 };
                     shown.push(ChatContentPart::ImageUrl { image_url: ChatImageUrl { url } });
@@ -282,7 +285,9 @@ fn push_user_message<'a>(
                 Some(_) | None => texts.push(Cow::Owned(history::missing(image))),
             },
             // Only a model thinks and calls.
-            Block::Thinking { .. } | Block::Sealed { .. } | Block::ToolUse(_) => {}
+            ContentBlock::Thinking { .. }
+            | ContentBlock::Sealed { .. }
+            | ContentBlock::ToolUse(_) => {}
         }
     }
     if texts.is_empty() && shown.is_empty() {
@@ -342,16 +347,16 @@ impl ChatMessage<'_> {
     }
 }
 
-fn unsealed(block: &Block) -> Option<&str> {
+fn unsealed(block: &ContentBlock) -> Option<&str> {
     match block {
-        Block::Thinking { thinking, signature: None } => Some(thinking),
-        Block::Thinking { signature: Some(_), .. }
-        | Block::Sealed { .. }
-        | Block::Text { .. }
-        | Block::Context { .. }
-        | Block::Image(_)
-        | Block::ToolUse(_)
-        | Block::ToolResult { .. } => None,
+        ContentBlock::Thinking { thinking, signature: None } => Some(thinking),
+        ContentBlock::Thinking { signature: Some(_), .. }
+        | ContentBlock::Sealed { .. }
+        | ContentBlock::Text { .. }
+        | ContentBlock::Context { .. }
+        | ContentBlock::Image(_)
+        | ContentBlock::ToolUse(_)
+        | ContentBlock::ToolResult { .. } => None,
     }
 }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use crate::domain::Usage;
+use crate::domain::TokenUsage;
 use crate::providers::PrefillProgress;
 use crate::providers::json::JsonView;
 
@@ -82,7 +82,7 @@ impl<'a> ChatChunk<'a> {
     }
 
     /// The tokens so far.
-    pub(super) fn usage(&self) -> Option<Usage> {
+    pub(super) fn usage(&self) -> Option<TokenUsage> {
         usage(self.usage).or_else(|| usage(self.x_groq.get("usage")))
     }
 }
@@ -155,7 +155,7 @@ pub(super) fn failed_generation(payload: &str) -> Option<String> {
 }
 
 /// Some count reasoning apart from the completion; then the total tells.
-fn usage(usage: JsonView<'_>) -> Option<Usage> {
+fn usage(usage: JsonView<'_>) -> Option<TokenUsage> {
     let count = |name| usage.get(name).number();
     let detail = |of, name| usage.get(of).get(name).number();
     let input = count("prompt_tokens")?;
@@ -164,7 +164,7 @@ fn usage(usage: JsonView<'_>) -> Option<Usage> {
     let apart = count("total_tokens") == Some(input + said + thought);
     let cached = detail("prompt_tokens_details", "cached_tokens");
     let cached = cached.or_else(|| count("prompt_cache_hit_tokens"));
-    Some(Usage {
+    Some(TokenUsage {
         input,
         output: if apart { said + thought } else { said },
         cache_read: cached.or_else(|| count("cached_tokens")).unwrap_or(0),
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
     use crate::providers::json::JsonTape;
 
-    fn read(json: &Value) -> Option<Usage> {
+    fn read(json: &Value) -> Option<TokenUsage> {
         usage(JsonTape::default().read(&json.to_string()).unwrap())
     }
 
@@ -212,7 +212,7 @@ mod tests {
         for (json, (input, output, cache_read)) in table {
             assert_eq!(
                 read(&json),
-                Some(Usage { input, output, cache_read, ..Usage::default() }),
+                Some(TokenUsage { input, output, cache_read, ..TokenUsage::default() }),
                 "{json}"
             );
         }

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use super::script::{DemoFailure, DemoResponse, DemoScript, DemoStep};
-use crate::domain::{Block, CallId, Message, Role, StopReason, Usage};
+use crate::domain::{CallId, ContentBlock, Message, MessageRole, StopReason, TokenUsage};
 use crate::providers::{ErrorRecovery, ProviderError, ProviderRequest, StreamEvent};
 
 /// How many bytes make a token, roughly.
@@ -44,8 +44,8 @@ impl DemoScript {
         let mut heard = None;
         for message in messages {
             match message.role {
-                Role::User => heard = Some(message),
-                Role::Assistant => {
+                MessageRole::User => heard = Some(message),
+                MessageRole::Assistant => {
                     let played = self.part_at(&place, heard);
                     self.advance(&mut place, played);
                 }
@@ -63,7 +63,7 @@ impl DemoScript {
     ) -> Vec<TimedDemoEvent> {
         let mut score = DemoTimeline { events: Vec::new(), pause: Duration::ZERO, pace: self.pace };
         score.play(StreamEvent::Started);
-        let answered = request.messages.iter().filter(|m| m.role == Role::Assistant).count();
+        let answered = request.messages.iter().filter(|m| m.role == MessageRole::Assistant).count();
         let mut calls = 0;
         for step in self.steps(cue) {
             match step {
@@ -99,16 +99,16 @@ impl DemoScript {
         let blocks = || heard.into_iter().flat_map(|message| &message.content);
         let results: Vec<bool> = blocks()
             .filter_map(|block| match block {
-                Block::ToolResult { is_error, .. } => Some(*is_error),
-                Block::Text { .. }
-                | Block::Context { .. }
-                | Block::Image(_)
-                | Block::Thinking { .. }
-                | Block::Sealed { .. }
-                | Block::ToolUse(_) => None,
+                ContentBlock::ToolResult { is_error, .. } => Some(*is_error),
+                ContentBlock::Text { .. }
+                | ContentBlock::Context { .. }
+                | ContentBlock::Image(_)
+                | ContentBlock::Thinking { .. }
+                | ContentBlock::Sealed { .. }
+                | ContentBlock::ToolUse(_) => None,
             })
             .collect();
-        let says = blocks().any(|block| matches!(block, Block::Text { .. }));
+        let says = blocks().any(|block| matches!(block, ContentBlock::Text { .. }));
         let stopped = says && results.iter().all(|&failed| failed);
         let next = if stopped { self.turn_from(place.next) } else { place.next };
         match self.responses.get(next) {
@@ -151,18 +151,18 @@ impl DemoScript {
     }
 
     /// Counts as a server with a prefix cache would: all but the newest message is cached.
-    fn usage(&self, cue: DemoScriptPart, request: &ProviderRequest) -> Usage {
+    fn usage(&self, cue: DemoScriptPart, request: &ProviderRequest) -> TokenUsage {
         let fixed = request.system.len();
         let sizes: Vec<usize> = request.messages.iter().map(size).collect();
         let tokens = |bytes: usize| bytes as u64 / BYTES_A_TOKEN;
         let all = fixed + sizes.iter().sum::<usize>();
         let new = if sizes.len() > 1 { sizes.last().copied().unwrap_or(0) } else { all };
         let said: usize = self.steps(cue).iter().map(DemoStep::size).sum();
-        Usage {
+        TokenUsage {
             input: tokens(all),
             output: tokens(said),
             cache_read: tokens(all - new),
-            ..Usage::default()
+            ..TokenUsage::default()
         }
     }
 }
@@ -231,12 +231,12 @@ fn calls(steps: &[DemoStep]) -> bool {
 
 fn size(message: &Message) -> usize {
     let sizes = message.content.iter().map(|block| match block {
-        Block::Text { text } | Block::Context { text, .. } => text.len(),
-        Block::Thinking { thinking, .. } => thinking.len(),
-        Block::Sealed { data, .. } => data.to_string().len(),
-        Block::ToolUse(call) => call.name.len(),
-        Block::ToolResult { content, .. } => content.len(),
-        Block::Image(image) => image.name().len(),
+        ContentBlock::Text { text } | ContentBlock::Context { text, .. } => text.len(),
+        ContentBlock::Thinking { thinking, .. } => thinking.len(),
+        ContentBlock::Sealed { data, .. } => data.to_string().len(),
+        ContentBlock::ToolUse(call) => call.name.len(),
+        ContentBlock::ToolResult { content, .. } => content.len(),
+        ContentBlock::Image(image) => image.name().len(),
     });
     sizes.sum()
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::domain::{Block, CallId, CallInput, Message, Role, StopReason, ToolCall};
+use crate::domain::{CallId, CallInput, ContentBlock, Message, MessageRole, StopReason, ToolCall};
 use crate::providers::{EncodedImages, ErrorRecovery};
 
 fn script(text: &str) -> DemoScript {
@@ -24,19 +24,22 @@ fn request(messages: Vec<Message>) -> ProviderRequest {
 }
 
 fn said(text: &str) -> Message {
-    Message { role: Role::Assistant, content: vec![Block::Text { text: text.into() }] }
+    Message {
+        role: MessageRole::Assistant,
+        content: vec![ContentBlock::Text { text: text.into() }],
+    }
 }
 
-fn result(is_error: bool) -> Block {
-    Block::ToolResult { tool_use_id: CallId::new("a"), content: "x".into(), is_error }
+fn result(is_error: bool) -> ContentBlock {
+    ContentBlock::ToolResult { tool_use_id: CallId::new("a"), content: "x".into(), is_error }
 }
 
-fn user(content: Vec<Block>) -> Message {
-    Message { role: Role::User, content }
+fn user(content: Vec<ContentBlock>) -> Message {
+    Message { role: MessageRole::User, content }
 }
 
-fn text(text: &str) -> Block {
-    Block::Text { text: text.into() }
+fn text(text: &str) -> ContentBlock {
+    ContentBlock::Text { text: text.into() }
 }
 
 async fn events(

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::part_metadata::GeminiPartMetadata;
 use super::partial_call::PartialFunctionCall;
-use crate::domain::{CallId, StopReason, Usage};
+use crate::domain::{CallId, StopReason, TokenUsage};
 use crate::providers::failure::{self, RequestTarget};
 use crate::providers::json::{JsonTape, JsonView};
 use crate::providers::reader::{self, DecoderFlow, broke_off, unreadable};
@@ -257,7 +257,7 @@ impl GeminiDecoder {
             }
         }
         if let (true, Some(prompt)) = (usage.is_object(), counts.prompt) {
-            out.push(StreamEvent::Usage(Usage {
+            out.push(StreamEvent::Usage(TokenUsage {
                 input: prompt + counts.for_tools,
                 output: counts.said + counts.thought,
                 cache_read: counts.cached,

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::domain::Protocol;
+use crate::domain::ProviderProtocol;
 use crate::providers::StreamEvent;
 
 const SIGNATURE: &str = "thoughtSignature";
@@ -46,6 +46,6 @@ impl<'a> GeminiPartMetadata<'a> {
         data.extend(self.signature.map(|it| (SIGNATURE.to_owned(), text(it))));
         data.extend(self.id.map(|it| (ID.to_owned(), text(it))));
         data.extend(self.part.map(|it| (PART.to_owned(), it.clone())));
-        StreamEvent::Sealed { protocol: Protocol::Gemini, data: Value::Object(data) }
+        StreamEvent::Sealed { protocol: ProviderProtocol::Gemini, data: Value::Object(data) }
     }
 }

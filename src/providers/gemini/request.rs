@@ -13,7 +13,8 @@ use super::model::{self, GeminiModel, GeminiThinking};
 use super::part_metadata::GeminiPartMetadata;
 use super::schema;
 use crate::domain::{
-    Block, CallId, Effort, MediaType, Message, Protocol, Role, ToolCall, ToolSpec,
+    CallId, ContentBlock, MediaType, Message, MessageRole, ProviderProtocol, ReasoningEffort,
+    ToolCall, ToolSpec,
 };
 use crate::providers::{ProviderRequest, history};
 
@@ -165,12 +166,12 @@ fn contents(request: &ProviderRequest, model: GeminiModel) -> Vec<GeminiContent<
     let mut contents = Vec::with_capacity(request.messages.len());
     for message in &request.messages {
         contents.push(match message.role {
-            Role::User => {
+            MessageRole::User => {
                 let parts = message.content.iter();
                 let parts = parts.filter_map(|block| user_part(block, &asked, request)).collect();
                 GeminiContent { role: "user", parts }
             }
-            Role::Assistant => {
+            MessageRole::Assistant => {
                 asked.clear();
                 GeminiContent { role: "model", parts: model_parts(message, model, &mut asked) }
             }
@@ -180,20 +181,20 @@ fn contents(request: &ProviderRequest, model: GeminiModel) -> Vec<GeminiContent<
 }
 
 fn user_part<'a>(
-    block: &'a Block,
+    block: &'a ContentBlock,
     asked: &GeminiSentCalls<'a>,
     request: &'a ProviderRequest,
 ) -> Option<GeminiPart<'a>> {
     let piece = match block {
-        Block::Text { text } => GeminiPartData::Text(Cow::Borrowed(text)),
-        Block::Context { name, text } => {
+        ContentBlock::Text { text } => GeminiPartData::Text(Cow::Borrowed(text)),
+        ContentBlock::Context { name, text } => {
             GeminiPartData::Text(Cow::Owned(history::context(name, text)))
         }
-        Block::Image(image) => match request.images.get(&image.hash) {
+        ContentBlock::Image(image) => match request.images.get(&image.hash) {
             Some(data) => GeminiPartData::InlineData { mime_type: image.media_type, data },
             None => GeminiPartData::Text(Cow::Owned(history::missing(image))),
         },
-        Block::ToolResult { tool_use_id, content, is_error } => {
+        ContentBlock::ToolResult { tool_use_id, content, is_error } => {
             let (name, id) = asked.get(tool_use_id)?.clone();
             let response = match (is_error, content.as_str()) {
                 (true, content) => GeminiFunctionResponse::Error(content),
@@ -203,7 +204,9 @@ fn user_part<'a>(
             GeminiPartData::FunctionResponse { id, name, response }
         }
         // Only a model thinks and calls.
-        Block::Thinking { .. } | Block::Sealed { .. } | Block::ToolUse(_) => return None,
+        ContentBlock::Thinking { .. } | ContentBlock::Sealed { .. } | ContentBlock::ToolUse(_) => {
+            return None;
+        }
     };
     Some(piece.into())
 }
@@ -218,12 +221,12 @@ fn model_parts<'a>(
     let mut seal = GeminiPartMetadata::default();
     for block in &message.content {
         match block {
-            Block::Text { text } => {
+            ContentBlock::Text { text } => {
                 let piece = GeminiPartData::Text(Cow::Borrowed(text));
                 parts.push(GeminiPart::Own { piece, signature: seal.signature });
                 seal = GeminiPartMetadata::default();
             }
-            Block::ToolUse(call) => {
+            ContentBlock::ToolUse(call) => {
                 // Of calls that are made together only the first is signed.
                 let dummy = (asked.is_empty() && model.wants_signatures()).then_some(UNSIGNED);
                 let signature = seal.signature.or(dummy);
@@ -231,7 +234,7 @@ fn model_parts<'a>(
                 asked.insert(&call.id, (history::tool_name(&call.name), seal.id));
                 seal = GeminiPartMetadata::default();
             }
-            Block::Sealed { protocol: Protocol::Gemini, data } => {
+            ContentBlock::Sealed { protocol: ProviderProtocol::Gemini, data } => {
                 let next = GeminiPartMetadata::read(data);
                 match next.part {
                     Some(part) => parts.push(GeminiPart::Kept(part)),
@@ -241,12 +244,12 @@ fn model_parts<'a>(
                     }
                 }
             }
-            Block::Sealed { protocol: Protocol::ChatCompletions | Protocol::Responses | Protocol::Anthropic, .. }
-            | Block::Thinking { .. }
+            ContentBlock::Sealed { protocol: ProviderProtocol::ChatCompletions | ProviderProtocol::Responses | ProviderProtocol::Anthropic, .. }
+            | ContentBlock::Thinking { .. }
             // Only the person shows these.
-            | Block::Context { .. }
-            | Block::Image(_)
-            | Block::ToolResult { .. } => {}
+            | ContentBlock::Context { .. }
+            | ContentBlock::Image(_)
+            | ContentBlock::ToolResult { .. } => {}
         }
     }
     parts.extend(signature_part(seal));
@@ -271,7 +274,7 @@ fn signature_part(seal: GeminiPartMetadata<'_>) -> Option<GeminiPart<'_>> {
     Some(GeminiPart::Own { piece: GeminiPartData::Text(Cow::Borrowed("")), signature })
 }
 
-fn thinking(model: GeminiModel, effort: Option<Effort>) -> Option<GeminiThinkingConfig> {
+fn thinking(model: GeminiModel, effort: Option<ReasoningEffort>) -> Option<GeminiThinkingConfig> {
     match model.thinking {
         GeminiThinking::Unknown => None,
         GeminiThinking::Level => Some(GeminiThinkingConfig {
@@ -290,26 +293,29 @@ fn thinking(model: GeminiModel, effort: Option<Effort>) -> Option<GeminiThinking
     }
 }
 
-fn level(model: GeminiModel, effort: Effort) -> &'static str {
+fn level(model: GeminiModel, effort: ReasoningEffort) -> &'static str {
     match effort {
-        Effort::None | Effort::Minimal if !model.always_thinks => "MINIMAL",
-        Effort::None | Effort::Minimal | Effort::Low => "LOW",
+        ReasoningEffort::None | ReasoningEffort::Minimal if !model.always_thinks => "MINIMAL",
+        ReasoningEffort::None | ReasoningEffort::Minimal | ReasoningEffort::Low => "LOW",
         // Not all know more than that.
-        Effort::Medium if !model.always_thinks => "MEDIUM",
-        Effort::Medium | Effort::High | Effort::ExtraHigh | Effort::Max => "HIGH",
+        ReasoningEffort::Medium if !model.always_thinks => "MEDIUM",
+        ReasoningEffort::Medium
+        | ReasoningEffort::High
+        | ReasoningEffort::ExtraHigh
+        | ReasoningEffort::Max => "HIGH",
     }
 }
 
 /// In tokens. The greatest is the most that all models take.
-fn budget(model: GeminiModel, effort: Effort) -> u32 {
+fn budget(model: GeminiModel, effort: ReasoningEffort) -> u32 {
     match effort {
-        Effort::None if model.always_thinks => 128,
-        Effort::None => 0,
-        Effort::Minimal => 512,
-        Effort::Low => 2_048,
-        Effort::Medium => 8_192,
-        Effort::High => 16_384,
-        Effort::ExtraHigh | Effort::Max => 24_576,
+        ReasoningEffort::None if model.always_thinks => 128,
+        ReasoningEffort::None => 0,
+        ReasoningEffort::Minimal => 512,
+        ReasoningEffort::Low => 2_048,
+        ReasoningEffort::Medium => 8_192,
+        ReasoningEffort::High => 16_384,
+        ReasoningEffort::ExtraHigh | ReasoningEffort::Max => 24_576,
     }
 }
 

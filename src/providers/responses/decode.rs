@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use futures_util::Stream;
 use serde_json::{Value, json};
 
-use crate::domain::{CallId, Protocol, StopReason, Usage};
+use crate::domain::{CallId, ProviderProtocol, StopReason, TokenUsage};
 use crate::providers::failure::{self, RequestTarget};
 use crate::providers::json::{JsonTape, JsonView};
 use crate::providers::reader::{self, DecoderFlow, StreamDecoder as _, broke_off, unreadable};
@@ -334,14 +334,14 @@ fn think(thought: Cow<'_, str>, out: &mut Vec<StreamEvent>) {
 }
 
 fn seal(data: Value, out: &mut Vec<StreamEvent>) {
-    out.push(StreamEvent::Sealed { protocol: Protocol::Responses, data });
+    out.push(StreamEvent::Sealed { protocol: ProviderProtocol::Responses, data });
 }
 
 fn count(usage: JsonView<'_>, out: &mut Vec<StreamEvent>) {
     let count = |name: &str| usage.get(name).number();
     let detail = |name: &str| usage.get("input_tokens_details").get(name).number().unwrap_or(0);
     if let (Some(input), Some(output)) = (count("input_tokens"), count("output_tokens")) {
-        out.push(StreamEvent::Usage(Usage {
+        out.push(StreamEvent::Usage(TokenUsage {
             input,
             output,
             cache_read: detail("cached_tokens"),

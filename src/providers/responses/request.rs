@@ -8,7 +8,10 @@ use std::borrow::Cow;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-use crate::domain::{Block, Effort, MediaType, Message, Protocol, Role, ToolCall, ToolSpec};
+use crate::domain::{
+    ContentBlock, MediaType, Message, MessageRole, ProviderProtocol, ReasoningEffort, ToolCall,
+    ToolSpec,
+};
 use crate::providers::{ProviderRequest, history};
 
 /// The body of the request.
@@ -17,8 +20,8 @@ pub fn body(request: &ProviderRequest) -> Vec<u8> {
     let mut input = Vec::with_capacity(request.messages.len());
     for message in &request.messages {
         match message.role {
-            Role::User => push_user_items(message, request, &mut input),
-            Role::Assistant => answer(message, &mut input),
+            MessageRole::User => push_user_items(message, request, &mut input),
+            MessageRole::Assistant => answer(message, &mut input),
         }
     }
     let body = ResponsesRequestBody {
@@ -152,14 +155,14 @@ fn push_user_items<'a>(
     let mut content = Vec::new();
     for block in &message.content {
         let text = match block {
-            Block::ToolResult { tool_use_id, content, is_error } => {
+            ContentBlock::ToolResult { tool_use_id, content, is_error } => {
                 input.push(ResponsesInputItem::Own(ResponsesTypedItem::FunctionCallOutput {
                     call_id: history::call_id(tool_use_id),
                     output: history::output(content, *is_error),
                 }));
                 continue;
             }
-            Block::Image(image) => match request.images.get(&image.hash) {
+            ContentBlock::Image(image) => match request.images.get(&image.hash) {
                 Some(base64) => {
                     let image_url = ResponsesDataUrl { media_type: image.media_type, base64 };
                     content.push(ResponsesContentPart::InputImage { image_url });
@@ -167,10 +170,12 @@ fn push_user_items<'a>(
                 }
                 None => Cow::Owned(history::missing(image)),
             },
-            Block::Text { text } => Cow::Borrowed(text.as_str()),
-            Block::Context { name, text } => Cow::Owned(history::context(name, text)),
+            ContentBlock::Text { text } => Cow::Borrowed(text.as_str()),
+            ContentBlock::Context { name, text } => Cow::Owned(history::context(name, text)),
             // Only a model thinks and calls.
-            Block::Thinking { .. } | Block::Sealed { .. } | Block::ToolUse(_) => continue,
+            ContentBlock::Thinking { .. }
+            | ContentBlock::Sealed { .. }
+            | ContentBlock::ToolUse(_) => continue,
         };
         content.push(ResponsesContentPart::InputText { text });
     }
@@ -193,12 +198,12 @@ fn answer<'a>(message: &'a Message, input: &mut Vec<ResponsesInputItem<'a>>) {
     let mut bound = ResponsesItemMetadata::default();
     for block in &message.content {
         let item = match block {
-            Block::Text { text } => {
+            ContentBlock::Text { text } => {
                 let ResponsesItemMetadata { id, phase } = std::mem::take(&mut bound);
                 assistant_message(Cow::Borrowed(text), id, phase)
             }
-            Block::ToolUse(call) => function_call(call, std::mem::take(&mut bound).id),
-            Block::Sealed { protocol: Protocol::Responses, data } => match data.get("type") {
+            ContentBlock::ToolUse(call) => function_call(call, std::mem::take(&mut bound).id),
+            ContentBlock::Sealed { protocol: ProviderProtocol::Responses, data } => match data.get("type") {
                 Some(kind) if kind == "reasoning" => {
                     waiting.push(ResponsesInputItem::Sealed(data));
                     continue;
@@ -209,15 +214,15 @@ fn answer<'a>(message: &'a Message, input: &mut Vec<ResponsesInputItem<'a>>) {
                     continue;
                 }
             },
-            Block::Sealed {
-                protocol: Protocol::ChatCompletions | Protocol::Anthropic | Protocol::Gemini,
+            ContentBlock::Sealed {
+                protocol: ProviderProtocol::ChatCompletions | ProviderProtocol::Anthropic | ProviderProtocol::Gemini,
                 ..
             }
-            | Block::Thinking { .. }
+            | ContentBlock::Thinking { .. }
             // Only the person shows these.
-            | Block::Context { .. }
-            | Block::Image(_)
-            | Block::ToolResult { .. } => continue,
+            | ContentBlock::Context { .. }
+            | ContentBlock::Image(_)
+            | ContentBlock::ToolResult { .. } => continue,
         };
         input.append(&mut waiting);
         input.push(item);
@@ -292,8 +297,11 @@ fn reasons(model: &str) -> ReasoningSupport {
     }
 }
 
-fn reasoning(reasons: ReasoningSupport, effort: Option<Effort>) -> Option<ResponsesReasoning> {
-    let effort = effort.map(Effort::name);
+fn reasoning(
+    reasons: ReasoningSupport,
+    effort: Option<ReasoningEffort>,
+) -> Option<ResponsesReasoning> {
+    let effort = effort.map(ReasoningEffort::name);
     match reasons {
         ReasoningSupport::Never => None,
         ReasoningSupport::Always => Some(ResponsesReasoning { effort, summary: Some("auto") }),

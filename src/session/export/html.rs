@@ -12,7 +12,7 @@ use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 use sha2::{Digest, Sha256};
 
 use crate::domain::sanitize::{sanitize, strip_ansi};
-use crate::domain::{Image, LineTag, Role};
+use crate::domain::{DiffLineTag, MessageImage, MessageRole};
 
 use super::ContentLookup;
 use super::markdown::sign;
@@ -74,8 +74,8 @@ fn facts(out: &mut String, page: &ExportPage<'_>) {
 
 fn message(out: &mut String, said: &ExportedMessage<'_>, content_of: ContentLookup<'_>) {
     let (class, who) = match said.role {
-        Role::User => ("you", "You"),
-        Role::Assistant => ("slug", "slug"),
+        MessageRole::User => ("you", "You"),
+        MessageRole::Assistant => ("slug", "slug"),
     };
     let at = said.at.to_rfc3339();
     let _ = write!(
@@ -126,11 +126,11 @@ fn pane(out: &mut String, call: &ExportedCall<'_>) {
     out.push_str("</details>\n");
 }
 
-fn diff_line(tag: LineTag, text: &str) -> String {
+fn diff_line(tag: DiffLineTag, text: &str) -> String {
     let class = match tag {
-        LineTag::Context => "same",
-        LineTag::Removed => "gone",
-        LineTag::Added => "new",
+        DiffLineTag::Context => "same",
+        DiffLineTag::Removed => "gone",
+        DiffLineTag::Added => "new",
     };
     format!("<span class=\"{class}\">{}{}\n</span>", sign(tag), escape(text))
 }
@@ -139,7 +139,7 @@ fn pre(out: &mut String, escaped: &str) {
     let _ = writeln!(out, "<pre>{escaped}</pre>");
 }
 
-fn picture(out: &mut String, image: &Image, content_of: ContentLookup<'_>) {
+fn picture(out: &mut String, image: &MessageImage, content_of: ContentLookup<'_>) {
     let name = escape(&image.to_string());
     let _ = match content_of(&image.hash) {
         Some(bytes) => {

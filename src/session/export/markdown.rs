@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use crate::domain::sanitize::{sanitize, strip_ansi};
-use crate::domain::{LineTag, Role};
+use crate::domain::{DiffLineTag, MessageRole};
 
 use super::page::{ExportPage, ExportedCall, ExportedMessage, ExportedPart, ExportedResult, time};
 
@@ -26,8 +26,8 @@ pub(super) fn write(page: &ExportPage<'_>) -> String {
 // Writing to a text never fails.
 fn message(out: &mut String, said: &ExportedMessage<'_>) {
     let who = match said.role {
-        Role::User => "You",
-        Role::Assistant => "slug",
+        MessageRole::User => "You",
+        MessageRole::Assistant => "slug",
     };
     let about = [said.model.map(one_line), said.cost.clone()].into_iter().flatten();
     let about: String = about.map(|it| format!(" · {it}")).collect();
@@ -79,11 +79,11 @@ fn body(out: &mut String, call: &ExportedCall<'_>) {
 }
 
 /// The first character of a line of a diff.
-pub(super) fn sign(tag: LineTag) -> char {
+pub(super) fn sign(tag: DiffLineTag) -> char {
     match tag {
-        LineTag::Context => ' ',
-        LineTag::Removed => '-',
-        LineTag::Added => '+',
+        DiffLineTag::Context => ' ',
+        DiffLineTag::Removed => '-',
+        DiffLineTag::Added => '+',
     }
 }
 

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use chrono::{DateTime, Utc};
 
 use crate::domain::{
-    Block, CallId, CallInput, Display, Image, LineTag, Money, Role, ToolCall, ToolStatus,
+    CallId, CallInput, ContentBlock, DiffLineTag, MessageImage, MessageRole, Money, ToolCall,
+    ToolDisplay, ToolStatus,
 };
 use crate::session::title::title_after;
 use crate::session::{LogEntry, LogRecord, MessageEntry, ReplayedConversation, SessionHeader};
@@ -21,7 +22,7 @@ pub(super) struct ExportPage<'a> {
 
 /// One message.
 pub(super) struct ExportedMessage<'a> {
-    pub(super) role: Role,
+    pub(super) role: MessageRole,
     pub(super) at: DateTime<Utc>,
     pub(super) model: Option<&'a str>,
     pub(super) cost: Option<String>,
@@ -34,7 +35,7 @@ pub(super) enum ExportedPart<'a> {
     Text(&'a str),
     /// A command that the person ran, with its output.
     Shell(&'a str),
-    Image(&'a Image),
+    Image(&'a MessageImage),
     Thinking(&'a str),
     Call(ExportedCall<'a>),
 }
@@ -51,7 +52,7 @@ pub(super) enum ExportedResult<'a> {
     /// The text.
     Text(&'a str),
     /// Lines with the side each is on.
-    Diff(Vec<(LineTag, &'a str)>),
+    Diff(Vec<(DiffLineTag, &'a str)>),
 }
 
 /// The arguments that say best what a call is about.
@@ -129,15 +130,15 @@ impl<'a> ExportedCall<'a> {
         let result = self.result?;
         let display = result.result.as_ref().and_then(|info| info.display.as_ref());
         match display {
-            Some(Display::Diff(diff)) => {
+            Some(ToolDisplay::Diff(diff)) => {
                 let lines = diff.lines().map(|(_, line)| (line.tag, line.text.as_str()));
                 return Some(ExportedResult::Diff(lines.collect()));
             }
-            Some(Display::Terminal { text }) => return Some(ExportedResult::Text(text)),
+            Some(ToolDisplay::Terminal { text }) => return Some(ExportedResult::Text(text)),
             None => {}
         }
         result.content.iter().find_map(|block| {
-            if let Block::ToolResult { content, .. } = block {
+            if let ContentBlock::ToolResult { content, .. } = block {
                 Some(ExportedResult::Text(content))
             } else {
                 None
@@ -147,7 +148,10 @@ impl<'a> ExportedCall<'a> {
 }
 
 fn is_error(result: &MessageEntry) -> bool {
-    result.content.iter().any(|block| matches!(block, Block::ToolResult { is_error: true, .. }))
+    result
+        .content
+        .iter()
+        .any(|block| matches!(block, ContentBlock::ToolResult { is_error: true, .. }))
 }
 
 fn facts(
@@ -206,14 +210,18 @@ fn exported_messages(records: &[LogRecord]) -> Vec<ExportedMessage<'_>> {
         };
         for block in &message.content {
             let part = match block {
-                Block::Text { text } => ExportedPart::Text(text),
-                Block::Context { name, text } if name == "shell" => ExportedPart::Shell(text),
-                Block::Image(image) => ExportedPart::Image(image),
-                Block::Thinking { thinking, .. } if !thinking.trim().is_empty() => {
+                ContentBlock::Text { text } => ExportedPart::Text(text),
+                ContentBlock::Context { name, text } if name == "shell" => {
+                    ExportedPart::Shell(text)
+                }
+                ContentBlock::Image(image) => ExportedPart::Image(image),
+                ContentBlock::Thinking { thinking, .. } if !thinking.trim().is_empty() => {
                     ExportedPart::Thinking(thinking)
                 }
-                Block::Context { .. } | Block::Thinking { .. } | Block::Sealed { .. } => continue,
-                Block::ToolUse(call) => {
+                ContentBlock::Context { .. }
+                | ContentBlock::Thinking { .. }
+                | ContentBlock::Sealed { .. } => continue,
+                ContentBlock::ToolUse(call) => {
                     open.insert(&call.id, (said.len(), now.parts.len()));
                     ExportedPart::Call(ExportedCall {
                         name: &call.name,
@@ -221,7 +229,7 @@ fn exported_messages(records: &[LogRecord]) -> Vec<ExportedMessage<'_>> {
                         result: None,
                     })
                 }
-                Block::ToolResult { tool_use_id, .. } => {
+                ContentBlock::ToolResult { tool_use_id, .. } => {
                     let place = open.remove(tool_use_id);
                     if let Some((at, part)) = place
                         && let Some(said) = said.get_mut(at)

@@ -6,7 +6,8 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::domain::{
-    Block, CallId, CallInput, Diff, Display, Image, MediaType, Message, Role, ToolCall, ToolStatus,
+    CallId, CallInput, ContentBlock, FileDiff, MediaType, Message, MessageImage, MessageRole,
+    ToolCall, ToolDisplay, ToolStatus,
 };
 use crate::session::samples::{every_kind, header, record, result, rewind, says, user};
 use crate::session::{MessageEntry, RewindScope, ToolResultInfo};
@@ -24,11 +25,11 @@ fn written(entries: Vec<LogEntry>, form: ExportForm) -> ExportedText {
 fn bash(id: &str, command: &str) -> LogEntry {
     let input = CallInput::Valid(serde_json::json!({"command": command}));
     let call = ToolCall { id: CallId::new(id), name: "Bash".into(), input };
-    let content = vec![Block::ToolUse(call)];
-    LogEntry::Message(MessageEntry::new(Message { role: Role::Assistant, content }))
+    let content = vec![ContentBlock::ToolUse(call)];
+    LogEntry::Message(MessageEntry::new(Message { role: MessageRole::Assistant, content }))
 }
 
-fn answered(id: &str, content: &str, display: Option<Display>) -> LogEntry {
+fn answered(id: &str, content: &str, display: Option<ToolDisplay>) -> LogEntry {
     let LogEntry::Message(said) = result(id, content) else { panic!("a message") };
     let status = ToolStatus::Done;
     let info = ToolResultInfo {
@@ -126,13 +127,13 @@ fn html_runs_its_own_script_and_style_and_no_other() {
 
 #[test]
 fn html_colours_a_diff_and_holds_its_images() {
-    let diff = Diff::between("/work/a", "old\n", "n<w\n");
-    let image = Image::new("shot.png", MediaType::Png, (8, 6), b"bytes");
-    let content = vec![Block::Image(image)];
+    let diff = FileDiff::between("/work/a", "old\n", "n<w\n");
+    let image = MessageImage::new("shot.png", MediaType::Png, (8, 6), b"bytes");
+    let content = vec![ContentBlock::Image(image)];
     let entries = vec![
-        LogEntry::Message(MessageEntry::new(Message { role: Role::User, content })),
+        LogEntry::Message(MessageEntry::new(Message { role: MessageRole::User, content })),
         bash("c1", "edit"),
-        answered("c1", "ok", Some(Display::Diff(diff))),
+        answered("c1", "ok", Some(ToolDisplay::Diff(diff))),
     ];
     let text = written(entries, ExportForm::Html).text;
     for expected in [
@@ -145,10 +146,13 @@ fn html_colours_a_diff_and_holds_its_images() {
 
 #[test]
 fn a_log_has_every_record_and_what_it_names_before_it() {
-    let image = Image::new("shot.png", MediaType::Png, (8, 6), b"bytes");
-    let content = vec![Block::Image(image)];
+    let image = MessageImage::new("shot.png", MediaType::Png, (8, 6), b"bytes");
+    let content = vec![ContentBlock::Image(image)];
     let shown = || {
-        LogEntry::Message(MessageEntry::new(Message { role: Role::User, content: content.clone() }))
+        LogEntry::Message(MessageEntry::new(Message {
+            role: MessageRole::User,
+            content: content.clone(),
+        }))
     };
     let entries = || [every_kind(), vec![shown(), shown()]].concat();
     let told = entries().into_iter().filter(|entry| !matches!(entry, LogEntry::Rewind(_))).count();
@@ -208,11 +212,11 @@ fn json_has_the_session_and_the_blocks_of_its_messages() {
 fn secrets_go_in_every_form_and_every_place() {
     let key = format!("sk-{}", "Z9".repeat(12));
     let pem = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n-----END PRIVATE KEY-----\n";
-    let thinking = Block::Thinking { thinking: format!("it is {key}"), signature: None };
-    let said = Message { role: Role::Assistant, content: vec![thinking] };
-    let image = Image::new(&format!("{key}.png"), MediaType::Png, (8, 6), b"bytes");
-    let shown = Message { role: Role::User, content: vec![Block::Image(image)] };
-    let terminal = Display::Terminal { text: format!("TOKEN=\u{1b}[31mabc-{key}\u{1b}[0m") };
+    let thinking = ContentBlock::Thinking { thinking: format!("it is {key}"), signature: None };
+    let said = Message { role: MessageRole::Assistant, content: vec![thinking] };
+    let image = MessageImage::new(&format!("{key}.png"), MediaType::Png, (8, 6), b"bytes");
+    let shown = Message { role: MessageRole::User, content: vec![ContentBlock::Image(image)] };
+    let terminal = ToolDisplay::Terminal { text: format!("TOKEN=\u{1b}[31mabc-{key}\u{1b}[0m") };
     let entries = || {
         vec![
             LogEntry::Session(header(&format!("/work/{key}"))),
@@ -222,7 +226,7 @@ fn secrets_go_in_every_form_and_every_place() {
             bash("c1", &format!("curl -H 'Authorization: Bearer {key}'")),
             answered("c1", &key, Some(terminal.clone())),
             bash("c2", "cat key"),
-            answered("c2", pem, Some(Display::Diff(Diff::between("/k", "", pem)))),
+            answered("c2", pem, Some(ToolDisplay::Diff(FileDiff::between("/k", "", pem)))),
             LogEntry::Title { title: format!("about {key}") },
         ]
     };

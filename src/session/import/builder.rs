@@ -12,7 +12,9 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::domain::{Block, CallId, EntryId, Message, Role, SessionId, ToolStatus, TurnId, Usage};
+use crate::domain::{
+    CallId, ContentBlock, EntryId, Message, MessageRole, SessionId, TokenUsage, ToolStatus, TurnId,
+};
 use crate::session::{LogEntry, LogRecord, MessageEntry, SessionHeader, ToolResultInfo};
 
 use super::images::ImageImporter;
@@ -149,13 +151,13 @@ impl<'a> ImportBuilder<'a> {
     }
 
     /// Something that the person said.
-    pub(super) fn user(&mut self, content: Vec<Block>) -> io::Result<()> {
+    pub(super) fn user(&mut self, content: Vec<ContentBlock>) -> io::Result<()> {
         if content.is_empty() {
             return Ok(());
         }
         self.flush()?;
         self.turn = self.turn.next();
-        let message = MessageEntry::new(Message { role: Role::User, content });
+        let message = MessageEntry::new(Message { role: MessageRole::User, content });
         self.push_message(self.now(), message)
     }
 
@@ -163,15 +165,15 @@ impl<'a> ImportBuilder<'a> {
     pub(super) fn assistant(
         &mut self,
         key: Option<&str>,
-        content: Vec<Block>,
+        content: Vec<ContentBlock>,
         model: Option<&str>,
-        usage: Option<Usage>,
+        usage: Option<TokenUsage>,
     ) -> io::Result<()> {
         if content.is_empty() {
             return Ok(());
         }
         for block in &content {
-            if let Block::ToolUse(call) = block {
+            if let ContentBlock::ToolUse(call) = block {
                 self.calls.insert(call.id.clone(), call.name.clone());
             }
         }
@@ -187,7 +189,7 @@ impl<'a> ImportBuilder<'a> {
             return Ok(());
         }
         self.flush()?;
-        let message = MessageEntry::new(Message { role: Role::Assistant, content });
+        let message = MessageEntry::new(Message { role: MessageRole::Assistant, content });
         let said = MessageEntry { model: model.map(str::to_owned), usage, ..message };
         self.pending = Some(PendingResponse { key: key.map(str::to_owned), at: self.now(), said });
         Ok(())
@@ -202,8 +204,8 @@ impl<'a> ImportBuilder<'a> {
         };
         self.flush()?;
         let status = if is_error { ToolStatus::Failed } else { ToolStatus::Done };
-        let block = Block::ToolResult { tool_use_id: call, content, is_error };
-        let message = MessageEntry::new(Message { role: Role::User, content: vec![block] });
+        let block = ContentBlock::ToolResult { tool_use_id: call, content, is_error };
+        let message = MessageEntry::new(Message { role: MessageRole::User, content: vec![block] });
         let result = ToolResultInfo {
             name,
             status,

@@ -4,7 +4,7 @@ use std::io;
 
 use serde_json::Value;
 
-use crate::domain::{Block, CallId, CallInput, ToolCall};
+use crate::domain::{CallId, CallInput, ContentBlock, ToolCall};
 
 use super::builder::ImportBuilder;
 
@@ -68,8 +68,8 @@ pub(super) fn user(builder: &mut ImportBuilder<'_>, content: &Value) -> io::Resu
                 Some(image) => {
                     // The text names it, as in what is typed here.
                     let text = format!("[Image {} {image}]", shown.len() + 1);
-                    said.push(Block::Text { text });
-                    shown.push(Block::Image(image));
+                    said.push(ContentBlock::Text { text });
+                    shown.push(ContentBlock::Image(image));
                 }
                 None => builder.leave_out(),
             },
@@ -108,7 +108,7 @@ fn assistant(builder: &mut ImportBuilder<'_>, value: &Value) -> io::Result<()> {
 }
 
 /// The blocks of a response.
-pub(super) fn response(builder: &mut ImportBuilder<'_>, content: &Value) -> Vec<Block> {
+pub(super) fn response(builder: &mut ImportBuilder<'_>, content: &Value) -> Vec<ContentBlock> {
     let mut said = Vec::new();
     for part in parts(content) {
         match part["type"].as_str() {
@@ -136,19 +136,19 @@ fn parts(content: &Value) -> Vec<Value> {
 }
 
 /// A text that says something.
-pub(super) fn text(value: &Value) -> Option<Block> {
+pub(super) fn text(value: &Value) -> Option<ContentBlock> {
     let text = value.as_str().filter(|text| !text.trim().is_empty())?;
-    Some(Block::Text { text: text.to_owned() })
+    Some(ContentBlock::Text { text: text.to_owned() })
 }
 
 /// Thinking that says something.
-pub(super) fn thinking(value: &Value) -> Option<Block> {
+pub(super) fn thinking(value: &Value) -> Option<ContentBlock> {
     let text = value.as_str().filter(|text| !text.trim().is_empty())?;
-    Some(Block::Thinking { thinking: text.to_owned(), signature: None })
+    Some(ContentBlock::Thinking { thinking: text.to_owned(), signature: None })
 }
 
 /// A call; its arguments are an object, or the text of one.
-pub(super) fn tool_use(id: &str, name: &str, input: &Value) -> Block {
+pub(super) fn tool_use(id: &str, name: &str, input: &Value) -> ContentBlock {
     let input = match input {
         Value::String(text) => CallInput::parse(text),
         Value::Null => CallInput::parse(""),
@@ -156,7 +156,7 @@ pub(super) fn tool_use(id: &str, name: &str, input: &Value) -> Block {
             CallInput::parse(&input.to_string())
         }
     };
-    Block::ToolUse(ToolCall { id: CallId::new(id), name: name.to_owned(), input })
+    ContentBlock::ToolUse(ToolCall { id: CallId::new(id), name: name.to_owned(), input })
 }
 
 /// The text of a result: as it is, or that of all its parts.

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::domain::Usage;
+use crate::domain::TokenUsage;
 
 use super::builder::ImportBuilder;
 use super::chat;
@@ -138,11 +138,11 @@ fn take(builder: &mut ImportBuilder<'_>, chain: &ClaudeCodeChain, value: &Value)
     Ok(())
 }
 
-fn usage(value: &Value) -> Option<Usage> {
+fn usage(value: &Value) -> Option<TokenUsage> {
     let count = |name: &str| value[name].as_u64().unwrap_or(0);
     let (cache_read, cache_write) =
         (count("cache_read_input_tokens"), count("cache_creation_input_tokens"));
     let input = count("input_tokens").saturating_add(cache_read).saturating_add(cache_write);
-    let usage = Usage { input, output: count("output_tokens"), cache_read, cache_write };
-    (usage != Usage::default()).then_some(usage)
+    let usage = TokenUsage { input, output: count("output_tokens"), cache_read, cache_write };
+    (usage != TokenUsage::default()).then_some(usage)
 }

@@ -10,11 +10,11 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use crate::domain::{ContentHash, Image};
+use crate::domain::{ContentHash, MessageImage};
 use crate::session::BlobStore;
 
 /// Makes bytes fit for models, and says what they are then; `None` where they are no image.
-pub type ImageFitter<'a> = &'a dyn Fn(Vec<u8>) -> Option<(Image, Vec<u8>)>;
+pub type ImageFitter<'a> = &'a dyn Fn(Vec<u8>) -> Option<(MessageImage, Vec<u8>)>;
 
 /// Takes images over, each once.
 pub(super) struct ImageImporter<'a> {
@@ -22,7 +22,7 @@ pub(super) struct ImageImporter<'a> {
     /// Nowhere while an import is only tried.
     kept_in: Option<&'a BlobStore>,
     /// What became of those that were there before, by their hash there.
-    known: RefCell<HashMap<ContentHash, Option<Image>>>,
+    known: RefCell<HashMap<ContentHash, Option<MessageImage>>>,
 }
 
 impl<'a> ImageImporter<'a> {
@@ -31,7 +31,7 @@ impl<'a> ImageImporter<'a> {
     }
 
     /// The image that a part of a message is.
-    pub(super) fn take(&self, part: &Value) -> io::Result<Option<Image>> {
+    pub(super) fn take(&self, part: &Value) -> io::Result<Option<MessageImage>> {
         let Some(bytes) = bytes_of(part) else { return Ok(None) };
         let hash = ContentHash::of(&bytes);
         if let Some(known) = self.known.borrow().get(&hash) {

@@ -7,7 +7,9 @@ use base64::engine::general_purpose::STANDARD;
 use proptest::prelude::*;
 use serde_json::json;
 
-use crate::domain::{Block, ContentHash, Image, MediaType, Message, Role, ToolStatus, Typed};
+use crate::domain::{
+    ContentBlock, ContentHash, MediaType, Message, MessageImage, MessageRole, ToolStatus, UserInput,
+};
 use crate::session::samples::{TestSessionStore, header, home, lines, record, result, says, user};
 use crate::session::{
     ExportForm, FileChangeEntry, FileChangeSource, FileKind, FileVersion as FileImage, LoadedLog,
@@ -39,10 +41,10 @@ impl TestSessionStore {
 }
 
 /// Takes what begins as a PNG, and makes it smaller.
-fn fit(mut bytes: Vec<u8>) -> Option<(Image, Vec<u8>)> {
+fn fit(mut bytes: Vec<u8>) -> Option<(MessageImage, Vec<u8>)> {
     let kind = MediaType::of(&bytes)?;
     bytes.truncate(9);
-    Some((Image::new("image", kind, (3, 2), &bytes), bytes))
+    Some((MessageImage::new("image", kind, (3, 2), &bytes), bytes))
 }
 
 fn said(loaded: &LoadedLog) -> Vec<&MessageEntry> {
@@ -58,23 +60,23 @@ fn said(loaded: &LoadedLog) -> Vec<&MessageEntry> {
 
 /// Each message in a line: who, and the blocks.
 fn told(loaded: &LoadedLog) -> Vec<String> {
-    let block = |block: &Block| match block {
-        Block::Text { text } => text.clone(),
-        Block::Thinking { thinking, .. } => format!("({thinking})"),
-        Block::ToolUse(call) => {
+    let block = |block: &ContentBlock| match block {
+        ContentBlock::Text { text } => text.clone(),
+        ContentBlock::Thinking { thinking, .. } => format!("({thinking})"),
+        ContentBlock::ToolUse(call) => {
             let input = serde_json::to_value(call).unwrap()["input"].to_string();
             format!("{}:{}{input}", call.id, call.name)
         }
-        Block::ToolResult { tool_use_id, content, is_error } => {
+        ContentBlock::ToolResult { tool_use_id, content, is_error } => {
             format!("{tool_use_id}={content}{}", if *is_error { "!" } else { "" })
         }
-        Block::Image(image) => image.hash.as_str()[..4].into(),
-        Block::Context { .. } | Block::Sealed { .. } => "?".into(),
+        ContentBlock::Image(image) => image.hash.as_str()[..4].into(),
+        ContentBlock::Context { .. } | ContentBlock::Sealed { .. } => "?".into(),
     };
     let line = |said: &&MessageEntry| {
         let who = match said.role {
-            Role::User => '>',
-            Role::Assistant => '<',
+            MessageRole::User => '>',
+            MessageRole::Assistant => '<',
         };
         let blocks: Vec<String> = said.content.iter().map(block).collect();
         format!("{who} {}", blocks.join(" | "))
@@ -416,7 +418,7 @@ fn images_are_kept_as_those_of_ones_own() {
         let expected = format!("> what is this? | [Image 1 image 3×2] | {hash}");
         assert_eq!((told(&loaded), imported.left_out), (vec![expected], 0), "{line}");
         assert_eq!(home.store.blobs().get(&kept).unwrap().unwrap(), &png[..9]);
-        let typed = Typed::from_blocks(&said(&loaded)[0].content);
+        let typed = UserInput::from_blocks(&said(&loaded)[0].content);
         assert_eq!(typed.images.len(), 1, "it comes back into the input");
     }
 }
@@ -470,8 +472,8 @@ fn whole(home: &TestSessionStore, secret: &str) -> (SessionId, [ContentHash; 4])
     };
     let (before, after) = (image(&hashes[2]), image(&hashes[3]));
     let change = FileChangeEntry::new("/work/a.rs".into(), before, after, FileChangeSource::Tool);
-    let shown = Image::new("shot.png", MediaType::Png, (3, 2), b"PNG");
-    let said = vec![Block::Text { text: "look".into() }, Block::Image(shown)];
+    let shown = MessageImage::new("shot.png", MediaType::Png, (3, 2), b"PNG");
+    let said = vec![ContentBlock::Text { text: "look".into() }, ContentBlock::Image(shown)];
     let head = header("/work");
     let session = head.session_id;
     let LogEntry::Message(output) = result("c1", "line") else { panic!("a message") };
@@ -487,7 +489,10 @@ fn whole(home: &TestSessionStore, secret: &str) -> (SessionId, [ContentHash; 4])
         record(0, LogEntry::Session(head)),
         record(
             1,
-            LogEntry::Message(MessageEntry::new(Message { role: Role::User, content: said })),
+            LogEntry::Message(MessageEntry::new(Message {
+                role: MessageRole::User,
+                content: said,
+            })),
         ),
         record(1, LogEntry::Message(MessageEntry { result: Some(info), ..output })),
         record(1, LogEntry::FileChange(change)),

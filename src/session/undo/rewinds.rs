@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::domain::{Block, EntryId, Role};
+use crate::domain::{ContentBlock, EntryId, MessageRole};
 use crate::session::{LogEntry, LogRecord, MessageEntry, RewindEntry};
 
 /// What of a log is in force.
@@ -109,16 +109,16 @@ pub fn points<'a>(
 }
 
 fn is_user_message(said: &MessageEntry) -> bool {
-    let speaks = |block: &Block| match block {
-        Block::Text { text } => !text.trim().is_empty(),
-        Block::Image(_) => true,
-        Block::Context { .. }
-        | Block::Thinking { .. }
-        | Block::Sealed { .. }
-        | Block::ToolUse(_)
-        | Block::ToolResult { .. } => false,
+    let speaks = |block: &ContentBlock| match block {
+        ContentBlock::Text { text } => !text.trim().is_empty(),
+        ContentBlock::Image(_) => true,
+        ContentBlock::Context { .. }
+        | ContentBlock::Thinking { .. }
+        | ContentBlock::Sealed { .. }
+        | ContentBlock::ToolUse(_)
+        | ContentBlock::ToolResult { .. } => false,
     };
-    said.role == Role::User && said.result.is_none() && said.content.iter().any(speaks)
+    said.role == MessageRole::User && said.result.is_none() && said.content.iter().any(speaks)
 }
 
 #[derive(Default)]

@@ -1,7 +1,7 @@
 //! Bash over processes that play a part.
 
 use super::*;
-use crate::domain::{ContentHash, Extent};
+use crate::domain::{ContentHash, ScanExtent};
 use crate::tools::testing::ToolTestEnv;
 
 async fn bash(bench: &ToolTestEnv, output: &[&[u8]], cause: ExitCause) -> ToolOutput {
@@ -48,7 +48,7 @@ async fn where_not_all_that_is_denied_was_found_the_result_says_so() {
     let bench = ToolTestEnv::new();
     let whole = bash(&bench, &[b"hm\n"], ExitCause::Code(0)).await;
     assert_eq!(whole.observation, "hm");
-    bench.processes.exit.lock().unwrap().denied = Extent::Part;
+    bench.processes.exit.lock().unwrap().denied = ScanExtent::Part;
     let part = bash(&bench, &[b"hm\n"], ExitCause::Code(0)).await;
     assert_eq!(
         part.observation,
@@ -88,7 +88,7 @@ async fn colours_are_for_the_person_alone() {
     let output = bash(&bench, &[b"\x1b[32mok\x1b[0m\r\n1%\r2%\n"], ExitCause::Code(0)).await;
     assert_eq!(output.observation, "ok\n2%");
     let text = "\x1b[32mok\x1b[0m\n2%\n".to_owned();
-    assert_eq!(output.display, Some(Display::Terminal { text }));
+    assert_eq!(output.display, Some(ToolDisplay::Terminal { text }));
 }
 
 #[tokio::test]
@@ -126,7 +126,7 @@ async fn the_time_limit_is_understood_and_bounded() {
 fn access_is_the_command_as_written() {
     let place = WorkingDirectory { cwd: "/w".into(), home: None };
     let access = BashTool.access(&json!({"command": " ls -l\n"}), &place).unwrap();
-    assert_eq!(access, [Access::Run { command: " ls -l\n".into(), cwd: "/w".into() }]);
+    assert_eq!(access, [ToolAccess::Run { command: " ls -l\n".into(), cwd: "/w".into() }]);
     let cases = [
         (json!({}), "Bash: `command` is missing."),
         (json!({"command": " \n"}), "Bash: `command` is empty."),

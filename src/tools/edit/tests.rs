@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::{Display, ToolStatus};
+use crate::domain::{ToolDisplay, ToolStatus};
 use crate::tools::testing::ToolTestEnv;
 
 fn input(old: &str, new: &str) -> Value {
@@ -28,7 +28,9 @@ async fn exact_text_is_replaced_and_told() {
     assert_eq!(bench.bytes("f"), b"a\nB\nc\n");
     assert_eq!(output.observation, "Changed f (+1 -1).");
     assert_eq!(output.summary.as_deref(), Some("+1 -1"));
-    assert!(matches!(output.display, Some(Display::Diff(diff)) if diff.path == bench.path("f")));
+    assert!(
+        matches!(output.display, Some(ToolDisplay::Diff(diff)) if diff.path == bench.path("f"))
+    );
     let change = &bench.effects.changes()[0];
     assert_eq!(change.before.as_deref(), Some(&b"a\nb\nc\n"[..]));
     assert_eq!(change.after, b"a\nB\nc\n");

@@ -13,7 +13,7 @@ use std::ops::Range;
 use crossterm::event::KeyCode;
 use serde_json::Value;
 
-use crate::domain::{Answer, ApprovalRequest, Matter};
+use crate::domain::{ApprovalAnswer, ApprovalKind, ApprovalRequest};
 
 use super::editor::{Editor, Lines};
 use super::geometry::Extent;
@@ -197,21 +197,21 @@ impl Approval {
         let rules = || self.allow_rules.clone();
         match key {
             ApprovalKey::Once if self.may_approve() => {
-                self.answer(self.picks.as_ref().map_or(Answer::Once, Picks::yes))
+                self.answer(self.picks.as_ref().map_or(ApprovalAnswer::Once, Picks::yes))
             }
-            ApprovalKey::Session if self.request.matter == Matter::Budget => {
-                self.answer(Answer::Session { rules: Vec::new() })
+            ApprovalKey::Session if self.request.kind == ApprovalKind::Budget => {
+                self.answer(ApprovalAnswer::Session { rules: Vec::new() })
             }
             ApprovalKey::Session if self.may_save() => {
-                self.answer(Answer::Session { rules: rules() })
+                self.answer(ApprovalAnswer::Session { rules: rules() })
             }
             ApprovalKey::Always if self.may_save() => {
-                self.answer(Answer::Always { rules: rules() })
+                self.answer(ApprovalAnswer::Always { rules: rules() })
             }
             ApprovalKey::Once | ApprovalKey::Session | ApprovalKey::Always => Step::Stay,
-            ApprovalKey::No => self.answer(Answer::Deny { instruction: None }),
+            ApprovalKey::No => self.answer(ApprovalAnswer::Deny { instruction: None }),
             ApprovalKey::Never => match self.deny_rule.clone() {
-                Some(rule) => self.answer(Answer::Never { rule }),
+                Some(rule) => self.answer(ApprovalAnswer::Never { rule }),
                 None => Step::Stay,
             },
             ApprovalKey::EditCommand => {
@@ -221,7 +221,7 @@ impl Approval {
                 Step::Stay
             }
             // No call waits that could be done otherwise.
-            ApprovalKey::Instruct if self.request.matter == Matter::Budget => Step::Stay,
+            ApprovalKey::Instruct if self.request.kind == ApprovalKind::Budget => Step::Stay,
             ApprovalKey::Instruct => {
                 self.stage = Stage::Instruction(Editor::new(Lines::Many));
                 Step::Stay
@@ -285,12 +285,12 @@ impl Approval {
         match std::mem::replace(&mut self.stage, Stage::Choosing) {
             Stage::Choosing | Stage::Rule(..) => Step::Stay,
             Stage::Command(editor) => {
-                self.answer(Answer::Edited { input: self.with_command(editor.expanded()) })
+                self.answer(ApprovalAnswer::Edited { input: self.with_command(editor.expanded()) })
             }
             Stage::Instruction(editor) => {
                 let text = editor.expanded();
                 let instruction = (!text.trim().is_empty()).then_some(text);
-                self.answer(Answer::Deny { instruction })
+                self.answer(ApprovalAnswer::Deny { instruction })
             }
         }
     }
@@ -347,7 +347,7 @@ impl Approval {
         input
     }
 
-    fn answer(&self, answer: Answer) -> Step {
+    fn answer(&self, answer: ApprovalAnswer) -> Step {
         Step::Answer(self.request.id, answer)
     }
 }

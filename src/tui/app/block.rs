@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::domain::{CallId, ContentHash, Diff, EntryId, Image, NoticeLevel};
+use crate::domain::{CallId, ContentHash, EntryId, FileDiff, MessageImage, NoticeLevel};
 
-pub use crate::tui::layout::Fold;
+pub use crate::tui::layout::PaneFold;
 
 pub use super::folds::PaneKind;
 
@@ -26,7 +26,7 @@ pub struct Block {
     /// What it is.
     pub body: Body,
     /// How the person folded it, if they did.
-    pub fold: Option<Fold>,
+    pub fold: Option<PaneFold>,
 }
 
 /// What a block is.
@@ -41,7 +41,7 @@ pub enum Body {
     /// A call.
     Tool(Box<Tool>),
     /// An image that the person shows.
-    Image(Image),
+    Image(MessageImage),
     /// slug says this.
     Notice(Notice),
     /// The person stopped the turn here.
@@ -150,7 +150,7 @@ pub enum Shows {
     /// Output of a command, with colours.
     Terminal(String),
     /// A changed file.
-    Diff(Diff),
+    Diff(FileDiff),
 }
 
 /// Output as it comes: the last part of it. The whole is kept by the tool.
@@ -218,18 +218,18 @@ impl Block {
     }
 
     /// How much of it is shown when nobody has folded it.
-    pub fn natural_fold(&self) -> Fold {
+    pub fn natural_fold(&self) -> PaneFold {
         match &self.body {
-            Body::User(text) if is_long(text) => Fold::Preview,
+            Body::User(text) if is_long(text) => PaneFold::Preview,
             Body::User(_)
             | Body::Assistant(_)
             | Body::Image(_)
             | Body::Notice(_)
             | Body::Interrupted
-            | Body::Compacted => Fold::Open,
+            | Body::Compacted => PaneFold::Open,
             Body::Thinking(thinking) => match thinking.state {
-                TextState::Streaming => Fold::Open,
-                TextState::Done | TextState::Dropped => Fold::Closed,
+                TextState::Streaming => PaneFold::Open,
+                TextState::Done | TextState::Dropped => PaneFold::Closed,
             },
             Body::Tool(tool) => tool.natural_fold(),
         }
@@ -237,17 +237,17 @@ impl Block {
 }
 
 impl Tool {
-    fn natural_fold(&self) -> Fold {
+    fn natural_fold(&self) -> PaneFold {
         let looks = matches!(self.name.as_str(), "Read" | "Glob" | "Grep");
         let plan = self.name == "TodoWrite";
         match (&self.shows, self.state) {
-            (Shows::Nothing, _) if plan => Fold::Open,
-            (Shows::Text(_), ToolState::Done) if plan => Fold::Open,
-            (Shows::Text(_), ToolState::Done) if looks => Fold::Closed,
-            (Shows::Text(_), ToolState::Denied | ToolState::Cancelled) => Fold::Closed,
-            (Shows::Nothing, _) => Fold::Closed,
-            (Shows::Diff(_), _) => Fold::Open,
-            (Shows::Live(_) | Shows::Text(_) | Shows::Terminal(_), _) => Fold::Preview,
+            (Shows::Nothing, _) if plan => PaneFold::Open,
+            (Shows::Text(_), ToolState::Done) if plan => PaneFold::Open,
+            (Shows::Text(_), ToolState::Done) if looks => PaneFold::Closed,
+            (Shows::Text(_), ToolState::Denied | ToolState::Cancelled) => PaneFold::Closed,
+            (Shows::Nothing, _) => PaneFold::Closed,
+            (Shows::Diff(_), _) => PaneFold::Open,
+            (Shows::Live(_) | Shows::Text(_) | Shows::Terminal(_), _) => PaneFold::Preview,
         }
     }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::domain::{ContentHash, Diff, NoticeLevel};
+use crate::domain::{ContentHash, FileDiff, NoticeLevel};
 use crate::session::FileChangeEntry;
 use crate::tui::layout::diff::natural_sides;
 use crate::tui::layout::diff::rows::{self, Context, Row, Rows, Sides};
@@ -66,11 +66,11 @@ pub struct Net {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
     /// It was changed.
-    Changed(Arc<Diff>),
+    Changed(Arc<FileDiff>),
     /// The session made it.
-    New(Arc<Diff>),
+    New(Arc<FileDiff>),
     /// It is gone.
-    Deleted(Arc<Diff>),
+    Deleted(Arc<FileDiff>),
     /// It is as it was before the session.
     Same,
     /// It cannot be shown, and why.
@@ -137,7 +137,7 @@ impl Changes {
 
 impl Net {
     /// The difference, where there is one to show.
-    pub fn diff(&self) -> Option<&Arc<Diff>> {
+    pub fn diff(&self) -> Option<&Arc<FileDiff>> {
         match &self.content {
             Content::Changed(diff) | Content::New(diff) | Content::Deleted(diff) => Some(diff),
             Content::Same | Content::Unknown(_) => None,

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use crate::agent::{self, ForkPosition, RewindDestination};
 use crate::commands::{self, CopyArgument, EFFORT_WORDS, FoldSetting, OnOffArgument, SlashCommand};
 use crate::config::ThemeChoice;
-use crate::domain::{Effort, Mode, NoticeLevel, SessionId, Typed};
+use crate::domain::{NoticeLevel, PermissionMode, ReasoningEffort, SessionId, UserInput};
 
 use super::approval::{Approval, Stray};
-use super::block::{Body, Fold, Shows};
+use super::block::{Body, PaneFold, Shows};
 use super::changes;
 use super::complete;
 use super::composer::Typing;
@@ -73,7 +73,7 @@ pub fn submit(model: &mut Model, goes: Goes) -> Vec<Effect> {
 }
 
 /// Takes a text that leaves the input into the history.
-pub fn remember(model: &mut Model, text: &Typed) -> Vec<Effect> {
+pub fn remember(model: &mut Model, text: &UserInput) -> Vec<Effect> {
     match model.composer.history.add(text) {
         Worth::Keeping => vec![Effect::AddHistory(text.clone())],
         Worth::Nothing => Vec::new(),
@@ -175,10 +175,12 @@ fn is_offered(row: &Row, keys: &Keymap) -> bool {
 /// Goes on to the next mode. The one that asks nothing is never reached by accident.
 pub fn next_mode(model: &mut Model) -> Vec<Effect> {
     let next = match model.status.mode {
-        Mode::Plan => Mode::Ask,
-        Mode::Ask => Mode::AllowEdits,
-        Mode::AllowEdits if model.settings.boundary.is_some() => Mode::Sandbox,
-        Mode::AllowEdits | Mode::Sandbox | Mode::Yolo => Mode::Plan,
+        PermissionMode::Plan => PermissionMode::Ask,
+        PermissionMode::Ask => PermissionMode::AllowEdits,
+        PermissionMode::AllowEdits if model.settings.boundary.is_some() => PermissionMode::Sandbox,
+        PermissionMode::AllowEdits | PermissionMode::Sandbox | PermissionMode::Yolo => {
+            PermissionMode::Plan
+        }
     };
     vec![Effect::Agent(agent::AgentCommand::SetMode(next))]
 }
@@ -293,7 +295,7 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
         SlashCommand::Effort(None) => {
             let mut picker = Picker::ready("Thinking", complete::thinking());
             let now = model.status.effort;
-            let at = EFFORT_WORDS.iter().position(|(word, _)| Effort::parse(word) == now);
+            let at = EFFORT_WORDS.iter().position(|(word, _)| ReasoningEffort::parse(word) == now);
             picker.list.select(at.unwrap_or_default());
             model.overlays.push(Overlay::Picker(Box::new(picker)));
             Vec::new()
@@ -330,8 +332,8 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
             let kind = PaneKind::named(&order.kind);
             match order.how {
                 None => folds::cycle_kind(model, &kind),
-                Some(FoldSetting::Open) => folds::set_kind(model, &kind, Some(Fold::Open)),
-                Some(FoldSetting::Closed) => folds::set_kind(model, &kind, Some(Fold::Closed)),
+                Some(FoldSetting::Open) => folds::set_kind(model, &kind, Some(PaneFold::Open)),
+                Some(FoldSetting::Closed) => folds::set_kind(model, &kind, Some(PaneFold::Closed)),
                 Some(FoldSetting::Auto) => folds::set_kind(model, &kind, None),
             }
         }
@@ -390,7 +392,7 @@ pub fn when_idle(model: &mut Model, command: agent::AgentCommand) -> Vec<Effect>
 }
 
 /// Says something to the model, or queues it while a turn runs.
-fn say(model: &mut Model, text: Typed, goes: Goes) -> Vec<Effect> {
+fn say(model: &mut Model, text: UserInput, goes: Goes) -> Vec<Effect> {
     model.scroll.to_tail();
     let command = text.text.strip_prefix('!').map(|command| command.trim().to_owned());
     if !model.turn.is_idle() {

@@ -8,7 +8,7 @@ use crate::commands::{
     self, CopyArgument, EFFORT_WORDS, EffortArgument, SlashArgumentKind, SlashCommandSpec,
 };
 use crate::domain::mention::LineRange;
-use crate::domain::{Effort, Mode};
+use crate::domain::{PermissionMode, ReasoningEffort};
 
 use super::looks;
 use super::model::Model;
@@ -121,7 +121,9 @@ pub fn commands() -> impl Iterator<Item = Item> {
 /// All modes; that of the sandbox where one is in force.
 pub fn modes(model: &Model) -> impl Iterator<Item = Item> + use<> {
     let has_sandbox = model.settings.boundary.is_some();
-    let modes = Mode::ALL.into_iter().filter(move |mode| *mode != Mode::Sandbox || has_sandbox);
+    let modes = PermissionMode::ALL
+        .into_iter()
+        .filter(move |mode| *mode != PermissionMode::Sandbox || has_sandbox);
     modes.map(|mode| Item {
         label: mode.name().to_owned(),
         detail: mode.meaning().to_owned(),
@@ -137,7 +139,7 @@ pub fn thinking() -> Vec<Item> {
         detail: meaning.to_owned(),
         aside: String::new(),
         choice: Choice::Thinking(
-            Effort::parse(word).map_or(EffortArgument::Default, EffortArgument::Level),
+            ReasoningEffort::parse(word).map_or(EffortArgument::Default, EffortArgument::Level),
         ),
     };
     EFFORT_WORDS.iter().map(item).collect()

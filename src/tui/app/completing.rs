@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use crate::commands::{SlashArgumentKind, SlashCommandSpec};
 use crate::domain::SessionId;
-use crate::domain::mention::written;
+use crate::domain::mention::quote_path;
 
 use super::commands::submit;
 use super::complete::{self, Completion};
@@ -367,8 +367,8 @@ fn path_word(path: &str, trigger: &Trigger, then: Then) -> Word {
     let text = match end {
         _ if trigger.is_shell() => escaped(path),
         // Its quote is closed when all of it is there.
-        End::Below => written(path).trim_end_matches('"').to_owned(),
-        End::Space | End::File | End::Complete => written(path),
+        End::Below => quote_path(path).trim_end_matches('"').to_owned(),
+        End::Space | End::File | End::Complete => quote_path(path),
     };
     Word { text, end }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent};
 
-use crate::domain::{Image, Typed};
+use crate::domain::{MessageImage, UserInput};
 
 use super::editor::{Content, Edit, Editor, Lines};
 use super::effect::{Effect, RequestId};
@@ -62,7 +62,7 @@ struct Draft {
 
 impl Composer {
     /// An input with a history, oldest entry first, and the draft that was left.
-    pub fn new(history: Vec<Sent>, draft: impl Into<Typed>) -> Self {
+    pub fn new(history: Vec<Sent>, draft: impl Into<UserInput>) -> Self {
         let mut composer = Self {
             editor: Editor::new(Lines::Many),
             history: History::new(history),
@@ -80,7 +80,7 @@ impl Composer {
     }
 
     /// The same, with the images that go with it.
-    pub fn typed(&self) -> Typed {
+    pub fn typed(&self) -> UserInput {
         self.editor.typed()
     }
 
@@ -90,7 +90,7 @@ impl Composer {
     }
 
     /// Takes the text out, chips put back.
-    pub fn take(&mut self) -> Typed {
+    pub fn take(&mut self) -> UserInput {
         let text = self.typed();
         self.history.leave();
         self.editor.start_over(self.vi.as_ref().map_or("", Vi::register));
@@ -149,13 +149,13 @@ impl Composer {
     }
 
     /// Puts a text in the place of what is there.
-    pub fn load(&mut self, text: impl Into<Typed>) {
+    pub fn load(&mut self, text: impl Into<UserInput>) {
         self.editor.load(&text.into());
         self.settle();
     }
 
     /// Puts a text behind what is there.
-    pub fn append(&mut self, text: Typed) {
+    pub fn append(&mut self, text: UserInput) {
         let whole = match self.typed() {
             typed if typed.is_blank() => text,
             typed => typed.followed_by(text),
@@ -166,7 +166,7 @@ impl Composer {
     /// Takes a text back that was changed elsewhere: images whose labels are still in it stay.
     pub fn edited(&mut self, text: &str) {
         let images = self.typed().images;
-        self.load(Typed { text: text.to_owned(), images });
+        self.load(UserInput { text: text.to_owned(), images });
     }
 
     /// Puts something in as a chip. `None` where there are as many as there can be.
@@ -176,7 +176,7 @@ impl Composer {
     }
 
     /// Puts an image in the place of the chip that waits for it.
-    pub fn settle_image(&mut self, id: RequestId, image: Image) {
+    pub fn settle_image(&mut self, id: RequestId, image: MessageImage) {
         self.editor.settle_image(id, image);
     }
 

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use tui_textarea::{CursorMove, TextArea};
 
 use crate::domain::sanitize::strip_ansi;
-use crate::domain::{Image, Typed};
+use crate::domain::{MessageImage, UserInput};
 
 use super::effect::RequestId;
 use super::softwrap::{self, Row};
@@ -121,7 +121,7 @@ impl Editor {
     }
 
     /// The same, with the images.
-    pub fn typed(&self) -> Typed {
+    pub fn typed(&self) -> UserInput {
         self.chips.typed(&self.text())
     }
 
@@ -192,7 +192,7 @@ impl Editor {
 
     /// Puts a text in the place of what is there: a draft, an older text. Can be undone. Its
     /// images become chips, and so does what is too long to be typed in.
-    pub fn load(&mut self, typed: &Typed) {
+    pub fn load(&mut self, typed: &UserInput) {
         let whole = self.taken_in(&typed.text);
         let is_too_long = self.lines == Lines::Many && is_longer(&whole, EDITABLE_CHARS);
         let mut pieces = String::new();
@@ -211,7 +211,7 @@ impl Editor {
     }
 
     /// Puts an image in the place of the chip that waits for it.
-    pub fn settle_image(&mut self, id: RequestId, image: Image) {
+    pub fn settle_image(&mut self, id: RequestId, image: MessageImage) {
         if self.chips.settle(id, image) {
             self.revision += 1;
         }

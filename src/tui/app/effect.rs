@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::agent::AgentCommand;
 use crate::config::ThemeChoice;
-use crate::domain::{Image, ModelName, SessionId, Typed};
+use crate::domain::{MessageImage, ModelName, SessionId, UserInput};
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::session::{KindFolds, SessionFolds};
 
@@ -55,10 +55,10 @@ pub enum Effect {
     /// Keeps what is being typed, over a crash too.
     SaveDraft {
         /// All of it; empty when there is nothing to keep.
-        text: Typed,
+        text: UserInput,
     },
     /// Adds to the input's history.
-    AddHistory(Typed),
+    AddHistory(UserInput),
     /// Reads an image for the input and keeps it among the session's contents.
     TakeImage {
         /// Which request.
@@ -75,7 +75,7 @@ pub enum Effect {
         /// The picture's number.
         number: u32,
         /// The image.
-        image: Image,
+        image: MessageImage,
         /// How large.
         cells: SizeInCells,
     },

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::agent::AgentEvent;
-use crate::domain::{ApprovalId, ModelName, NoticeLevel, SessionId, TurnId, Usage};
+use crate::domain::{ApprovalId, ModelName, NoticeLevel, SessionId, TokenUsage, TurnId};
 use crate::providers::ModelInfo;
 use crate::session::undo::RewindHistory;
 use crate::session::{LogEntry, LogRecord, SessionSpending, TurnOutcome};
@@ -259,7 +259,7 @@ fn stream(model: &mut Model, turn: TurnId, bytes: usize, phase: Phase) -> bool {
     true
 }
 
-fn response_ended(model: &mut Model, turn: TurnId, usage: Option<Usage>, seconds: f64) {
+fn response_ended(model: &mut Model, turn: TurnId, usage: Option<TokenUsage>, seconds: f64) {
     let Some(running) = model.turn.of(turn) else { return };
     let estimate = running.streamed.bytes / 4;
     running.tokens += usage.map_or(estimate, |usage| usage.output);

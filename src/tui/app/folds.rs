@@ -9,7 +9,7 @@ use std::fmt;
 use crate::domain::NoticeLevel;
 use crate::session::{KindFolds, PaneName};
 
-use super::block::{Block, Fold};
+use super::block::{Block, PaneFold};
 use super::effect::Effect;
 use super::model::Model;
 use super::transcript::BlockId;
@@ -33,7 +33,7 @@ pub enum PaneKind {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Folds {
     /// Of all panes at once.
-    pub all: Option<Fold>,
+    pub all: Option<PaneFold>,
     /// Of those of a kind.
     pub kinds: KindFolds,
 }
@@ -87,7 +87,7 @@ impl fmt::Display for PaneKind {
 
 impl Folds {
     /// What is asked of a block beyond what is asked of it alone.
-    pub fn of(&self, block: &Block) -> Option<Fold> {
+    pub fn of(&self, block: &Block) -> Option<PaneFold> {
         if self.all.is_none() && self.kinds.0.is_empty() {
             return None;
         }
@@ -101,12 +101,12 @@ impl Folds {
     }
 
     /// What is asked of a kind.
-    fn of_kind(&self, kind: &PaneKind) -> Option<Fold> {
+    fn of_kind(&self, kind: &PaneKind) -> Option<PaneFold> {
         self.asked(kind).or_else(|| self.asked(&kind.wider()?))
     }
 
     /// Asks this of a kind, or nothing, whatever was asked of all and of the narrower kinds.
-    pub(super) fn ask(&mut self, kind: &PaneKind, fold: Option<Fold>) {
+    pub(super) fn ask(&mut self, kind: &PaneKind, fold: Option<PaneFold>) {
         self.all = None;
         self.kinds.0.retain(|name, _| !kind.covers(&PaneKind::named(name)));
         if let Some(fold) = fold {
@@ -115,15 +115,15 @@ impl Folds {
     }
 
     /// What is asked of exactly this kind.
-    fn asked(&self, kind: &PaneKind) -> Option<Fold> {
+    fn asked(&self, kind: &PaneKind) -> Option<PaneFold> {
         self.kinds.0.get(&kind.to_string()).copied()
     }
 }
 
 /// What comes after `now` when folds go around: open, closed, as suits each. What `natural` is
 /// anyway is left out.
-fn after(now: Option<Fold>, natural: Option<Fold>) -> Option<Fold> {
-    let around = [None, Some(Fold::Open), Some(Fold::Closed)];
+fn after(now: Option<PaneFold>, natural: Option<PaneFold>) -> Option<PaneFold> {
+    let around = [None, Some(PaneFold::Open), Some(PaneFold::Closed)];
     let at = around.iter().position(|fold| *fold == now).unwrap_or(0);
     let next = |by: usize| around[(at + by) % around.len()];
     if next(1).is_some() && next(1) == natural { next(2) } else { next(1) }
@@ -155,12 +155,12 @@ pub fn toggle_like(model: &mut Model, block: BlockId, reach: Reach) -> Vec<Effec
 }
 
 /// Folds all panes of a kind so, or as suits each.
-pub fn set_kind(model: &mut Model, kind: &PaneKind, fold: Option<Fold>) -> Vec<Effect> {
+pub fn set_kind(model: &mut Model, kind: &PaneKind, fold: Option<PaneFold>) -> Vec<Effect> {
     model.transcript.set_kind(kind, fold);
     let how = match fold {
-        Some(Fold::Open) => "open",
-        Some(Fold::Preview) => "shortened",
-        Some(Fold::Closed) => "folded",
+        Some(PaneFold::Open) => "open",
+        Some(PaneFold::Preview) => "shortened",
+        Some(PaneFold::Closed) => "folded",
         None => "as suits each",
     };
     model.toast(NoticeLevel::Info, format!("All {kind} panes: {how}, here and in other sessions"));
@@ -208,9 +208,9 @@ mod tests {
             }
             seen
         };
-        let (open, closed) = (Some(Fold::Open), Some(Fold::Closed));
+        let (open, closed) = (Some(PaneFold::Open), Some(PaneFold::Closed));
         assert_eq!(around(None), [open, closed, None]);
-        assert_eq!(around(Some(Fold::Preview)), [open, closed, None]);
+        assert_eq!(around(Some(PaneFold::Preview)), [open, closed, None]);
         assert_eq!(around(open), [closed, None, closed]);
         assert_eq!(around(closed), [open, None, open]);
     }

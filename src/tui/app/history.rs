@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use crate::domain::Typed;
+use crate::domain::UserInput;
 use crate::session::{HistoryPage, SentPrompt};
 
 /// The sent texts and where among them the input stands.
@@ -23,7 +23,7 @@ pub struct History {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sent {
     /// What it says.
-    pub typed: Typed,
+    pub typed: UserInput,
     /// The folder it was sent from, where that is not this one.
     pub elsewhere: Option<String>,
 }
@@ -41,7 +41,7 @@ pub enum Worth {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Recalled {
     /// A text that was sent.
-    Sent(Typed),
+    Sent(UserInput),
     /// What was being typed.
     Typed(String),
 }
@@ -59,7 +59,7 @@ impl Sent {
     }
 }
 
-impl<T: Into<Typed>> From<T> for Sent {
+impl<T: Into<UserInput>> From<T> for Sent {
     fn from(typed: T) -> Self {
         Self { typed: typed.into(), elsewhere: None }
     }
@@ -98,7 +98,7 @@ impl History {
 
     /// Adds what was sent, as the newest. Says whether it is worth keeping over sessions, too: a
     /// slash command is not, since `/` lists them all, and neither is what is there already.
-    pub fn add(&mut self, text: &Typed) -> Worth {
+    pub fn add(&mut self, text: &UserInput) -> Worth {
         self.visit = None;
         let is_command = matches!(crate::commands::parse(&text.text), Some(Ok(_)));
         if is_command || text.is_blank() || self.entries.last().is_some_and(|it| it.typed == *text)
@@ -111,7 +111,7 @@ impl History {
     }
 
     /// The newest entry before the present one that begins as what was typed does.
-    pub fn older(&mut self, text: &str) -> Option<Typed> {
+    pub fn older(&mut self, text: &str) -> Option<UserInput> {
         let (from, typed) = match &self.visit {
             Some(visit) => (visit.at, visit.typed.clone()),
             None => (self.entries.len(), text.to_owned()),

@@ -6,7 +6,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::{Image, NoticeLevel};
+use crate::domain::{MessageImage, NoticeLevel};
 
 use super::editor::Content;
 use super::effect::{Effect, RequestId};
@@ -32,7 +32,7 @@ pub enum ImageSource {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Taken {
     /// An image, kept among the session's contents.
-    Image(Image),
+    Image(MessageImage),
     /// The clipboard holds text.
     Text(String),
     /// There is no such file.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::StatusItems;
-use crate::domain::{ApprovalRequest, Boundary, NoticeLevel, Todo};
+use crate::domain::{ApprovalRequest, NoticeLevel, SandboxSummary, TodoItem};
 use crate::platform::graphics::GraphicsCanvas;
 
 use super::attention::Attention;
@@ -92,7 +92,7 @@ pub struct Model {
     /// The calls that were refused in the session.
     pub refused: Vec<Refused>,
     /// The plan.
-    pub todos: Vec<Todo>,
+    pub todos: Vec<TodoItem>,
     /// What lies over the chat, the topmost last.
     pub overlays: Vec<Overlay>,
     /// Permission questions behind the one on screen.
@@ -153,7 +153,7 @@ pub struct Settings {
     /// What pictures are painted on, and the number of the first; `None` where there are none.
     pub canvas: Option<(GraphicsCanvas, u32)>,
     /// The sandbox that is in force.
-    pub boundary: Option<Boundary>,
+    pub boundary: Option<SandboxSummary>,
 }
 
 /// Whether there is a command whose output the first line shows.

@@ -95,7 +95,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::domain::{Block as Said, TurnId};
+    use crate::domain::{ContentBlock as Said, TurnId};
     use crate::session::{LogEntry, RewindEntry, RewindScope, TurnOutcome};
     use crate::tui::app::block::Body;
     use crate::tui::scene::{assistant, call, done, result, turn_end, user};

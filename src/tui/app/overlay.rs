@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use crate::agent::RewindPlan;
-use crate::domain::{Answer, ApprovalId, ModelName};
+use crate::domain::{ApprovalAnswer, ApprovalId, ModelName};
 use crate::session::RewindScope;
 
 use super::approval::Approval;
@@ -47,7 +47,7 @@ pub enum Step {
     /// It closes.
     Close,
     /// The question is answered.
-    Answer(ApprovalId, Answer),
+    Answer(ApprovalId, ApprovalAnswer),
     /// A row was chosen.
     Choose(Choice),
     /// What was shown of going back is to be done.

@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-use crate::domain::mention::{Named, mentions};
+use crate::domain::mention::{MentionTarget, mentions};
 
 use super::Model;
 use super::block::Body;
@@ -97,9 +97,9 @@ pub fn recent(model: &Model) -> Vec<String> {
 /// A message of megabytes is not searched for what it names.
 fn named_in(text: &str) -> impl Iterator<Item = String> {
     let text = if text.len() > 20_000 { "" } else { text };
-    mentions(text).into_iter().filter_map(|mention| match mention.names {
-        Named::Path { path, .. } => Some(path),
-        Named::Session(_) => None,
+    mentions(text).into_iter().filter_map(|mention| match mention.target {
+        MentionTarget::Path { path, .. } => Some(path),
+        MentionTarget::Session(_) => None,
     })
 }
 

@@ -13,7 +13,7 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::commands::{CopyArgument, EffortArgument};
 use crate::config::ThemeChoice;
-use crate::domain::{EntryId, Mode, ModelName, SessionId, Typed};
+use crate::domain::{EntryId, ModelName, PermissionMode, SessionId, UserInput};
 
 use super::editor::{Editor, Lines};
 use super::effect::RequestId;
@@ -35,7 +35,7 @@ pub enum Choice {
     /// Has the model think so hard.
     Thinking(EffortArgument),
     /// Changes the mode.
-    Mode(Mode),
+    Mode(PermissionMode),
     /// Copies a part of the session.
     Copied(CopyArgument),
     /// Changes the theme; while it is selected, it is tried on.
@@ -45,7 +45,7 @@ pub enum Choice {
     /// Puts a text into the input.
     Text(String),
     /// Puts what was sent before into the input.
-    Sent(Typed),
+    Sent(UserInput),
     /// Does something with a hook.
     Hook(HookChoice),
     /// A message to go back before.

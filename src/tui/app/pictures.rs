@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::{ContentHash, Image};
+use crate::domain::{ContentHash, MessageImage};
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::tui::gallery::Picture;
 
@@ -27,7 +27,7 @@ pub struct Pictures {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
     /// Of which image.
-    pub image: Image,
+    pub image: MessageImage,
     /// How large.
     pub cells: SizeInCells,
 }

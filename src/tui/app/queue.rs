@@ -1,7 +1,7 @@
 //! Messages typed while a turn runs: shown above the input until they go in.
 
 use crate::agent::SteerId;
-use crate::domain::Typed;
+use crate::domain::UserInput;
 
 /// The waiting messages, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -16,7 +16,7 @@ pub struct Queued {
     /// Names it, for the agent too.
     pub id: SteerId,
     /// What was typed.
-    pub text: Typed,
+    pub text: UserInput,
     /// When it goes in.
     pub goes: Goes,
 }
@@ -37,7 +37,7 @@ impl Queue {
     }
 
     /// Adds a message and names it.
-    pub fn push(&mut self, text: Typed, goes: Goes) -> SteerId {
+    pub fn push(&mut self, text: UserInput, goes: Goes) -> SteerId {
         let id = SteerId(self.next);
         self.next += 1;
         self.items.push(Queued { id, text, goes });
@@ -50,7 +50,7 @@ impl Queue {
     }
 
     /// Takes out the first message that waits for the end of the turn.
-    pub fn take_next(&mut self) -> Option<Typed> {
+    pub fn take_next(&mut self) -> Option<UserInput> {
         let at = self.items.iter().position(|item| item.goes == Goes::AfterTurn)?;
         Some(self.items.remove(at).text)
     }

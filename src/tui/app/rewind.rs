@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::agent::{self, RewindDestination, RewindPlan};
 use crate::commands::MessageArgument;
-use crate::domain::{EntryId, NoticeLevel, Typed};
+use crate::domain::{EntryId, NoticeLevel, UserInput};
 
 use super::block::{Body, Shows};
 use super::commands;
@@ -186,7 +186,7 @@ pub fn planned(model: &mut Model, plan: Result<Arc<RewindPlan>, String>) {
 }
 
 /// It was done, here or in a fork: what the person had said is theirs again.
-pub fn done(model: &mut Model, message: Option<Typed>, told: impl Into<String>) -> Vec<Effect> {
+pub fn done(model: &mut Model, message: Option<UserInput>, told: impl Into<String>) -> Vec<Effect> {
     model.toast(NoticeLevel::Info, told);
     let Some(message) = message else { return Vec::new() };
     let mut effects = Vec::new();

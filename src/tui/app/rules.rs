@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Utc};
 
 use crate::agent::{self, RuleReply, RuleRequest};
-use crate::domain::{Mode, Outcome, RuleKind, RuleSource};
+use crate::domain::{PermissionMode, PermissionOutcome, RuleKind, RuleSource};
 use crate::permissions::store::{RuleEdit, RuleEntry};
 use crate::permissions::{PermissionTestReport, RuleListReport, RuleWarning};
 use crate::session::{LogEntry, LogRecord, PermissionEntry};
@@ -88,7 +88,7 @@ pub struct Tried {
     /// As it was typed.
     pub typed: String,
     /// The mode in which.
-    pub mode: Mode,
+    pub mode: PermissionMode,
     /// What would be decided, or why that cannot be said.
     pub report: Result<PermissionTestReport, String>,
 }
@@ -363,7 +363,7 @@ pub fn note_earlier(model: &mut Model, earlier: &[LogRecord]) {
 
 fn refusal(record: &LogRecord) -> Option<Refused> {
     match &record.entry {
-        LogEntry::Permission(entry) if entry.decision == Outcome::Deny => {
+        LogEntry::Permission(entry) if entry.decision == PermissionOutcome::Deny => {
             Some(Refused { at: record.timestamp, entry: entry.clone() })
         }
         LogEntry::Session(_)

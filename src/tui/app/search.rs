@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use crate::domain::sanitize::Sequences;
+use crate::domain::sanitize::EscapeSequenceReader;
 
 use super::editor::{Editor, Lines};
 use super::effect::Effect;
@@ -21,7 +21,7 @@ use super::pager;
 use super::scroll::{Anchor, Place};
 use super::sidebar::Presence;
 use super::source::{self, Part};
-use super::transcript::{Block, BlockId, Fold, Transcript};
+use super::transcript::{Block, BlockId, PaneFold, Transcript};
 
 /// Bytes that are looked at with one tick.
 pub const STEP: usize = 512 * 1024;
@@ -257,7 +257,7 @@ pub fn open_hidden(model: &mut Model) -> Option<Vec<Effect>> {
     let (hit, query) = (search.current?, search.query.clone()?);
     let block = model.transcript.get(hit.block)?;
     let is_hidden = hit.part == Part::Body
-        && model.transcript.fold(block) != Fold::Closed
+        && model.transcript.fold(block) != PaneFold::Closed
         && model.focus == Focus::Pane(hit.block)
         && is_drawn(model)
         && !is_shown(&model.geometry, hit);
@@ -609,7 +609,7 @@ fn without_escapes(line: &str) -> (Cow<'_, str>, Vec<(usize, usize)>) {
     if !line.contains('\u{1b}') {
         return (line.into(), Vec::new());
     }
-    let mut sequences = Sequences::new(line);
+    let mut sequences = EscapeSequenceReader::new(line);
     let (mut plain, mut places, mut at) = (String::new(), Vec::new(), 0);
     while let Some(next) = line[at..].find('\u{1b}') {
         places.push((plain.len(), at));

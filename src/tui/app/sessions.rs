@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, FixedOffset};
 
-use crate::domain::{EntryId, Role, SessionId};
+use crate::domain::{EntryId, MessageRole, SessionId};
 use crate::session::{BranchComparison, ExportedFile, SessionGrouping};
 
 use super::pager::document::Document;
@@ -163,7 +163,7 @@ pub struct Said {
     /// The log's line, from which a fork can begin.
     pub entry: EntryId,
     /// Who said it.
-    pub role: Role,
+    pub role: MessageRole,
     /// The text, made harmless and cut to a few lines.
     pub text: String,
 }

@@ -10,11 +10,11 @@ use std::ops::Range;
 use serde_json::Value;
 
 use crate::domain::sanitize::strip_ansi;
-use crate::domain::{Diff, LineTag};
+use crate::domain::{DiffLineTag, FileDiff};
 use crate::tui::layout::markdown::code_blocks;
 
 use super::diff_text;
-use super::transcript::{Block, BlockId, Body, Fold, Shows, Tool, ToolState, Transcript};
+use super::transcript::{Block, BlockId, Body, PaneFold, Shows, Tool, ToolState, Transcript};
 
 /// A place in the text of the transcript. Later ones are greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -99,7 +99,7 @@ pub fn between(transcript: &Transcript, from: Spot, to: Spot) -> String {
     for index in transcript.index(from.block)..=transcript.index(to.block) {
         let Some(block) = transcript.blocks().get(index) else { break };
         let ends_inside = [from, to].iter().any(|it| it.block == block.id && it.part == Part::Body);
-        let body_shows = ends_inside || transcript.fold(block) != Fold::Closed;
+        let body_shows = ends_inside || transcript.fold(block) != PaneFold::Closed;
         for part in [Part::Head, Part::Body] {
             if part == Part::Body && !body_shows {
                 continue;
@@ -268,9 +268,9 @@ fn markdown(text: &str, range: Range<usize>) -> String {
 
 /// A part of a diff: plain code, unless it has removed lines among others. Then a sign says which
 /// is which.
-fn of_diff(diff: &Diff, range: &Range<usize>) -> String {
+fn of_diff(diff: &FileDiff, range: &Range<usize>) -> String {
     let mut at = 0;
-    let mut parts: Vec<(LineTag, &str)> = Vec::new();
+    let mut parts: Vec<(DiffLineTag, &str)> = Vec::new();
     for line in diff.hunks.iter().flat_map(|hunk| &hunk.lines) {
         let start = range.start.max(at) - at;
         let end = range.end.min(at + line.text.len()).saturating_sub(at);
@@ -279,13 +279,13 @@ fn of_diff(diff: &Diff, range: &Range<usize>) -> String {
         }
         at += line.text.len() + 1;
     }
-    let removed = parts.iter().filter(|(tag, _)| *tag == LineTag::Removed).count();
+    let removed = parts.iter().filter(|(tag, _)| *tag == DiffLineTag::Removed).count();
     let signs = removed > 0 && removed < parts.len();
     let lines = parts.iter().map(|(tag, text)| match tag {
-        LineTag::Context if signs => format!(" {text}"),
-        LineTag::Removed if signs => format!("-{text}"),
-        LineTag::Added if signs => format!("+{text}"),
-        LineTag::Context | LineTag::Removed | LineTag::Added => (*text).to_owned(),
+        DiffLineTag::Context if signs => format!(" {text}"),
+        DiffLineTag::Removed if signs => format!("-{text}"),
+        DiffLineTag::Added if signs => format!("+{text}"),
+        DiffLineTag::Context | DiffLineTag::Removed | DiffLineTag::Added => (*text).to_owned(),
     });
     lines.collect::<Vec<_>>().join("\n")
 }

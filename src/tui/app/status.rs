@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::{Effort, Mode, SessionId, Usage, Window};
+use crate::domain::{ContextWindow, PermissionMode, ReasoningEffort, SessionId, TokenUsage};
 use crate::session::{SessionSpending, StoreSize};
 
 /// What is known of the session's surroundings. What is not known is not shown.
@@ -17,15 +17,15 @@ pub struct Status {
     /// Whose it is, by the name in the configuration.
     pub provider: String,
     /// How hard it is to think, where that was said.
-    pub effort: Option<Effort>,
+    pub effort: Option<ReasoningEffort>,
     /// How much the model can read at once, once it is known.
-    pub window: Option<Window>,
+    pub window: Option<ContextWindow>,
     /// Whether the model runs on this machine.
     pub host: Host,
     /// How much is asked.
-    pub mode: Mode,
+    pub mode: PermissionMode,
     /// What the last response took: together what stands in the window.
-    pub usage: Option<Usage>,
+    pub usage: Option<TokenUsage>,
     /// What the session has taken so far.
     pub spending: SessionSpending,
     /// Why the server last read anew what its cache should have had.

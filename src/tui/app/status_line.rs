@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::domain::{Money, NoticeLevel, Window};
+use crate::domain::{ContextWindow, Money, NoticeLevel};
 
 use super::effect::{Effect, RequestId};
 use super::model::{Model, StatusCommand};
@@ -135,8 +135,10 @@ pub fn answered(model: &mut Model, id: RequestId, answer: Result<String, String>
 fn state(model: &Model) -> String {
     let status = &model.status;
     let (window, measured) = match status.window {
-        Some(Window::Served(window)) => (Some(window), true),
-        Some(Window::Known(window) | Window::Assumed(window)) => (Some(window), false),
+        Some(ContextWindow::Served(window)) => (Some(window), true),
+        Some(ContextWindow::Known(window) | ContextWindow::Assumed(window)) => {
+            (Some(window), false)
+        }
         None => (None, false),
     };
     let state = State {

@@ -1,7 +1,7 @@
 //! What `/status` tells: the session, the model, and what was taken by which model. The page on
 //! the screen and the one in lines are made from the same rows.
 
-use crate::domain::{Boundary, Money, SessionId, Window, bytes};
+use crate::domain::{ContextWindow, Money, SandboxSummary, SessionId, format_bytes};
 use crate::session::{SpendingSum, StoreSize};
 
 use super::model::Model;
@@ -86,8 +86,8 @@ fn about(model: &Model) -> Vec<Row> {
         ("model", (!status.model.is_empty()).then(|| status.model.clone())),
         ("window", status.window.map(window)),
         ("mode", Some(status.mode.name().to_owned())),
-        ("sandbox", model.settings.boundary.as_ref().map(Boundary::around)),
-        ("network", model.settings.boundary.as_ref().map(Boundary::reaches)),
+        ("sandbox", model.settings.boundary.as_ref().map(SandboxSummary::folder_phrase)),
+        ("network", model.settings.boundary.as_ref().map(SandboxSummary::network_phrase)),
         ("store", status.store.map(store)),
     ];
     rows.extend(pairs.into_iter().filter_map(|(name, value)| Some(Row::Pair(name, value?))));
@@ -96,19 +96,21 @@ fn about(model: &Model) -> Vec<Row> {
 
 fn store(size: StoreSize) -> String {
     let sessions = if size.sessions == 1 { "session" } else { "sessions" };
-    let (logs, contents) = (bytes(size.logs), bytes(size.contents));
+    let (logs, contents) = (format_bytes(size.logs), format_bytes(size.contents));
     let trash = match size.trash {
         0 => String::new(),
-        trash => format!(", {} deleted", bytes(trash)),
+        trash => format!(", {} deleted", format_bytes(trash)),
     };
     format!("{} {sessions}: {logs} of logs, {contents} of contents{trash}", size.sessions)
 }
 
-fn window(window: Window) -> String {
+fn window(window: ContextWindow) -> String {
     match window {
-        Window::Served(size) => format!("{} tokens, as the server says", tokens(size)),
-        Window::Known(size) => format!("{} tokens, as the catalogue says", tokens(size)),
-        Window::Assumed(size) => format!("~{} tokens, as nobody says otherwise", tokens(size)),
+        ContextWindow::Served(size) => format!("{} tokens, as the server says", tokens(size)),
+        ContextWindow::Known(size) => format!("{} tokens, as the catalogue says", tokens(size)),
+        ContextWindow::Assumed(size) => {
+            format!("~{} tokens, as nobody says otherwise", tokens(size))
+        }
     }
 }
 

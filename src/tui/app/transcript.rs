@@ -12,12 +12,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::{CallId, CallInput, Diff, Display, ToolStatus, TurnId};
+use crate::domain::{CallId, CallInput, FileDiff, ToolDisplay, ToolStatus, TurnId};
 use crate::session::undo::{self, RewindHistory, RewindMark};
 use crate::session::{LogRecord, ToolResultInfo};
 
 pub use super::block::{
-    Block, BlockId, Body, Fold, Live, Notice, Origin, Prose, Shows, TextState, Thinking, Tool,
+    Block, BlockId, Body, Live, Notice, Origin, PaneFold, Prose, Shows, TextState, Thinking, Tool,
     ToolState,
 };
 use super::folds::Folds;
@@ -64,7 +64,7 @@ pub struct Ended {
     /// How it went.
     pub status: ToolStatus,
     /// What the person sees, where that is not the result's text.
-    pub display: Option<Display>,
+    pub display: Option<ToolDisplay>,
     /// A few words for the head.
     pub summary: Option<String>,
     /// How long it ran.
@@ -194,7 +194,7 @@ impl Transcript {
     }
 
     /// Every change of a file that a call made, in order.
-    pub fn diffs(&self) -> impl Iterator<Item = &Diff> {
+    pub fn diffs(&self) -> impl Iterator<Item = &FileDiff> {
         self.blocks.iter().filter_map(|block| match &block.body {
             Body::Tool(tool) => match &tool.shows {
                 Shows::Diff(diff) => Some(diff),
@@ -317,8 +317,8 @@ impl Tool {
         self.elapsed = Some(ended.elapsed);
         self.summary = ended.summary;
         match ended.display {
-            Some(Display::Diff(diff)) => self.shows = Shows::Diff(diff),
-            Some(Display::Terminal { text }) => self.shows = Shows::Terminal(text),
+            Some(ToolDisplay::Diff(diff)) => self.shows = Shows::Diff(diff),
+            Some(ToolDisplay::Terminal { text }) => self.shows = Shows::Terminal(text),
             None => {}
         }
     }

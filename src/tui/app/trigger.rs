@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use crate::commands::{self, SlashArgumentKind, SlashCommandSpec};
-use crate::domain::mention::may_begin;
+use crate::domain::mention::can_begin;
 
 /// What is being typed at the caret.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,7 +139,7 @@ fn is_number(text: &str) -> bool {
 
 /// A mention that begins with a quote, whether it has been closed or not.
 fn quoted(typed: &str, known: &impl Fn(&str) -> bool) -> Option<(Trigger, Range<usize>)> {
-    let sign = typed.rfind("@\"").filter(|sign| may_begin(&typed[..*sign]))?;
+    let sign = typed.rfind("@\"").filter(|sign| can_begin(&typed[..*sign]))?;
     match typed[sign + 2..].split_once('"') {
         None if typed[sign..].contains('\n') => None,
         None => Some((by_place(&typed[sign + 2..]), sign + 1..typed.len())),
@@ -155,7 +155,7 @@ fn mention(typed: &str, known: &impl Fn(&str) -> bool) -> Option<(Trigger, Range
     let start = typed.char_indices().rfind(|(_, c)| c.is_whitespace());
     let start = start.map_or(0, |(at, c)| at + c.len_utf8());
     let mut signs = typed[start..].match_indices('@').map(|(offset, _)| start + offset).rev();
-    let sign = signs.find(|sign| may_begin(&typed[..*sign]))?;
+    let sign = signs.find(|sign| can_begin(&typed[..*sign]))?;
     let word = &typed[sign + 1..];
     let end = typed.len();
     if let Some(title) = word.strip_prefix("session:") {

@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::wrap::{Breaks, Frame, Piece, escape, wrap};
 use super::{Ansi, AnsiColor, Line, Role, Span};
-use crate::domain::sanitize::{Sequence, Sequences};
+use crate::domain::sanitize::{EscapeSequence, EscapeSequenceReader};
 
 /// Columns of a line that are shown.
 pub const MAX_COLUMNS: usize = 4_096;
@@ -119,7 +119,7 @@ impl Painter {
         let shown = shown_part(line);
         let text = &line[shown.clone()];
         let mut row = Row { text, cells: Vec::new(), cursor: 0, hidden: line.len() - shown.end };
-        let mut sequences = Sequences::new(text);
+        let mut sequences = EscapeSequenceReader::new(text);
         let mut at = 0;
         while at < text.len() {
             at = self.step(&mut row, &mut sequences, at);
@@ -137,7 +137,12 @@ impl Painter {
     }
 
     /// Takes one character or sequence; returns where the next begins.
-    fn step(&mut self, row: &mut Row<'_>, sequences: &mut Sequences<'_>, at: usize) -> usize {
+    fn step(
+        &mut self,
+        row: &mut Row<'_>,
+        sequences: &mut EscapeSequenceReader<'_>,
+        at: usize,
+    ) -> usize {
         let rest = &row.text[at..];
         match rest.as_bytes()[0] {
             b'\r' => row.cursor = 0,
@@ -160,20 +165,27 @@ impl Painter {
         at + 1
     }
 
-    fn sequence(&mut self, row: &mut Row<'_>, sequences: &mut Sequences<'_>, at: usize) -> usize {
+    fn sequence(
+        &mut self,
+        row: &mut Row<'_>,
+        sequences: &mut EscapeSequenceReader<'_>,
+        at: usize,
+    ) -> usize {
         let (sequence, length) = sequences.at(at);
         let count = |parameters: &str| parameters.parse::<usize>().unwrap_or(1).max(1);
         match sequence {
-            Sequence::Csi(parameters, 'm') => sgr(parameters, &mut self.style),
-            Sequence::Csi("" | "0", 'K') => row.cells.truncate(row.cursor),
-            Sequence::Csi("1", 'K') => row.erase(row.cursor + 1),
-            Sequence::Csi("2", 'K') => row.erase(usize::MAX),
-            Sequence::Csi(columns, 'C') => row.cursor += count(columns).min(MAX_COLUMNS),
-            Sequence::Csi(columns, 'D') => row.cursor = row.cursor.saturating_sub(count(columns)),
-            Sequence::Csi(column, 'G') => row.cursor = count(column) - 1,
+            EscapeSequence::Csi(parameters, 'm') => sgr(parameters, &mut self.style),
+            EscapeSequence::Csi("" | "0", 'K') => row.cells.truncate(row.cursor),
+            EscapeSequence::Csi("1", 'K') => row.erase(row.cursor + 1),
+            EscapeSequence::Csi("2", 'K') => row.erase(usize::MAX),
+            EscapeSequence::Csi(columns, 'C') => row.cursor += count(columns).min(MAX_COLUMNS),
+            EscapeSequence::Csi(columns, 'D') => {
+                row.cursor = row.cursor.saturating_sub(count(columns))
+            }
+            EscapeSequence::Csi(column, 'G') => row.cursor = count(column) - 1,
             // Whether the cursor shows is no matter here.
-            Sequence::Csi("?25", 'h' | 'l') => {}
-            Sequence::Csi(..) | Sequence::Other => {
+            EscapeSequence::Csi("?25", 'h' | 'l') => {}
+            EscapeSequence::Csi(..) | EscapeSequence::Other => {
                 let end = at + length;
                 for (offset, c) in row.text[at..end].char_indices() {
                     row.put(at + offset..at + offset + c.len_utf8(), 1, Role::Escaped);

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-pub use crate::domain::Fold;
+pub use crate::domain::PaneFold;
 
 use super::bounded::Bounded;
 use super::{Colours, Highlighter, Laid, Line, Run, Span, markdown};
@@ -24,13 +24,13 @@ pub struct Key {
     /// The width they fit, in columns.
     pub width: u16,
     /// How much of it is shown.
-    pub fold: Fold,
+    pub fold: PaneFold,
 }
 
 /// The layouts of the blocks that were shown last, and of the one that is streaming.
 #[derive(Debug)]
 pub struct Layouts {
-    done: Bounded<(u64, u16, Fold), Entry>,
+    done: Bounded<(u64, u16, PaneFold), Entry>,
     open: Option<Open>,
     misses: u64,
 }
@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     fn key(block: u64, revision: u64) -> Key {
-        Key { block, revision, width: 20, fold: Fold::Open }
+        Key { block, revision, width: 20, fold: PaneFold::Open }
     }
 
     fn laid(text: &str) -> Laid {
@@ -160,7 +160,7 @@ mod tests {
             key(1, 0),
             key(1, 1),
             Key { width: 30, ..key(1, 1) },
-            Key { fold: Fold::Closed, ..key(1, 1) },
+            Key { fold: PaneFold::Closed, ..key(1, 1) },
             key(1, 1),
         ] {
             layouts.get(key, &off, || laid("text"));

@@ -13,7 +13,7 @@ use std::ops::{Deref, Range};
 use super::highlight::Highlighted;
 use super::wrap::{Frame, display_width, truncate};
 use super::{Colours, Highlighter, Laid, Line, Role, Span, Syntax, beside, code};
-use crate::domain::{Diff, DiffLine, LineEnd, LineTag};
+use crate::domain::{DiffLine, DiffLineTag, FileDiff, LineEnding};
 use rows::{Context, Entry, Row, Sides};
 
 /// From this width on, old and new stand side by side.
@@ -28,7 +28,7 @@ pub fn natural_sides(width: u16) -> Sides {
 
 /// Lays out the beginning of a diff: at most about `most` lines of the screen, with a note of how
 /// many lines of the diff are missing.
-pub fn render(diff: &Diff, width: u16, most: usize, highlighter: &Highlighter) -> Laid {
+pub fn render(diff: &FileDiff, width: u16, most: usize, highlighter: &Highlighter) -> Laid {
     let sides = natural_sides(width);
     let sheet = Sheet::new(diff, width, most, highlighter);
     let mut lines = Vec::new();
@@ -54,7 +54,7 @@ pub fn render(diff: &Diff, width: u16, most: usize, highlighter: &Highlighter) -
 }
 
 /// Lays out all of a diff, and says which of the lines each of its changes takes.
-pub fn whole(diff: &Diff, width: u16, highlighter: &Highlighter) -> (Laid, Vec<Range<usize>>) {
+pub fn whole(diff: &FileDiff, width: u16, highlighter: &Highlighter) -> (Laid, Vec<Range<usize>>) {
     let sheet = Sheet::new(diff, width, usize::MAX, highlighter);
     let rows = rows::rows(diff, natural_sides(width), &Context::All, usize::MAX);
     let mut lines = Vec::new();
@@ -92,7 +92,7 @@ enum Numbers {
     New,
 }
 
-impl<D: Deref<Target = Diff>> Sheet<D> {
+impl<D: Deref<Target = FileDiff>> Sheet<D> {
     /// The first `most` lines of a diff in a column of this width.
     pub fn new(diff: D, width: u16, most: usize, highlighter: &Highlighter) -> Self {
         let entries = rows::entries(&diff, most);
@@ -100,13 +100,13 @@ impl<D: Deref<Target = Diff>> Sheet<D> {
             .path
             .file_name()
             .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-        let side = |without: LineTag| {
+        let side = |without: DiffLineTag| {
             let lines = entries.iter().filter(|entry| entry.tag != without);
             let lines = lines.filter_map(|entry| entry.line(&diff));
             let code: String = lines.flat_map(|line| [line.text.as_str(), "\n"]).collect();
             highlighter.highlight(&language, &code)
         };
-        let (old, new) = (side(LineTag::Added), side(LineTag::Removed));
+        let (old, new) = (side(DiffLineTag::Added), side(DiffLineTag::Removed));
         let last = entries.iter().rev().find_map(|entry| entry.old.max(entry.new));
         // Room around the usual numbers, so that diffs stand alike.
         let digits = last.unwrap_or(0).to_string().len().max(4);
@@ -121,7 +121,7 @@ impl<D: Deref<Target = Diff>> Sheet<D> {
     /// Whether a row shows removed or added lines.
     fn is_change(&self, row: &Row) -> bool {
         let changed =
-            |at: usize| self.entries.get(at).is_some_and(|entry| entry.tag != LineTag::Context);
+            |at: usize| self.entries.get(at).is_some_and(|entry| entry.tag != DiffLineTag::Context);
         match row {
             Row::One(at) | Row::Two(Some(at), _) | Row::Two(None, Some(at)) => changed(*at),
             Row::Two(None, None) | Row::Note(_) | Row::Folded { .. } | Row::LeftOut(_) => false,
@@ -169,10 +169,10 @@ impl<D: Deref<Target = Diff>> Sheet<D> {
     fn line(&self, entry: &Entry, numbers: Numbers, width: u16, out: &mut Vec<Line>) {
         let Some(line) = entry.line(&self.diff) else { return };
         let tokens = match (entry.tag, numbers) {
-            (LineTag::Removed, _) | (LineTag::Context, Numbers::Old) => {
+            (DiffLineTag::Removed, _) | (DiffLineTag::Context, Numbers::Old) => {
                 self.old.line(entry.old_row)
             }
-            (LineTag::Added, _) | (LineTag::Context, Numbers::Both | Numbers::New) => {
+            (DiffLineTag::Added, _) | (DiffLineTag::Context, Numbers::Both | Numbers::New) => {
                 self.new.line(entry.new_row)
             }
         };
@@ -198,7 +198,7 @@ impl<D: Deref<Target = Diff>> Sheet<D> {
         for row in &mut out[begin..] {
             row.fill = fill(entry);
         }
-        if line.end == LineEnd::Missing {
+        if line.end == LineEnding::Missing {
             let text = truncate("\\ no newline at the end of the file", usize::from(width));
             out.push(note(text.into_owned(), entry.source));
         }
@@ -207,9 +207,9 @@ impl<D: Deref<Target = Diff>> Sheet<D> {
     /// The words of a line that changed.
     fn changed(&self, entry: &Entry, line: &DiffLine) -> Vec<Range<usize>> {
         match (entry.tag, self.partner(entry)) {
-            (LineTag::Context, _) | (_, None) => Vec::new(),
-            (LineTag::Removed, Some(new)) => words::changed(&line.text, &new.text).0,
-            (LineTag::Added, Some(old)) => words::changed(&old.text, &line.text).1,
+            (DiffLineTag::Context, _) | (_, None) => Vec::new(),
+            (DiffLineTag::Removed, Some(new)) => words::changed(&line.text, &new.text).0,
+            (DiffLineTag::Added, Some(old)) => words::changed(&old.text, &line.text).1,
         }
     }
 
@@ -218,9 +218,9 @@ impl<D: Deref<Target = Diff>> Sheet<D> {
         let partner = self.partner(entry)?;
         let same = partner.text == line.text && partner.end != line.end;
         match line.end {
-            LineEnd::CrLf if same => Some("␍␊"),
-            LineEnd::Lf if same => Some("␊"),
-            LineEnd::CrLf | LineEnd::Lf | LineEnd::Missing => None,
+            LineEnding::CrLf if same => Some("␍␊"),
+            LineEnding::Lf if same => Some("␊"),
+            LineEnding::CrLf | LineEnding::Lf | LineEnding::Missing => None,
         }
     }
 
@@ -240,9 +240,9 @@ impl<D: Deref<Target = Diff>> Sheet<D> {
             Numbers::New => format!("{:>digits$} ", number(entry.new)),
         };
         let (sign, role) = match entry.tag {
-            LineTag::Context => ("  ", Role::LineNumber),
-            LineTag::Removed => ("- ", Role::Removed),
-            LineTag::Added => ("+ ", Role::Added),
+            DiffLineTag::Context => ("  ", Role::LineNumber),
+            DiffLineTag::Removed => ("- ", Role::Removed),
+            DiffLineTag::Added => ("+ ", Role::Added),
         };
         if usize::from(width) < numbers.len() + sign.len() + MIN_TEXT {
             return vec![Span::new(sign, role)];
@@ -274,18 +274,18 @@ fn note(text: String, source: usize) -> Line {
 /// What the rest of a row is filled with.
 fn fill(entry: &Entry) -> Option<Role> {
     match entry.tag {
-        LineTag::Context => None,
-        LineTag::Removed => Some(Role::Removed),
-        LineTag::Added => Some(Role::Added),
+        DiffLineTag::Context => None,
+        DiffLineTag::Removed => Some(Role::Removed),
+        DiffLineTag::Added => Some(Role::Added),
     }
 }
 
 /// The roles of a line's text, of its changed words, and of its code.
-fn roles(tag: LineTag) -> (Role, Role, fn(Syntax) -> Role) {
+fn roles(tag: DiffLineTag) -> (Role, Role, fn(Syntax) -> Role) {
     match tag {
-        LineTag::Context => (Role::CodeBlock, Role::CodeBlock, Role::Syntax),
-        LineTag::Removed => (Role::Removed, Role::RemovedWord, Role::RemovedSyntax),
-        LineTag::Added => (Role::Added, Role::AddedWord, Role::AddedSyntax),
+        DiffLineTag::Context => (Role::CodeBlock, Role::CodeBlock, Role::Syntax),
+        DiffLineTag::Removed => (Role::Removed, Role::RemovedWord, Role::RemovedSyntax),
+        DiffLineTag::Added => (Role::Added, Role::AddedWord, Role::AddedSyntax),
     }
 }
 

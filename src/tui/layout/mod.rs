@@ -19,7 +19,7 @@ pub mod plain;
 mod runs;
 pub mod wrap;
 
-pub use cache::{Fold, Key, Layouts};
+pub use cache::{Key, Layouts, PaneFold};
 pub use highlight::Highlighter;
 pub use link::Link;
 pub use runs::Run;

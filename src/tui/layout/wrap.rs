@@ -13,7 +13,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
 use super::{Join, Line, Link, Role, Run, Span};
-use crate::domain::sanitize::{self, Kind};
+use crate::domain::sanitize::{self, SanitizedPieceKind};
 
 /// A run of text in one role, and where it stands in the source. May hold line feeds and tabs,
 /// but no other control character: [`escape`] makes such pieces of any text.
@@ -95,8 +95,8 @@ pub fn cluster_width(cluster: &str) -> usize {
 pub fn escape<'a>(text: &'a str, role: Role, source: usize, out: &mut Vec<Piece<'a>>) {
     out.extend(sanitize::pieces(text).map(|piece| {
         let role = match piece.kind {
-            Kind::Plain => role,
-            Kind::Escaped => Role::Escaped,
+            SanitizedPieceKind::Plain => role,
+            SanitizedPieceKind::Escaped => Role::Escaped,
         };
         let place = source + piece.source.start..source + piece.source.end;
         Piece::new(piece.text, role, place)

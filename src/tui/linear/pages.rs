@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use crate::commands;
 use crate::domain::sanitize::sanitize;
-use crate::domain::{Diff, Matter, NoticeLevel, Part, Todo, TodoStatus};
+use crate::domain::{ApprovalKind, CallPart, FileDiff, NoticeLevel, TodoItem, TodoStatus};
 use crate::session::undo::PlannedFile;
 use crate::tui::app::Model;
 use crate::tui::app::approval::{Approval, Asked, Stage};
-use crate::tui::app::block::{Block, Fold, Origin, Shows, Tool, ToolState};
+use crate::tui::app::block::{Block, Origin, PaneFold, Shows, Tool, ToolState};
 use crate::tui::app::changes::{Content, Net, Since, patch};
 use crate::tui::app::diff_text;
 use crate::tui::app::hooks::HookTrustQuestion;
@@ -54,7 +54,7 @@ pub(super) fn call(model: &Model, block: &Block, tool: &Tool) -> Vec<Said> {
         return vec![Said::new(Who::Call, progress(&model.todos))];
     }
     let what = format!("{} {}", line(&tool.name), line(&tool.title));
-    let came = heads::head(block, Fold::Closed, model.now, u16::MAX)
+    let came = heads::head(block, PaneFold::Closed, model.now, u16::MAX)
         .map(|head| words(&head.right))
         .unwrap_or_default();
     // What stands apart at a screen's edge is a list here.
@@ -207,24 +207,26 @@ fn asked(model: &Model, approval: &Approval) -> Vec<Said> {
             said.extend(lines(Who::Same, &diff_text::unified(diff)));
         }
         (None, Some(command)) => {
-            let asks = match request.matter {
-                Matter::Permission => format!("may {tool} run this?{more}"),
-                Matter::Outside => {
+            let asks = match request.kind {
+                ApprovalKind::Permission => format!("may {tool} run this?{more}"),
+                ApprovalKind::SandboxEscalation => {
                     format!("may {tool} run this again, outside the sandbox?{more}")
                 }
-                Matter::Repeats => format!("shall {tool} run this again?{more}"),
-                Matter::Budget => format!("shall the turn go on?{more}"),
+                ApprovalKind::RepeatedCall => format!("shall {tool} run this again?{more}"),
+                ApprovalKind::Budget => format!("shall the turn go on?{more}"),
             };
             said.push(Said::new(Who::Question, asks));
             said.extend(lines(Who::Same, &indented(command)));
             said.push(same(format!("in {}", visible_path(&home_path(&request.cwd, home)))));
         }
         (None, None) => {
-            let asks = match request.matter {
-                Matter::Permission => format!("may {tool} do this?{more}"),
-                Matter::Outside => format!("may {tool} do this outside the sandbox?{more}"),
-                Matter::Repeats => format!("shall {tool} do this again?{more}"),
-                Matter::Budget => format!("shall the turn go on?{more}"),
+            let asks = match request.kind {
+                ApprovalKind::Permission => format!("may {tool} do this?{more}"),
+                ApprovalKind::SandboxEscalation => {
+                    format!("may {tool} do this outside the sandbox?{more}")
+                }
+                ApprovalKind::RepeatedCall => format!("shall {tool} do this again?{more}"),
+                ApprovalKind::Budget => format!("shall the turn go on?{more}"),
             };
             said.push(Said::new(Who::Question, asks));
             said.extend(lines(Who::Same, &indented(&arguments(&request.input))));
@@ -244,13 +246,15 @@ fn asked(model: &Model, approval: &Approval) -> Vec<Said> {
 }
 
 fn answers(model: &Model, approval: &Approval) -> String {
-    let mut answers = match approval.request.matter {
-        Matter::Permission => vec!["y yes, once".to_owned(), "n no".to_owned()],
-        Matter::Outside => {
+    let mut answers = match approval.request.kind {
+        ApprovalKind::Permission => vec!["y yes, once".to_owned(), "n no".to_owned()],
+        ApprovalKind::SandboxEscalation => {
             vec!["y run it outside the sandbox".to_owned(), "n leave it at that".to_owned()]
         }
-        Matter::Repeats => vec!["y go on with it".to_owned(), "n stop the turn".to_owned()],
-        Matter::Budget => vec![
+        ApprovalKind::RepeatedCall => {
+            vec!["y go on with it".to_owned(), "n stop the turn".to_owned()]
+        }
+        ApprovalKind::Budget => vec![
             "y one more request".to_owned(),
             "s go on to twice the budget".to_owned(),
             "n stop the turn".to_owned(),
@@ -269,16 +273,16 @@ fn answers(model: &Model, approval: &Approval) -> String {
     if approval.request.command().is_some() {
         answers.push("e edit the command".to_owned());
     }
-    match approval.request.matter {
-        Matter::Permission | Matter::Outside | Matter::Repeats => {
+    match approval.request.kind {
+        ApprovalKind::Permission | ApprovalKind::SandboxEscalation | ApprovalKind::RepeatedCall => {
             answers.push("t no, and tell it what to do instead".to_owned());
         }
-        Matter::Budget => {}
+        ApprovalKind::Budget => {}
     }
     format!("Answers: {}.", answers.join("; "))
 }
 
-fn part(part: &Part, settings: &Settings) -> String {
+fn part(part: &CallPart, settings: &Settings) -> String {
     let mut text = format!("  {}: {}", line(&part.text), line(&decided(part)));
     if let Some(source) = &part.rule {
         text.push_str(&format!(" in {}", line(&stands_in(source, settings))));
@@ -428,7 +432,7 @@ fn sums_in_words(sums: &Sums) -> String {
     format!("{}: {}", line(&sums.name), said.join(", "))
 }
 
-fn plan(todos: &[Todo]) -> Vec<Said> {
+fn plan(todos: &[TodoItem]) -> Vec<Said> {
     if todos.is_empty() {
         let text = "There is no plan. The model makes one for work of several steps.";
         return vec![Said::new(Who::Note, text)];
@@ -446,7 +450,7 @@ fn plan(todos: &[Todo]) -> Vec<Said> {
 }
 
 /// The plan in a line.
-fn progress(todos: &[Todo]) -> String {
+fn progress(todos: &[TodoItem]) -> String {
     let done = todos.iter().filter(|todo| todo.status == TodoStatus::Completed).count();
     let now = todos.iter().find(|todo| todo.status == TodoStatus::InProgress);
     let now = now.map(|todo| format!(". Now: {}", line(&todo.active_form))).unwrap_or_default();
@@ -454,7 +458,7 @@ fn progress(todos: &[Todo]) -> String {
 }
 
 /// How much a diff changes.
-fn counts(diff: &Diff) -> String {
+fn counts(diff: &FileDiff) -> String {
     let lines = if diff.added == 1 { "line" } else { "lines" };
     format!("{} {lines} added, {} removed", diff.added, diff.removed)
 }

@@ -265,7 +265,7 @@ impl<W: Write> Talk<W> {
         {
             let text = "Nobody is there to answer any more: no.";
             self.voice.say(&[Said::new(Who::Note, text)])?;
-            let answer = crate::domain::Answer::Deny { instruction: None };
+            let answer = crate::domain::ApprovalAnswer::Deny { instruction: None };
             executor.run(Effect::Agent(agent::AgentCommand::Answer { id, answer }));
             update(&mut self.model, Msg::Agent(Box::new(agent::AgentEvent::ApprovalWithdrawn(id))));
         }

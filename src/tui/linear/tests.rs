@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{AgentCommand, AgentEvent, RewindDestination, RewindPlan};
 use crate::domain::{
-    Answer, ApprovalId, Block, ContentHash, EntryId, Image, Mode, ModelName, SessionId, ToolStatus,
-    TurnId, Typed, Usage, Window,
+    ApprovalAnswer, ApprovalId, ContentBlock, ContentHash, ContextWindow, EntryId, MessageImage,
+    ModelName, PermissionMode, SessionId, TokenUsage, ToolStatus, TurnId, UserInput,
 };
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::providers::RateLimited;
@@ -98,7 +98,7 @@ impl Services for Desk {
         &self,
         _: GraphicsCanvas,
         _: u32,
-        _: Image,
+        _: MessageImage,
         _: SizeInCells,
     ) -> Result<Picture, String> {
         Err("not in this test".into())
@@ -106,10 +106,10 @@ impl Services for Desk {
     async fn take_image(&self, _: ImageSource) -> Result<Taken, String> {
         Ok(Taken::Nothing)
     }
-    async fn save_draft(&self, _: Typed) -> Result<(), String> {
+    async fn save_draft(&self, _: UserInput) -> Result<(), String> {
         Ok(())
     }
-    async fn add_history(&self, _: Typed) -> Result<(), String> {
+    async fn add_history(&self, _: UserInput) -> Result<(), String> {
         Ok(())
     }
     async fn status_line(&self, state: String) -> Result<String, String> {
@@ -174,7 +174,7 @@ fn rig(hand: Hand) -> Rig {
             home: Some("/home/me".into()),
             ..Settings::default()
         },
-        status: Status { mode: Mode::Ask, ..Status::default() },
+        status: Status { mode: PermissionMode::Ask, ..Status::default() },
         history: crate::session::HistoryPage::default(),
         interrupts: interrupts_out,
         shutdown: CancellationToken::new(),
@@ -206,7 +206,7 @@ impl Rig {
     }
 
     async fn modelled(self) -> Self {
-        let window = Window::Served(32_000);
+        let window = ContextWindow::Served(32_000);
         let model = ModelName::new("vllm", "qwen3");
         let model = AgentEvent::ModelChanged { model, effort: None, window, local: true };
         self.event(model).await;
@@ -256,7 +256,7 @@ impl Rig {
 fn ended(outcome: TurnOutcome) -> [AgentEvent; 2] {
     [
         recorded(&turn_end(outcome.clone())),
-        AgentEvent::TurnEnded { turn: TURN, outcome, usage: Usage::default() },
+        AgentEvent::TurnEnded { turn: TURN, outcome, usage: TokenUsage::default() },
     ]
 }
 
@@ -276,7 +276,7 @@ async fn an_answer_is_said_by_whole_lines_and_once() {
     rig.event(text(" then.\n\nThe en")).await;
     rig.until("It was **so** then.\n").await;
     let whole = "Because.\nIt was **so** then.\n\nThe end.";
-    rig.event(recorded(&assistant(vec![Block::Text { text: whole.into() }]))).await;
+    rig.event(recorded(&assistant(vec![ContentBlock::Text { text: whole.into() }]))).await;
     rig.events(ended(TurnOutcome::Answered)).await;
     rig.until_last("The end.\nYou: ").await;
     let said = rig.end().await;
@@ -306,7 +306,7 @@ async fn a_call_is_one_line_when_it_is_over() {
     let rig = rig(Hand::Piped).opened().await;
     let read = call("c1", "Read", json!({"file_path": "/home/me/src/webshop/a.rs"}));
     let bash = call("c2", "Bash", json!({"command": "cargo test"}));
-    let calls = vec![Block::ToolUse(read.clone()), Block::ToolUse(bash.clone())];
+    let calls = vec![ContentBlock::ToolUse(read.clone()), ContentBlock::ToolUse(bash.clone())];
     rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
     rig.events([
         recorded(&assistant(calls)),
@@ -354,13 +354,13 @@ async fn a_question_is_asked_in_words_and_answered_by_a_letter() {
     rig.line("maybe").await;
     rig.until("none of the answers").await;
     rig.line("y").await;
-    let answer = Answer::Once;
+    let answer = ApprovalAnswer::Once;
     assert_eq!(rig.command().await, AgentCommand::Answer { id: ApprovalId(1), answer });
     rig.task.abort();
 }
 
 /// What a line makes of a question.
-async fn answered(lines: &[&str]) -> Answer {
+async fn answered(lines: &[&str]) -> ApprovalAnswer {
     let mut rig = rig(Hand::Piped).opened().await;
     rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
     rig.event(question(1, "rm -rf build/")).await;
@@ -376,21 +376,21 @@ async fn answered(lines: &[&str]) -> Answer {
 #[tokio::test]
 async fn every_answer_of_the_dialog_can_be_given() {
     let rules = |rule: &str| vec![rule.to_owned()];
-    let edited = |command: &str| Answer::Edited { input: json!({ "command": command }) };
-    let deny = |text: &str| Answer::Deny { instruction: Some(text.into()) };
+    let edited = |command: &str| ApprovalAnswer::Edited { input: json!({ "command": command }) };
+    let deny = |text: &str| ApprovalAnswer::Deny { instruction: Some(text.into()) };
     let own = "Bash(rm -rf build/)";
-    let rows: [(&[&str], Answer); 11] = [
-        (&["yes"], Answer::Once),
-        (&["n"], Answer::Deny { instruction: None }),
-        (&["s"], Answer::Session { rules: rules(own) }),
-        (&["a"], Answer::Always { rules: rules(own) }),
-        (&["a Bash(rm *)"], Answer::Always { rules: rules("Bash(rm *)") }),
-        (&["d"], Answer::Never { rule: "Bash(rm *)".into() }),
+    let rows: [(&[&str], ApprovalAnswer); 11] = [
+        (&["yes"], ApprovalAnswer::Once),
+        (&["n"], ApprovalAnswer::Deny { instruction: None }),
+        (&["s"], ApprovalAnswer::Session { rules: rules(own) }),
+        (&["a"], ApprovalAnswer::Always { rules: rules(own) }),
+        (&["a Bash(rm *)"], ApprovalAnswer::Always { rules: rules("Bash(rm *)") }),
+        (&["d"], ApprovalAnswer::Never { rule: "Bash(rm *)".into() }),
         (&["e", "rm -r build/"], edited("rm -r build/")),
         (&["e rm -r build/"], edited("rm -r build/")),
         (&["t", "use git clean"], deny("use git clean")),
         (&["t use git clean"], deny("use git clean")),
-        (&["e", "", "y"], Answer::Once),
+        (&["e", "", "y"], ApprovalAnswer::Once),
     ];
     for (lines, want) in rows {
         assert_eq!(answered(lines).await, want, "{lines:?}");
@@ -418,7 +418,7 @@ async fn lines_of_a_pipe_wait_until_they_are_asked_for() {
     assert_eq!(rig.command().await, AgentCommand::Send { text: "clean up".into() });
     rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
     rig.event(question(1, "rm -rf build/")).await;
-    let answer = Answer::Once;
+    let answer = ApprovalAnswer::Once;
     assert_eq!(rig.command().await, AgentCommand::Answer { id: ApprovalId(1), answer });
     rig.events(ended(TurnOutcome::Answered)).await;
     rig.until("You: /quit\n").await;
@@ -433,7 +433,7 @@ async fn when_lines_end_the_turn_is_seen_through_and_questions_get_a_no() {
     rig.lines = None;
     rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
     rig.event(question(1, "rm -rf build/")).await;
-    let answer = Answer::Deny { instruction: None };
+    let answer = ApprovalAnswer::Deny { instruction: None };
     assert_eq!(rig.command().await, AgentCommand::Answer { id: ApprovalId(1), answer });
     rig.until("Nobody is there to answer").await;
     rig.events([text("Then not.")]).await;
@@ -471,7 +471,7 @@ async fn a_list_is_numbered_and_a_row_chosen_by_its_number_or_name() {
     assert_eq!(rig.command().await, AgentCommand::UseModel(ModelName::new("vllm", "large")));
     rig.line("/mode").await;
     rig.line("plan").await;
-    assert_eq!(rig.command().await, AgentCommand::SetMode(Mode::Plan));
+    assert_eq!(rig.command().await, AgentCommand::SetMode(PermissionMode::Plan));
     rig.line("/mode").await;
     rig.line("").await;
     rig.line("/sessions").await;
@@ -496,7 +496,7 @@ async fn pages_are_read_out() {
 #[tokio::test]
 async fn a_session_that_is_resumed_has_its_end_read_out() {
     let rig = rig(Hand::Piped);
-    let answer = |text: &str| assistant(vec![Block::Text { text: text.into() }]);
+    let answer = |text: &str| assistant(vec![ContentBlock::Text { text: text.into() }]);
     let records = vec![user("first"), answer("old news"), user("and now?"), answer("Now\nthis.")];
     let records = Arc::new(records);
     rig.event(AgentEvent::SessionOpened { session: session(), records }).await;
@@ -515,7 +515,8 @@ async fn the_output_of_a_persons_own_command_is_read_out() {
     assert_eq!(rig.command().await, AgentCommand::Shell { command: "ls".into() });
     let ls = call("s1", "Bash", json!({"command": "ls"}));
     rig.event(AgentEvent::ToolStarted { turn: TurnId(0), call: ls }).await;
-    let display = crate::domain::Display::Terminal { text: "a.rs\n\x1b[32mb.rs\x1b[0m\n".into() };
+    let display =
+        crate::domain::ToolDisplay::Terminal { text: "a.rs\n\x1b[32mb.rs\x1b[0m\n".into() };
     rig.event(AgentEvent::ToolEnded {
         turn: TurnId(0),
         call: crate::domain::CallId::new("s1"),

@@ -12,7 +12,7 @@ use ratatui::backend::TestBackend;
 use super::*;
 use crate::agent::AgentCommand;
 use crate::config::ThemeChoice;
-use crate::domain::{Image, ModelName, TurnId};
+use crate::domain::{MessageImage, ModelName, TurnId};
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::session::{KindFolds, SessionFolds, SessionSearchResult};
 use crate::tui::app::hooks::{HookAnswer, HookJob};
@@ -81,7 +81,7 @@ impl Services for Desk {
         &self,
         _: GraphicsCanvas,
         _: u32,
-        _: Image,
+        _: MessageImage,
         _: SizeInCells,
     ) -> Result<Picture, String> {
         Err("not in this test".into())
@@ -89,11 +89,11 @@ impl Services for Desk {
     async fn take_image(&self, _: ImageSource) -> Result<Taken, String> {
         Ok(Taken::Nothing)
     }
-    async fn save_draft(&self, text: Typed) -> Result<(), String> {
+    async fn save_draft(&self, text: UserInput) -> Result<(), String> {
         self.kept.lock().unwrap().push(text.text);
         Ok(())
     }
-    async fn add_history(&self, _: Typed) -> Result<(), String> {
+    async fn add_history(&self, _: UserInput) -> Result<(), String> {
         Ok(())
     }
     async fn status_line(&self, state: String) -> Result<String, String> {
@@ -189,7 +189,7 @@ fn start(shutdown: CancellationToken) -> Start {
         settings: Settings::default(),
         status: Status::default(),
         history: HistoryPage::default(),
-        draft: Typed::default(),
+        draft: UserInput::default(),
         looks: Looks::default(),
         announcer: TerminalNotifier::silent(),
         jobs: mpsc::channel(1).1,

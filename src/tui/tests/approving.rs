@@ -1,7 +1,7 @@
 //! The permission dialog.
 
 use crate::agent::{AgentCommand, AgentEvent};
-use crate::domain::{Answer, ApprovalId, ApprovalRequest, Diff, Matter};
+use crate::domain::{ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest, FileDiff};
 use crate::tui::app::Effect;
 use crate::tui::scene::{Scene, TURN, question, screen};
 
@@ -14,7 +14,7 @@ fn asked() -> Scene {
         .quietly()
 }
 
-fn answered(answer: Answer) -> [Effect; 1] {
+fn answered(answer: ApprovalAnswer) -> [Effect; 1] {
     [Effect::Agent(AgentCommand::Answer { id: ApprovalId(1), answer })]
 }
 
@@ -25,12 +25,12 @@ fn rules() -> Vec<String> {
 #[test]
 fn each_key_is_its_answer() {
     let rows = [
-        ("y", Answer::Once),
-        ("s", Answer::Session { rules: rules() }),
-        ("a", Answer::Always { rules: rules() }),
-        ("n", Answer::Deny { instruction: None }),
-        ("esc", Answer::Deny { instruction: None }),
-        ("d", Answer::Never { rule: "Bash(rm *)".into() }),
+        ("y", ApprovalAnswer::Once),
+        ("s", ApprovalAnswer::Session { rules: rules() }),
+        ("a", ApprovalAnswer::Always { rules: rules() }),
+        ("n", ApprovalAnswer::Deny { instruction: None }),
+        ("esc", ApprovalAnswer::Deny { instruction: None }),
+        ("d", ApprovalAnswer::Never { rule: "Bash(rm *)".into() }),
     ];
     for (key, answer) in rows {
         asked().key(key).asks(&answered(answer)).hides("rm -rf");
@@ -52,17 +52,17 @@ fn s78_a_question_shows_what_would_run_and_not_what_the_model_calls_it() {
 #[test]
 fn a_typing_hand_never_answers() {
     let scene = asked().quick("y").after(200).quick("y").asks(&[]).shows("❯ yy");
-    scene.key("y").asks(&answered(Answer::Once)).shows("❯ yy");
+    scene.key("y").asks(&answered(ApprovalAnswer::Once)).shows("❯ yy");
 }
 
 #[test]
 fn the_next_question_waits_for_a_quiet_hand_too() {
     let scene = asked().event(question(2, "make")).shows("1 of 2").key("y").quick("y");
-    let scene = scene.asks(&answered(Answer::Once)).hides("1 of 2").shows("make");
+    let scene = scene.asks(&answered(ApprovalAnswer::Once)).hides("1 of 2").shows("make");
     assert!(scene.model.composer.is_empty());
     scene.key("n").asks(&[Effect::Agent(AgentCommand::Answer {
         id: ApprovalId(2),
-        answer: Answer::Deny { instruction: None },
+        answer: ApprovalAnswer::Deny { instruction: None },
     })]);
 }
 
@@ -71,7 +71,7 @@ fn the_rule_can_be_edited() {
     let scene = asked().key("tab").shows("The rule that allows it");
     let scene = scene.key("ctrl+u").types("Bash(rm build/*)").key("enter").asks(&[]);
     let rules = vec!["Bash(rm build/*)".to_owned()];
-    scene.shows("Bash(rm build/*)").key("a").asks(&answered(Answer::Always { rules }));
+    scene.shows("Bash(rm build/*)").key("a").asks(&answered(ApprovalAnswer::Always { rules }));
 }
 
 #[test]
@@ -82,13 +82,13 @@ fn the_command_can_be_edited() {
         .key("ctrl+u")
         .types("git status")
         .key("enter")
-        .asks(&answered(Answer::Edited { input }));
+        .asks(&answered(ApprovalAnswer::Edited { input }));
 }
 
 #[test]
 fn a_no_can_say_what_to_do_instead() {
     let scene = asked().key("t").types("use make clean").key("enter");
-    scene.asks(&answered(Answer::Deny { instruction: Some("use make clean".into()) }));
+    scene.asks(&answered(ApprovalAnswer::Deny { instruction: Some("use make clean".into()) }));
     asked().key("t").types("x").key("esc").asks(&[]).shows("yes, once");
 }
 
@@ -102,7 +102,7 @@ fn a_long_command_is_seen_to_its_end_before_it_can_run() {
         .shows("then it can be approved")
         .key("end")
         .key("y")
-        .asks(&answered(Answer::Once));
+        .asks(&answered(ApprovalAnswer::Once));
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn an_edit_shows_what_it_changes() {
         tool: "Edit".into(),
         input: serde_json::json!({"file_path": path}),
         parts: Vec::new(),
-        preview: Some(Diff::between(path, "fn a() {}\nold();\n", "fn a() {}\nnew();\n")),
+        preview: Some(FileDiff::between(path, "fn a() {}\nold();\n", "fn a() {}\nnew();\n")),
         ..*request
     };
     let scene = screen(80, 24).event(AgentEvent::ApprovalAsked(Box::new(request)));
@@ -147,7 +147,7 @@ fn edit_of(path: &str, count: usize) -> AgentEvent {
         parts: Vec::new(),
         allow_rules: vec![format!("Edit({path})")],
         deny_rule: Some(format!("Edit({path})")),
-        preview: Some(Diff::between(path, "", &"on: push\n".repeat(count))),
+        preview: Some(FileDiff::between(path, "", &"on: push\n".repeat(count))),
         ..*request
     }))
 }
@@ -161,7 +161,7 @@ fn all_of_a_long_path_is_shown_before_its_edit_can_be_approved() {
     insta::assert_snapshot!(scene.text());
     let shown: String = scene.text().split(['\n', '│', ' ', '"']).collect();
     assert!(shown.contains(DEEP.trim_start_matches("/home/me")), "{shown}");
-    scene.key("y").asks(&answered(Answer::Once));
+    scene.key("y").asks(&answered(ApprovalAnswer::Once));
 }
 
 #[test]
@@ -211,10 +211,10 @@ fn the_folder_of_a_command_is_shown_whole() {
 #[test]
 fn answers_are_clicked_as_their_keys_are_pressed() {
     for (text, answer) in [
-        ("yes, once", Answer::Once),
-        ("yes, for this session", Answer::Session { rules: rules() }),
-        ("yes, always", Answer::Always { rules: rules() }),
-        ("no, always", Answer::Never { rule: "Bash(rm *)".into() }),
+        ("yes, once", ApprovalAnswer::Once),
+        ("yes, for this session", ApprovalAnswer::Session { rules: rules() }),
+        ("yes, always", ApprovalAnswer::Always { rules: rules() }),
+        ("no, always", ApprovalAnswer::Never { rule: "Bash(rm *)".into() }),
     ] {
         asked().after(400).click(text).asks(&answered(answer)).hides("rm -rf");
     }
@@ -223,13 +223,13 @@ fn answers_are_clicked_as_their_keys_are_pressed() {
     asked().after(400).click("git status").asks(&[]).shows("yes, once");
     let scene = screen(40, 12).event(question(1, "ls")).after(400).quietly();
     let scene = scene.click("this session").asks(&[]).click("more below");
-    scene.click("this session").asks(&answered(Answer::Session { rules: rules() }));
+    scene.click("this session").asks(&answered(ApprovalAnswer::Session { rules: rules() }));
 }
 
 #[test]
 fn a_click_that_comes_too_early_answers_nothing() {
     let scene = screen(80, 24).event(question(1, COMMAND)).click("yes, once").asks(&[]);
-    scene.after(400).click("yes, once").asks(&answered(Answer::Once));
+    scene.after(400).click("yes, once").asks(&answered(ApprovalAnswer::Once));
 }
 
 #[test]
@@ -237,15 +237,16 @@ fn a_click_on_the_box_of_a_change_leaves_it_out() {
     let AgentEvent::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
     let between = "same\n".repeat(9);
     let (old, new) = (format!("a\n{between}b\n"), format!("A\n{between}B\n"));
-    let preview = Some(Diff::between("/home/me/src/webshop/a", &old, &new));
+    let preview = Some(FileDiff::between("/home/me/src/webshop/a", &old, &new));
     let input = serde_json::json!({"file_path": "a"});
     let request = ApprovalRequest { tool: "Edit".into(), input, preview, ..*request };
     let scene = screen(80, 30).event(AgentEvent::ApprovalAsked(Box::new(request))).after(400);
     let scene =
         scene.quietly().shows("all 2 changes").click("[x]   11").shows("yes, 1 of 2 changes");
     let scene = scene.click("[ ]").shows("all 2 changes").click("[x]    1").shows("[ ]    1");
-    let Some(Effect::Agent(AgentCommand::Answer { answer: Answer::Part { left_out }, .. })) =
-        scene.click("yes, 1 of 2").effects.pop_back()
+    let Some(Effect::Agent(AgentCommand::Answer {
+        answer: ApprovalAnswer::Part { left_out }, ..
+    })) = scene.click("yes, 1 of 2").effects.pop_back()
     else {
         panic!("no part is taken")
     };
@@ -275,7 +276,7 @@ fn outside() -> AgentEvent {
         unreachable!()
     };
     AgentEvent::ApprovalAsked(Box::new(ApprovalRequest {
-        matter: Matter::Outside,
+        kind: ApprovalKind::SandboxEscalation,
         reason: "It failed in the sandbox (bwrap around /home/me/src/webshop, no network): touch: \
                  cannot touch '/srv/x': Read-only file system. Outside the sandbox it can change \
                  what you can change, and reach what you can reach."
@@ -293,8 +294,8 @@ fn s118_a_command_is_asked_for_again_outside_the_sandbox() {
         let scene = screen(width, height).event(outside()).after(400);
         insta::assert_snapshot!(format!("outside_{width}x{height}"), scene.text());
     }
-    screen(80, 24).event(outside()).after(400).key("y").asks(&answered(Answer::Once));
-    let no = Answer::Deny { instruction: None };
+    screen(80, 24).event(outside()).after(400).key("y").asks(&answered(ApprovalAnswer::Once));
+    let no = ApprovalAnswer::Deny { instruction: None };
     screen(80, 24).event(outside()).after(400).key("n").asks(&answered(no));
 }
 
@@ -304,7 +305,7 @@ fn repeats() -> AgentEvent {
     AgentEvent::ApprovalAsked(Box::new(ApprovalRequest {
         tool: "Read".into(),
         input: serde_json::json!({"file_path": "src/cart.rs"}),
-        matter: Matter::Repeats,
+        kind: ApprovalKind::RepeatedCall,
         reason: "The model made this exact call 2 times in this turn, and the result was the same \
                  each time."
             .into(),
@@ -319,7 +320,7 @@ fn repeats() -> AgentEvent {
 fn a_call_that_leads_nowhere_goes_on_or_stops() {
     let scene = screen(80, 24).event(repeats()).quietly();
     insta::assert_snapshot!(scene.text());
-    scene.key("y").asks(&answered(Answer::Once));
+    scene.key("y").asks(&answered(ApprovalAnswer::Once));
 }
 
 #[test]

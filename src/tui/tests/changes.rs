@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::{Around, ContentHash, Diff, ModeChange};
+use crate::domain::{ContentHash, DiffContextSize, FileDiff, FileModeChange};
 use crate::session::{
     FileChangeEntry, FileChangeSource, FileKind, FileVersion, LogEntry, LogRecord,
 };
@@ -26,19 +26,19 @@ fn net(name: &str, content: Content, since: Since) -> Net {
     Net { path: format!("{ROOT}/{name}").into(), name: name.into(), content, since, mode: None }
 }
 
-fn diff(name: &str, old: &str, new: &str) -> Arc<Diff> {
-    Arc::new(Diff::with(format!("{ROOT}/{name}"), old, new, Around::Everything))
+fn diff(name: &str, old: &str, new: &str) -> Arc<FileDiff> {
+    Arc::new(FileDiff::with(format!("{ROOT}/{name}"), old, new, DiffContextSize::WholeFile))
 }
 
-fn cart() -> Arc<Diff> {
+fn cart() -> Arc<FileDiff> {
     let old: String = (1..=60).map(|n| format!("    let line_{n} = {n};\n")).collect();
     let new = old.replace("line_8 = 8", "line_8 = eight").replace("line_50 = 50;", "line_50 = 51;");
     diff("src/cart.rs", &old, &new)
 }
 
 fn nets() -> Vec<Net> {
-    let mode = Some(ModeChange { old: 0o644, new: 0o755 });
-    let run = Diff { mode, ..(*diff("run.sh", "ls\n", "ls -l\n")).clone() };
+    let mode = Some(FileModeChange { old: 0o644, new: 0o755 });
+    let run = FileDiff { mode, ..(*diff("run.sh", "ls\n", "ls -l\n")).clone() };
     vec![
         net("src/cart.rs", Content::Changed(cart()), Since::Nothing),
         net("src/new.rs", Content::New(diff("src/new.rs", "", "fn new() {}")), Since::Nothing),

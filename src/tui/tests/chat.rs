@@ -5,7 +5,9 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::agent::AgentEvent;
-use crate::domain::{Block, CallId, Diff, Display, StopReason, ToolStatus, Usage};
+use crate::domain::{
+    CallId, ContentBlock, FileDiff, StopReason, TokenUsage, ToolDisplay, ToolStatus,
+};
 use crate::providers::PrefillProgress;
 use crate::session::ToolResultInfo;
 use crate::tui::app::wake_at;
@@ -21,18 +23,22 @@ fn chat(width: u16, height: u16) -> Scene {
     let edit = call("c3", "Edit", json!({"file_path": path}));
     let bash = call("c4", "Bash", json!({"command": "cargo test -p shop cart"}));
     let found = ToolResultInfo { summary: Some("4 matches".into()), ..done("Grep", 9) };
-    let display = Some(Display::Diff(Diff::between(path, old, new)));
+    let display = Some(ToolDisplay::Diff(FileDiff::between(path, old, new)));
     let edited = ToolResultInfo { display, ..done("Edit", 5) };
     let thinking = AgentEvent::Thinking { turn: TURN, text: "An empty cart has no lines.".into() };
-    let usage = Usage { input: 12_000, output: 400, cache_read: 9_000, ..Usage::default() };
+    let usage =
+        TokenUsage { input: 12_000, output: 400, cache_read: 9_000, ..TokenUsage::default() };
     let first = assistant(vec![
-        Block::Thinking { thinking: "An empty cart has no lines.".into(), signature: None },
-        Block::ToolUse(read),
-        Block::ToolUse(grep),
-        Block::ToolUse(edit),
+        ContentBlock::Thinking { thinking: "An empty cart has no lines.".into(), signature: None },
+        ContentBlock::ToolUse(read),
+        ContentBlock::ToolUse(grep),
+        ContentBlock::ToolUse(edit),
     ]);
     let answer = "Checkout panics because `reduce` on an empty iterator yields `None`.";
-    let second = assistant(vec![Block::Text { text: answer.into() }, Block::ToolUse(bash.clone())]);
+    let second = assistant(vec![
+        ContentBlock::Text { text: answer.into() },
+        ContentBlock::ToolUse(bash.clone()),
+    ]);
     screen(width, height)
         .event(AgentEvent::TurnStarted { turn: TURN })
         .event(recorded(&user("why does checkout fail when the cart is empty?")))
@@ -108,7 +114,7 @@ fn a_slow_prompt_shows_how_far_it_is() {
 #[test]
 fn a_failed_call_says_so_in_words() {
     let log = [
-        assistant(vec![Block::ToolUse(call("c1", "Bash", json!({"command": "false"})))]),
+        assistant(vec![ContentBlock::ToolUse(call("c1", "Bash", json!({"command": "false"})))]),
         result("c1", "exit 1", ToolResultInfo { status: ToolStatus::Failed, ..done("Bash", 3) }),
     ];
     screen(80, 24).events(log.iter().map(recorded)).shows("✗ Bash").shows("failed");

@@ -1,7 +1,7 @@
 //! The list under the caret: mentions, commands and what follows them, paths for the shell.
 
 use crate::agent::AgentCommand;
-use crate::domain::Mode;
+use crate::domain::PermissionMode;
 use crate::tui::app::effect::RequestId;
 use crate::tui::app::sessions::SessionAnswer;
 use crate::tui::app::sidebar::samples;
@@ -156,7 +156,7 @@ fn a_session_is_found_by_its_title() {
 fn what_follows_a_command_is_explained() {
     let scene = screen(80, 24).types("/mode ").shows("/mode takes a mode").shows("changes nothing");
     let scene = scene.types("pl").quietly().key("enter");
-    scene.asks(&[Effect::Agent(AgentCommand::SetMode(Mode::Plan))]);
+    scene.asks(&[Effect::Agent(AgentCommand::SetMode(PermissionMode::Plan))]);
     screen(80, 24).types("/vi ").shows("/vi takes one of these words").shows("from now on");
     let scene = screen(80, 24).types("/fold too").key("enter").shows("as suits what each shows");
     has(&scene.key("down").key("tab"), "/fold tools closed ");

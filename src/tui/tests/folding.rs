@@ -6,7 +6,9 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::agent::AgentEvent;
-use crate::domain::{Block, CallId, Diff, Display, StopReason, ToolStatus, Usage};
+use crate::domain::{
+    CallId, ContentBlock, FileDiff, StopReason, TokenUsage, ToolDisplay, ToolStatus,
+};
 use crate::providers::retry::RetryAttempt;
 use crate::session::{LogEntry, LogRecord, RewindEntry, RewindScope, ToolResultInfo, TurnOutcome};
 use crate::tui::app::block::{Body, Thinking, Tool};
@@ -19,30 +21,35 @@ use crate::tui::scene::{
 fn turn() -> (Vec<LogRecord>, Vec<AgentEvent>) {
     let read = call("c1", "Read", json!({"file_path": "/home/me/src/webshop/src/cart.rs"}));
     let edit = call("c2", "Edit", json!({"file_path": "/home/me/src/webshop/src/cart.rs"}));
-    let diff = Diff::between("/home/me/src/webshop/src/cart.rs", "a\nb\n", "a\nc\n");
+    let diff = FileDiff::between("/home/me/src/webshop/src/cart.rs", "a\nb\n", "a\nc\n");
     let edited = ToolResultInfo {
         summary: Some("+1 -1".into()),
-        display: Some(Display::Diff(diff.clone())),
+        display: Some(ToolDisplay::Diff(diff.clone())),
         ..done("Edit", 5)
     };
     let log = vec![
         user("why does it fail?"),
         assistant(vec![
-            Block::Thinking { thinking: "let me see".into(), signature: None },
-            Block::Text { text: "I look.".into() },
-            Block::ToolUse(read.clone()),
-            Block::ToolUse(edit.clone()),
+            ContentBlock::Thinking { thinking: "let me see".into(), signature: None },
+            ContentBlock::Text { text: "I look.".into() },
+            ContentBlock::ToolUse(read.clone()),
+            ContentBlock::ToolUse(edit.clone()),
         ]),
         result("c1", "1 a\n2 b", done("Read", 3)),
         result("c2", "edited", edited),
-        assistant(vec![Block::Text { text: "It is fixed.".into() }]),
+        assistant(vec![ContentBlock::Text { text: "It is fixed.".into() }]),
         turn_end(TurnOutcome::Answered),
     ];
     let text = |text: &str| AgentEvent::Text { turn: TURN, text: text.into() };
     let ended = AgentEvent::ResponseEnded {
         turn: TURN,
         stop: StopReason::ToolUse,
-        usage: Some(Usage { input: 12_000, output: 400, cache_read: 9_000, ..Usage::default() }),
+        usage: Some(TokenUsage {
+            input: 12_000,
+            output: 400,
+            cache_read: 9_000,
+            ..TokenUsage::default()
+        }),
         streamed_for: Duration::from_secs(10),
     };
     let tool_ended = |id: &str, display, summary, millis| AgentEvent::ToolEnded {
@@ -72,7 +79,7 @@ fn turn() -> (Vec<LogRecord>, Vec<AgentEvent>) {
         AgentEvent::ToolStarted { turn: TURN, call: edit },
         AgentEvent::ToolProgress { turn: TURN, call: CallId::new("c2"), text: "…".into() },
         recorded(&log[3]),
-        tool_ended("c2", Some(Display::Diff(diff)), Some("+1 -1".into()), 5),
+        tool_ended("c2", Some(ToolDisplay::Diff(diff)), Some("+1 -1".into()), 5),
         AgentEvent::RequestSent { turn: TURN },
         text("\n"),
         text("It is"),
@@ -82,7 +89,7 @@ fn turn() -> (Vec<LogRecord>, Vec<AgentEvent>) {
         AgentEvent::TurnEnded {
             turn: TURN,
             outcome: TurnOutcome::Answered,
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
         },
     ];
     (log, events)
@@ -120,7 +127,7 @@ fn events_and_log_lead_to_the_same_blocks() {
 fn an_interrupted_turn_is_the_same_from_both() {
     let (log, events) = turn();
     let interrupted = crate::tui::scene::record(LogEntry::Interrupted);
-    let partial = assistant(vec![Block::Text { text: "I look.".into() }]);
+    let partial = assistant(vec![ContentBlock::Text { text: "I look.".into() }]);
     let mut live: Vec<AgentEvent> = events.into_iter().take(10).collect();
     live.push(recorded(&partial));
     live.push(recorded(&interrupted));
@@ -128,7 +135,7 @@ fn an_interrupted_turn_is_the_same_from_both() {
     live.push(AgentEvent::TurnEnded {
         turn: TURN,
         outcome: TurnOutcome::Interrupted,
-        usage: Usage::default(),
+        usage: TokenUsage::default(),
     });
     let log = [log[0].clone(), partial, interrupted, turn_end(TurnOutcome::Interrupted)];
     let blocks = from_log(&log);
@@ -156,7 +163,7 @@ fn what_is_stale_changes_nothing() {
 
 /// A response of this text that ran into the output limit.
 fn cut(text: &str) -> LogRecord {
-    let mut record = assistant(vec![Block::Text { text: text.into() }]);
+    let mut record = assistant(vec![ContentBlock::Text { text: text.into() }]);
     if let LogEntry::Message(message) = &mut record.entry {
         message.stop_reason = Some(StopReason::MaxTokens);
     }
@@ -168,9 +175,9 @@ fn an_answer_that_was_cut_off_goes_on_where_it_stood() {
     let mut note = user("");
     if let LogEntry::Message(message) = &mut note.entry {
         message.content =
-            vec![Block::Context { name: "continuation".into(), text: "Go on.".into() }];
+            vec![ContentBlock::Context { name: "continuation".into(), text: "Go on.".into() }];
     }
-    let rest = assistant(vec![Block::Text { text: "let b;\n```".into() }]);
+    let rest = assistant(vec![ContentBlock::Text { text: "let b;\n```".into() }]);
     let log = [cut("```rs\nlet a;\n"), note, rest];
     let text = |piece: &str| AgentEvent::Text { turn: TURN, text: piece.into() };
     let dropped =

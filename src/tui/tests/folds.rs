@@ -6,18 +6,18 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::agent::AgentEvent;
-use crate::domain::{Block, Fold, ToolStatus};
+use crate::domain::{ContentBlock, PaneFold, ToolStatus};
 use crate::session::{KindFolds, LogRecord, SessionFolds, ToolResultInfo};
 use crate::tui::app::pages::{PageAnswer, PageJob};
 use crate::tui::app::{Effect, Msg};
 use crate::tui::scene::{Scene, assistant, call, done, result, screen, session, user};
 
-fn thinking(text: &str) -> Block {
-    Block::Thinking { thinking: text.into(), signature: None }
+fn thinking(text: &str) -> ContentBlock {
+    ContentBlock::Thinking { thinking: text.into(), signature: None }
 }
 
-fn bash(id: &str) -> Block {
-    Block::ToolUse(call(id, "Bash", json!({"command": format!("make {id}")})))
+fn bash(id: &str) -> ContentBlock {
+    ContentBlock::ToolUse(call(id, "Bash", json!({"command": format!("make {id}")})))
 }
 
 fn output(id: &str) -> LogRecord {
@@ -78,7 +78,7 @@ fn a_kind_is_folded_at_once() {
     let mut scene = opened(&log()).key("tab").key("up").key("z");
     scene = scene.shows("first thought").shows("second thought").shows("All thinking panes: open");
     let (_, kinds) = kept(&mut scene);
-    assert_eq!(kinds.unwrap().0, BTreeMap::from([("thinking".to_owned(), Fold::Open)]));
+    assert_eq!(kinds.unwrap().0, BTreeMap::from([("thinking".to_owned(), PaneFold::Open)]));
     scene.key("z").hides("first thought").hides("second thought");
 }
 
@@ -86,9 +86,9 @@ fn a_kind_is_folded_at_once() {
 fn calls_are_folded_by_tool_or_all_together() {
     let mut scene = opened(&log()).key("tab").key("z").key("z");
     scene = scene.hides("one line 0").hides("two line 0").shows("All Bash panes: folded");
-    assert_eq!(kept(&mut scene).1.unwrap().0.get("Bash"), Some(&Fold::Closed));
+    assert_eq!(kept(&mut scene).1.unwrap().0.get("Bash"), Some(&PaneFold::Closed));
     scene = scene.key("Z").shows("one line 20").shows("All tools panes: open");
-    let tools = BTreeMap::from([("tools".to_owned(), Fold::Open)]);
+    let tools = BTreeMap::from([("tools".to_owned(), PaneFold::Open)]);
     assert_eq!(kept(&mut scene).1.unwrap().0, tools);
 }
 
@@ -165,7 +165,7 @@ fn what_is_folded_in_a_running_session_has_the_same_names_later() {
 
 #[test]
 fn kinds_hold_in_every_session() {
-    let kinds = KindFolds(BTreeMap::from([("Bash".to_owned(), Fold::Closed)]));
+    let kinds = KindFolds(BTreeMap::from([("Bash".to_owned(), PaneFold::Closed)]));
     let scene = remembering(opened(&log()), &SessionFolds::default(), &kinds);
     let scene = scene.hides("one line 0");
     let records = Arc::new(log());
@@ -181,7 +181,7 @@ fn a_stale_answer_folds_nothing() {
         _ => panic!("nothing was asked"),
     };
     let scene = scene.event(AgentEvent::SessionOpened { session: session(), records });
-    let kinds = KindFolds(BTreeMap::from([("Bash".to_owned(), Fold::Closed)]));
+    let kinds = KindFolds(BTreeMap::from([("Bash".to_owned(), PaneFold::Closed)]));
     let answer = Ok(PageAnswer::Folds { session: SessionFolds::default(), kinds });
     scene.msg(Msg::Pages { id, answer }).shows("one line 0");
 }

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use crate::agent::{AgentCommand, AgentEvent, SteerId};
-use crate::domain::{Attached, Block, Image, MediaType, Message, Role, Typed};
+use crate::domain::{
+    Attachment, ContentBlock, MediaType, Message, MessageImage, MessageRole, UserInput,
+};
 use crate::platform::graphics::{GraphicsCanvas, GraphicsProtocol};
 use crate::session::{LogEntry, MessageEntry};
 use crate::tui::app::effect::RequestId;
@@ -14,14 +16,14 @@ use crate::tui::scene::{Scene, TURN, record, recorded, screen};
 
 const LABEL: &str = "[Image 1 shot.png 1200×800]";
 
-fn image() -> Image {
-    Image::new("shot.png", MediaType::Png, (1200, 800), &[0; 34_000])
+fn image() -> MessageImage {
+    MessageImage::new("shot.png", MediaType::Png, (1200, 800), &[0; 34_000])
 }
 
-fn typed(text: &str) -> Typed {
-    Typed {
+fn typed(text: &str) -> UserInput {
+    UserInput {
         text: text.to_owned(),
-        images: vec![Attached { label: LABEL.to_owned(), image: image() }],
+        images: vec![Attachment { label: LABEL.to_owned(), image: image() }],
     }
 }
 
@@ -138,12 +140,13 @@ fn an_editor_that_keeps_the_label_keeps_the_image() {
     let scene = dropped().msg(Msg::EditorClosed(Ok(kept)));
     assert_eq!(scene.model.composer.typed(), typed(&format!("look: {LABEL}")));
     let scene = scene.msg(Msg::EditorClosed(Ok("look:".into())));
-    assert_eq!(scene.model.composer.typed(), Typed::from("look:"));
+    assert_eq!(scene.model.composer.typed(), UserInput::from("look:"));
 }
 
 fn shown(width: u16, height: u16) -> Scene {
-    let content = vec![Block::Text { text: format!("why {LABEL}?") }, Block::Image(image())];
-    let message = Message { role: Role::User, content };
+    let content =
+        vec![ContentBlock::Text { text: format!("why {LABEL}?") }, ContentBlock::Image(image())];
+    let message = Message { role: MessageRole::User, content };
     screen(width, height).event(recorded(&record(LogEntry::Message(MessageEntry::new(message)))))
 }
 

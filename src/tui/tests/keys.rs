@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::config::KeyPreset;
-use crate::domain::Block;
+use crate::domain::ContentBlock;
 use crate::tui::app::effect::Effect;
 use crate::tui::app::model::Focus;
 use crate::tui::app::wake_at;
@@ -16,8 +16,9 @@ fn bound() -> Scene {
 }
 
 fn answers() -> Scene {
-    let log = (0..40)
-        .map(|number| recorded(&assistant(vec![Block::Text { text: format!("answer {number}") }])));
+    let log = (0..40).map(|number| {
+        recorded(&assistant(vec![ContentBlock::Text { text: format!("answer {number}") }]))
+    });
     screen(80, 24).events(log)
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::agent::AgentEvent;
 use crate::config::StatusItems;
-use crate::domain::{StopReason, Todo, TodoStatus, Usage};
+use crate::domain::{StopReason, TodoItem, TodoStatus, TokenUsage};
 use crate::platform::terminal_notifier::TerminalProgress;
 use crate::providers::retry::RetryAttempt;
 use crate::providers::{PrefillProgress, RateLimited};
@@ -21,7 +21,7 @@ use crate::tui::view::label::label;
 const RUNS: AgentEvent = AgentEvent::TurnStarted { turn: TURN };
 
 fn todo() -> AgentEvent {
-    AgentEvent::TodosChanged(vec![Todo {
+    AgentEvent::TodosChanged(vec![TodoItem {
         content: "Fix the cart".into(),
         active_form: "Fixing the cart".into(),
         status: TodoStatus::InProgress,
@@ -32,7 +32,7 @@ fn runs(id: &str, command: &str) -> [AgentEvent; 3] {
     let bash = call(id, "Bash", json!({"command": command}));
     [
         AgentEvent::CallStarted { turn: TURN, call: bash.id.clone(), name: "Bash".into() },
-        recorded(&assistant(vec![crate::domain::Block::ToolUse(bash.clone())])),
+        recorded(&assistant(vec![crate::domain::ContentBlock::ToolUse(bash.clone())])),
         AgentEvent::ToolStarted { turn: TURN, call: bash },
     ]
 }
@@ -94,14 +94,14 @@ fn what_is_long_gives_way_to_what_is_counted() {
 
 #[test]
 fn estimates_carry_a_tilde_and_measured_counts_none() {
-    let usage = Usage { input: 900, output: 400, cache_read: 0, ..Usage::default() };
+    let usage = TokenUsage { input: 900, output: 400, cache_read: 0, ..TokenUsage::default() };
     let text = AgentEvent::Text { turn: TURN, text: "x".repeat(4_000) };
     screen(80, 24)
         .event(RUNS)
         .event(text)
         .after(2_000)
         .shows("~1k tokens  ~500/s  0:02")
-        .event(recorded(&assistant(vec![crate::domain::Block::Text { text: "x".into() }])))
+        .event(recorded(&assistant(vec![crate::domain::ContentBlock::Text { text: "x".into() }])))
         .event(AgentEvent::ResponseEnded {
             turn: TURN,
             stop: StopReason::EndTurn,
@@ -136,13 +136,13 @@ fn a_person_who_looks_here_is_not_called() {
         .event(AgentEvent::TurnEnded {
             turn: TURN,
             outcome: TurnOutcome::Answered,
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
         });
     assert_eq!(notified(&scene), [""; 0]);
 }
 
 fn ended(outcome: TurnOutcome) -> AgentEvent {
-    AgentEvent::TurnEnded { turn: TURN, outcome, usage: Usage::default() }
+    AgentEvent::TurnEnded { turn: TURN, outcome, usage: TokenUsage::default() }
 }
 
 #[test]

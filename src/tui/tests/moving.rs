@@ -3,7 +3,7 @@
 use crossterm::event::{MouseButton, MouseEventKind};
 use serde_json::json;
 
-use crate::domain::{Block, ToolStatus};
+use crate::domain::{ContentBlock, ToolStatus};
 use crate::session::ToolResultInfo;
 use crate::tui::app::scroll::Anchor;
 use crate::tui::app::wheel::Wheel;
@@ -21,8 +21,12 @@ fn talk() -> Scene {
         [
             user(&format!("question {number}")),
             assistant(vec![
-                Block::Text { text },
-                Block::ToolUse(call(&id, "Bash", json!({"command": format!("run {number}")}))),
+                ContentBlock::Text { text },
+                ContentBlock::ToolUse(call(
+                    &id,
+                    "Bash",
+                    json!({"command": format!("run {number}")}),
+                )),
             ]),
             result(&id, "output", info),
         ]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::agent::AgentEvent;
-use crate::domain::{Block, CallId, ContentHash, ToolStatus};
+use crate::domain::{CallId, ContentBlock, ContentHash, ToolStatus};
 use crate::session::ToolResultInfo;
 use crate::tui::app::pager::document::Document;
 use crate::tui::app::pages::{PageAnswer, PageJob};
@@ -15,7 +15,7 @@ use crate::tui::scene::{Scene, TURN, assistant, call, done, recorded, result, sc
 pub(super) fn ran(width: u16, height: u16, output: &str, kept: Option<ContentHash>) -> Scene {
     let bash = call("c1", "Bash", json!({"command": "make all"}));
     screen(width, height)
-        .event(recorded(&assistant(vec![Block::ToolUse(bash)])))
+        .event(recorded(&assistant(vec![ContentBlock::ToolUse(bash)])))
         .event(recorded(&result("c1", output, ToolResultInfo { kept, ..done("Bash", 1_500) })))
         .key("tab")
         .quietly()
@@ -43,7 +43,7 @@ fn running() -> Scene {
     let bash = call("c1", "Bash", json!({"command": "make all"}));
     screen(80, 24)
         .event(AgentEvent::TurnStarted { turn: TURN })
-        .event(recorded(&assistant(vec![Block::ToolUse(bash.clone())])))
+        .event(recorded(&assistant(vec![ContentBlock::ToolUse(bash.clone())])))
         .event(AgentEvent::ToolStarted { turn: TURN, call: bash })
 }
 

@@ -3,7 +3,7 @@
 use crossterm::event::MouseEventKind;
 
 use crate::agent::{AgentCommand, AgentEvent};
-use crate::domain::{Answer, ApprovalId, ApprovalRequest, Diff};
+use crate::domain::{ApprovalAnswer, ApprovalId, ApprovalRequest, FileDiff};
 use crate::tui::app::Effect;
 use crate::tui::app::overlay::Overlay;
 use crate::tui::scene::{Scene, question, screen};
@@ -39,7 +39,7 @@ fn asked_about(width: u16, height: u16, old: &str, new: &str) -> Scene {
         reason: "No rule allows writing this file.".into(),
         allow_rules: vec!["Edit(src/cart.rs)".into()],
         deny_rule: Some("Edit(src/cart.rs)".into()),
-        preview: Some(Diff::between(path, old, new)),
+        preview: Some(FileDiff::between(path, old, new)),
         ..*request
     };
     screen(width, height).event(AgentEvent::ApprovalAsked(Box::new(request))).after(400).quietly()
@@ -50,7 +50,7 @@ fn asked(width: u16, height: u16) -> Scene {
     asked_about(width, height, &old, &new)
 }
 
-fn answered(answer: Answer) -> [Effect; 1] {
+fn answered(answer: ApprovalAnswer) -> [Effect; 1] {
     [Effect::Agent(AgentCommand::Answer { id: ApprovalId(1), answer })]
 }
 
@@ -61,15 +61,15 @@ fn focus(scene: &Scene) -> usize {
 
 #[test]
 fn with_all_taken_the_yes_is_the_usual_one() {
-    asked(80, 40).shows("all 3 changes").key("y").asks(&answered(Answer::Once));
-    asked(80, 40).key("space").key("space").key("y").asks(&answered(Answer::Once));
+    asked(80, 40).shows("all 3 changes").key("y").asks(&answered(ApprovalAnswer::Once));
+    asked(80, 40).key("space").key("space").key("y").asks(&answered(ApprovalAnswer::Once));
 }
 
 #[test]
 fn what_is_left_out_goes_with_the_yes() {
     let scene = asked(80, 40).key("right").key("space").asks(&[]).shows("yes, 2 of 3 changes");
     let left_out = [1].into_iter().collect();
-    scene.shows("[ ]").key("y").asks(&answered(Answer::Part { left_out }));
+    scene.shows("[ ]").key("y").asks(&answered(ApprovalAnswer::Part { left_out }));
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_yes_to_nothing_is_a_no() {
     let scene =
         ["space", "right", "space", "]", "space"].into_iter().fold(asked(80, 40), Scene::key);
     let scene = scene.shows("no, since none is taken").hides("[x]");
-    scene.key("y").asks(&answered(Answer::Deny { instruction: None }));
+    scene.key("y").asks(&answered(ApprovalAnswer::Deny { instruction: None }));
 }
 
 #[test]
@@ -85,13 +85,13 @@ fn a_rule_is_saved_only_with_the_whole() {
     let rules = vec!["Edit(src/cart.rs)".to_owned()];
     let scene = asked(80, 40).key("space").key("a").key("s").asks(&[]);
     let scene = scene.shows("s and a take all changes");
-    scene.key("space").key("a").asks(&answered(Answer::Always { rules }));
+    scene.key("space").key("a").asks(&answered(ApprovalAnswer::Always { rules }));
 }
 
 #[test]
 fn a_single_change_is_not_picked_at() {
     let scene = asked_about(80, 24, "a\n", "b\n").hides("[x]").hides("take or leave");
-    scene.key("space").key("right").key("y").asks(&answered(Answer::Once));
+    scene.key("space").key("right").key("y").asks(&answered(ApprovalAnswer::Once));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::agent::{AgentCommand, AgentEvent, RuleReply};
 use crate::config::KeyPreset;
-use crate::domain::{ApprovalRequest, Diff, Matter, RuleKind, RuleSource};
+use crate::domain::{ApprovalKind, ApprovalRequest, FileDiff, RuleKind, RuleSource};
 use crate::hooks::{HookAction, HookEvent, HookId, HookOrigin, HookRow};
 use crate::permissions::RuleListReport;
 use crate::session::RewindScope;
@@ -29,10 +29,20 @@ struct Kind {
 const NEVER: &[&str] = &["enter", "tab", "ctrl+y"];
 
 const KINDS: [Kind; 9] = [
-    Kind { name: "a command", ask: || asked(Matter::Permission), yes: "y", never: NEVER },
-    Kind { name: "outside the sandbox", ask: || asked(Matter::Outside), yes: "y", never: NEVER },
-    Kind { name: "the same call again", ask: || asked(Matter::Repeats), yes: "y", never: NEVER },
-    Kind { name: "a budget", ask: || asked(Matter::Budget), yes: "s", never: NEVER },
+    Kind { name: "a command", ask: || asked(ApprovalKind::Permission), yes: "y", never: NEVER },
+    Kind {
+        name: "outside the sandbox",
+        ask: || asked(ApprovalKind::SandboxEscalation),
+        yes: "y",
+        never: NEVER,
+    },
+    Kind {
+        name: "the same call again",
+        ask: || asked(ApprovalKind::RepeatedCall),
+        yes: "y",
+        never: NEVER,
+    },
+    Kind { name: "a budget", ask: || asked(ApprovalKind::Budget), yes: "s", never: NEVER },
     Kind { name: "an edit", ask: edit, yes: "y", never: NEVER },
     // What goes back can be brought back, so Enter may say it where nothing is outside.
     Kind { name: "going back", ask: rewind, yes: "y", never: &["tab"] },
@@ -41,9 +51,9 @@ const KINDS: [Kind; 9] = [
     Kind { name: "removing a rule", ask: removal, yes: "d", never: &["tab", "y"] },
 ];
 
-fn asked(matter: Matter) -> Scene {
+fn asked(matter: ApprovalKind) -> Scene {
     let AgentEvent::ApprovalAsked(request) = question(1, "rm -rf build/") else { unreachable!() };
-    let request = ApprovalRequest { matter, ..*request };
+    let request = ApprovalRequest { kind: matter, ..*request };
     start().event(AgentEvent::ApprovalAsked(Box::new(request)))
 }
 
@@ -52,7 +62,7 @@ fn edit() -> Scene {
     let request = ApprovalRequest {
         tool: "Edit".into(),
         input: serde_json::json!({"file_path": "/home/me/src/webshop/a.rs"}),
-        preview: Some(Diff::between("/home/me/src/webshop/a.rs", "one\n", "two\n")),
+        preview: Some(FileDiff::between("/home/me/src/webshop/a.rs", "one\n", "two\n")),
         ..*request
     };
     start().event(AgentEvent::ApprovalAsked(Box::new(request)))
@@ -212,7 +222,7 @@ fn enter_approves_nothing_whatever_it_is_bound_to() {
 
 #[test]
 fn escape_is_a_no_at_once() {
-    let scene = asked(Matter::Permission).quietly().quick("esc");
+    let scene = asked(ApprovalKind::Permission).quietly().quick("esc");
     assert!(agreed(&scene) && scene.model.overlays.is_empty());
     for ask in [rewind as fn() -> Scene, hooks] {
         let scene = ask().quietly().quick("esc");
@@ -232,7 +242,7 @@ fn text_that_was_typed_ahead_stands_in_the_input() {
 
 #[test]
 fn text_that_was_typed_at_the_shell_stands_nowhere() {
-    let scene = asked(Matter::Permission).after(500).quietly().msg(Msg::ScreenLost);
+    let scene = asked(ApprovalKind::Permission).after(500).quietly().msg(Msg::ScreenLost);
     let scene = scene.quick("y").quick("enter").msg(Msg::Paste("y".into()));
     assert!(!agreed(&scene) && scene.model.composer.is_empty());
 }
@@ -261,7 +271,7 @@ fn a_diff_that_is_longer_than_the_screen_is_approved_once_its_end_was_seen() {
         let request = ApprovalRequest {
             tool: tool.into(),
             input: serde_json::json!({"file_path": "/home/me/src/webshop/a.rs"}),
-            preview: Some(Diff::between("/home/me/src/webshop/a.rs", &old, &new)),
+            preview: Some(FileDiff::between("/home/me/src/webshop/a.rs", &old, &new)),
             ..*request
         };
         let scene = screen(80, 24).event(AgentEvent::ApprovalAsked(Box::new(request))).quietly();
@@ -289,7 +299,7 @@ fn arguments_that_are_longer_than_the_screen_are_seen_to_their_end() {
 #[test]
 fn a_line_that_was_typed_before_the_question_was_printed_is_no_answer() {
     for (ask, line) in [
-        ((|| asked(Matter::Permission)) as fn() -> Scene, "y"),
+        ((|| asked(ApprovalKind::Permission)) as fn() -> Scene, "y"),
         (rewind, "1"),
         (hooks, "y"),
         (hook, "2"),

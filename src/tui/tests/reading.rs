@@ -1,10 +1,10 @@
 //! Reading what the model wrote: links, from the text to the cells of the screen.
 
-use crate::domain::Block;
+use crate::domain::ContentBlock;
 use crate::tui::scene::{Scene, assistant, question, recorded, screen};
 
 fn said(text: &str) -> Scene {
-    let text = Block::Text { text: text.into() };
+    let text = ContentBlock::Text { text: text.into() };
     screen(60, 16).event(recorded(&assistant(vec![text])))
 }
 

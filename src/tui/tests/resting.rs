@@ -1,7 +1,7 @@
 //! Where nothing moves, nothing wakes the loop: an idle slug uses no processor.
 
 use crate::agent::AgentEvent;
-use crate::domain::{NoticeLevel, Usage};
+use crate::domain::{NoticeLevel, TokenUsage};
 use crate::session::TurnOutcome;
 use crate::tui::app::{Msg, wake_at};
 use crate::tui::scene::{Scene, TURN, question, screen, turn_end, user};
@@ -33,7 +33,7 @@ const RESTING: [(&str, Play); 13] = [
 ];
 
 fn ended(outcome: TurnOutcome) -> AgentEvent {
-    AgentEvent::TurnEnded { turn: TURN, outcome, usage: Usage::default() }
+    AgentEvent::TurnEnded { turn: TURN, outcome, usage: TokenUsage::default() }
 }
 
 fn finished(scene: Scene) -> Scene {

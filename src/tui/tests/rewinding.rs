@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::agent::{AgentCommand, AgentEvent, ForkPosition, RewindDestination, RewindPlan};
-use crate::domain::{Block, ContentHash, EntryId, SessionId};
+use crate::domain::{ContentBlock, ContentHash, EntryId, SessionId};
 use crate::session::undo::{
     Alternative, FileAction, FilePlace, FilesPlan, PlannedFile, PlannedRestore, SkipReason,
 };
@@ -131,7 +131,7 @@ fn plan(before: EntryId) -> RewindPlan {
 
 /// A session of two turns.
 fn log() -> Vec<LogRecord> {
-    let answer = |text: &str| assistant(vec![Block::Text { text: text.into() }]);
+    let answer = |text: &str| assistant(vec![ContentBlock::Text { text: text.into() }]);
     vec![
         user("why does checkout fail?"),
         answer("It unwraps an empty cart."),
@@ -347,7 +347,7 @@ fn what_waits_to_be_sent_is_still_there_after_going_back() {
     let ended = AgentEvent::TurnEnded {
         turn: crate::tui::scene::TURN,
         outcome: TurnOutcome::Interrupted,
-        usage: crate::domain::Usage::default(),
+        usage: crate::domain::TokenUsage::default(),
     };
     let records = Arc::new(log.clone());
     let scene = scene.event(ended).event(AgentEvent::SessionOpened { session: session(), records });

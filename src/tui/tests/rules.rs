@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::agent::{AgentCommand, AgentEvent, RuleReply, RuleRequest};
-use crate::domain::{CallId, Mode, Outcome, Part, RuleKind, RuleSource};
+use crate::domain::{CallId, CallPart, PermissionMode, PermissionOutcome, RuleKind, RuleSource};
 use crate::permissions::store::RuleEdit;
 use crate::permissions::{PermissionTestReport, RuleListReport, RuleWarning};
 use crate::session::{LogEntry, PermissionEntry};
@@ -48,7 +48,7 @@ fn refused(about: &str, answer: &str, rule: Option<RuleSource>) -> AgentEvent {
         call: CallId::new("c1"),
         tool: "Bash".into(),
         about: Some(about.into()),
-        decision: Outcome::Deny,
+        decision: PermissionOutcome::Deny,
         answer: answer.into(),
         rule,
     })))
@@ -160,15 +160,19 @@ fn a_call_is_tested_and_each_part_has_its_rule_and_line() {
     let scene = scene.asks(&[Effect::Agent(AgentCommand::Rules(RuleRequest::Try(typed.clone())))]);
     let npm = rule(RuleKind::Allow, "Bash(npm *)", Some(PROJECT), 3);
     let report = PermissionTestReport {
-        decision: Outcome::Ask,
+        decision: PermissionOutcome::Ask,
         reason: "No rule allows this command.".into(),
         rule: None,
         commands: vec![
-            Part { text: "npm test".into(), decision: Outcome::Allow, rule: Some(npm) },
-            Part { text: "rm x".into(), decision: Outcome::Ask, rule: None },
+            CallPart {
+                text: "npm test".into(),
+                decision: PermissionOutcome::Allow,
+                rule: Some(npm),
+            },
+            CallPart { text: "rm x".into(), decision: PermissionOutcome::Ask, rule: None },
         ],
     };
-    let news = RuleReply::Tried { typed, mode: Mode::Ask, report: Ok(report) };
+    let news = RuleReply::Tried { typed, mode: PermissionMode::Ask, report: Ok(report) };
     let scene = scene.event(AgentEvent::Rules(Box::new(news)));
     let scene = scene.shows("allowed by Bash(npm *)   .slug/settings.json:3").shows("? rm x");
     insta::assert_snapshot!(scene.text());

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::agent::AgentEvent;
-use crate::domain::Block;
+use crate::domain::ContentBlock;
 use crate::tui::app::scroll::Anchor;
 use crate::tui::scene::{Scene, TURN, assistant, call, done, recorded, result, screen, user};
 
@@ -12,7 +12,7 @@ fn long() -> Scene {
     let log = (0..40).map(|number| {
         let words = "with words enough to be wrapped on a narrow screen".repeat(2);
         let text = format!("answer {number} {words}");
-        recorded(&assistant(vec![Block::Text { text }]))
+        recorded(&assistant(vec![ContentBlock::Text { text }]))
     });
     screen(80, 24).events(log)
 }
@@ -69,7 +69,7 @@ fn every_row_is_reached_by_lines() {
 fn a_click_folds_a_pane() {
     let log = [
         user("look"),
-        assistant(vec![Block::ToolUse(call("c1", "Read", json!({"file_path": "a.rs"})))]),
+        assistant(vec![ContentBlock::ToolUse(call("c1", "Read", json!({"file_path": "a.rs"})))]),
         result("c1", "the text of the file", done("Read", 3)),
     ];
     let scene = screen(80, 24).events(log.iter().map(recorded)).hides("the text of the file");
@@ -81,7 +81,7 @@ fn a_click_folds_a_pane() {
 #[test]
 fn panes_fold_from_the_keyboard() {
     let log = [
-        assistant(vec![Block::ToolUse(call("c1", "Read", json!({"file_path": "a.rs"})))]),
+        assistant(vec![ContentBlock::ToolUse(call("c1", "Read", json!({"file_path": "a.rs"})))]),
         result("c1", "the text of the file", done("Read", 3)),
     ];
     screen(80, 24)

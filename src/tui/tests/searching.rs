@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::agent::AgentEvent;
-use crate::domain::{Block, Display};
+use crate::domain::{ContentBlock, ToolDisplay};
 use crate::session::ToolResultInfo;
 use crate::tui::app::Effect;
 use crate::tui::app::model::Focus;
@@ -12,13 +12,17 @@ use crate::tui::scene::{Scene, TURN, assistant, call, done, recorded, result, sc
 
 /// Forty answers, a folded read with one line that says `needle`, and a last answer.
 fn talk() -> Scene {
-    let said = |text: String| assistant(vec![Block::Text { text }]);
+    let said = |text: String| assistant(vec![ContentBlock::Text { text }]);
     let file: String =
         (0..60).map(|n| format!("{}\n", if n == 40 { "a needle here" } else { "hay" })).collect();
     let log = (0..20)
         .map(|number| said(format!("answer {number} says Apple, apple")))
         .chain([
-            assistant(vec![Block::ToolUse(call("c1", "Read", json!({"file_path": "a.rs"})))]),
+            assistant(vec![ContentBlock::ToolUse(call(
+                "c1",
+                "Read",
+                json!({"file_path": "a.rs"}),
+            ))]),
             result("c1", &file, done("Read", 3)),
         ])
         .chain((20..40).map(|number| said(format!("answer {number} says Apple, apple"))));
@@ -84,9 +88,9 @@ fn long_output() -> Scene {
     };
     let output: String = (0..1000).map(text).collect();
     let log = [
-        assistant(vec![Block::ToolUse(call("c1", "Bash", json!({"command": "seq"})))]),
+        assistant(vec![ContentBlock::ToolUse(call("c1", "Bash", json!({"command": "seq"})))]),
         result("c1", &output, done("Bash", 3)),
-        assistant(vec![Block::Text { text: "That was all.".into() }]),
+        assistant(vec![ContentBlock::Text { text: "That was all.".into() }]),
     ];
     screen(80, 24).events(log.map(|record| recorded(&record)))
 }
@@ -133,7 +137,7 @@ fn pasted_text_is_looked_for() {
 
 /// A screen with the caret on the first character of an answer.
 fn caret(text: &str) -> Scene {
-    let log = [user("hi"), assistant(vec![Block::Text { text: text.into() }])];
+    let log = [user("hi"), assistant(vec![ContentBlock::Text { text: text.into() }])];
     screen(40, 16).events(log.iter().map(recorded)).key("tab").key("v")
 }
 
@@ -190,10 +194,10 @@ fn the_caret_leaves_in_two_steps() {
 
 #[test]
 fn coloured_output_is_copied_without_its_colours() {
-    let display = Display::Terminal { text: "\x1b[32mall\x1b[0m good\n".into() };
+    let display = ToolDisplay::Terminal { text: "\x1b[32mall\x1b[0m good\n".into() };
     let info = ToolResultInfo { display: Some(display), ..done("Bash", 3) };
     let log = [
-        assistant(vec![Block::ToolUse(call("c1", "Bash", json!({"command": "true"})))]),
+        assistant(vec![ContentBlock::ToolUse(call("c1", "Bash", json!({"command": "true"})))]),
         result("c1", "ok", info),
     ];
     let scene = screen(60, 16).events(log.iter().map(recorded));

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::agent::AgentEvent;
-use crate::domain::{Block, Diff, Display};
+use crate::domain::{ContentBlock, FileDiff, ToolDisplay};
 use crate::session::ToolResultInfo;
 use crate::tui::app::geometry::RowKind;
 use crate::tui::app::{Effect, Msg};
@@ -17,7 +17,8 @@ const LEFT: MouseButton = MouseButton::Left;
 
 /// A screen that shows an answer, at the top of which its first row stands.
 fn answer(width: u16, height: u16, text: &str) -> Scene {
-    screen(width, height).events([recorded(&assistant(vec![Block::Text { text: text.into() }]))])
+    screen(width, height)
+        .events([recorded(&assistant(vec![ContentBlock::Text { text: text.into() }]))])
 }
 
 /// Where a text begins on screen.
@@ -99,11 +100,11 @@ fn blocks_stand_one_blank_line_apart_and_folded_ones_are_named() {
     let log = [
         user("look"),
         assistant(vec![
-            Block::Text { text: "Reading it.".into() },
-            Block::ToolUse(call("c1", "Read", json!({"file_path": "a.rs"}))),
+            ContentBlock::Text { text: "Reading it.".into() },
+            ContentBlock::ToolUse(call("c1", "Read", json!({"file_path": "a.rs"}))),
         ]),
         result("c1", "the text of the file", done("Read", 3)),
-        assistant(vec![Block::Text { text: "It is short.".into() }]),
+        assistant(vec![ContentBlock::Text { text: "It is short.".into() }]),
     ];
     let scene = screen(80, 24).events(log.iter().map(recorded));
     let wanted = "look\n\nReading it.\n\nRead a.rs\n\nIt is short.";
@@ -144,10 +145,10 @@ fn shift_and_a_click_go_on_with_it() {
 #[test]
 fn a_diff_says_what_was_removed_and_is_code_where_nothing_was() {
     let display =
-        Display::Diff(Diff::between("/home/me/src/webshop/a.rs", "a\nb\nc\n", "a\nB\nc\n"));
+        ToolDisplay::Diff(FileDiff::between("/home/me/src/webshop/a.rs", "a\nb\nc\n", "a\nB\nc\n"));
     let info = ToolResultInfo { display: Some(display), ..done("Edit", 3) };
     let log = [
-        assistant(vec![Block::ToolUse(call("c1", "Edit", json!({"file_path": "a.rs"})))]),
+        assistant(vec![ContentBlock::ToolUse(call("c1", "Edit", json!({"file_path": "a.rs"})))]),
         result("c1", "ok", info),
     ];
     for width in [60, 160] {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::agent::{AgentCommand, AgentEvent};
-use crate::domain::{Block, CallId, EntryId};
+use crate::domain::{CallId, ContentBlock, EntryId};
 use crate::session::{
     LogEntry, LogRecord, SearchHitSource, SessionHeader, SessionSearchHit, SessionSearchResult,
 };
@@ -73,7 +73,7 @@ fn gone_to(width: u16, entry: EntryId, call: Option<CallId>) -> Scene {
 
 /// The session in which it was found: long, and the place is in its middle.
 fn with_a_needle() -> (Arc<Vec<LogRecord>>, EntryId) {
-    let said = |text: &str| assistant(vec![Block::Text { text: text.to_owned() }]);
+    let said = |text: &str| assistant(vec![ContentBlock::Text { text: text.to_owned() }]);
     let mut records: Vec<LogRecord> =
         (0..2_000).flat_map(|n| [user(&format!("ask {n}")), said("hay")]).collect();
     records[1001] = said("a needle here");
@@ -111,7 +111,7 @@ fn a_place_in_a_result_is_gone_to_by_its_call() {
     let call = call("c7", "Read", json!({"file_path": "a.rs"}));
     let answer = result("c7", "hay\nneedle\nhay", done("Read", 3));
     let scene = gone_to(120, answer.id, Some(CallId::new("c7")));
-    let records = vec![user("read it"), assistant(vec![Block::ToolUse(call)]), answer];
+    let records = vec![user("read it"), assistant(vec![ContentBlock::ToolUse(call)]), answer];
     let header = SessionHeader {
         session_id: id(1),
         version: 1,

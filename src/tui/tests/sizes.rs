@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use crate::agent::AgentEvent;
-use crate::domain::Block;
+use crate::domain::ContentBlock;
 use crate::tui::scene::{Scene, TURN, assistant, call, done, question, recorded, result};
 use crate::tui::scene::{screen, user};
 
@@ -28,12 +28,13 @@ const SCENES: [fn(Scene) -> Scene; 9] = [
 ];
 
 fn said(scene: Scene) -> Scene {
-    let calls = vec![Block::ToolUse(call("c1", "Read", serde_json::json!({"file_path": "a.rs"})))];
+    let calls =
+        vec![ContentBlock::ToolUse(call("c1", "Read", serde_json::json!({"file_path": "a.rs"})))];
     let records = [
         user("what is this?"),
         assistant(calls),
         result("c1", &"a line of output\n".repeat(50), done("Read", 3)),
-        assistant(vec![Block::Text { text: TEXT.repeat(3) }]),
+        assistant(vec![ContentBlock::Text { text: TEXT.repeat(3) }]),
     ];
     records.iter().fold(scene, |scene, record| scene.event(recorded(record)))
 }

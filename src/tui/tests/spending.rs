@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::agent::{AgentCommand, AgentEvent};
-use crate::domain::{Answer, ApprovalId, Matter, Money, Usage, Window};
+use crate::domain::{ApprovalAnswer, ApprovalId, ApprovalKind, ContextWindow, Money, TokenUsage};
 use crate::session::{LogEntry, LogRecord, MessageEntry, ReplayedConversation};
 use crate::tui::app::Effect;
 use crate::tui::scene::{Scene, assistant, question, screen};
@@ -15,7 +15,7 @@ fn took(model: &str, tokens: u64, cost: Option<u64>) -> LogRecord {
     if let LogEntry::Message(said) = &mut record.entry {
         *said = MessageEntry {
             model: Some(model.to_owned()),
-            usage: Some(Usage {
+            usage: Some(TokenUsage {
                 input: tokens,
                 output: tokens / 10,
                 cache_read: tokens / 2,
@@ -34,7 +34,7 @@ fn spent(records: &[LogRecord]) -> AgentEvent {
 
 fn two_models(width: u16, height: u16) -> Scene {
     let mut scene = screen(width, height);
-    scene.model.status.window = Some(Window::Known(1_000_000));
+    scene.model.status.window = Some(ContextWindow::Known(1_000_000));
     scene
         .event(spent(&[
             took("claude-sonnet-5-5", 120_000, Some(184)),
@@ -82,7 +82,7 @@ fn the_page_says_so_where_no_price_is_known() {
 fn over_budget() -> AgentEvent {
     let AgentEvent::ApprovalAsked(mut request) = question(1, "") else { unreachable!() };
     request.tool = "Budget".into();
-    request.matter = Matter::Budget;
+    request.kind = ApprovalKind::Budget;
     request.input = json!({});
     request.reason = "The budget of $2.50 for this session would be overdrawn: $2.48 are spent, \
                       and the next request takes $0.0312 at least."
@@ -104,9 +104,9 @@ fn a_turn_over_its_budget_is_a_question() {
 #[test]
 fn a_budget_is_overdrawn_once_doubled_or_kept() {
     for (key, answer) in [
-        ("y", Answer::Once),
-        ("s", Answer::Session { rules: Vec::new() }),
-        ("n", Answer::Deny { instruction: None }),
+        ("y", ApprovalAnswer::Once),
+        ("s", ApprovalAnswer::Session { rules: Vec::new() }),
+        ("n", ApprovalAnswer::Deny { instruction: None }),
     ] {
         let told = Effect::Agent(AgentCommand::Answer { id: ApprovalId(1), answer });
         screen(80, 24).event(over_budget()).after(400).key(key).asks(&[told]);

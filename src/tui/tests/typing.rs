@@ -5,7 +5,9 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::agent::{AgentCommand, AgentEvent, ForkPosition, SteerId};
-use crate::domain::{Effort, Mode, ModelName, Typed, Usage, Window};
+use crate::domain::{
+    ContextWindow, ModelName, PermissionMode, ReasoningEffort, TokenUsage, UserInput,
+};
 use crate::session::{HistoryPage, TurnOutcome};
 use crate::tui::app::effect::RequestId;
 use crate::tui::app::msg::{Mark, ModelRow};
@@ -14,7 +16,7 @@ use crate::tui::app::{Effect, Msg};
 use crate::tui::scene::{Scene, TURN, screen, session};
 
 fn send(text: &str) -> [Effect; 2] {
-    let text = Typed::from(text);
+    let text = UserInput::from(text);
     [Effect::AddHistory(text.clone()), Effect::Agent(AgentCommand::Send { text })]
 }
 
@@ -23,7 +25,7 @@ fn running(scene: Scene) -> Scene {
 }
 
 fn ended(outcome: TurnOutcome) -> AgentEvent {
-    AgentEvent::TurnEnded { turn: TURN, outcome, usage: Usage::default() }
+    AgentEvent::TurnEnded { turn: TURN, outcome, usage: TokenUsage::default() }
 }
 
 #[test]
@@ -174,7 +176,7 @@ fn slash_commands_do_what_they_say() {
         ("/new", Effect::Agent(AgentCommand::NewSession)),
         ("/compact", Effect::Agent(AgentCommand::Compact)),
         ("/fork", Effect::Agent(AgentCommand::Fork { session: session(), at: ForkPosition::End })),
-        ("/mode plan", Effect::Agent(AgentCommand::SetMode(Mode::Plan))),
+        ("/mode plan", Effect::Agent(AgentCommand::SetMode(PermissionMode::Plan))),
         ("/retry", Effect::Agent(AgentCommand::Retry)),
         ("/sessions", Effect::Sessions { id: RequestId(2), job: SessionJob::List }),
         ("/quit", Effect::Quit),
@@ -221,7 +223,7 @@ fn a_favourite_comes_first_and_stays_selected() {
         .quietly()
         .key("tab")
         .asks(&[
-            Effect::SaveDraft { text: Typed::default() },
+            Effect::SaveDraft { text: UserInput::default() },
             Effect::ToggleFavourite(ModelName::new("router", "large")),
         ])
         .shows("❯ router/large  ★")
@@ -236,7 +238,7 @@ fn how_hard_the_model_thinks_is_chosen() {
         .types("/effort high")
         .quietly()
         .key("enter")
-        .asks(&[Effect::Agent(AgentCommand::SetEffort(Some(Effort::High)))]);
+        .asks(&[Effect::Agent(AgentCommand::SetEffort(Some(ReasoningEffort::High)))]);
 }
 
 #[test]
@@ -264,8 +266,12 @@ fn the_list_of_models_begins_at_the_one_that_answers() {
     };
     let models = vec![row("small"), row("qwen3"), row("large")];
     let model = ModelName::new("vllm", "qwen3");
-    let changed =
-        AgentEvent::ModelChanged { model, effort: None, window: Window::Served(1), local: true };
+    let changed = AgentEvent::ModelChanged {
+        model,
+        effort: None,
+        window: ContextWindow::Served(1),
+        local: true,
+    };
     screen(80, 24)
         .event(changed)
         .types("/model")
@@ -331,7 +337,7 @@ fn the_history_is_read_further_back_while_its_list_is_open() {
 #[test]
 fn the_next_mode_never_asks_nothing() {
     let mut scene = screen(80, 24);
-    for want in [Mode::AllowEdits, Mode::Plan, Mode::Ask] {
+    for want in [PermissionMode::AllowEdits, PermissionMode::Plan, PermissionMode::Ask] {
         scene = scene.key("shift+tab").asks(&[Effect::Agent(AgentCommand::SetMode(want))]);
         scene = scene.event(AgentEvent::ModeChanged(want));
     }

@@ -10,7 +10,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::domain::Matter;
+use crate::domain::ApprovalKind;
 use crate::tui::app::Model;
 use crate::tui::app::approval::{Approval, End, Stage};
 use crate::tui::app::geometry::{Extent, Geometry};
@@ -77,9 +77,9 @@ pub fn draw(
         }
         None => tool,
     };
-    let title = match approval.request.matter {
-        Matter::Outside => format!("{tool}, outside the sandbox"),
-        Matter::Permission | Matter::Repeats | Matter::Budget => tool,
+    let title = match approval.request.kind {
+        ApprovalKind::SandboxEscalation => format!("{tool}, outside the sandbox"),
+        ApprovalKind::Permission | ApprovalKind::RepeatedCall | ApprovalKind::Budget => tool,
     };
     let inner = paint::frame(&title, &count, styles, outer, buffer);
 

@@ -4,7 +4,9 @@
 use crate::domain::NoticeLevel;
 use crate::domain::sanitize::sanitize;
 use crate::platform::graphics::GraphicsCanvas;
-use crate::tui::app::block::{Block, Body, Fold, Live, Prose, Shows, TextState, Tool, ToolState};
+use crate::tui::app::block::{
+    Block, Body, Live, PaneFold, Prose, Shows, TextState, Tool, ToolState,
+};
 use crate::tui::app::source;
 use crate::tui::layout::ansi::{self, Keep};
 use crate::tui::layout::{Colours, Highlighter, Laid, Line, Role, diff, markdown, plain};
@@ -28,7 +30,7 @@ pub(super) const INDENT: usize = 4;
 /// The lines of a block below its head.
 pub fn body(
     block: &Block,
-    fold: Fold,
+    fold: PaneFold,
     width: u16,
     highlighter: &Highlighter,
     canvas: Option<GraphicsCanvas>,
@@ -37,8 +39,8 @@ pub fn body(
         Body::User(text) => user(text, fold, width),
         Body::Assistant(prose) => return assistant(prose, width, highlighter),
         Body::Thinking(thinking) => match fold {
-            Fold::Closed => Vec::new(),
-            Fold::Preview | Fold::Open => {
+            PaneFold::Closed => Vec::new(),
+            PaneFold::Preview | PaneFold::Open => {
                 let role = prose_role(thinking.state, Role::Thinking);
                 let lay = |part: &str| plain::render(part, role, narrower(width, 2));
                 indent(cut(&thinking.text, WHOLE, lay), 2)
@@ -49,8 +51,8 @@ pub fn body(
             return Laid { lines: indent(laid.lines, INDENT), ..laid };
         }
         Body::Image(picture) => match fold {
-            Fold::Closed => Vec::new(),
-            Fold::Preview | Fold::Open => {
+            PaneFold::Closed => Vec::new(),
+            PaneFold::Preview | PaneFold::Open => {
                 let width = narrower(width, INDENT);
                 indent(
                     match canvas {
@@ -132,13 +134,13 @@ fn is_blank(line: &Line) -> bool {
     line.spans.iter().all(|span| span.text.trim().is_empty())
 }
 
-fn user(text: &str, fold: Fold, width: u16) -> Vec<Line> {
+fn user(text: &str, fold: PaneFold, width: u16) -> Vec<Line> {
     let text = text.trim_end();
     let lay = |part: &str| plain::render(part, Role::User, narrower(width, 2));
     let lines = match fold {
-        Fold::Open => cut(text, WHOLE, lay),
-        Fold::Preview => cut(text, MESSAGE, lay),
-        Fold::Closed => cut(text, Ends { head: 1, tail: 0, bytes: 256 }, lay),
+        PaneFold::Open => cut(text, WHOLE, lay),
+        PaneFold::Preview => cut(text, MESSAGE, lay),
+        PaneFold::Closed => cut(text, Ends { head: 1, tail: 0, bytes: 256 }, lay),
     };
     marked("❯ ", Role::User, lines)
 }
@@ -157,16 +159,16 @@ fn prose_role(state: TextState, role: Role) -> Role {
     }
 }
 
-fn tool_body(tool: &Tool, fold: Fold, width: u16, highlighter: &Highlighter) -> Laid {
+fn tool_body(tool: &Tool, fold: PaneFold, width: u16, highlighter: &Highlighter) -> Laid {
     let mut lines = Vec::new();
-    if fold == Fold::Closed {
+    if fold == PaneFold::Closed {
         return fixed(lines);
     }
     if let Shows::Diff(diff) = &tool.shows {
         return diff::render(diff, width, DIFF, highlighter);
     }
-    let ends = if fold == Fold::Open { WHOLE } else { PREVIEW };
-    if let Some(command) = source::long_command(tool).filter(|_| fold == Fold::Open) {
+    let ends = if fold == PaneFold::Open { WHOLE } else { PREVIEW };
+    if let Some(command) = source::long_command(tool).filter(|_| fold == PaneFold::Open) {
         lines.extend(marked(
             "$ ",
             Role::Muted,
@@ -180,7 +182,7 @@ fn tool_body(tool: &Tool, fold: Fold, width: u16, highlighter: &Highlighter) -> 
     match &tool.shows {
         Shows::Nothing => {}
         Shows::Live(live) => {
-            let most = if fold == Fold::Open { WHOLE.tail } else { RUNNING };
+            let most = if fold == PaneFold::Open { WHOLE.tail } else { RUNNING };
             lines.extend(running(live, most, width));
         }
         Shows::Text(text) => {
@@ -377,19 +379,19 @@ mod tests {
         let text: String = (0..200).map(|n| format!("line {n}\n")).collect();
         let lines = |fold| user(&text, fold, 40);
         let texts = |fold| lines(fold).into_iter().map(|line| line.spans[1].text.clone());
-        let folded: Vec<String> = texts(Fold::Preview).collect();
+        let folded: Vec<String> = texts(PaneFold::Preview).collect();
         assert_eq!(folded[5..8], ["line 5", "… 191 lines hidden", "line 197"]);
-        assert_eq!(texts(Fold::Closed).collect::<Vec<_>>(), ["line 0", "… 199 lines hidden"]);
-        assert_eq!(lines(Fold::Open).len(), 200);
+        assert_eq!(texts(PaneFold::Closed).collect::<Vec<_>>(), ["line 0", "… 199 lines hidden"]);
+        assert_eq!(lines(PaneFold::Open).len(), 200);
     }
 
     #[test]
     fn a_message_of_any_length_is_unfolded_to_its_ends() {
         let text = "line\n".repeat(5_000);
-        let lines = user(&text, Fold::Open, 40);
+        let lines = user(&text, PaneFold::Open, 40);
         assert_eq!(lines.len(), WHOLE.head + 1 + WHOLE.tail);
         assert_eq!(lines[WHOLE.head].spans[1].text, "… 4600 lines hidden");
-        let rows = user(&"x".repeat(2 << 20), Fold::Open, 40).len();
+        let rows = user(&"x".repeat(2 << 20), PaneFold::Open, 40).len();
         assert!(rows <= 2 * WHOLE.bytes / 38 + 3, "{rows}");
     }
 

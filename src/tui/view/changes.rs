@@ -76,7 +76,7 @@ fn heading(
     let width = area.width;
     let area = Rect { x: area.x + 1, width: width.saturating_sub(2), ..area };
     let mut left = vec![span("What this session changed", Role::Strong)];
-    let sum = |of: fn(&crate::domain::Diff) -> usize| -> usize {
+    let sum = |of: fn(&crate::domain::FileDiff) -> usize| -> usize {
         files.iter().filter_map(Net::diff).map(|diff| of(diff)).sum()
     };
     match (files.len(), page.asked) {

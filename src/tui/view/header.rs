@@ -5,7 +5,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::config::StatusItem;
-use crate::domain::{Mode, Window};
+use crate::domain::{ContextWindow, PermissionMode};
 use crate::tui::app::Model;
 use crate::tui::app::status::{Git, Host, Status, tokens};
 use crate::tui::app::status_page;
@@ -123,9 +123,15 @@ fn mode(model: &Model) -> String {
     let mode = model.status.mode;
     match (&model.settings.boundary, mode) {
         (None, _) => mode.name().to_owned(),
-        (Some(boundary), Mode::Sandbox) => format!("sandbox {}", boundary.method),
-        (Some(boundary), Mode::Ask | Mode::AllowEdits | Mode::Plan | Mode::Yolo) => {
-            format!("{mode} in {}", boundary.method)
+        (Some(boundary), PermissionMode::Sandbox) => format!("sandbox {}", boundary.backend),
+        (
+            Some(boundary),
+            PermissionMode::Ask
+            | PermissionMode::AllowEdits
+            | PermissionMode::Plan
+            | PermissionMode::Yolo,
+        ) => {
+            format!("{mode} in {}", boundary.backend)
         }
     }
 }
@@ -175,8 +181,8 @@ fn meter(status: &Status) -> Option<String> {
     let used = status.usage.map(|usage| usage.input + usage.output);
     // What nobody measured carries a tilde.
     let (window, mark) = match status.window {
-        Some(Window::Served(window) | Window::Known(window)) => (Some(window), ""),
-        Some(Window::Assumed(window)) => (Some(window), "~"),
+        Some(ContextWindow::Served(window) | ContextWindow::Known(window)) => (Some(window), ""),
+        Some(ContextWindow::Assumed(window)) => (Some(window), "~"),
         None => (None, ""),
     };
     match (used, window) {

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use crate::domain::Image;
+use crate::domain::MessageImage;
 use crate::tui::app::block::{
-    Block, Body, Fold, Origin, Shows, TextState, Thinking, Tool, ToolState,
+    Block, Body, Origin, PaneFold, Shows, TextState, Thinking, Tool, ToolState,
 };
 use crate::tui::app::status::clock;
 use crate::tui::layout::{Role, Run, Span};
@@ -32,7 +32,7 @@ pub struct Head {
 }
 
 /// The head of a block, if it has one, fitted to `width`.
-pub fn head(block: &Block, fold: Fold, now: Duration, width: u16) -> Option<Head> {
+pub fn head(block: &Block, fold: PaneFold, now: Duration, width: u16) -> Option<Head> {
     match &block.body {
         Body::Thinking(thinking) => Some(of_thinking(thinking, fold, now)),
         Body::Tool(tool) => Some(of_tool(tool, fold, now, width)),
@@ -66,8 +66,8 @@ pub fn took(time: Duration) -> String {
     }
 }
 
-fn of_thinking(thinking: &Thinking, fold: Fold, now: Duration) -> Head {
-    let mark = if fold == Fold::Closed { "▸ " } else { "▾ " };
+fn of_thinking(thinking: &Thinking, fold: PaneFold, now: Duration) -> Head {
+    let mark = if fold == PaneFold::Closed { "▸ " } else { "▾ " };
     let text = match (thinking.state, thinking.elapsed) {
         (TextState::Streaming, _) => {
             let since = thinking.since.unwrap_or(now);
@@ -81,8 +81,8 @@ fn of_thinking(thinking: &Thinking, fold: Fold, now: Duration) -> Head {
     Head { left, ..Head::default() }
 }
 
-fn of_image(image: &Image, fold: Fold, width: u16) -> Head {
-    let mark = if fold == Fold::Closed { "▸ " } else { "▾ " };
+fn of_image(image: &MessageImage, fold: PaneFold, width: u16) -> Head {
+    let mark = if fold == PaneFold::Closed { "▸ " } else { "▾ " };
     let right = vec![span(super::image::about(image), Role::Muted)];
     let mut left = vec![span(mark, Role::User), span(format!("{:NAME$} ", "Image"), Role::User)];
     let room = width.saturating_sub(spans_width(&left) + spans_width(&right) + 2);
@@ -90,7 +90,7 @@ fn of_image(image: &Image, fold: Fold, width: u16) -> Head {
     Head { left, right, ..Head::default() }
 }
 
-fn of_tool(tool: &Tool, fold: Fold, now: Duration, width: u16) -> Head {
+fn of_tool(tool: &Tool, fold: PaneFold, now: Duration, width: u16) -> Head {
     let right = right(tool, now, width);
     let (mark, mark_role) = mark(tool, fold);
     let name = format!("{:NAME$} ", harmless(&tool.name));
@@ -110,8 +110,8 @@ fn of_tool(tool: &Tool, fold: Fold, now: Duration, width: u16) -> Head {
     Head { left, right, runs }
 }
 
-fn mark(tool: &Tool, fold: Fold) -> (&'static str, Role) {
-    let unfolded = fold == Fold::Open
+fn mark(tool: &Tool, fold: PaneFold) -> (&'static str, Role) {
+    let unfolded = fold == PaneFold::Open
         && matches!(tool.shows, Shows::Diff(_) | Shows::Text(_) | Shows::Terminal(_));
     match tool.state {
         ToolState::Writing(_) | ToolState::Waiting => ("○", Role::Muted),

@@ -4,7 +4,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::domain::{Image, bytes};
+use crate::domain::{MessageImage, format_bytes};
 use crate::platform::graphics::{GraphicsCanvas, GraphicsProtocol, SizeInCells};
 use crate::tui::app::Model;
 use crate::tui::app::block::{BlockId, Body};
@@ -21,19 +21,19 @@ use super::window::Finder;
 const MOST: SizeInCells = SizeInCells { columns: 72, rows: 15 };
 
 /// What a box says of an image.
-pub fn about(image: &Image) -> String {
-    format!("{} {}  {}", image.media_type.short(), image.size(), bytes(image.bytes))
+pub fn about(image: &MessageImage) -> String {
+    format!("{} {}  {}", image.media_type.short(), image.size(), format_bytes(image.bytes))
 }
 
 /// How much room the picture of an image takes where a text is this wide.
-pub fn size(image: &Image, canvas: GraphicsCanvas, width: u16) -> SizeInCells {
+pub fn size(image: &MessageImage, canvas: GraphicsCanvas, width: u16) -> SizeInCells {
     let columns = width.min(MOST.columns);
     canvas.cells((image.width, image.height), SizeInCells { columns, ..MOST })
 }
 
 /// A frame of this size with what is known of the image in its middle; words alone where there is
 /// no room for one.
-pub fn frame(image: &Image, SizeInCells { columns, rows }: SizeInCells) -> Vec<Line> {
+pub fn frame(image: &MessageImage, SizeInCells { columns, rows }: SizeInCells) -> Vec<Line> {
     let inner = columns.saturating_sub(2);
     let middle = (rows - 1) / 2;
     if rows < 3 || inner < 4 {
@@ -66,7 +66,7 @@ pub fn frame(image: &Image, SizeInCells { columns, rows }: SizeInCells) -> Vec<L
 }
 
 /// The frame where no picture will ever be shown: as small as its words.
-pub fn label(image: &Image, columns: u16) -> Vec<Line> {
+pub fn label(image: &MessageImage, columns: u16) -> Vec<Line> {
     let columns = (width(&about(image)) + 6).min(columns);
     frame(image, SizeInCells { columns, rows: 3 })
 }
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_frame_has_its_size_and_its_words_in_the_middle() {
-        let image = Image::new("a.png", MediaType::Png, (30, 20), &[0; 2_345]);
+        let image = MessageImage::new("a.png", MediaType::Png, (30, 20), &[0; 2_345]);
         let lines = shown(&frame(&image, SizeInCells { columns: 24, rows: 5 }));
         assert_eq!(lines.len(), 5);
         assert!(lines.iter().all(|line| width(line) == 24), "{lines:?}");
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn sizes_read_well() {
-        let said = [999, 1_000, 2_345_678].map(bytes);
+        let said = [999, 1_000, 2_345_678].map(format_bytes);
         assert_eq!(said, ["999 bytes", "1.0 kB", "2.3 MB"]);
     }
 }

@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::domain::{ApprovalId, Diff};
+use crate::domain::{ApprovalId, FileDiff};
 use crate::platform::graphics::GraphicsCanvas;
-use crate::tui::app::block::{Block, BlockId, Body, Fold, TextState};
+use crate::tui::app::block::{Block, BlockId, Body, PaneFold, TextState};
 use crate::tui::app::pager::Wrap;
 use crate::tui::app::pager::document::Document;
 use crate::tui::gallery::Gallery;
@@ -44,7 +44,7 @@ struct Shown {
     width: u16,
     /// How much had been coloured by then.
     generation: u64,
-    sheet: Sheet<Arc<Diff>>,
+    sheet: Sheet<Arc<FileDiff>>,
 }
 
 impl Layouts {
@@ -115,12 +115,12 @@ impl Layouts {
     pub fn asked(
         &mut self,
         id: ApprovalId,
-        diff: &Diff,
+        diff: &FileDiff,
         width: u16,
         above: usize,
     ) -> (Arc<[Line]>, Arc<[Range<usize>]>) {
         // Blocks count up from 0, these down from the end.
-        let key = Key { block: u64::MAX - id.0, revision: 0, width, fold: Fold::Open };
+        let key = Key { block: u64::MAX - id.0, revision: 0, width, fold: PaneFold::Open };
         let highlighter = &self.highlighter;
         let mut places = self.places.take().filter(|(of, _)| *of == key).map(|(_, places)| places);
         let rows = |places: Vec<Range<usize>>| -> Arc<[Range<usize>]> {
@@ -149,8 +149,8 @@ impl Layouts {
         // A line changes only by growing, and the last one may.
         let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
         let fold = match wrap {
-            Wrap::On => Fold::Open,
-            Wrap::Off(_) => Fold::Closed,
+            Wrap::On => PaneFold::Open,
+            Wrap::Off(_) => PaneFold::Closed,
         };
         let block = u64::try_from(line + document.let_go()).unwrap_or(u64::MAX);
         let revision = document.id() << 32 | length & 0xffff_ffff;
@@ -169,7 +169,7 @@ impl Layouts {
     pub fn changed(
         &mut self,
         version: u64,
-        diff: &Arc<Diff>,
+        diff: &Arc<FileDiff>,
         rows: &[Row],
         row: usize,
         width: u16,
@@ -187,7 +187,7 @@ impl Layouts {
             return Arc::default();
         };
         let block = u64::try_from(row).unwrap_or(u64::MAX);
-        let key = Key { block, revision: version, width, fold: Fold::Preview };
+        let key = Key { block, revision: version, width, fold: PaneFold::Preview };
         self.pages.get(key, &self.highlighter, || {
             let mut lines = Vec::new();
             sheet.lay(of, &mut lines);
@@ -196,13 +196,13 @@ impl Layouts {
     }
 
     /// The lines of a block below its head.
-    pub fn lines(&mut self, block: &Block, fold: Fold, width: u16) -> &[Line] {
+    pub fn lines(&mut self, block: &Block, fold: PaneFold, width: u16) -> &[Line] {
         match &block.body {
             Body::Assistant(prose) if prose.state == TextState::Streaming => {
                 self.kept.streaming(block.id.0, &prose.text, width, &self.highlighter)
             }
             Body::Thinking(thinking)
-                if thinking.state == TextState::Streaming && fold == Fold::Open =>
+                if thinking.state == TextState::Streaming && fold == PaneFold::Open =>
             {
                 let continues = self.thought.as_ref().is_some_and(|(id, _)| *id == block.id);
                 if !continues {

@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::commands;
-use crate::domain::{Todo, TodoStatus};
+use crate::domain::{TodoItem, TodoStatus};
 use crate::tui::app::Model;
 use crate::tui::app::approval::End;
 use crate::tui::app::geometry::{Extent, Geometry};
@@ -95,11 +95,11 @@ fn help(model: &Model) -> Vec<Line> {
     lines
 }
 
-fn plan(todos: &[Todo]) -> Vec<Line> {
+fn plan(todos: &[TodoItem]) -> Vec<Line> {
     if todos.is_empty() {
         return vec![muted("There is no plan. The model makes one for work of several steps.")];
     }
-    let step = |todo: &Todo| {
+    let step = |todo: &TodoItem| {
         let (mark, role) = match todo.status {
             TodoStatus::Completed => ("✓ ", Role::Success),
             TodoStatus::InProgress => ("→ ", Role::Strong),

@@ -5,7 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use crate::domain::{Outcome, Part, RuleKind, RuleSource};
+use crate::domain::{CallPart, PermissionOutcome, RuleKind, RuleSource};
 use crate::permissions::meaning;
 use crate::tui::app::Model;
 use crate::tui::app::geometry::Geometry;
@@ -303,32 +303,32 @@ fn of_tried(tried: &Tried, settings: &Settings, width: u16) -> Vec<Line> {
 }
 
 /// The sign of an outcome.
-fn sign(outcome: Outcome) -> (&'static str, Role) {
+fn sign(outcome: PermissionOutcome) -> (&'static str, Role) {
     match outcome {
-        Outcome::Allow => ("✓", Role::Success),
-        Outcome::Ask => ("?", Role::Warning),
-        Outcome::Deny => ("✗", Role::Error),
+        PermissionOutcome::Allow => ("✓", Role::Success),
+        PermissionOutcome::Ask => ("?", Role::Warning),
+        PermissionOutcome::Deny => ("✗", Role::Error),
     }
 }
 
 /// What was decided for a part of a call, and by which rule.
-pub fn decided(part: &Part) -> String {
+pub fn decided(part: &CallPart) -> String {
     let (word, rule) = match (part.decision, &part.rule) {
-        (Outcome::Allow, Some(rule)) => ("allowed by", rule),
-        (Outcome::Allow, None) => return "allowed".to_owned(),
-        (Outcome::Ask, Some(rule)) if rule.kind == RuleKind::Allow => {
+        (PermissionOutcome::Allow, Some(rule)) => ("allowed by", rule),
+        (PermissionOutcome::Allow, None) => return "allowed".to_owned(),
+        (PermissionOutcome::Ask, Some(rule)) if rule.kind == RuleKind::Allow => {
             ("not certain enough for", rule)
         }
-        (Outcome::Ask, Some(rule)) => ("asked for by", rule),
-        (Outcome::Ask, None) => return "no rule".to_owned(),
-        (Outcome::Deny, Some(rule)) => ("denied by", rule),
-        (Outcome::Deny, None) => return "denied".to_owned(),
+        (PermissionOutcome::Ask, Some(rule)) => ("asked for by", rule),
+        (PermissionOutcome::Ask, None) => return "no rule".to_owned(),
+        (PermissionOutcome::Deny, Some(rule)) => ("denied by", rule),
+        (PermissionOutcome::Deny, None) => return "denied".to_owned(),
     };
     format!("{word} {}", rule.rule)
 }
 
 /// A part of a call, what was decided for it, and the rule with its place.
-pub(super) fn of_part(part: &Part, column: u16, width: u16, settings: &Settings) -> Line {
+pub(super) fn of_part(part: &CallPart, column: u16, width: u16, settings: &Settings) -> Line {
     let (mark, role) = sign(part.decision);
     let text = truncate(&harmless(&part.text), column);
     let pad = usize::from(column.saturating_sub(paint::width(&text))) + 4;

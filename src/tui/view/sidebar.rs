@@ -8,7 +8,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Modifier;
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::domain::{Role as Speaker, SessionId};
+use crate::domain::{MessageRole as Speaker, SessionId};
 use crate::session::{SearchHitSource, SessionGrouping, SessionSearchHit};
 use crate::tui::app::editor::Editor;
 use crate::tui::app::geometry::Area;

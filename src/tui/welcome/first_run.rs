@@ -13,7 +13,7 @@ use ratatui::layout::{Position, Rect};
 use secrecy::SecretString;
 
 use crate::config::services;
-use crate::domain::Protocol;
+use crate::domain::ProviderProtocol;
 use crate::domain::sanitize::sanitize;
 use crate::tui::app::editor::{Editor, Lines};
 use crate::tui::app::guard::QuestionGuard;
@@ -67,7 +67,7 @@ pub struct FoundKey {
     /// Where its service is.
     pub service: &'static str,
     /// How that is spoken to.
-    pub protocol: Protocol,
+    pub protocol: ProviderProtocol,
     /// The key.
     pub key: SecretString,
 }
@@ -76,7 +76,7 @@ pub struct FoundKey {
 #[derive(Debug, Clone)]
 pub struct Target {
     /// How it is spoken to.
-    pub protocol: Protocol,
+    pub protocol: ProviderProtocol,
     /// Where it is.
     pub endpoint: String,
     /// The key that goes there and nowhere else.
@@ -491,7 +491,7 @@ impl FirstRun {
 impl Target {
     /// A server of chat completions, whose address and key are written down.
     pub fn local(endpoint: String, key: Option<SecretString>) -> Self {
-        Self { protocol: Protocol::ChatCompletions, endpoint, key, kept: Kept::InFile }
+        Self { protocol: ProviderProtocol::ChatCompletions, endpoint, key, kept: Kept::InFile }
     }
 }
 

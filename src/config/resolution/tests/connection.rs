@@ -1,7 +1,7 @@
 //! How a server is reached and with which key, and that what belongs to one goes to no other.
 
 use super::*;
-use crate::domain::Dialect;
+use crate::domain::ChatDialect;
 
 #[test]
 fn a_key_goes_to_the_server_it_was_configured_for_alone() {
@@ -117,7 +117,7 @@ fn what_is_sent_to_one_server_is_sent_to_no_other() {
     let ModelServerConfig { connection, models, dialect, .. } = &mine.server;
     assert_eq!(connection.origin_bound.headers.len() + connection.origin_bound.query.len(), 2);
     assert_eq!(models.as_ref().unwrap().value, ["m"]);
-    assert_eq!(dialect.as_ref().unwrap().value, Dialect::Mistral);
+    assert_eq!(dialect.as_ref().unwrap().value, ChatDialect::Mistral);
     let file = connection.origin_bound.client_certificate.as_ref().unwrap();
     assert_eq!(file.value, PathBuf::from("me.pem"));
 

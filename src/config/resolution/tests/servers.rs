@@ -2,7 +2,7 @@
 
 use super::super::super::ModelChoice;
 use super::*;
-use crate::domain::Effort;
+use crate::domain::ReasoningEffort;
 
 #[test]
 fn a_named_provider_is_endpoint_key_and_model_together() {
@@ -138,7 +138,7 @@ fn a_protocol_brings_its_own_service_key_model_and_limit() {
         ..TestConfigLayers::default()
     });
     assert_eq!(found.server.endpoint.value.as_str(), "https://api.openai.com/v1");
-    assert_eq!((key(&found), found.server.protocol), (Some("oa"), Protocol::Responses));
+    assert_eq!((key(&found), found.server.protocol), (Some("oa"), ProviderProtocol::Responses));
     let wrong: &[_] = &[("ANTHROPIC_MAX_TOKENS", "many")];
     let told = problem(&TestConfigLayers {
         user: file,
@@ -157,7 +157,7 @@ fn a_named_provider_says_its_protocol() {
         flags: flags(|it| it.provider = Some("work".to_owned())),
         ..TestConfigLayers::default()
     });
-    assert_eq!(found.server.protocol, Protocol::Anthropic);
+    assert_eq!(found.server.protocol, ProviderProtocol::Anthropic);
     assert_eq!((key(&found), found.server.model.value.name()), (None, "default"));
     let told = problem(&TestConfigLayers {
         user: &user.replace("anthropic", "smtp"),
@@ -183,7 +183,7 @@ fn all_servers_that_could_be_switched_to_are_known() {
     let (work, zed, anthropic) = (&found.others[0], &found.others[1], &found.others[3]);
     assert_eq!((work.max_tokens.value, zed.max_tokens.value), (200, 100));
     assert_eq!((work.context_window.value, zed.context_window.value), (5000, 200_000));
-    assert_eq!(work.effort.as_ref().map(|it| it.value), Some(Effort::Low));
+    assert_eq!(work.effort.as_ref().map(|it| it.value), Some(ReasoningEffort::Low));
     assert_eq!(zed.effort, None);
     assert_eq!(anthropic.endpoint.value.as_str(), "https://api.anthropic.com/v1");
     assert_eq!(server_key(anthropic), Some("a"));
@@ -204,7 +204,7 @@ fn all_servers_that_could_be_switched_to_are_known() {
     assert_eq!(found.others[1].endpoint.value.as_str(), "http://localhost:8080/v1");
     assert_eq!(found.others[1].model.value.name(), "small");
     assert_eq!((found.server.max_tokens.value, found.server.context_window.value), (200, 5000));
-    assert_eq!(found.server.effort.as_ref().map(|it| it.value), Some(Effort::Low));
+    assert_eq!(found.server.effort.as_ref().map(|it| it.value), Some(ReasoningEffort::Low));
     let found = config(&TestConfigLayers {
         environment,
         flags: choose("anthropic"),

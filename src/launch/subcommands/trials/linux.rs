@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::doctor::SandboxTrialResult;
-use crate::domain::{Method, Network};
+use crate::domain::{SandboxBackendKind, SandboxNetwork};
 use crate::launch::run_context::RunContext;
 use crate::permissions::RuleSet;
 use crate::permissions::sandbox::{HostSandboxDisk, SandboxPolicy};
@@ -16,7 +16,7 @@ pub(super) async fn try_out(
     ground: &RunContext,
     changeable: &Path,
     means: &SandboxBackend,
-    network: &Network,
+    network: &SandboxNetwork,
 ) -> SandboxTrialResult {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let rules = EnvironmentRules::default();
@@ -31,8 +31,10 @@ pub(super) async fn try_out(
     let temporary = std::env::temp_dir();
     let base = ground.user_home.as_deref().unwrap_or(&temporary);
     let network = match network {
-        Network::Hosts(_) if means.method() == Method::Bubblewrap => network.clone(),
-        Network::Hosts(_) | Network::Off | Network::On => Network::Off,
+        SandboxNetwork::Hosts(_) if means.method() == SandboxBackendKind::Bubblewrap => {
+            network.clone()
+        }
+        SandboxNetwork::Hosts(_) | SandboxNetwork::Off | SandboxNetwork::On => SandboxNetwork::Off,
     };
     let looking = |dir: &Path, home: &Path, slug_home: &Path| {
         SandboxPolicy::around(dir, Some(home), slug_home, network.clone())

@@ -1,7 +1,7 @@
 //! The head of a request to the proxy, read strictly: what could be understood in two ways by two
 //! programs is refused, so that what is decided on is what the server is sent.
 
-use crate::domain::{Host, authority};
+use crate::domain::{NetworkHost, authority};
 
 /// The longest head.
 pub(super) const LONGEST: usize = 16 << 10;
@@ -22,7 +22,7 @@ const HOP_BY_HOP_HEADERS: [&str; 8] = [
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ProxyRequest {
     /// From whom.
-    pub host: Host,
+    pub host: NetworkHost,
     /// Where there.
     pub port: u16,
     /// How.

@@ -9,7 +9,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::head::{self, ProxyRequestKind};
-use crate::domain::{Host, authority, is_exempt_from_proxy};
+use crate::domain::{NetworkHost, authority, is_exempt_from_proxy};
 
 /// What the environment says of proxies.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl UpstreamProxies {
     /// The proxy on the way to a host; `None` where it is reached directly, as this machine always is.
     pub(super) fn proxy_for(
         &self,
-        host: &Host,
+        host: &NetworkHost,
         port: u16,
         way: &ProxyRequestKind,
     ) -> io::Result<Option<UpstreamProxy>> {
@@ -47,8 +47,8 @@ impl UpstreamProxies {
             ProxyRequestKind::Request { .. } => &self.plain,
         };
         let is_here = match host {
-            Host::Name(name) => name == "localhost",
-            Host::Address(address) => address.is_loopback(),
+            NetworkHost::Name(name) => name == "localhost",
+            NetworkHost::Address(address) => address.is_loopback(),
         };
         match named {
             Some(named) if !is_here => {
@@ -87,7 +87,7 @@ impl UpstreamProxy {
     }
 
     /// A connection through it.
-    pub(super) async fn tunnel(&self, host: &Host, port: u16) -> io::Result<TcpStream> {
+    pub(super) async fn tunnel(&self, host: &NetworkHost, port: u16) -> io::Result<TcpStream> {
         let mut server = TcpStream::connect(&self.at).await?;
         let login = self.login.as_ref().map(|it| format!("Proxy-Authorization: Basic {it}\r\n"));
         let login = login.unwrap_or_default();

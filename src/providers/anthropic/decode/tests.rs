@@ -77,7 +77,7 @@ fn joined(events: Vec<StreamEvent>) -> Vec<StreamEvent> {
 fn a_response_is_read_block_by_block() {
     let (events, error) = hear(&[sse(&everything()).as_bytes()]);
     assert_eq!(error, None);
-    let usage = |output| Usage { input: 23, output, cache_read: 11, cache_write: 7 };
+    let usage = |output| TokenUsage { input: 23, output, cache_read: 11, cache_write: 7 };
     let started = |index, id: &str, name: &str| StreamEvent::ToolUseStarted {
         index,
         id: CallId::new(id),
@@ -91,7 +91,7 @@ fn a_response_is_read_block_by_block() {
             StreamEvent::Usage(usage(1)),
             StreamEvent::Thinking("hm".into()),
             StreamEvent::Signature("c2VhbA==".into()),
-            StreamEvent::Sealed { protocol: Protocol::Anthropic, data: sealed },
+            StreamEvent::Sealed { protocol: ProviderProtocol::Anthropic, data: sealed },
             StreamEvent::Text("Let me look.".into()),
             started(0, "toolu_1", "Read"),
             input("{\"file_path\":"),
@@ -160,7 +160,7 @@ fn blocks_of_the_servers_own_tools_are_kept_whole() {
     assert_eq!(
         events,
         [
-            StreamEvent::Sealed { protocol: Protocol::Anthropic, data: kept },
+            StreamEvent::Sealed { protocol: ProviderProtocol::Anthropic, data: kept },
             StreamEvent::Finished(StopReason::Paused),
         ]
     );

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::*;
-use crate::domain::{CallId, CallInput, Image, ToolCall};
+use crate::domain::{CallId, CallInput, MessageImage, ToolCall};
 use crate::providers::EncodedImages;
 
 fn request(model: &str, messages: Vec<Message>) -> ProviderRequest {
@@ -29,32 +29,32 @@ fn user(text: &str) -> Message {
     Message::user(text)
 }
 
-fn answer(content: Vec<Block>) -> Message {
-    Message { role: Role::Assistant, content }
+fn answer(content: Vec<ContentBlock>) -> Message {
+    Message { role: MessageRole::Assistant, content }
 }
 
-fn say(text: &str) -> Block {
-    Block::Text { text: text.into() }
+fn say(text: &str) -> ContentBlock {
+    ContentBlock::Text { text: text.into() }
 }
 
-fn call(id: &str, input: CallInput) -> Block {
-    Block::ToolUse(ToolCall { id: CallId::new(id), name: "Read".into(), input })
+fn call(id: &str, input: CallInput) -> ContentBlock {
+    ContentBlock::ToolUse(ToolCall { id: CallId::new(id), name: "Read".into(), input })
 }
 
 #[test]
 fn seals_go_back_as_they_came_and_other_servers_thoughts_do_not() {
-    let thought = |signature: Option<&str>| Block::Thinking {
+    let thought = |signature: Option<&str>| ContentBlock::Thinking {
         thinking: "hm".into(),
         signature: signature.map(str::to_owned),
     };
-    let sealed = |protocol| Block::Sealed {
+    let sealed = |protocol| ContentBlock::Sealed {
         protocol,
         data: json!({"type": "redacted_thinking", "data": "x"}),
     };
     let said = answer(vec![
         thought(Some("seal")),
-        sealed(Protocol::Anthropic),
-        sealed(Protocol::ChatCompletions),
+        sealed(ProviderProtocol::Anthropic),
+        sealed(ProviderProtocol::ChatCompletions),
         thought(None),
         say("done"),
     ]);
@@ -73,12 +73,12 @@ fn seals_go_back_as_they_came_and_other_servers_thoughts_do_not() {
 fn calls_stand_last_and_results_first_answer_them() {
     let input = CallInput::Valid(json!({"file_path": "a"}));
     let said = answer(vec![call("functions.Read:0", input), say("Let me look.")]);
-    let result = Block::ToolResult {
+    let result = ContentBlock::ToolResult {
         tool_use_id: CallId::new("functions.Read:0"),
         content: String::new(),
         is_error: true,
     };
-    let back = Message { role: Role::User, content: vec![result, say("and?")] };
+    let back = Message { role: MessageRole::User, content: vec![result, say("and?")] };
     let body = sent(&request("m", vec![user("go"), said, back]));
     assert_eq!(
         body["messages"][1]["content"],
@@ -104,16 +104,17 @@ fn what_could_not_be_parsed_goes_back_as_an_object() {
 
 #[test]
 fn a_response_that_only_thought_is_not_empty() {
-    let thought = Block::Thinking { thinking: "hm".into(), signature: None };
+    let thought = ContentBlock::Thinking { thinking: "hm".into(), signature: None };
     let body = sent(&request("m", vec![user("go"), answer(vec![thought]), user("on")]));
     assert_eq!(body["messages"][1]["content"], json!([{"type": "text", "text": "(nothing said)"}]));
 }
 
 #[test]
 fn images_go_along_where_their_bytes_are_there() {
-    let image = Image::new("shot.png", MediaType::Png, (2, 1), b"png");
+    let image = MessageImage::new("shot.png", MediaType::Png, (2, 1), b"png");
     let hash = image.hash.clone();
-    let shown = Message { role: Role::User, content: vec![say("look"), Block::Image(image)] };
+    let shown =
+        Message { role: MessageRole::User, content: vec![say("look"), ContentBlock::Image(image)] };
     let mut request = request("m", vec![shown]);
     let text = sent(&request)["messages"][0]["content"][1]["text"].to_string();
     assert!(text.contains("shot.png"), "{text}");
@@ -163,22 +164,37 @@ fn thinking_is_asked_for_as_the_model_takes_it() {
         ("claude-haiku-4-5", None, 16_000, (budget(10_000), null.clone(), null.clone())),
         (
             "claude-haiku-4-5",
-            Some(Effort::Max),
+            Some(ReasoningEffort::Max),
             16_000,
             (budget(14_976), null.clone(), null.clone()),
         ),
         ("claude-haiku-4-5", None, 2_000, (null.clone(), null.clone(), json!(0.5))),
-        ("claude-haiku-4-5", Some(Effort::None), 16_000, (null.clone(), null.clone(), json!(0.5))),
+        (
+            "claude-haiku-4-5",
+            Some(ReasoningEffort::None),
+            16_000,
+            (null.clone(), null.clone(), json!(0.5)),
+        ),
         ("claude-sonnet-5", None, 16_000, (adaptive.clone(), null.clone(), null.clone())),
-        ("claude-sonnet-5", Some(Effort::High), 16_000, (adaptive, json!("high"), null.clone())),
         (
             "claude-sonnet-5",
-            Some(Effort::None),
+            Some(ReasoningEffort::High),
+            16_000,
+            (adaptive, json!("high"), null.clone()),
+        ),
+        (
+            "claude-sonnet-5",
+            Some(ReasoningEffort::None),
             16_000,
             (json!({"type": "disabled"}), json!("low"), null.clone()),
         ),
-        ("claude-opus-5-5", Some(Effort::None), 16_000, (null.clone(), json!("low"), null.clone())),
-        ("qwen3", Some(Effort::High), 16_000, (null.clone(), null, json!(0.5))),
+        (
+            "claude-opus-5-5",
+            Some(ReasoningEffort::None),
+            16_000,
+            (null.clone(), json!("low"), null.clone()),
+        ),
+        ("qwen3", Some(ReasoningEffort::High), 16_000, (null.clone(), null, json!(0.5))),
     ];
     for (model, effort, max_tokens, want) in table {
         assert_eq!(told(model, effort, max_tokens), want, "{model} {effort:?}");
@@ -188,10 +204,10 @@ fn thinking_is_asked_for_as_the_model_takes_it() {
 #[test]
 fn a_model_with_a_budget_does_not_think_in_a_turn_that_began_without_a_thought_of_its_own() {
     let call = || call("c", CallInput::Valid(json!({})));
-    let thought = Block::Thinking { thinking: "hm".into(), signature: Some("seal".into()) };
+    let thought = ContentBlock::Thinking { thinking: "hm".into(), signature: Some("seal".into()) };
     let result = || Message {
-        role: Role::User,
-        content: vec![Block::ToolResult {
+        role: MessageRole::User,
+        content: vec![ContentBlock::ToolResult {
             tool_use_id: CallId::new("c"),
             content: "x".into(),
             is_error: false,

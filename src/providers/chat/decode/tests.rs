@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::domain::Usage;
+use crate::domain::TokenUsage;
 use crate::providers::reader::testing;
 use crate::providers::{ErrorRecovery, PrefillProgress};
 
@@ -15,7 +15,7 @@ struct DecodedChat {
     sealed: Option<Value>,
     /// "name arguments"
     calls: Vec<String>,
-    usage: Option<Usage>,
+    usage: Option<TokenUsage>,
     prefill: Vec<PrefillProgress>,
     finished: Option<StopReason>,
     error: Option<ProviderError>,
@@ -39,7 +39,7 @@ fn hear_asked(body: &str, asked: ChatRequestContext) -> DecodedChat {
             StreamEvent::Usage(usage) => heard.usage = Some(usage),
             StreamEvent::Prefill(prefill) => heard.prefill.push(prefill),
             StreamEvent::Finished(reason) => heard.finished = Some(reason),
-            StreamEvent::Sealed { protocol: Protocol::ChatCompletions, data } => {
+            StreamEvent::Sealed { protocol: ProviderProtocol::ChatCompletions, data } => {
                 heard.sealed = Some(data);
             }
             other => panic!("{other:?}"),
@@ -78,7 +78,7 @@ fn an_answer_as_the_protocol_has_it() {
     assert_eq!(heard.text, "Hello");
     assert_eq!(
         heard.usage,
-        Some(Usage { input: 10, output: 2, cache_read: 0, ..Usage::default() })
+        Some(TokenUsage { input: 10, output: 2, cache_read: 0, ..TokenUsage::default() })
     );
     assert_eq!(heard.finished, Some(StopReason::EndTurn));
     assert_eq!(heard.error, None);
@@ -235,7 +235,10 @@ fn usage_of_groq_is_found_in_its_own_place() {
     let groq =
         json!({"choices": [], "x_groq": {"usage": {"prompt_tokens": 1, "completion_tokens": 2}}});
     let heard = hear(&sse(&[finish("stop"), groq]));
-    assert_eq!(heard.usage, Some(Usage { input: 1, output: 2, cache_read: 0, ..Usage::default() }));
+    assert_eq!(
+        heard.usage,
+        Some(TokenUsage { input: 1, output: 2, cache_read: 0, ..TokenUsage::default() })
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::domain::{CallId, CallInput, ContentHash, Dialect, Image, Protocol};
+use crate::domain::{CallId, CallInput, ChatDialect, ContentHash, MessageImage, ProviderProtocol};
 use crate::providers::EncodedImages;
 use crate::providers::chat::dialect;
 
@@ -27,41 +27,41 @@ fn sent(request: &ProviderRequest) -> Value {
 }
 
 fn sent_to(host: &str, request: &ProviderRequest) -> Value {
-    let dialect = dialect::at(host).unwrap_or(Dialect::Common);
+    let dialect = dialect::at(host).unwrap_or(ChatDialect::Common);
     spoken(dialect, request)
 }
 
-fn spoken(dialect: Dialect, request: &ProviderRequest) -> Value {
+fn spoken(dialect: ChatDialect, request: &ProviderRequest) -> Value {
     let quirks = dialect::of(dialect, &request.model);
     serde_json::from_slice(&body(request, quirks, PromptProgressReports::Unknown)).unwrap()
 }
 
-fn assistant(content: Vec<Block>) -> Message {
-    Message { role: Role::Assistant, content }
+fn assistant(content: Vec<ContentBlock>) -> Message {
+    Message { role: MessageRole::Assistant, content }
 }
 
-fn calls(id: &str, name: &str, arguments: &str) -> Block {
+fn calls(id: &str, name: &str, arguments: &str) -> ContentBlock {
     let input = CallInput::parse(arguments);
-    Block::ToolUse(ToolCall { id: CallId::new(id), name: name.into(), input })
+    ContentBlock::ToolUse(ToolCall { id: CallId::new(id), name: name.into(), input })
 }
 
-fn answers(id: &str, content: &str, is_error: bool) -> Block {
-    Block::ToolResult { tool_use_id: CallId::new(id), content: content.into(), is_error }
+fn answers(id: &str, content: &str, is_error: bool) -> ContentBlock {
+    ContentBlock::ToolResult { tool_use_id: CallId::new(id), content: content.into(), is_error }
 }
 
-fn thinks(thinking: &str, signature: Option<&str>) -> Block {
-    Block::Thinking { thinking: thinking.into(), signature: signature.map(str::to_owned) }
+fn thinks(thinking: &str, signature: Option<&str>) -> ContentBlock {
+    ContentBlock::Thinking { thinking: thinking.into(), signature: signature.map(str::to_owned) }
 }
 
 #[test]
 fn images_go_with_the_message_as_parts_of_it() {
-    let image = |name: &str, bytes: &[u8]| Image::new(name, MediaType::Jpeg, (3, 2), bytes);
+    let image = |name: &str, bytes: &[u8]| MessageImage::new(name, MediaType::Jpeg, (3, 2), bytes);
     let content = vec![
-        Block::Text { text: "why [Image 1 a.jpg 3×2]?".into() },
-        Block::Image(image("a.jpg", b"abc")),
-        Block::Image(image("gone.jpg", b"gone")),
+        ContentBlock::Text { text: "why [Image 1 a.jpg 3×2]?".into() },
+        ContentBlock::Image(image("a.jpg", b"abc")),
+        ContentBlock::Image(image("gone.jpg", b"gone")),
     ];
-    let mut request = request(vec![Message { role: Role::User, content }]);
+    let mut request = request(vec![Message { role: MessageRole::User, content }]);
     request.images.put(ContentHash::of(b"abc"), EncodedImages::encode(b"abc"));
     assert_eq!(
         sent(&request)["messages"][1],
@@ -77,28 +77,28 @@ fn images_go_with_the_message_as_parts_of_it() {
 fn conversation() -> Vec<Message> {
     vec![
         Message {
-            role: Role::User,
+            role: MessageRole::User,
             content: vec![
-                Block::Text { text: "Fix it".into() },
-                Block::Context { name: "git_status".into(), text: "clean".into() },
+                ContentBlock::Text { text: "Fix it".into() },
+                ContentBlock::Context { name: "git_status".into(), text: "clean".into() },
             ],
         },
         assistant(vec![
             thinks("Look first.", None),
-            Block::Text { text: "Looking.".into() },
+            ContentBlock::Text { text: "Looking.".into() },
             calls("c1", "Read", r#"{"b":1,"a":"é"}"#),
             calls("c2", "Read", r#"{"file_pa"#),
         ]),
         Message {
-            role: Role::User,
+            role: MessageRole::User,
             content: vec![answers("c1", "fn main", false), answers("c2", "not JSON", true)],
         },
         assistant(vec![calls("c3", "Bash", "")]),
         Message {
-            role: Role::User,
-            content: vec![answers("c3", "", false), Block::Text { text: "Hurry".into() }],
+            role: MessageRole::User,
+            content: vec![answers("c3", "", false), ContentBlock::Text { text: "Hurry".into() }],
         },
-        assistant(vec![Block::Text { text: "Done.".into() }]),
+        assistant(vec![ContentBlock::Text { text: "Done.".into() }]),
         Message::user("Thanks"),
     ]
 }
@@ -150,7 +150,8 @@ fn tools_temperature_and_progress_are_sent_when_there_are_any() {
         description: "Reads.".into(),
         input_schema: schema.clone(),
     }]);
-    let bytes = body(&request, dialect::of(Dialect::Common, "m"), PromptProgressReports::Wanted);
+    let bytes =
+        body(&request, dialect::of(ChatDialect::Common, "m"), PromptProgressReports::Wanted);
     let body: Value = serde_json::from_slice(&bytes).unwrap();
     assert_eq!(body["return_progress"], json!(true));
     assert_eq!(body["temperature"].to_string(), "0.2");
@@ -169,7 +170,7 @@ fn each_request_begins_with_the_one_before_it() {
         .map(|&upto| {
             body(
                 &request(whole[..upto].to_vec()),
-                dialect::of(Dialect::Common, "m"),
+                dialect::of(ChatDialect::Common, "m"),
                 PromptProgressReports::Unknown,
             )
         })
@@ -182,7 +183,7 @@ fn each_request_begins_with_the_one_before_it() {
 
 #[test]
 fn strict_services_get_no_field_they_do_not_know() {
-    let message = assistant(vec![thinks("hm", None), Block::Text { text: "hi".into() }]);
+    let message = assistant(vec![thinks("hm", None), ContentBlock::Text { text: "hi".into() }]);
     let request = request(vec![Message::user("hi"), message, Message::user("so?")]);
     let keys = |host| {
         let body = sent_to(host, &request);
@@ -199,28 +200,29 @@ fn strict_services_get_no_field_they_do_not_know() {
 
 #[test]
 fn sealed_reasoning_of_another_protocol_stays_behind() {
-    let message = assistant(vec![thinks("secret", Some("sig")), Block::Text { text: "hi".into() }]);
+    let message =
+        assistant(vec![thinks("secret", Some("sig")), ContentBlock::Text { text: "hi".into() }]);
     let body = sent(&request(vec![Message::user("hi"), message, Message::user("so?")]));
     assert_eq!(body["messages"][2], json!({"role": "assistant", "content": "hi"}));
 }
 
 /// A turn with everything in which dialects differ.
-fn turn(effort: Option<Effort>, image: &Image) -> ProviderRequest {
+fn turn(effort: Option<ReasoningEffort>, image: &MessageImage) -> ProviderRequest {
     let said = assistant(vec![
         thinks("hm", None),
-        Block::Text { text: "Looking.".into() },
+        ContentBlock::Text { text: "Looking.".into() },
         calls("call_1", "Read", "{}"),
-        Block::Sealed {
-            protocol: Protocol::ChatCompletions,
+        ContentBlock::Sealed {
+            protocol: ProviderProtocol::ChatCompletions,
             data: json!({"reasoning_details": [{"type": "reasoning.text", "text": "hm"}]}),
         },
     ]);
     let answered = Message {
-        role: Role::User,
+        role: MessageRole::User,
         content: vec![
             answers("call_1", "done", false),
-            Block::Text { text: "And this?".into() },
-            Block::Image(image.clone()),
+            ContentBlock::Text { text: "And this?".into() },
+            ContentBlock::Image(image.clone()),
         ],
     };
     let mut request = request(vec![Message::user("hi"), said, answered]);
@@ -240,8 +242,8 @@ fn head(body: &Value) -> Value {
 
 #[test]
 fn each_dialect_is_written_as_its_server_reads_it() {
-    const HIGH: Option<Effort> = Some(Effort::ExtraHigh);
-    const OFF: Option<Effort> = Some(Effort::None);
+    const HIGH: Option<ReasoningEffort> = Some(ReasoningEffort::ExtraHigh);
+    const OFF: Option<ReasoningEffort> = Some(ReasoningEffort::None);
     let both = json!({"reasoning_content": "hm", "reasoning": "hm"});
     let content = json!({"reasoning_content": "hm"});
     let plain = json!({"reasoning": "hm"});
@@ -263,25 +265,25 @@ fn each_dialect_is_written_as_its_server_reads_it() {
     let router = |word: &str| json!({"max_tokens": 4096, "reasoning": {"effort": word}});
     // The head with much effort, the head with none, how reasoning goes back.
     let table = [
-        (Dialect::Common, word("xhigh"), word("none"), &both),
-        (Dialect::OpenAi, openai("xhigh"), openai("none"), &nothing),
-        (Dialect::Azure, openai("xhigh"), openai("none"), &nothing),
-        (Dialect::Vllm, by_template.clone(), off_by_template.clone(), &both),
-        (Dialect::Sglang, by_template, off_by_template.clone(), &both),
-        (Dialect::LlamaCpp, llama, off_by_template, &both),
-        (Dialect::Ollama, word("high"), word("none"), &both),
-        (Dialect::LmStudio, word("high"), word("low"), &both),
-        (Dialect::OpenRouter, router("xhigh"), router("none"), &kept),
-        (Dialect::DeepSeek, switched(true), switched(false), &content),
-        (Dialect::Groq, word("high"), word("none"), &plain),
-        (Dialect::Mistral, silent.clone(), silent.clone(), &nothing),
-        (Dialect::Xai, word("high"), word("low"), &content),
-        (Dialect::Moonshot, switched(true), switched(false), &content),
-        (Dialect::Zai, switched(true), switched(false), &content),
-        (Dialect::MiniMax, silent.clone(), silent, &nothing),
+        (ChatDialect::Common, word("xhigh"), word("none"), &both),
+        (ChatDialect::OpenAi, openai("xhigh"), openai("none"), &nothing),
+        (ChatDialect::Azure, openai("xhigh"), openai("none"), &nothing),
+        (ChatDialect::Vllm, by_template.clone(), off_by_template.clone(), &both),
+        (ChatDialect::Sglang, by_template, off_by_template.clone(), &both),
+        (ChatDialect::LlamaCpp, llama, off_by_template, &both),
+        (ChatDialect::Ollama, word("high"), word("none"), &both),
+        (ChatDialect::LmStudio, word("high"), word("low"), &both),
+        (ChatDialect::OpenRouter, router("xhigh"), router("none"), &kept),
+        (ChatDialect::DeepSeek, switched(true), switched(false), &content),
+        (ChatDialect::Groq, word("high"), word("none"), &plain),
+        (ChatDialect::Mistral, silent.clone(), silent.clone(), &nothing),
+        (ChatDialect::Xai, word("high"), word("low"), &content),
+        (ChatDialect::Moonshot, switched(true), switched(false), &content),
+        (ChatDialect::Zai, switched(true), switched(false), &content),
+        (ChatDialect::MiniMax, silent.clone(), silent, &nothing),
     ];
-    assert_eq!(table.len(), Dialect::ALL.len());
-    let image = Image::new("a.jpg", MediaType::Jpeg, (3, 2), b"abc");
+    assert_eq!(table.len(), ChatDialect::ALL.len());
+    let image = MessageImage::new("a.jpg", MediaType::Jpeg, (3, 2), b"abc");
     for (dialect, much, none, reasoning) in table {
         let body = spoken(dialect, &turn(HIGH, &image));
         assert_eq!(head(&body), much, "{dialect}");
@@ -292,7 +294,7 @@ fn each_dialect_is_written_as_its_server_reads_it() {
         let messages = body["messages"].as_array().unwrap();
         let mut said = messages[2].as_object().unwrap().clone();
         let text = match dialect {
-            Dialect::MiniMax => "<think>\nhm\n</think>\n\nLooking.",
+            ChatDialect::MiniMax => "<think>\nhm\n</think>\n\nLooking.",
             _ => "Looking.",
         };
         assert_eq!(said.remove("content"), Some(json!(text)), "{dialect}");
@@ -303,7 +305,7 @@ fn each_dialect_is_written_as_its_server_reads_it() {
 
         let roles: Vec<&str> = messages.iter().filter_map(|it| it["role"].as_str()).collect();
         let id = id.as_str().unwrap();
-        if dialect == Dialect::Mistral {
+        if dialect == ChatDialect::Mistral {
             assert!(id.len() == 9 && id.bytes().all(|it| it.is_ascii_alphanumeric()), "{id}");
             assert_eq!(roles, ["system", "user", "assistant", "tool", "assistant", "user"]);
         } else {
@@ -311,20 +313,20 @@ fn each_dialect_is_written_as_its_server_reads_it() {
             assert_eq!(roles, ["system", "user", "assistant", "tool", "user"], "{dialect}");
         }
         let shown = messages.last().unwrap()["content"].is_array();
-        assert_eq!(shown, dialect != Dialect::DeepSeek, "{dialect}");
+        assert_eq!(shown, dialect != ChatDialect::DeepSeek, "{dialect}");
     }
 }
 
 #[test]
 fn a_mistral_wants_its_ids_whoever_serves_it() {
-    let image = Image::new("a.jpg", MediaType::Jpeg, (3, 2), b"abc");
+    let image = MessageImage::new("a.jpg", MediaType::Jpeg, (3, 2), b"abc");
     let mut request = turn(None, &image);
     request.model = "mistralai/Devstral-Small-2507".to_owned();
-    let body = spoken(Dialect::Vllm, &request);
+    let body = spoken(ChatDialect::Vllm, &request);
     assert_eq!(body["messages"][3]["tool_call_id"].as_str().unwrap().len(), 9);
     assert_eq!(body["messages"][4]["role"], "assistant");
     // Where nobody speaks after the results, nothing is put in between.
     let last = request.messages.last_mut().unwrap();
     last.content.truncate(1);
-    assert_eq!(spoken(Dialect::Vllm, &request)["messages"].as_array().unwrap().len(), 4);
+    assert_eq!(spoken(ChatDialect::Vllm, &request)["messages"].as_array().unwrap().len(), 4);
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::domain::ToolSpec;
-use crate::domain::lenient::{self, Flaw};
+use crate::domain::lenient_json::{self, LenientJsonError};
 
 /// A call that was found.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,11 +41,11 @@ pub(super) enum CallParseStop {
     Broken,
 }
 
-impl From<Flaw> for CallParseStop {
-    fn from(flaw: Flaw) -> Self {
+impl From<LenientJsonError> for CallParseStop {
+    fn from(flaw: LenientJsonError) -> Self {
         match flaw {
-            Flaw::Cut => Self::Cut,
-            Flaw::Wrong(_) => Self::Broken,
+            LenientJsonError::Truncated => Self::Cut,
+            LenientJsonError::Syntax(_) => Self::Broken,
         }
     }
 }
@@ -118,7 +118,7 @@ impl DeclaredTools {
 
 /// The value that `text` is all of.
 pub(super) fn typed(text: &str) -> Option<Value> {
-    let (value, end) = lenient::value(text, 0).ok()?;
+    let (value, end) = lenient_json::parse_value(text, 0).ok()?;
     text[end..].trim().is_empty().then_some(value)
 }
 
@@ -160,7 +160,7 @@ fn objects(
         if !rest.starts_with(['{', '[']) {
             return Err(CallParseStop::Broken);
         }
-        let (value, end) = lenient::value(text, text.len() - rest.len())?;
+        let (value, end) = lenient_json::parse_value(text, text.len() - rest.len())?;
         at = end;
         match value {
             Value::Array(items) => {
@@ -196,7 +196,9 @@ fn call(
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(input)) => input,
         Some(Value::String(text)) if text.trim().is_empty() => Map::new(),
-        Some(Value::String(text)) => lenient::object(&text).map_err(|_| CallParseStop::Broken)?,
+        Some(Value::String(text)) => {
+            lenient_json::parse_object(&text).map_err(|_| CallParseStop::Broken)?
+        }
         Some(Value::Bool(_) | Value::Number(_) | Value::Array(_)) => {
             return Err(CallParseStop::Broken);
         }
@@ -241,7 +243,7 @@ fn keywords(mut rest: &str) -> Result<(Map<String, Value>, &str), CallParseStop>
         if key.is_empty() || !key.chars().all(|it| it.is_alphanumeric() || it == '_') {
             return Err(CallParseStop::Broken);
         }
-        let (value, end) = lenient::value(behind, 0)?;
+        let (value, end) = lenient_json::parse_value(behind, 0)?;
         input.insert(key.to_owned(), value);
         rest = behind[end..].trim_start();
         match rest.strip_prefix(',') {

@@ -6,7 +6,7 @@ use super::read::{
     CallParseOutcome, CallParseStop, CallText, DeclaredTools, TextToolCall, json, outcome, typed,
 };
 use super::tags::{attribute, enter};
-use crate::domain::lenient;
+use crate::domain::lenient_json;
 
 /// `[{…}]`, or `NAME[CALL_ID]id[ARGS]{…}` with both marks optional.
 pub(super) fn mistral(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOutcome {
@@ -147,7 +147,7 @@ fn repeated<'a>(
 
 /// The object that comes next, and what follows it.
 fn object(text: &str) -> Result<(Map<String, Value>, &str), CallParseStop> {
-    let (value, end) = lenient::value(text, 0)?;
+    let (value, end) = lenient_json::parse_value(text, 0)?;
     match value {
         Value::Object(fields) => Ok((fields, &text[end..])),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {

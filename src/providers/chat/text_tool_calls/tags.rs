@@ -6,7 +6,7 @@ use super::read::{
     CallParseOutcome, CallParseStop, CallText, DeclaredTools, TextToolCall, json, outcome, python,
     typed,
 };
-use crate::domain::lenient;
+use crate::domain::lenient_json;
 
 /// What stands between each of MiniMax M3's tags and the one before.
 const MINIMAX: &str = "]<]minimax[>[";
@@ -58,7 +58,7 @@ fn function_calls(
         let mut input = Map::new();
         rest = behind.strip_prefix('>').unwrap_or(behind).trim_start();
         if rest.starts_with('{') {
-            let (value, end) = lenient::value(rest, 0)?;
+            let (value, end) = lenient_json::parse_value(rest, 0)?;
             input = fields(value)?;
             rest = rest[end..].trim_start();
         }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::domain::Protocol;
+use crate::domain::ProviderProtocol;
 use crate::providers::reader::testing::{self, DecodedEvents};
 
 fn sse(pieces: &[Value]) -> String {
@@ -25,7 +25,7 @@ fn stop(word: &str) -> Value {
 }
 
 fn sealed(data: Value) -> StreamEvent {
-    StreamEvent::Sealed { protocol: Protocol::Gemini, data }
+    StreamEvent::Sealed { protocol: ProviderProtocol::Gemini, data }
 }
 
 fn text(said: &str) -> StreamEvent {
@@ -86,7 +86,7 @@ fn a_response_is_read_part_by_part() {
             started(2, "own", "Glob"),
             input(2, "{}"),
             sealed(json!({"part": {"text": "", "thoughtSignature": "s4"}})),
-            StreamEvent::Usage(Usage { input: 20, output: 12, cache_read: 8, cache_write: 0 }),
+            StreamEvent::Usage(TokenUsage { input: 20, output: 12, cache_read: 8, cache_write: 0 }),
             StreamEvent::Finished(StopReason::ToolUse),
         ]
     );
@@ -153,8 +153,9 @@ fn counts_that_come_in_parts_are_put_together() {
         stop("STOP"),
     ];
     let (events, _) = hear(&[sse(&pieces).as_bytes()]);
-    let usage =
-        |input, output| StreamEvent::Usage(Usage { input, output, cache_read: 0, cache_write: 0 });
+    let usage = |input, output| {
+        StreamEvent::Usage(TokenUsage { input, output, cache_read: 0, cache_write: 0 })
+    };
     assert_eq!(events, [usage(9, 3), usage(11, 7), StreamEvent::Finished(StopReason::EndTurn)]);
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::*;
-use crate::domain::{CallInput, Image};
+use crate::domain::{CallInput, MessageImage};
 use crate::providers::EncodedImages;
 
 fn request(model: &str, messages: Vec<Message>) -> ProviderRequest {
@@ -29,25 +29,25 @@ fn user(text: &str) -> Message {
     Message::user(text)
 }
 
-fn answer(content: Vec<Block>) -> Message {
-    Message { role: Role::Assistant, content }
+fn answer(content: Vec<ContentBlock>) -> Message {
+    Message { role: MessageRole::Assistant, content }
 }
 
-fn say(text: &str) -> Block {
-    Block::Text { text: text.into() }
+fn say(text: &str) -> ContentBlock {
+    ContentBlock::Text { text: text.into() }
 }
 
-fn call(id: &str, name: &str) -> Block {
+fn call(id: &str, name: &str) -> ContentBlock {
     let input = CallInput::Valid(json!({"a": id}));
-    Block::ToolUse(ToolCall { id: CallId::new(id), name: name.into(), input })
+    ContentBlock::ToolUse(ToolCall { id: CallId::new(id), name: name.into(), input })
 }
 
-fn result(id: &str, content: &str, is_error: bool) -> Block {
-    Block::ToolResult { tool_use_id: CallId::new(id), content: content.into(), is_error }
+fn result(id: &str, content: &str, is_error: bool) -> ContentBlock {
+    ContentBlock::ToolResult { tool_use_id: CallId::new(id), content: content.into(), is_error }
 }
 
-fn sealed(data: Value) -> Block {
-    Block::Sealed { protocol: Protocol::Gemini, data }
+fn sealed(data: Value) -> ContentBlock {
+    ContentBlock::Sealed { protocol: ProviderProtocol::Gemini, data }
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn a_request_has_the_shape_of_the_protocol() {
 fn signatures_go_back_on_the_parts_that_they_came_with() {
     let code = json!({"executableCode": {"code": "1"}, "thoughtSignature": "s2"});
     let said = answer(vec![
-        Block::Thinking { thinking: "hm".into(), signature: None },
+        ContentBlock::Thinking { thinking: "hm".into(), signature: None },
         say("Let me "),
         sealed(json!({"thoughtSignature": "s1"})),
         say("look"),
@@ -91,7 +91,7 @@ fn signatures_go_back_on_the_parts_that_they_came_with() {
         sealed(json!({"thoughtSignature": "s4"})),
     ]);
     let results = Message {
-        role: Role::User,
+        role: MessageRole::User,
         content: vec![result("given", "r", false), result("own", "", false)],
     };
     let body = sent(&request("gemini-3-flash", vec![user("go"), said, results]));
@@ -121,8 +121,11 @@ fn signatures_go_back_on_the_parts_that_they_came_with() {
 fn a_call_of_another_models_gets_the_documented_signature() {
     let said = || {
         answer(vec![
-            Block::Thinking { thinking: "hm".into(), signature: Some("seal".into()) },
-            Block::Sealed { protocol: Protocol::Anthropic, data: json!({"data": "x"}) },
+            ContentBlock::Thinking { thinking: "hm".into(), signature: Some("seal".into()) },
+            ContentBlock::Sealed {
+                protocol: ProviderProtocol::Anthropic,
+                data: json!({"data": "x"}),
+            },
             call("toolu_1", "Read"),
             call("toolu_2", "Read"),
         ])
@@ -138,7 +141,8 @@ fn a_call_of_another_models_gets_the_documented_signature() {
 
 #[test]
 fn a_failed_call_says_so_and_what_else_was_said_follows() {
-    let back = Message { role: Role::User, content: vec![result("c", "No.", true), say("and?")] };
+    let back =
+        Message { role: MessageRole::User, content: vec![result("c", "No.", true), say("and?")] };
     let messages = vec![user("go"), answer(vec![call("c", "")]), back];
     let body = sent(&request("gemini-2.5-flash", messages));
     assert_eq!(
@@ -152,16 +156,17 @@ fn a_failed_call_says_so_and_what_else_was_said_follows() {
 
 #[test]
 fn a_response_that_only_thought_is_not_empty() {
-    let thought = Block::Thinking { thinking: "hm".into(), signature: None };
+    let thought = ContentBlock::Thinking { thinking: "hm".into(), signature: None };
     let body = sent(&request("m", vec![user("go"), answer(vec![thought]), user("on")]));
     assert_eq!(body["contents"][1]["parts"], json!([{"text": "(nothing said)"}]));
 }
 
 #[test]
 fn images_go_along_where_their_bytes_are_there() {
-    let image = Image::new("shot.png", MediaType::Png, (2, 1), b"png");
+    let image = MessageImage::new("shot.png", MediaType::Png, (2, 1), b"png");
     let hash = image.hash.clone();
-    let shown = Message { role: Role::User, content: vec![say("look"), Block::Image(image)] };
+    let shown =
+        Message { role: MessageRole::User, content: vec![say("look"), ContentBlock::Image(image)] };
     let mut request = request("m", vec![shown]);
     let text = sent(&request)["contents"][0]["parts"][1]["text"].to_string();
     assert!(text.contains("shot.png"), "{text}");
@@ -177,17 +182,17 @@ fn thinking_is_asked_for_as_the_model_takes_it() {
     let level = |level: &str| json!({"includeThoughts": true, "thinkingLevel": level});
     let budget = |budget: u32| json!({"includeThoughts": true, "thinkingBudget": budget});
     let table = [
-        ("gemini-2.0-flash", Some(Effort::High), Value::Null),
+        ("gemini-2.0-flash", Some(ReasoningEffort::High), Value::Null),
         ("gemini-3-flash", None, json!({"includeThoughts": true})),
-        ("gemini-3-flash", Some(Effort::None), level("MINIMAL")),
-        ("gemini-3-flash", Some(Effort::Medium), level("MEDIUM")),
-        ("gemini-3-flash", Some(Effort::Max), level("HIGH")),
-        ("gemini-3-pro-preview", Some(Effort::None), level("LOW")),
-        ("gemini-3-pro-preview", Some(Effort::Medium), level("HIGH")),
+        ("gemini-3-flash", Some(ReasoningEffort::None), level("MINIMAL")),
+        ("gemini-3-flash", Some(ReasoningEffort::Medium), level("MEDIUM")),
+        ("gemini-3-flash", Some(ReasoningEffort::Max), level("HIGH")),
+        ("gemini-3-pro-preview", Some(ReasoningEffort::None), level("LOW")),
+        ("gemini-3-pro-preview", Some(ReasoningEffort::Medium), level("HIGH")),
         ("gemini-2.5-flash", None, json!({"includeThoughts": true})),
-        ("gemini-2.5-flash", Some(Effort::None), json!({"thinkingBudget": 0})),
-        ("gemini-2.5-pro", Some(Effort::None), budget(128)),
-        ("gemini-2.5-pro", Some(Effort::High), budget(16_384)),
+        ("gemini-2.5-flash", Some(ReasoningEffort::None), json!({"thinkingBudget": 0})),
+        ("gemini-2.5-pro", Some(ReasoningEffort::None), budget(128)),
+        ("gemini-2.5-pro", Some(ReasoningEffort::High), budget(16_384)),
     ];
     for (model, effort, told) in table {
         let request = ProviderRequest { effort, ..request(model, vec![user("a")]) };

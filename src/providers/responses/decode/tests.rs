@@ -87,7 +87,7 @@ fn everything() -> Vec<Value> {
 }
 
 fn sealed(data: Value) -> StreamEvent {
-    StreamEvent::Sealed { protocol: Protocol::Responses, data }
+    StreamEvent::Sealed { protocol: ProviderProtocol::Responses, data }
 }
 
 fn started(index: usize, id: &str, name: &str) -> StreamEvent {
@@ -99,7 +99,7 @@ fn input(index: usize, json: &str) -> StreamEvent {
 }
 
 fn usage() -> StreamEvent {
-    StreamEvent::Usage(Usage { input: 20, output: 9, cache_read: 8, cache_write: 2 })
+    StreamEvent::Usage(TokenUsage { input: 20, output: 9, cache_read: 8, cache_write: 2 })
 }
 
 #[test]
@@ -232,7 +232,7 @@ fn an_answer_may_come_in_one_piece() {
     let expected = [
         sealed(json!({"phase": "commentary"})),
         StreamEvent::Text("hi".into()),
-        StreamEvent::Usage(Usage { input: 3, output: 1, cache_read: 0, cache_write: 0 }),
+        StreamEvent::Usage(TokenUsage { input: 3, output: 1, cache_read: 0, cache_write: 0 }),
         StreamEvent::Finished(StopReason::EndTurn),
     ];
     assert_eq!(hear(&[body.to_string().as_bytes()]), (expected.to_vec(), None));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use super::*;
-use crate::domain::{CallId, CallInput, Image};
+use crate::domain::{CallId, CallInput, MessageImage};
 use crate::providers::EncodedImages;
 
 fn request(model: &str, messages: Vec<Message>) -> ProviderRequest {
@@ -29,20 +29,20 @@ fn user(text: &str) -> Message {
     Message::user(text)
 }
 
-fn answer(content: Vec<Block>) -> Message {
-    Message { role: Role::Assistant, content }
+fn answer(content: Vec<ContentBlock>) -> Message {
+    Message { role: MessageRole::Assistant, content }
 }
 
-fn say(text: &str) -> Block {
-    Block::Text { text: text.into() }
+fn say(text: &str) -> ContentBlock {
+    ContentBlock::Text { text: text.into() }
 }
 
-fn call(id: &str, input: CallInput) -> Block {
-    Block::ToolUse(ToolCall { id: CallId::new(id), name: "Read".into(), input })
+fn call(id: &str, input: CallInput) -> ContentBlock {
+    ContentBlock::ToolUse(ToolCall { id: CallId::new(id), name: "Read".into(), input })
 }
 
-fn sealed(data: Value) -> Block {
-    Block::Sealed { protocol: Protocol::Responses, data }
+fn sealed(data: Value) -> ContentBlock {
+    ContentBlock::Sealed { protocol: ProviderProtocol::Responses, data }
 }
 
 fn reasoning(id: &str) -> Value {
@@ -74,7 +74,7 @@ fn a_request_has_the_shape_of_the_protocol() {
 #[test]
 fn reasoning_goes_back_with_the_item_that_followed_it() {
     let said = answer(vec![
-        Block::Thinking { thinking: "hm".into(), signature: None },
+        ContentBlock::Thinking { thinking: "hm".into(), signature: None },
         sealed(reasoning("rs_1")),
         sealed(json!({"id": "msg_1", "phase": "commentary"})),
         say("Let me look."),
@@ -83,13 +83,13 @@ fn reasoning_goes_back_with_the_item_that_followed_it() {
         call("call_1", CallInput::Valid(json!({"file_path": "a"}))),
         call("functions.Read:1", CallInput::Invalid("{oops".into())),
     ]);
-    let result = |id: &str, content: &str, is_error| Block::ToolResult {
+    let result = |id: &str, content: &str, is_error| ContentBlock::ToolResult {
         tool_use_id: CallId::new(id),
         content: content.into(),
         is_error,
     };
     let results = Message {
-        role: Role::User,
+        role: MessageRole::User,
         content: vec![
             result("call_1", "", false),
             result("functions.Read:1", "No.", true),
@@ -130,9 +130,10 @@ fn reasoning_whose_item_is_gone_stays_behind() {
 
 #[test]
 fn images_go_along_where_their_bytes_are_there() {
-    let image = Image::new("shot.png", MediaType::Png, (2, 1), b"png");
+    let image = MessageImage::new("shot.png", MediaType::Png, (2, 1), b"png");
     let hash = image.hash.clone();
-    let shown = Message { role: Role::User, content: vec![say("look"), Block::Image(image)] };
+    let shown =
+        Message { role: MessageRole::User, content: vec![say("look"), ContentBlock::Image(image)] };
     let mut request = request("m", vec![shown]);
     let text = sent(&request)["input"][0]["content"][1]["text"].to_string();
     assert!(text.contains("shot.png"), "{text}");
@@ -153,7 +154,7 @@ fn models_are_told_only_what_they_take() {
         (body["reasoning"].clone(), body["temperature"].clone(), encrypted)
     };
     let null = || Value::Null;
-    let high = Some(Effort::High);
+    let high = Some(ReasoningEffort::High);
     let table = [
         ("gpt-5.3-codex", None, (json!({"summary": "auto"}), null(), true)),
         ("openai/o4-mini", high, (json!({"effort": "high", "summary": "auto"}), null(), true)),

@@ -1,6 +1,6 @@
 //! The permission question answered by a line, with the letters of the dialog.
 
-use crate::domain::Matter;
+use crate::domain::ApprovalKind;
 use crate::permissions::meaning;
 use crate::tui::app::editor::{Editor, Lines};
 use crate::tui::app::geometry::Extent;
@@ -82,12 +82,12 @@ impl Approval {
             ApprovalKey::Once | ApprovalKey::No if !rest.is_empty() => {
                 return Err(Misheard::NoAnswer);
             }
-            ApprovalKey::Session if self.request.matter == Matter::Budget => {
+            ApprovalKey::Session if self.request.kind == ApprovalKind::Budget => {
                 if !rest.is_empty() {
                     return Err(Misheard::NoAnswer);
                 }
             }
-            ApprovalKey::Instruct if self.request.matter == Matter::Budget => {
+            ApprovalKey::Instruct if self.request.kind == ApprovalKind::Budget => {
                 return Err(Misheard::NotOffered);
             }
             ApprovalKey::Session | ApprovalKey::Always if !self.offers_rules() => {

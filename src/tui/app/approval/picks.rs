@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::domain::{Answer, ApprovalRequest, Diff, LeftOut};
+use crate::domain::{ApprovalAnswer, ApprovalRequest, ExcludedHunks, FileDiff};
 use crate::tui::app::geometry::Extent;
 
 /// The changes of an edit that has more than one.
@@ -11,7 +11,7 @@ pub struct Picks {
     /// How many there are; at least two.
     pub count: usize,
     /// Those that are not taken.
-    pub left_out: LeftOut,
+    pub left_out: ExcludedHunks,
     /// The one that has the focus.
     pub focus: usize,
 }
@@ -28,8 +28,8 @@ pub enum Way {
 impl Picks {
     /// The changes of a request, all taken. A single one is taken or refused with the whole.
     pub fn of(request: &ApprovalRequest) -> Option<Self> {
-        let count = request.preview.as_ref().map_or(0, Diff::change_count);
-        (count > 1).then(|| Self { count, left_out: LeftOut::default(), focus: 0 })
+        let count = request.preview.as_ref().map_or(0, FileDiff::change_count);
+        (count > 1).then(|| Self { count, left_out: ExcludedHunks::default(), focus: 0 })
     }
 
     /// How many are taken.
@@ -38,11 +38,11 @@ impl Picks {
     }
 
     /// What a yes says: all that was asked for, a part of it, or no.
-    pub fn yes(&self) -> Answer {
+    pub fn yes(&self) -> ApprovalAnswer {
         match (self.taken(), self.left_out.count()) {
-            (_, 0) => Answer::Once,
-            (0, _) => Answer::Deny { instruction: None },
-            (_, _) => Answer::Part { left_out: self.left_out.clone() },
+            (_, 0) => ApprovalAnswer::Once,
+            (0, _) => ApprovalAnswer::Deny { instruction: None },
+            (_, _) => ApprovalAnswer::Part { left_out: self.left_out.clone() },
         }
     }
 
@@ -98,19 +98,19 @@ mod tests {
     use super::*;
 
     fn picks() -> Picks {
-        Picks { count: 3, left_out: LeftOut::default(), focus: 0 }
+        Picks { count: 3, left_out: ExcludedHunks::default(), focus: 0 }
     }
 
     #[test]
     fn a_yes_is_to_what_is_taken() {
         let mut picks = picks();
-        assert_eq!(picks.yes(), Answer::Once);
+        assert_eq!(picks.yes(), ApprovalAnswer::Once);
         picks.step(Way::Next);
         picks.toggle();
-        let left_out: LeftOut = [1].into_iter().collect();
-        assert_eq!((picks.taken(), picks.yes()), (2, Answer::Part { left_out }));
+        let left_out: ExcludedHunks = [1].into_iter().collect();
+        assert_eq!((picks.taken(), picks.yes()), (2, ApprovalAnswer::Part { left_out }));
         picks.toggle();
-        assert_eq!(picks.yes(), Answer::Once);
+        assert_eq!(picks.yes(), ApprovalAnswer::Once);
     }
 
     #[test]
@@ -120,7 +120,7 @@ mod tests {
             picks.toggle();
             picks.step(Way::Next);
         }
-        assert_eq!((picks.taken(), picks.yes()), (0, Answer::Deny { instruction: None }));
+        assert_eq!((picks.taken(), picks.yes()), (0, ApprovalAnswer::Deny { instruction: None }));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::domain::{Diff, DiffLine, LineEnd, LineTag};
+use crate::domain::{DiffLine, DiffLineTag, FileDiff, LineEnding};
 
 use super::{Content, Net};
 
@@ -42,9 +42,9 @@ pub fn of(file: &Net) -> String {
 }
 
 /// The hunks of a diff in unified form, with three lines around each change.
-pub fn hunks(diff: &Diff, text: &mut String) {
+pub fn hunks(diff: &FileDiff, text: &mut String) {
     for hunk in &diff.hunks {
-        let is_change = |line: &DiffLine| line.tag != LineTag::Context;
+        let is_change = |line: &DiffLine| line.tag != DiffLineTag::Context;
         let changed: Vec<usize> =
             (0..hunk.lines.len()).filter(|at| is_change(&hunk.lines[*at])).collect();
         let mut from = 0;
@@ -62,12 +62,12 @@ pub fn hunks(diff: &Diff, text: &mut String) {
             let start = first.saturating_sub(AROUND).max(from);
             let end = (last + AROUND + 1).min(hunk.lines.len());
             for line in &hunk.lines[from..start] {
-                old += usize::from(line.tag != LineTag::Added);
-                new += usize::from(line.tag != LineTag::Removed);
+                old += usize::from(line.tag != DiffLineTag::Added);
+                new += usize::from(line.tag != DiffLineTag::Removed);
             }
             let lines = &hunk.lines[start..end];
             let count = |without| lines.iter().filter(|line| line.tag != without).count();
-            let (olds, news) = (count(LineTag::Added), count(LineTag::Removed));
+            let (olds, news) = (count(DiffLineTag::Added), count(DiffLineTag::Removed));
             // A side without lines names the line above.
             let place = |start: usize, count: usize| start - usize::from(count == 0);
             // Writing to a string cannot fail.
@@ -81,15 +81,15 @@ pub fn hunks(diff: &Diff, text: &mut String) {
 
 fn push(line: &DiffLine, text: &mut String) {
     text.push(match line.tag {
-        LineTag::Context => ' ',
-        LineTag::Removed => '-',
-        LineTag::Added => '+',
+        DiffLineTag::Context => ' ',
+        DiffLineTag::Removed => '-',
+        DiffLineTag::Added => '+',
     });
     text.push_str(&line.text);
     text.push_str(match line.end {
-        LineEnd::Lf => "\n",
-        LineEnd::CrLf => "\r\n",
-        LineEnd::Missing => "\n\\ No newline at end of file\n",
+        LineEnding::Lf => "\n",
+        LineEnding::CrLf => "\r\n",
+        LineEnding::Missing => "\n\\ No newline at end of file\n",
     });
 }
 
@@ -123,7 +123,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use crate::domain::{Around, ModeChange};
+    use crate::domain::{DiffContextSize, FileModeChange};
     use crate::tui::app::changes::Since;
 
     use super::*;
@@ -133,8 +133,8 @@ mod tests {
         Net { path, name: name.to_owned(), content, since: Since::Nothing, mode: Some(0o644) }
     }
 
-    fn diff(old: &str, new: &str) -> Diff {
-        Diff::with("/w/f", old, new, Around::Everything)
+    fn diff(old: &str, new: &str) -> FileDiff {
+        FileDiff::with("/w/f", old, new, DiffContextSize::WholeFile)
     }
 
     #[test]
@@ -183,8 +183,8 @@ mod tests {
                 "deleted file mode 100644\n--- a/f\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-a\n",
             ),
             (
-                Content::Changed(Arc::new(Diff {
-                    mode: Some(ModeChange { old: 0o644, new: 0o755 }),
+                Content::Changed(Arc::new(FileDiff {
+                    mode: Some(FileModeChange { old: 0o644, new: 0o755 }),
                     ..diff("a\n", "a\n")
                 })),
                 "old mode 100644\nnew mode 100755\n",

@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::domain::sanitize::sanitize;
-use crate::domain::{Attached, Image, SessionId, Typed};
+use crate::domain::{Attachment, MessageImage, SessionId, UserInput};
 use crate::tui::app::effect::RequestId;
 
 /// The characters that stand for chips: the end of the last private plane, which no font uses.
@@ -49,7 +49,7 @@ pub enum Content {
     /// Text that is put in its place when the whole leaves.
     Text(Arc<str>),
     /// An image that goes with the text.
-    Image(Image),
+    Image(MessageImage),
     /// A past session, named by its title.
     Session {
         /// Which.
@@ -80,7 +80,7 @@ impl Chips {
 
     /// Takes an image in that comes back with a text, of which `before` has been taken in: it keeps
     /// its label, unless another chip has that by now.
-    pub fn bring_back(&mut self, attached: &Attached, before: &str) -> Option<char> {
+    pub fn bring_back(&mut self, attached: &Attachment, before: &str) -> Option<char> {
         let content = Content::Image(attached.image.clone());
         match self.held.iter().find(|chip| chip.label == attached.label) {
             Some(chip) if chip.content == content && !before.contains(chip.place) => {
@@ -109,7 +109,7 @@ impl Chips {
     }
 
     /// Puts an image in the place of what was being read for it. Says whether that is still held.
-    pub fn settle(&mut self, id: RequestId, image: Image) -> bool {
+    pub fn settle(&mut self, id: RequestId, image: MessageImage) -> bool {
         let content = Content::Image(image);
         let label = self.label(&content);
         let Some(chip) = self.held.iter_mut().find(|chip| chip.content.is_read_by(id)) else {
@@ -149,16 +149,16 @@ impl Chips {
     }
 
     /// The text with everything put back, and its images.
-    pub fn typed(&self, text: &str) -> Typed {
-        let mut images: Vec<Attached> = Vec::new();
+    pub fn typed(&self, text: &str) -> UserInput {
+        let mut images: Vec<Attachment> = Vec::new();
         for chip in text.chars().filter(|c| is_chip(*c)).filter_map(|place| self.get(place)) {
             if let Content::Image(image) = &chip.content
                 && !images.iter().any(|attached| attached.label == chip.label)
             {
-                images.push(Attached { label: chip.label.clone(), image: image.clone() });
+                images.push(Attachment { label: chip.label.clone(), image: image.clone() });
             }
         }
-        Typed { text: self.expand(text), images }
+        UserInput { text: self.expand(text), images }
     }
 
     /// The text with everything put back; images by their labels.
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn an_image_leaves_by_its_label() {
-        let image = Image::new("a.png", MediaType::Png, (3, 2), b"x");
+        let image = MessageImage::new("a.png", MediaType::Png, (3, 2), b"x");
         let mut chips = Chips::default();
         let instead = "/tmp/a.png".to_owned();
         let first = chips.add(Content::Reading { id: RequestId(1), instead }).unwrap();

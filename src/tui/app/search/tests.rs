@@ -1,7 +1,7 @@
 //! How much is looked at, and when.
 
 use super::*;
-use crate::domain::Block as Said;
+use crate::domain::ContentBlock as Said;
 use crate::tui::scene::{assistant, user};
 
 /// A transcript of so many messages, each with its number.

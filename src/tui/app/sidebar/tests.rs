@@ -7,7 +7,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::samples::{HERE, at, fork, id, list, now, row, week};
 use super::*;
 use crate::agent::{AgentCommand, ForkPosition};
-use crate::domain::Role;
+use crate::domain::MessageRole;
 use crate::session::{
     BranchComparison, ExportedFile, SearchHitSource, SessionBranch, SessionSearchHit,
     SessionSearchResult,
@@ -328,7 +328,11 @@ fn a_preview_follows_the_selection_one_read_at_a_time() {
     let first = scene.asked();
     assert!(scene.press("down down down").jobs().is_empty());
     let preview = Preview {
-        said: vec![Said { entry: EntryId::generate(), role: Role::User, text: "hello".into() }],
+        said: vec![Said {
+            entry: EntryId::generate(),
+            role: MessageRole::User,
+            text: "hello".into(),
+        }],
     };
     scene.answer(first, Ok(SessionAnswer::Previewed(preview.clone())));
     assert_eq!(scene.jobs(), [SessionJob::Preview { session: id(3) }], "the one selected now");
@@ -591,7 +595,7 @@ fn a_fork_begins_at_the_message_of_the_preview_that_was_gone_to() {
     scene.press("p");
     let said = |n: usize| Said {
         entry: EntryId::generate(),
-        role: Role::User,
+        role: MessageRole::User,
         text: format!("message {n}"),
     };
     let preview = Preview { said: (0..5).map(said).collect() };

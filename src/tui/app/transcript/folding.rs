@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use crate::session::{KindFolds, PaneName, SessionFolds};
 use crate::tui::app::folds::{self, Folds, PaneKind};
 
-use super::{Block, BlockId, Fold, Transcript};
+use super::{Block, BlockId, PaneFold, Transcript};
 
 /// What was asked of panes that have not come yet.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Absent {
     /// One by one.
-    panes: BTreeMap<PaneName, Fold>,
+    panes: BTreeMap<PaneName, PaneFold>,
     /// Kinds of which something was asked since the session was opened: of a pane of theirs nothing
     /// that was asked before holds.
     kinds: Vec<PaneKind>,
@@ -28,9 +28,9 @@ impl Absent {
 
 impl Transcript {
     /// How much of a block is shown.
-    pub fn fold(&self, block: &Block) -> Fold {
+    pub fn fold(&self, block: &Block) -> PaneFold {
         if self.peeked == Some(block.id) && block.is_pane() {
-            return Fold::Open;
+            return PaneFold::Open;
         }
         block.fold.or_else(|| self.folds.of(block)).unwrap_or_else(|| block.natural_fold())
     }
@@ -44,8 +44,8 @@ impl Transcript {
         self.peeked = self.peeked.filter(|peeked| *peeked != id);
         let at = self.index(id);
         self.blocks[at].fold = Some(match fold {
-            Fold::Open => Fold::Closed,
-            Fold::Closed | Fold::Preview => Fold::Open,
+            PaneFold::Open => PaneFold::Closed,
+            PaneFold::Closed | PaneFold::Preview => PaneFold::Open,
         });
     }
 
@@ -76,7 +76,7 @@ impl Transcript {
     }
 
     /// Folds all panes of a kind so, or as suits each.
-    pub fn set_kind(&mut self, kind: &PaneKind, fold: Option<Fold>) {
+    pub fn set_kind(&mut self, kind: &PaneKind, fold: Option<PaneFold>) {
         for block in &mut self.blocks {
             if block.fold.is_some() && block.kind().is_some_and(|it| kind.covers(&it)) {
                 block.fold = None;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::domain::{self, CallId, NoticeLevel, Role, StopReason};
+use crate::domain::{self, CallId, MessageRole, NoticeLevel, StopReason};
 use crate::session::{LogEntry, LogRecord, MessageEntry, RewindEntry, ToolResultInfo, TurnOutcome};
 use crate::tui::app::title::{first_line, title};
 
@@ -71,14 +71,14 @@ impl Transcript {
 
     fn message(&mut self, record: &LogRecord, message: &MessageEntry, now: Duration) {
         match message.role {
-            Role::Assistant => {
+            MessageRole::Assistant => {
                 self.end_thinking(now);
                 self.response(record, message);
             }
-            Role::User => {
+            MessageRole::User => {
                 let said = message.message();
                 for block in &message.content {
-                    if let domain::Block::ToolResult { tool_use_id, content, .. } = block {
+                    if let domain::ContentBlock::ToolResult { tool_use_id, content, .. } = block {
                         self.result(tool_use_id, content, message.result.as_ref());
                     }
                 }
@@ -95,7 +95,7 @@ impl Transcript {
                     Some(_) | None => {}
                 }
                 for block in said.content {
-                    if let domain::Block::Image(image) = block {
+                    if let domain::ContentBlock::Image(image) = block {
                         let id = self.push(Body::Image(image));
                         self.set_entry(id, record);
                     }
@@ -256,41 +256,43 @@ impl Body {
 }
 
 /// What a block of a finished response is here.
-fn body_of(block: &domain::Block, cwd: &Path) -> Option<Body> {
+fn body_of(block: &domain::ContentBlock, cwd: &Path) -> Option<Body> {
     let state = TextState::Done;
     match block {
-        domain::Block::Text { text } if text.trim().is_empty() => None,
-        domain::Block::Text { text } => Some(Body::Assistant(Prose { text: text.clone(), state })),
-        domain::Block::Thinking { thinking, .. } if thinking.trim().is_empty() => None,
-        domain::Block::Thinking { thinking, .. } => Some(Body::Thinking(Thinking {
+        domain::ContentBlock::Text { text } if text.trim().is_empty() => None,
+        domain::ContentBlock::Text { text } => {
+            Some(Body::Assistant(Prose { text: text.clone(), state }))
+        }
+        domain::ContentBlock::Thinking { thinking, .. } if thinking.trim().is_empty() => None,
+        domain::ContentBlock::Thinking { thinking, .. } => Some(Body::Thinking(Thinking {
             text: thinking.clone(),
             state,
             since: None,
             elapsed: None,
         })),
-        domain::Block::ToolUse(call) => {
+        domain::ContentBlock::ToolUse(call) => {
             let mut tool = Tool::new(call.id.clone(), &call.name, ToolState::Waiting);
             tool.title = title(&call.name, &call.input, cwd);
             tool.input = valid(&call.input);
             Some(Body::Tool(Box::new(tool)))
         }
-        domain::Block::Context { .. }
-        | domain::Block::Image(_)
-        | domain::Block::Sealed { .. }
-        | domain::Block::ToolResult { .. } => None,
+        domain::ContentBlock::Context { .. }
+        | domain::ContentBlock::Image(_)
+        | domain::ContentBlock::Sealed { .. }
+        | domain::ContentBlock::ToolResult { .. } => None,
     }
 }
 
 /// The command of the person's own that a message tells of, with its output.
 fn typed(message: &MessageEntry) -> Option<String> {
     message.content.iter().find_map(|block| match block {
-        domain::Block::Context { name, text } if name == "shell" => Some(text.clone()),
-        domain::Block::Context { .. }
-        | domain::Block::Text { .. }
-        | domain::Block::Image(_)
-        | domain::Block::Thinking { .. }
-        | domain::Block::Sealed { .. }
-        | domain::Block::ToolUse(_)
-        | domain::Block::ToolResult { .. } => None,
+        domain::ContentBlock::Context { name, text } if name == "shell" => Some(text.clone()),
+        domain::ContentBlock::Context { .. }
+        | domain::ContentBlock::Text { .. }
+        | domain::ContentBlock::Image(_)
+        | domain::ContentBlock::Thinking { .. }
+        | domain::ContentBlock::Sealed { .. }
+        | domain::ContentBlock::ToolUse(_)
+        | domain::ContentBlock::ToolResult { .. } => None,
     })
 }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::{Diff, DiffLine, LineEnd, LineTag};
+use crate::domain::{DiffLine, DiffLineTag, FileDiff, LineEnding};
 
 /// Unchanged lines that stay on either side of a change when the rest is folded.
 const AROUND: usize = 3;
@@ -65,7 +65,7 @@ pub struct Entry {
     /// Which line of the hunk.
     at: usize,
     /// Which side it is on.
-    pub tag: LineTag,
+    pub tag: DiffLineTag,
     /// Its number in the old file, if it is there.
     pub old: Option<usize>,
     /// Its number in the new file, if it is there.
@@ -82,20 +82,21 @@ pub struct Entry {
 
 impl Entry {
     /// The line itself, of the diff that the entry is of.
-    pub fn line<'d>(&self, diff: &'d Diff) -> Option<&'d DiffLine> {
+    pub fn line<'d>(&self, diff: &'d FileDiff) -> Option<&'d DiffLine> {
         diff.hunks.get(self.hunk)?.lines.get(self.at)
     }
 }
 
 /// The first `most` lines of a diff.
-pub fn entries(diff: &Diff, most: usize) -> Vec<Entry> {
+pub fn entries(diff: &FileDiff, most: usize) -> Vec<Entry> {
     let mut entries = Vec::new();
     let (mut old_row, mut new_row, mut source) = (0, 0, 0);
     for (index, hunk) in diff.hunks.iter().enumerate() {
         let (mut old, mut new) = (hunk.old_start, hunk.new_start);
         let left = most.saturating_sub(entries.len());
         for (at, line) in hunk.lines.iter().enumerate().take(left) {
-            let (in_old, in_new) = (line.tag != LineTag::Added, line.tag != LineTag::Removed);
+            let (in_old, in_new) =
+                (line.tag != DiffLineTag::Added, line.tag != DiffLineTag::Removed);
             entries.push(Entry {
                 hunk: index,
                 at,
@@ -126,7 +127,7 @@ pub fn entries(diff: &Diff, most: usize) -> Vec<Entry> {
 }
 
 /// The rows of a diff, from its first `most` lines.
-pub fn rows(diff: &Diff, sides: Sides, context: &Context, most: usize) -> Rows {
+pub fn rows(diff: &FileDiff, sides: Sides, context: &Context, most: usize) -> Rows {
     let entries = entries(diff, most);
     let notes = notes(diff).into_iter().map(Row::Note).collect();
     let mut rows = Rows { rows: notes, changes: Vec::new() };
@@ -144,15 +145,15 @@ pub fn rows(diff: &Diff, sides: Sides, context: &Context, most: usize) -> Rows {
 }
 
 /// What there is to say of the file beside its lines.
-pub fn notes(diff: &Diff) -> Vec<String> {
+pub fn notes(diff: &FileDiff) -> Vec<String> {
     let mode = diff.mode.map(|mode| format!("permissions {:o} → {:o}", mode.old, mode.new));
-    let ends = |without: LineTag| {
+    let ends = |without: DiffLineTag| {
         let mut lines = diff.lines().map(|(_, line)| line).filter(|line| line.tag != without);
         let (mut lf, mut crlf) = (false, false);
         // Both have been seen: nothing more can be learnt.
         let _ = lines.by_ref().find(|line| {
-            lf |= line.end == LineEnd::Lf;
-            crlf |= line.end == LineEnd::CrLf;
+            lf |= line.end == LineEnding::Lf;
+            crlf |= line.end == LineEnding::CrLf;
             lf && crlf
         });
         match (lf, crlf) {
@@ -162,7 +163,7 @@ pub fn notes(diff: &Diff) -> Vec<String> {
             (true, true) => Some("LF and CRLF mixed"),
         }
     };
-    let ends = match (ends(LineTag::Added), ends(LineTag::Removed)) {
+    let ends = match (ends(DiffLineTag::Added), ends(DiffLineTag::Removed)) {
         (None | Some("LF"), None | Some("LF")) => None,
         (Some(old), Some(new)) if old != new => Some(format!("line ends {old} → {new}")),
         (Some(ends), _) | (None, Some(ends)) => Some(format!("line ends {ends}")),
@@ -171,10 +172,10 @@ pub fn notes(diff: &Diff) -> Vec<String> {
 }
 
 /// Unchanged lines between a hunk and the one above it.
-fn left_out(diff: &Diff, hunk: usize) -> Option<usize> {
+fn left_out(diff: &FileDiff, hunk: usize) -> Option<usize> {
     let above = diff.hunks.get(hunk.checked_sub(1)?)?;
     let here = diff.hunks.get(hunk)?;
-    let lines = above.lines.iter().filter(|line| line.tag != LineTag::Added).count();
+    let lines = above.lines.iter().filter(|line| line.tag != DiffLineTag::Added).count();
     Some(here.old_start.saturating_sub(above.old_start + lines))
 }
 
@@ -186,7 +187,7 @@ fn hunk_rows(
     context: &Context,
     rows: &mut Rows,
 ) {
-    let is_context = |at: usize| entries[at].tag == LineTag::Context;
+    let is_context = |at: usize| entries[at].tag == DiffLineTag::Context;
     let mut at = start;
     while at < end {
         let run = (at..end).take_while(|at| is_context(*at)).count();
@@ -235,11 +236,11 @@ fn pairs(entries: &[Entry]) -> Vec<(Option<usize>, Option<usize>)> {
     let mut pairs = Vec::new();
     let mut at = 0;
     while at < entries.len() {
-        let run = |from: usize, tag: LineTag| {
+        let run = |from: usize, tag: DiffLineTag| {
             from + entries[from..].iter().take_while(|entry| entry.tag == tag).count()
         };
-        let removed = run(at, LineTag::Removed);
-        let added = run(removed, LineTag::Added);
+        let removed = run(at, DiffLineTag::Removed);
+        let added = run(removed, DiffLineTag::Added);
         let length = (removed - at).max(added - removed);
         for offset in 0..length {
             let old = (at + offset < removed).then_some(at + offset);
@@ -257,7 +258,7 @@ fn pairs(entries: &[Entry]) -> Vec<(Option<usize>, Option<usize>)> {
 
 #[cfg(test)]
 mod tests {
-    use crate::domain::{Around, ModeChange};
+    use crate::domain::{DiffContextSize, FileModeChange};
 
     use super::*;
 
@@ -265,13 +266,13 @@ mod tests {
         (1..=count).map(|n| format!("line {n}\n")).collect()
     }
 
-    fn whole(count: usize, changed: &[usize]) -> Diff {
+    fn whole(count: usize, changed: &[usize]) -> FileDiff {
         let old = numbered(count);
         let mut new = old.clone();
         for number in changed {
             new = new.replace(&format!("line {number}\n"), &format!("LINE {number}\n"));
         }
-        Diff::with("f", &old, &new, Around::Everything)
+        FileDiff::with("f", &old, &new, DiffContextSize::WholeFile)
     }
 
     fn folds(rows: &Rows) -> Vec<(usize, usize)> {
@@ -326,7 +327,7 @@ mod tests {
     fn lines_that_the_diff_does_not_hold_are_counted() {
         let old = numbered(30);
         let new = old.replace("line 3\n", "LINE 3\n").replace("line 25\n", "LINE 25\n");
-        let rows = rows(&Diff::between("f", &old, &new), Sides::Unified, &Context::All, 99);
+        let rows = rows(&FileDiff::between("f", &old, &new), Sides::Unified, &Context::All, 99);
         assert!(rows.rows.contains(&Row::LeftOut(15)), "{rows:?}");
     }
 
@@ -337,10 +338,10 @@ mod tests {
             ("a\r\n", "b\r\n", None, &["line ends CRLF"]),
             ("a\r\n", "a\n", None, &["line ends CRLF → LF"]),
             ("a\nb\n", "a\nb\r\n", None, &["line ends LF → LF and CRLF mixed"]),
-            ("", "b", Some(ModeChange { old: 0o644, new: 0o755 }), &["permissions 644 → 755"]),
+            ("", "b", Some(FileModeChange { old: 0o644, new: 0o755 }), &["permissions 644 → 755"]),
         ];
         for (old, new, mode, wanted) in table {
-            let diff = Diff { mode, ..Diff::between("f", old, new) };
+            let diff = FileDiff { mode, ..FileDiff::between("f", old, new) };
             assert_eq!(notes(&diff), wanted, "{old:?} {new:?}");
         }
     }

@@ -8,7 +8,7 @@ fn text(line: &Line) -> String {
 }
 
 fn shown(old: &str, new: &str, width: u16) -> String {
-    let diff = Diff::between("cart.unknown", old, new);
+    let diff = FileDiff::between("cart.unknown", old, new);
     let lines = render(&diff, width, usize::MAX, &Highlighter::off()).lines;
     lines.iter().map(|line| text(line) + "\n").collect()
 }
@@ -44,7 +44,7 @@ fn a_run_that_has_no_partner_stands_alone() {
 
 #[test]
 fn changed_words_are_marked() {
-    let diff = Diff::between("f", "let a = old;\n", "let a = new;\n");
+    let diff = FileDiff::between("f", "let a = old;\n", "let a = new;\n");
     let lines = render(&diff, 60, 99, &Highlighter::off()).lines;
     let marked = |line: &Line, role| {
         line.spans
@@ -69,7 +69,7 @@ fn places_apart_are_separated() {
 
 #[test]
 fn long_lines_wrap_behind_the_numbers() {
-    let diff = Diff::between("f", "", &format!("{}\n", "x".repeat(100)));
+    let diff = FileDiff::between("f", "", &format!("{}\n", "x".repeat(100)));
     let lines = render(&diff, 60, 99, &Highlighter::off()).lines;
     assert_eq!(lines.len(), 3);
     assert!(lines.iter().all(|line| line.gutter == 12));
@@ -120,7 +120,7 @@ fn changed_words_lie_over_the_colours_of_the_code() {
 
 #[test]
 fn the_background_of_a_changed_line_fills_its_column() {
-    let diff = Diff::between("f", "a\nsame\n", "b\nsame\n");
+    let diff = FileDiff::between("f", "a\nsame\n", "b\nsame\n");
     let fills = |width| -> Vec<Option<Role>> {
         let lines = render(&diff, width, 99, &Highlighter::off()).lines;
         lines.iter().map(|line| line.fill).collect()
@@ -135,7 +135,7 @@ fn the_background_of_a_changed_line_fills_its_column() {
 
 #[test]
 fn a_side_keeps_its_background_beside_the_rest_of_the_other() {
-    let diff = Diff::between("f", "a\n", &format!("{}\n", "b".repeat(100)));
+    let diff = FileDiff::between("f", "a\n", &format!("{}\n", "b".repeat(100)));
     let lines = render(&diff, 140, 99, &Highlighter::off()).lines;
     assert_eq!(lines.len(), 2);
     assert_eq!(lines[1].spans[0].role, Role::Removed);
@@ -156,7 +156,7 @@ fn what_ends_the_lines_is_said() {
 #[test]
 fn a_huge_diff_is_cut_and_says_so() {
     let new: String = (0..100_000).map(|n| format!("line {n}\n")).collect();
-    let lines = render(&Diff::between("f", "", &new), 60, 200, &Highlighter::off()).lines;
+    let lines = render(&FileDiff::between("f", "", &new), 60, 200, &Highlighter::off()).lines;
     assert_eq!(lines.len(), 201);
     assert_eq!(text(&lines[200]), "   … 99800 more lines, /diff shows them");
 }
@@ -165,7 +165,7 @@ fn a_huge_diff_is_cut_and_says_so() {
 fn the_whole_of_a_diff_says_where_its_changes_stand() {
     let old: String = (1..=30).map(|n| format!("line {n}\n")).collect();
     let new = old.replace("line 3\n", "LINE 3\nand one more\n").replace("line 25\n", "");
-    let diff = Diff::between("f", &old, &new);
+    let diff = FileDiff::between("f", &old, &new);
     for (width, places) in [(60, [2..5, 12..13]), (140, [2..4, 11..12])] {
         let (laid, found) = whole(&diff, width, &Highlighter::off());
         assert_eq!(found, places, "{width}");

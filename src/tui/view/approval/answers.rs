@@ -1,7 +1,7 @@
 //! The answers of the permission dialog, and which cells of their rows each of them is; while
 //! something is typed, the field for it.
 
-use crate::domain::Matter;
+use crate::domain::ApprovalKind;
 use crate::permissions::meaning;
 use crate::tui::app::Model;
 use crate::tui::app::approval::{Approval, Asked, Slot, Stage};
@@ -112,20 +112,20 @@ fn with_guard(approval: &Approval, mut rows: Vec<Row>) -> Vec<Row> {
 
 /// What the no means.
 fn no(approval: &Approval) -> &'static str {
-    match approval.request.matter {
-        Matter::Permission => "no",
-        Matter::Outside => "no",
-        Matter::Repeats | Matter::Budget => "stop the turn",
+    match approval.request.kind {
+        ApprovalKind::Permission => "no",
+        ApprovalKind::SandboxEscalation => "no",
+        ApprovalKind::RepeatedCall | ApprovalKind::Budget => "stop the turn",
     }
 }
 
 /// What the yes is to.
 fn once(approval: &Approval) -> String {
-    match approval.request.matter {
-        Matter::Permission => {}
-        Matter::Outside => return "run it outside the sandbox".into(),
-        Matter::Repeats => return "go on with it".into(),
-        Matter::Budget => return "one more request".into(),
+    match approval.request.kind {
+        ApprovalKind::Permission => {}
+        ApprovalKind::SandboxEscalation => return "run it outside the sandbox".into(),
+        ApprovalKind::RepeatedCall => return "go on with it".into(),
+        ApprovalKind::Budget => return "one more request".into(),
     }
     match approval.picks.as_ref().map(|picks| (picks.taken(), picks.count)) {
         None => "yes, once".into(),
@@ -143,7 +143,7 @@ fn long(model: &Model, approval: &Approval, width: u16) -> Vec<Row> {
     let and_save = if approval.may_save() { Role::Success } else { Role::Muted };
     let blank = || Row::default().text(" ".repeat(half), Role::Text);
     let first = Row::default().answer(keys, ApprovalKey::Once, &once(approval), half, yes);
-    if approval.request.matter == Matter::Budget {
+    if approval.request.kind == ApprovalKind::Budget {
         let twice = Row::default().answer(keys, ApprovalKey::Session, TWICE, half, yes);
         return vec![first.answer(keys, ApprovalKey::No, no(approval), 0, Role::Error), twice];
     }
@@ -223,9 +223,9 @@ fn meant(rule: &str, width: u16) -> Vec<Row> {
 /// The answers in as few rows as can be, for small screens.
 fn short(keys: &Keymap, approval: &Approval, width: u16) -> Vec<Row> {
     let yes = match approval.picks.as_ref() {
-        None if approval.request.matter == Matter::Repeats => "go on".into(),
-        None if approval.request.matter == Matter::Budget => "once more".into(),
-        None if approval.request.matter == Matter::Outside => "outside".into(),
+        None if approval.request.kind == ApprovalKind::RepeatedCall => "go on".into(),
+        None if approval.request.kind == ApprovalKind::Budget => "once more".into(),
+        None if approval.request.kind == ApprovalKind::SandboxEscalation => "outside".into(),
         None => "yes".into(),
         Some(picks) => format!("yes, {} of {}", picks.taken(), picks.count),
     };
@@ -246,11 +246,11 @@ fn short(keys: &Keymap, approval: &Approval, width: u16) -> Vec<Row> {
     if approval.request.command().is_some() {
         answers.push((ApprovalKey::EditCommand, "edit"));
     }
-    match approval.request.matter {
-        Matter::Permission | Matter::Outside | Matter::Repeats => {
+    match approval.request.kind {
+        ApprovalKind::Permission | ApprovalKind::SandboxEscalation | ApprovalKind::RepeatedCall => {
             answers.push((ApprovalKey::Instruct, "tell"));
         }
-        Matter::Budget => answers.push((ApprovalKey::Session, TWICE)),
+        ApprovalKind::Budget => answers.push((ApprovalKey::Session, TWICE)),
     }
     let mut rows = Vec::new();
     let mut row = Row::default();

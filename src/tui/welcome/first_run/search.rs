@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::config::services;
-use crate::domain::Protocol;
+use crate::domain::ProviderProtocol;
 
 use super::{FoundKey, Job, Note, Server, Target};
 
@@ -25,7 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// The protocols whose own services keys are looked for, in the order in which they are shown.
 /// Chat completions are not among them: who has OpenAI's key is offered its newer protocol.
-const SERVICES: [Protocol; 3] = [Protocol::Responses, Protocol::Anthropic, Protocol::Gemini];
+const SERVICES: [ProviderProtocol; 3] =
+    [ProviderProtocol::Responses, ProviderProtocol::Anthropic, ProviderProtocol::Gemini];
 
 /// The keys that the environment has.
 pub fn found_keys(read: impl Fn(&str) -> Option<String>) -> Vec<FoundKey> {

@@ -125,7 +125,10 @@ fn each_key_is_a_choice_that_works_at_once() {
     page.update(Input::Note(Note::Checked { id, models: Ok(models) }));
     match press(&mut page, KeyCode::Enter) {
         Next::Done(FirstRunAnswer::Use { target, model }) => {
-            assert_eq!((target.protocol, target.kept), (Protocol::Anthropic, Kept::InEnvironment));
+            assert_eq!(
+                (target.protocol, target.kept),
+                (ProviderProtocol::Anthropic, Kept::InEnvironment)
+            );
             assert_eq!(model.as_deref(), Some("claude-sonnet-5-5"), "what is usually asked");
         }
         other => panic!("{other:?}"),

@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 use slug_code::agent::{AgentEvent, InitialSession};
-use slug_code::domain::{Block, Message, TodoStatus};
+use slug_code::domain::{ContentBlock, Message, TodoStatus};
 
-use super::fakes::{Note, calls, words};
-use super::rig::{Scene, play};
+use super::fakes::{NoteContext, calls, words};
+use super::test_agent::{AgentFixture, queue_replies};
 
 fn notes<'a>(message: &'a Message, name: &str) -> Vec<&'a str> {
-    let text = |block: &'a Block| match block {
-        Block::Context { name: of, text } if of == name => Some(text.as_str()),
+    let text = |block: &'a ContentBlock| match block {
+        ContentBlock::Context { name: of, text } if of == name => Some(text.as_str()),
         _ => None,
     };
     message.content.iter().filter_map(text).collect()
@@ -22,10 +22,10 @@ fn todos(states: &[(&str, &str)]) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn instruction_files_are_read_at_each_message_and_never_stored() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     scene.put("SLUG.md", "Say SECRET-ONE.");
     let mut rig = scene.open(InitialSession::New).await;
-    play(&scene, [words("one"), words("two"), words("three")]);
+    queue_replies(&scene, [words("one"), words("two"), words("three")]);
     rig.turn("first").await;
     scene.put("SLUG.md", "Say SECRET-TWO.");
     rig.turn("second").await;
@@ -43,21 +43,22 @@ async fn instruction_files_are_read_at_each_message_and_never_stored() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_of_instructions_within_a_turn_waits_for_the_next_message() {
-    let scene = Scene { mode: slug_code::domain::Mode::Yolo, ..Scene::new() };
+    let scene =
+        AgentFixture { mode: slug_code::domain::PermissionMode::Yolo, ..AgentFixture::new() };
     scene.put("SLUG.md", "one");
     let mut rig = scene.open(InitialSession::New).await;
     let read = calls(&[("c1", "Read", json!({"file_path": "SLUG.md"}))]);
     let write = calls(&[("c2", "Bash", json!({"command": "block"}))]);
-    play(&scene, [read, write, words("done")]);
+    queue_replies(&scene, [read, write, words("done")]);
     rig.send("go").await;
-    rig.until(
+    rig.wait_for(
         "command",
         |event| matches!(event, AgentEvent::ToolStarted { call, .. } if call.name == "Bash"),
     )
     .await;
     scene.put("SLUG.md", "two");
     scene.processes.release();
-    rig.ended().await;
+    rig.wait_for_turn_end().await;
     let requests = scene.model.requests();
     assert!(requests.windows(2).all(|pair| pair[0].system == pair[1].system));
     rig.close().await;
@@ -65,12 +66,12 @@ async fn a_change_of_instructions_within_a_turn_waits_for_the_next_message() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_note_is_sent_again_only_when_it_has_changed() {
-    let scene = Scene::new();
-    let note = Note::default();
+    let scene = AgentFixture::new();
+    let note = NoteContext::default();
     let mut rig = scene.open_with(InitialSession::New, vec![Box::new(note.clone())]).await;
     for (text, told) in [("a", true), ("a", false), ("b", true), ("b", false), ("a", true)] {
         *note.0.lock().unwrap() = Some(text.to_owned());
-        play(&scene, [words("ok")]);
+        queue_replies(&scene, [words("ok")]);
         rig.turn("go").await;
         let last = scene.model.last_request().messages.pop().unwrap();
         let expected: &[&str] = if told { &[text] } else { &[] };
@@ -79,7 +80,7 @@ async fn a_note_is_sent_again_only_when_it_has_changed() {
     let session = rig.id();
     rig.close().await;
     let mut rig = scene.open_with(InitialSession::Resume(session), vec![Box::new(note)]).await;
-    play(&scene, [words("ok")]);
+    queue_replies(&scene, [words("ok")]);
     rig.turn("go").await;
     let last = scene.model.last_request().messages.pop().unwrap();
     assert_eq!(notes(&last, "note"), [""; 0], "a resumed session holds it already");
@@ -88,14 +89,17 @@ async fn a_note_is_sent_again_only_when_it_has_changed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_plan_is_told_shown_and_restored() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     let mut rig = scene.open(InitialSession::New).await;
     let plan = todos(&[("look", "completed"), ("mend", "in_progress")]);
-    play(&scene, [calls(&[("c1", "TodoWrite", plan)]), words("ok"), words("ok"), words("ok")]);
+    queue_replies(
+        &scene,
+        [calls(&[("c1", "TodoWrite", plan)]), words("ok"), words("ok"), words("ok")],
+    );
     rig.turn("go").await;
     let shown =
         |event: &AgentEvent| matches!(event, AgentEvent::TodosChanged(todos) if todos.len() == 2);
-    assert!(rig.heard.iter().any(shown));
+    assert!(rig.events.iter().any(shown));
     rig.turn("go on").await;
     let last = scene.model.last_request().messages.pop().unwrap();
     assert_eq!(notes(&last, "todo"), ["[x] look\n[>] mend"]);
@@ -105,13 +109,13 @@ async fn the_plan_is_told_shown_and_restored() {
     let session = rig.id();
     rig.close().await;
     let mut rig = scene.open(InitialSession::Resume(session)).await;
-    rig.until("plan", shown).await;
+    rig.wait_for("plan", shown).await;
     assert_eq!(rig.conversation().todos[1].status, TodoStatus::InProgress);
     rig.close().await;
 }
 
 /// What the model was told with each message of the person's about what it refers to.
-fn mentions(scene: &Scene) -> Vec<Vec<String>> {
+fn mentions(scene: &AgentFixture) -> Vec<Vec<String>> {
     let requests = scene.model.requests();
     let messages = &requests.last().unwrap().messages;
     let told = messages.iter().map(|message| notes(message, "mentions"));
@@ -120,11 +124,11 @@ fn mentions(scene: &Scene) -> Vec<Vec<String>> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_message_refers_to_is_told_with_it_and_sent_the_same_ever_after() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     scene.put("src/cart.rs", &"line\n".repeat(220));
     scene.put("my notes.md", "one\ntwo");
     let mut rig = scene.open(InitialSession::New).await;
-    play(&scene, [words("one"), words("two")]);
+    queue_replies(&scene, [words("one"), words("two")]);
     rig.turn("See @src/cart.rs:10-40, @\"my notes.md\" and @src/, but ask @alice.").await;
     let told = "The user's message refers to:\n\
                 - src/cart.rs, lines 10 to 40 (a file of 220 lines)\n\
@@ -143,14 +147,14 @@ async fn what_a_message_refers_to_is_told_with_it_and_sent_the_same_ever_after()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_model_may_not_read_is_named_and_not_read() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     scene.settings(&json!({"permissions": {"deny": ["Read(secret.txt)"]}}));
     scene.put("secret.txt", "a\nb\n");
     scene.put("short.txt", "a\n");
     scene.put("../outside.txt", "a\nb\n");
     std::os::unix::fs::symlink("../outside.txt", scene.work.join("link")).unwrap();
     let mut rig = scene.open(InitialSession::New).await;
-    play(&scene, [words("one")]);
+    queue_replies(&scene, [words("one")]);
     rig.turn("@secret.txt @link @short.txt:3-9 @gone.txt").await;
     let told = "The user's message refers to:\n\
                 - secret.txt (a permission rule denies reading it)\n\
@@ -162,9 +166,9 @@ async fn what_the_model_may_not_read_is_named_and_not_read() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_past_session_is_told_by_its_title_and_how_to_read_it() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     let mut rig = scene.open(InitialSession::New).await;
-    play(&scene, [words("one"), words("two")]);
+    queue_replies(&scene, [words("one"), words("two")]);
     rig.turn("Fix the empty cart").await;
     let id = rig.id();
     rig.close().await;

@@ -26,12 +26,12 @@ use super::model_server::ModelServer;
 pub const SLUG: &str = env!("CARGO_BIN_EXE_slug");
 
 /// Home folder and workspace of one test, removed with it.
-pub struct Desk {
+pub struct TestEnv {
     root: TempDir,
 }
 
 /// How a run of slug without a screen went.
-pub struct Ran {
+pub struct HeadlessOutput {
     /// The exit status; `None` after a signal.
     pub code: Option<i32>,
     /// Standard output.
@@ -40,7 +40,7 @@ pub struct Ran {
     pub err: String,
 }
 
-impl Desk {
+impl TestEnv {
     /// An empty home and an empty workspace.
     pub fn new() -> Self {
         let root = tempfile::Builder::new().prefix("slug-desk-").tempdir().unwrap();
@@ -111,19 +111,19 @@ impl Desk {
     }
 
     /// Runs slug without a screen.
-    pub fn run(&self, arguments: &[&str]) -> Ran {
-        Ran::of(&self.command(arguments).output().unwrap())
+    pub fn run(&self, arguments: &[&str]) -> HeadlessOutput {
+        HeadlessOutput::of(&self.command(arguments).output().unwrap())
     }
 
     /// Runs slug without a screen, with a text on standard input.
-    pub fn run_with_input(&self, arguments: &[&str], input: &str) -> Ran {
+    pub fn run_with_input(&self, arguments: &[&str], input: &str) -> HeadlessOutput {
         let mut child = self.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-        Ran::of(&child.wait_with_output().unwrap())
+        HeadlessOutput::of(&child.wait_with_output().unwrap())
     }
 
     /// `slug -p` against a server, in a trusted workspace.
-    pub fn ask(&self, server: &ModelServer, arguments: &[&str]) -> Ran {
+    pub fn ask(&self, server: &ModelServer, arguments: &[&str]) -> HeadlessOutput {
         self.run(&with_server(&server.endpoint(), arguments))
     }
 
@@ -149,7 +149,7 @@ pub fn with_server<'a>(endpoint: &'a str, arguments: &[&'a str]) -> Vec<&'a str>
     server.iter().chain(arguments).copied().collect()
 }
 
-impl Ran {
+impl HeadlessOutput {
     /// What came of a process that has ended.
     pub fn of(output: &Output) -> Self {
         Self {
@@ -161,27 +161,28 @@ impl Ran {
 
     /// Standard output as one JSON value; fails when slug did.
     pub fn json(&self) -> Value {
-        serde_json::from_str(&self.out).unwrap_or_else(|error| panic!("{error} in {}", self.told()))
+        serde_json::from_str(&self.out)
+            .unwrap_or_else(|error| panic!("{error} in {}", self.describe()))
     }
 
     /// Standard output as JSON values, one a line.
     pub fn lines(&self) -> Vec<Value> {
         let parse = |line| {
             serde_json::from_str(line)
-                .unwrap_or_else(|error| panic!("{error} in {line:?} of {}", self.told()))
+                .unwrap_or_else(|error| panic!("{error} in {line:?} of {}", self.describe()))
         };
         self.out.lines().map(parse).collect()
     }
 
     /// All of it, for a failure's message.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         format!("status {:?}\n--- out\n{}\n--- err\n{}", self.code, self.out, self.err)
     }
 
     /// Fails unless slug exited with this status.
     #[track_caller]
-    pub fn exits(self, code: i32) -> Self {
-        assert_eq!(self.code, Some(code), "{}", self.told());
+    pub fn assert_exit_code(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{}", self.describe());
         self
     }
 }

@@ -6,15 +6,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use slug_code::domain::{Access, Mode, Outcome};
+use slug_code::domain::{PermissionMode, PermissionOutcome, ToolAccess};
 use slug_code::permissions::{PermissionDecision, PermissionQuery, RuleSet, Workspace, decide};
 use tempfile::TempDir;
 
 /// All modes in which commands run without a sandbox.
-pub const MODES: [Mode; 4] = [Mode::Ask, Mode::AllowEdits, Mode::Plan, Mode::Yolo];
+pub const MODES: [PermissionMode; 4] =
+    [PermissionMode::Ask, PermissionMode::AllowEdits, PermissionMode::Plan, PermissionMode::Yolo];
 
 /// The project, trusted, with rules of its own.
-pub struct Ground {
+pub struct TestProject {
     folder: TempDir,
     /// What is decided in.
     pub workspace: Workspace,
@@ -22,7 +23,7 @@ pub struct Ground {
     pub rules: RuleSet,
 }
 
-impl Ground {
+impl TestProject {
     /// A project of a few files, and no rules.
     pub fn new() -> Self {
         let folder = tempfile::Builder::new().prefix("slug-security-").tempdir().unwrap();
@@ -71,7 +72,7 @@ impl Ground {
     }
 
     /// A path beside the project, its home among them.
-    pub fn beside(&self, path: &str) -> PathBuf {
+    pub fn sibling_path(&self, path: &str) -> PathBuf {
         self.folder.path().canonicalize().unwrap().join(path)
     }
 
@@ -83,38 +84,38 @@ impl Ground {
     }
 
     /// What is decided of a command.
-    pub fn decide(&self, command: &str, mode: Mode) -> PermissionDecision {
-        let run = Access::Run { command: command.to_owned(), cwd: self.root() };
+    pub fn decide(&self, command: &str, mode: PermissionMode) -> PermissionDecision {
+        let run = ToolAccess::Run { command: command.to_owned(), cwd: self.root() };
         let query = PermissionQuery::resolve("Bash", &[run], &self.workspace);
         decide(&query, &self.rules, mode, &self.workspace)
     }
 
     /// Allow, ask or deny.
-    pub fn outcome(&self, command: &str, mode: Mode) -> Outcome {
+    pub fn outcome(&self, command: &str, mode: PermissionMode) -> PermissionOutcome {
         self.decide(command, mode).outcome()
     }
 
     /// What is decided of a file that a tool of files writes.
-    pub fn writing(&self, file: impl AsRef<Path>, mode: Mode) -> PermissionDecision {
+    pub fn decide_write(&self, file: impl AsRef<Path>, mode: PermissionMode) -> PermissionDecision {
         let path = self.root().join(file);
-        let query = PermissionQuery::resolve("Write", &[Access::Write(path)], &self.workspace);
+        let query = PermissionQuery::resolve("Write", &[ToolAccess::Write(path)], &self.workspace);
         decide(&query, &self.rules, mode, &self.workspace)
     }
 
     /// What is decided of a file that a tool of files reads.
-    pub fn reading(&self, file: impl AsRef<Path>, mode: Mode) -> PermissionDecision {
+    pub fn decide_read(&self, file: impl AsRef<Path>, mode: PermissionMode) -> PermissionDecision {
         let path = self.root().join(file);
-        let query = PermissionQuery::resolve("Read", &[Access::Read(path)], &self.workspace);
+        let query = PermissionQuery::resolve("Read", &[ToolAccess::Read(path)], &self.workspace);
         decide(&query, &self.rules, mode, &self.workspace)
     }
 
     /// Fails with all those of the commands that are decided otherwise.
     #[track_caller]
-    pub fn all_are<S: AsRef<str>>(
+    pub fn assert_all<S: AsRef<str>>(
         &self,
         commands: impl IntoIterator<Item = S>,
-        mode: Mode,
-        wanted: Outcome,
+        mode: PermissionMode,
+        wanted: PermissionOutcome,
     ) {
         let mut wrong = String::new();
         let mut count = 0;

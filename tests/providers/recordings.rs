@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
-use slug_code::domain::{CallInput, Protocol, StopReason, Usage};
+use slug_code::domain::{CallInput, ProviderProtocol, StopReason, TokenUsage};
 use slug_code::providers::failure::RequestTarget;
 use slug_code::providers::{StreamEvent, anthropic, chat, gemini, responses};
 
-use super::Heard;
+use super::CollectedResponse;
 
 #[tokio::test]
 async fn recorded_streams_decode_as_the_vendors_libraries_do() {
@@ -27,7 +27,7 @@ async fn recorded_streams_decode_as_the_vendors_libraries_do() {
         let mut cells = row.split('\t');
         let (file, protocol, grade) =
             (cells.next().unwrap(), cells.next().unwrap(), cells.next().unwrap());
-        let Some(protocol) = spoken(protocol) else { continue };
+        let Some(protocol) = protocol_named(protocol) else { continue };
         *counts.entry(protocol).or_insert(0) += 1;
         let bytes = fs::read(streams.join(file)).unwrap();
         let expected = streams.join(file).with_extension("expected.json");
@@ -39,7 +39,7 @@ async fn recorded_streams_decode_as_the_vendors_libraries_do() {
         let differs: Vec<String> = compare(protocol, &whole, &expected["normal"], grade);
         differences.extend(differs.into_iter().map(|what| format!("{file}: {what}")));
         // Generated ids differ from run to run.
-        let said = |heard: &Heard| {
+        let said = |heard: &CollectedResponse| {
             let calls: Vec<_> =
                 heard.calls.iter().map(|(_, name, json)| (name.clone(), json.clone())).collect();
             (heard.text.clone(), heard.thinking.clone(), calls, heard.usage, heard.finished)
@@ -50,10 +50,10 @@ async fn recorded_streams_decode_as_the_vendors_libraries_do() {
             assert_eq!(pieces.error, whole.error, "{file} in pieces of {size}");
         }
     }
-    assert!(counts[&Protocol::ChatCompletions] > 60, "{counts:?} in {}", streams.display());
-    assert!(counts[&Protocol::Anthropic] > 15, "{counts:?} in {}", streams.display());
-    assert!(counts[&Protocol::Responses] > 20, "{counts:?} in {}", streams.display());
-    assert!(counts[&Protocol::Gemini] > 15, "{counts:?} in {}", streams.display());
+    assert!(counts[&ProviderProtocol::ChatCompletions] > 60, "{counts:?} in {}", streams.display());
+    assert!(counts[&ProviderProtocol::Anthropic] > 15, "{counts:?} in {}", streams.display());
+    assert!(counts[&ProviderProtocol::Responses] > 20, "{counts:?} in {}", streams.display());
+    assert!(counts[&ProviderProtocol::Gemini] > 15, "{counts:?} in {}", streams.display());
     assert!(differences.is_empty(), "of {counts:?}:\n{}", differences.join("\n"));
 }
 
@@ -66,11 +66,11 @@ async fn recordings_of_llama_cpp_decode() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         let protocol = if name.contains("-anth-") {
-            Protocol::Anthropic
+            ProviderProtocol::Anthropic
         } else if name.contains("-resp-") {
-            Protocol::Responses
+            ProviderProtocol::Responses
         } else {
-            Protocol::ChatCompletions
+            ProviderProtocol::ChatCompletions
         };
         if name.contains("-cancel-") || path.extension().is_none_or(|extension| extension != "sse")
         {
@@ -99,28 +99,28 @@ fn streams() -> Option<PathBuf> {
 }
 
 /// The protocol of a row, where slug speaks it.
-fn spoken(protocol: &str) -> Option<Protocol> {
+fn protocol_named(protocol: &str) -> Option<ProviderProtocol> {
     match protocol {
-        "openai-chat" => Some(Protocol::ChatCompletions),
-        "anthropic" => Some(Protocol::Anthropic),
-        "openai-responses" => Some(Protocol::Responses),
-        "gemini" => Some(Protocol::Gemini),
+        "openai-chat" => Some(ProviderProtocol::ChatCompletions),
+        "anthropic" => Some(ProviderProtocol::Anthropic),
+        "openai-responses" => Some(ProviderProtocol::Responses),
+        "gemini" => Some(ProviderProtocol::Gemini),
         _ => None,
     }
 }
 
-async fn decode(protocol: Protocol, bytes: &[u8], size: usize) -> Heard {
+async fn decode(protocol: ProviderProtocol, bytes: &[u8], size: usize) -> CollectedResponse {
     let chunks: Vec<_> = bytes.chunks(size).map(|chunk| Ok(chunk.to_vec())).collect();
     let (bytes, site) = (stream::iter(chunks), RequestTarget::default());
     let mut events = match protocol {
-        Protocol::ChatCompletions => {
+        ProviderProtocol::ChatCompletions => {
             chat::decode(bytes, site, chat::ChatRequestContext::default()).boxed()
         }
-        Protocol::Anthropic => anthropic::decode(bytes, site).boxed(),
-        Protocol::Responses => responses::decode(bytes, site, HashSet::new()).boxed(),
-        Protocol::Gemini => gemini::decode(bytes, site, HashSet::new()).boxed(),
+        ProviderProtocol::Anthropic => anthropic::decode(bytes, site).boxed(),
+        ProviderProtocol::Responses => responses::decode(bytes, site, HashSet::new()).boxed(),
+        ProviderProtocol::Gemini => gemini::decode(bytes, site, HashSet::new()).boxed(),
     };
-    let mut heard = Heard::default();
+    let mut heard = CollectedResponse::default();
     while let Some(event) = events.next().await {
         heard.add(event);
     }
@@ -146,7 +146,12 @@ fn put_together(expected: &mut Value) {
 }
 
 /// What is different. Where slug means to differ from the libraries, the expectation is changed.
-fn compare(protocol: Protocol, heard: &Heard, normal: &Value, grade: &str) -> Vec<String> {
+fn compare(
+    protocol: ProviderProtocol,
+    heard: &CollectedResponse,
+    normal: &Value,
+    grade: &str,
+) -> Vec<String> {
     let mut differs = Vec::new();
     if grade == "X" {
         return differs;
@@ -180,11 +185,15 @@ fn compare(protocol: Protocol, heard: &Heard, normal: &Value, grade: &str) -> Ve
     );
     if normal.get("signatures_not_verbatim").is_none() {
         match protocol {
-            Protocol::ChatCompletions | Protocol::Responses => {}
-            Protocol::Anthropic => {
-                note("seals", format!("{:?}", seals_of(heard)), format!("{:?}", seals_in(normal)));
+            ProviderProtocol::ChatCompletions | ProviderProtocol::Responses => {}
+            ProviderProtocol::Anthropic => {
+                note(
+                    "seals",
+                    format!("{:?}", thinking_signatures_of(heard)),
+                    format!("{:?}", thinking_signatures_in(normal)),
+                );
             }
-            Protocol::Gemini => {
+            ProviderProtocol::Gemini => {
                 let seals = format!("{:?}", signatures_of(heard));
                 note("signatures", seals, format!("{:?}", signatures_in(normal)));
             }
@@ -218,7 +227,7 @@ fn words(normal: &Value) -> (String, String) {
 }
 
 /// Signatures and sealed thinking, which go back byte for byte.
-fn seals_of(heard: &Heard) -> (Vec<String>, Vec<String>) {
+fn thinking_signatures_of(heard: &CollectedResponse) -> (Vec<String>, Vec<String>) {
     let mut seals = (Vec::new(), Vec::new());
     for event in &heard.events {
         match event {
@@ -232,7 +241,7 @@ fn seals_of(heard: &Heard) -> (Vec<String>, Vec<String>) {
     seals
 }
 
-fn seals_in(normal: &Value) -> (Vec<String>, Vec<String>) {
+fn thinking_signatures_in(normal: &Value) -> (Vec<String>, Vec<String>) {
     let list = |name: &str| {
         let all = normal[name].as_array().into_iter().flatten();
         all.map(|seal| seal.as_str().unwrap().to_owned()).collect()
@@ -241,7 +250,7 @@ fn seals_in(normal: &Value) -> (Vec<String>, Vec<String>) {
 }
 
 /// Gemini's signatures, with what each stands on.
-fn signatures_of(heard: &Heard) -> Vec<(&'static str, String)> {
+fn signatures_of(heard: &CollectedResponse) -> Vec<(&'static str, String)> {
     let mut signatures = Vec::new();
     for (at, event) in heard.events.iter().enumerate() {
         let StreamEvent::Sealed { data, .. } = event else { continue };
@@ -271,7 +280,7 @@ fn signatures_in(normal: &Value) -> Vec<(&'static str, String)> {
     .collect()
 }
 
-fn calls_of(heard: &Heard) -> Vec<(String, String, String)> {
+fn calls_of(heard: &CollectedResponse) -> Vec<(String, String, String)> {
     let input = |json: &str| match CallInput::parse(json) {
         CallInput::Valid(value) => value.to_string(),
         CallInput::Invalid(raw) => raw,
@@ -292,26 +301,31 @@ fn calls_in(calls: &[Value]) -> Vec<(String, String, String)> {
 }
 
 /// Slug counts reasoning as output where the server counts it apart.
-fn usage_in(protocol: Protocol, usage: &Value) -> Option<Usage> {
+fn usage_in(protocol: ProviderProtocol, usage: &Value) -> Option<TokenUsage> {
     let count = |path: &str| usage.pointer(path).and_then(Value::as_u64);
-    if protocol == Protocol::Anthropic {
+    if protocol == ProviderProtocol::Anthropic {
         let cache_read = count("/cache_read_input_tokens").unwrap_or(0);
         let cache_write = count("/cache_creation_input_tokens").unwrap_or(0);
         let input = count("/input_tokens")? + cache_read + cache_write;
-        return Some(Usage { input, output: count("/output_tokens")?, cache_read, cache_write });
+        return Some(TokenUsage {
+            input,
+            output: count("/output_tokens")?,
+            cache_read,
+            cache_write,
+        });
     }
-    if protocol == Protocol::Responses {
+    if protocol == ProviderProtocol::Responses {
         let cached = |name: &str| count(&format!("/input_tokens_details/{name}")).unwrap_or(0);
-        return Some(Usage {
+        return Some(TokenUsage {
             input: count("/input_tokens")?,
             output: count("/output_tokens")?,
             cache_read: cached("cached_tokens"),
             cache_write: cached("cache_write_tokens"),
         });
     }
-    if protocol == Protocol::Gemini {
+    if protocol == ProviderProtocol::Gemini {
         let or_none = |path| count(path).unwrap_or(0);
-        return Some(Usage {
+        return Some(TokenUsage {
             input: count("/prompt_token_count")? + or_none("/tool_use_prompt_token_count"),
             output: or_none("/candidates_token_count") + or_none("/thoughts_token_count"),
             cache_read: or_none("/cached_content_token_count"),
@@ -323,7 +337,7 @@ fn usage_in(protocol: Protocol, usage: &Value) -> Option<Usage> {
     let thought = count("/completion_tokens_details/reasoning_tokens").unwrap_or(0);
     let apart = count("/total_tokens") == Some(input + said + thought);
     let cached = count("/prompt_tokens_details/cached_tokens").or_else(|| count("/cached_tokens"));
-    Some(Usage {
+    Some(TokenUsage {
         input,
         output: if apart { said + thought } else { said },
         cache_read: cached.unwrap_or(0),

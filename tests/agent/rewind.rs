@@ -7,7 +7,8 @@ use chrono::DateTime;
 use serde_json::json;
 use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, RewindDestination, RewindPlan};
 use slug_code::domain::{
-    Answer, Block, Budgets, ContentHash, EntryId, Message, Mode, SessionId, TurnId, Typed, Usage,
+    AgentBudgets, ApprovalAnswer, ContentBlock, ContentHash, EntryId, Message, PermissionMode,
+    SessionId, TokenUsage, TurnId, UserInput,
 };
 use slug_code::providers::StreamEvent;
 use slug_code::session::undo::FileAction;
@@ -16,10 +17,10 @@ use slug_code::session::{
     MessageEntry, RewindScope, SessionHeader, TurnOutcome, UntrackedChanges, UntrackedReason,
 };
 
-use super::fakes::{Say, calls, words};
-use super::rig::{Rig, Scene, play};
+use super::fakes::{ScriptedEvent, calls, words};
+use super::test_agent::{AgentFixture, TestAgent, queue_replies};
 
-impl Rig {
+impl TestAgent {
     async fn plan(&mut self, to: RewindDestination) -> Result<Arc<RewindPlan>, String> {
         self.tell(AgentCommand::PlanRewind(to)).await;
         self.planned().await
@@ -36,41 +37,41 @@ impl Rig {
     }
 
     async fn planned(&mut self) -> Result<Arc<RewindPlan>, String> {
-        match self.until("plan", |event| matches!(event, AgentEvent::RewindPlanned(_))).await {
+        match self.wait_for("plan", |event| matches!(event, AgentEvent::RewindPlanned(_))).await {
             AgentEvent::RewindPlanned(plan) => plan,
             _ => unreachable!(),
         }
     }
 
     /// Goes there; what comes back into the input.
-    async fn go(&mut self, to: RewindDestination, what: RewindScope) -> Option<Typed> {
+    async fn go(&mut self, to: RewindDestination, what: RewindScope) -> Option<UserInput> {
         let plan = self.plan(to).await.unwrap();
         self.tell(AgentCommand::Rewind { plan, what }).await;
-        match self.until("return", |event| matches!(event, AgentEvent::Rewound { .. })).await {
+        match self.wait_for("return", |event| matches!(event, AgentEvent::Rewound { .. })).await {
             AgentEvent::Rewound { message, .. } => message,
             _ => unreachable!(),
         }
     }
 
     /// What the model was told of files that went back with the last message.
-    fn told_of_files(&self, scene: &Scene) -> Option<String> {
+    fn told_of_files(&self, scene: &AgentFixture) -> Option<String> {
         let said = scene.model.last_request().messages.pop().unwrap();
         said.content.into_iter().find_map(|block| match block {
-            Block::Context { name, text } if name == "rewind" => Some(text),
+            ContentBlock::Context { name, text } if name == "rewind" => Some(text),
             _ => None,
         })
     }
 
-    fn heard_by_the_model(&self) -> Vec<String> {
+    fn messages_to_model(&self) -> Vec<String> {
         self.conversation().messages.iter().map(|(_, said)| said.text()).collect()
     }
 }
 
 /// A session of two turns: one writes a file, the other changes it by a tool and makes and removes
 /// others by commands.
-async fn worked(scene: &Scene) -> Rig {
+async fn worked(scene: &AgentFixture) -> TestAgent {
     scene.put("old", "old\n");
-    play(
+    queue_replies(
         scene,
         [
             calls(&[("c1", "Write", json!({"file_path": "a", "content": "one\n"}))]),
@@ -89,7 +90,7 @@ async fn worked(scene: &Scene) -> Rig {
     rig
 }
 
-fn files(scene: &Scene) -> [Option<String>; 3] {
+fn files(scene: &AgentFixture) -> [Option<String>; 3] {
     ["a", "b", "old"].map(|name| std::fs::read_to_string(scene.work.join(name)).ok())
 }
 
@@ -99,43 +100,43 @@ fn are(texts: [Option<&str>; 3]) -> [Option<String>; 3] {
 
 #[tokio::test]
 async fn files_and_conversation_go_back_and_forth() {
-    let scene = Scene::in_mode(Mode::Yolo);
+    let scene = AgentFixture::in_mode(PermissionMode::Yolo);
     let mut rig = worked(&scene).await;
-    let all = rig.heard_by_the_model();
+    let all = rig.messages_to_model();
     assert_eq!(files(&scene), are([Some("two\n"), Some("made"), None]));
 
     let message = rig.go(RewindDestination::Last, RewindScope::Both).await;
     assert_eq!(message, Some("change it".into()));
     assert_eq!(files(&scene), are([Some("one\n"), None, Some("old\n")]));
-    assert_eq!(rig.heard_by_the_model()[..1], ["make it"]);
-    assert!(!rig.heard_by_the_model().contains(&"change it".to_owned()));
+    assert_eq!(rig.messages_to_model()[..1], ["make it"]);
+    assert!(!rig.messages_to_model().contains(&"change it".to_owned()));
 
     rig.go(RewindDestination::Last, RewindScope::Both).await;
     assert_eq!(files(&scene), are([None, None, Some("old\n")]));
-    assert!(rig.heard_by_the_model().is_empty());
+    assert!(rig.messages_to_model().is_empty());
     assert!(rig.plan(RewindDestination::Last).await.is_err(), "there is nothing before");
 
     rig.go(RewindDestination::Redo, RewindScope::Both).await;
     rig.go(RewindDestination::Redo, RewindScope::Both).await;
     assert_eq!(files(&scene), are([Some("two\n"), Some("made"), None]));
-    assert_eq!(rig.heard_by_the_model(), all);
+    assert_eq!(rig.messages_to_model(), all);
     assert!(rig.plan(RewindDestination::Redo).await.is_err(), "there is nothing more");
     rig.close().await;
 }
 
 #[tokio::test]
 async fn what_went_back_is_the_same_after_a_restart() {
-    let scene = Scene::in_mode(Mode::Yolo);
+    let scene = AgentFixture::in_mode(PermissionMode::Yolo);
     let mut rig = worked(&scene).await;
     rig.go(RewindDestination::Last, RewindScope::Both).await;
-    let (session, heard) = (rig.id(), rig.heard_by_the_model());
+    let (session, heard) = (rig.id(), rig.messages_to_model());
     rig.close().await;
     let list = scene.store.list().unwrap();
     assert_eq!(list[0].message_count, 3, "question, call, answer");
     assert_eq!(list[0].summary.as_deref(), Some("Made."));
 
     let mut rig = scene.open(InitialSession::Resume(session)).await;
-    assert_eq!(rig.heard_by_the_model(), heard);
+    assert_eq!(rig.messages_to_model(), heard);
     rig.go(RewindDestination::Redo, RewindScope::Both).await;
     assert_eq!(files(&scene), are([Some("two\n"), Some("made"), None]));
     rig.close().await;
@@ -143,11 +144,11 @@ async fn what_went_back_is_the_same_after_a_restart() {
 
 #[tokio::test]
 async fn the_model_is_told_of_files_that_went_back_alone() {
-    let scene = Scene::in_mode(Mode::Yolo);
+    let scene = AgentFixture::in_mode(PermissionMode::Yolo);
     let mut rig = worked(&scene).await;
     assert_eq!(rig.go(RewindDestination::Last, RewindScope::Files).await, None);
     assert_eq!(files(&scene), are([Some("one\n"), None, Some("old\n")]));
-    play(&scene, [words("I see.")]);
+    queue_replies(&scene, [words("I see.")]);
     rig.turn("and now?").await;
     let sent = serde_json::to_string(&scene.model.last_request().messages).unwrap();
     assert!(sent.contains("took your changes of these files back: a, b, old"), "{sent}");
@@ -158,7 +159,7 @@ async fn the_model_is_told_of_files_that_went_back_alone() {
 
 #[tokio::test]
 async fn what_the_person_wrote_meanwhile_stays() {
-    let scene = Scene::in_mode(Mode::Yolo);
+    let scene = AgentFixture::in_mode(PermissionMode::Yolo);
     let mut rig = worked(&scene).await;
     scene.put("b", "mine");
     let plan = rig.plan(RewindDestination::Last).await.unwrap();
@@ -172,7 +173,7 @@ async fn what_the_person_wrote_meanwhile_stays() {
 
 #[tokio::test]
 async fn what_changed_after_the_preview_is_shown_anew_and_not_done() {
-    let scene = Scene::in_mode(Mode::Yolo);
+    let scene = AgentFixture::in_mode(PermissionMode::Yolo);
     let mut rig = worked(&scene).await;
     let plan = rig.plan(RewindDestination::Last).await.unwrap();
     scene.put("a", "mine\n");
@@ -187,7 +188,7 @@ async fn what_changed_after_the_preview_is_shown_anew_and_not_done() {
 
 #[tokio::test]
 async fn a_log_that_ends_before_the_files_were_written_is_gone_on_from() {
-    let scene = Scene::in_mode(Mode::Yolo);
+    let scene = AgentFixture::in_mode(PermissionMode::Yolo);
     let mut rig = worked(&scene).await;
     rig.go(RewindDestination::Last, RewindScope::Both).await;
     let session = rig.id();
@@ -211,12 +212,12 @@ async fn a_log_that_ends_before_the_files_were_written_is_gone_on_from() {
 
 #[tokio::test]
 async fn a_command_of_the_persons_own_is_covered_too() {
-    let scene = Scene::in_mode(Mode::Ask);
-    play(&scene, [words("Hello.")]);
+    let scene = AgentFixture::in_mode(PermissionMode::Ask);
+    queue_replies(&scene, [words("Hello.")]);
     let mut rig = scene.open(InitialSession::New).await;
     rig.turn("hello").await;
     rig.tell(AgentCommand::Shell { command: "write b made".into() }).await;
-    rig.until("end", |event| matches!(event, AgentEvent::ToolEnded { .. })).await;
+    rig.wait_for("end", |event| matches!(event, AgentEvent::ToolEnded { .. })).await;
     let plan = rig.plan(RewindDestination::Last).await.unwrap();
     assert_eq!(plan.files.files.len(), 1);
     assert_eq!(plan.files.files[0].action, FileAction::Remove);
@@ -225,8 +226,8 @@ async fn a_command_of_the_persons_own_is_covered_too() {
 
 #[tokio::test]
 async fn a_command_that_only_reads_is_not_looked_after() {
-    let scene = Scene::in_mode(Mode::Yolo);
-    play(&scene, [calls(&[("c1", "Bash", json!({"command": "cat a"}))]), words("Read.")]);
+    let scene = AgentFixture::in_mode(PermissionMode::Yolo);
+    queue_replies(&scene, [calls(&[("c1", "Bash", json!({"command": "cat a"}))]), words("Read.")]);
     let mut rig = scene.open(InitialSession::New).await;
     rig.turn("read it").await;
     let of_files =
@@ -237,11 +238,11 @@ async fn a_command_that_only_reads_is_not_looked_after() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_stopped_command_changed_goes_back_too() {
-    let scene = Scene::in_mode(Mode::Yolo);
+    let scene = AgentFixture::in_mode(PermissionMode::Yolo);
     let mut rig = scene.open(InitialSession::New).await;
-    play(&scene, [calls(&[("c1", "Bash", json!({"command": "block write b made"}))])]);
+    queue_replies(&scene, [calls(&[("c1", "Bash", json!({"command": "block write b made"}))])]);
     rig.send("go").await;
-    rig.until("output", |event| matches!(event, AgentEvent::ToolProgress { .. })).await;
+    rig.wait_for("output", |event| matches!(event, AgentEvent::ToolProgress { .. })).await;
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
     let plan = rig.plan_once_settled(RewindDestination::Last).await;
     let acts: Vec<_> = plan.files.files.iter().map(|file| &file.action).collect();
@@ -251,10 +252,10 @@ async fn what_a_stopped_command_changed_goes_back_too() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn while_a_stopped_call_still_writes_nothing_goes_back() {
-    let scene = Scene::in_mode(Mode::Yolo);
+    let scene = AgentFixture::in_mode(PermissionMode::Yolo);
     let mut rig = scene.open(InitialSession::New).await;
     let write = ("c1", "Write", json!({"file_path": "slow.txt", "content": "written"}));
-    play(&scene, [calls(&[write])]);
+    queue_replies(&scene, [calls(&[write])]);
     rig.send("go").await;
     scene.files.writing().await;
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
@@ -267,9 +268,9 @@ async fn while_a_stopped_call_still_writes_nothing_goes_back() {
 }
 
 /// A pipe that nobody can read from before this goes.
-struct Shut(PathBuf);
+struct BlockedPipe(PathBuf);
 
-impl Drop for Shut {
+impl Drop for BlockedPipe {
     fn drop(&mut self) {
         // Open at both ends, so that this waits for nobody. Who comes later finds nothing.
         let _open = std::fs::OpenOptions::new().read(true).write(true).open(&self.0).unwrap();
@@ -279,18 +280,18 @@ impl Drop for Shut {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_does_not_wait_for_the_look_at_what_a_command_changed() {
-    let scene = Scene::in_mode(Mode::Yolo);
+    let scene = AgentFixture::in_mode(PermissionMode::Yolo);
     let mut rig = scene.open(InitialSession::New).await;
     // A content that cannot be kept before somebody opens this.
     let hash = ContentHash::of(b"made");
     let (folder, name) = hash.as_str().split_at(2);
     let folder = scene.home.join("blobs").join(folder);
     std::fs::create_dir_all(&folder).unwrap();
-    let shut = Shut(folder.join(name));
+    let shut = BlockedPipe(folder.join(name));
     assert!(std::process::Command::new("mkfifo").arg(&shut.0).status().unwrap().success());
-    play(&scene, [calls(&[("c1", "Bash", json!({"command": "write b made"}))])]);
+    queue_replies(&scene, [calls(&[("c1", "Bash", json!({"command": "write b made"}))])]);
     rig.send("go").await;
-    rig.until("output", |event| matches!(event, AgentEvent::ToolProgress { .. })).await;
+    rig.wait_for("output", |event| matches!(event, AgentEvent::ToolProgress { .. })).await;
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
     let refused = rig.plan(RewindDestination::Last).await.unwrap_err();
     assert!(refused.contains("still being looked after"), "{refused}");
@@ -302,14 +303,14 @@ async fn a_stop_does_not_wait_for_the_look_at_what_a_command_changed() {
 
 #[tokio::test]
 async fn a_folder_comes_back_where_a_file_has_taken_its_place() {
-    let scene = Scene::in_mode(Mode::Yolo);
+    let scene = AgentFixture::in_mode(PermissionMode::Yolo);
     scene.put("d/x", "old");
     let commands = ["remove d/x", "flatten d flat"];
     let made = [
         ("c1", "Bash", json!({"command": commands[0]})),
         ("c2", "Bash", json!({"command": commands[1]})),
     ];
-    play(&scene, [calls(&made), words("Done.")]);
+    queue_replies(&scene, [calls(&made), words("Done.")]);
     let mut rig = scene.open(InitialSession::New).await;
     rig.turn("go").await;
     assert_eq!(scene.read("d"), "flat");
@@ -320,14 +321,14 @@ async fn a_folder_comes_back_where_a_file_has_taken_its_place() {
 
 #[tokio::test]
 async fn what_went_back_is_told_with_the_next_message_and_once() {
-    let scene = Scene::in_mode(Mode::Yolo);
+    let scene = AgentFixture::in_mode(PermissionMode::Yolo);
     let mut rig = worked(&scene).await;
     rig.go(RewindDestination::Last, RewindScope::Files).await;
     rig.go(RewindDestination::Last, RewindScope::Files).await;
     // The model is not asked anything with this.
     rig.tell(AgentCommand::Shell { command: "echo".into() }).await;
-    rig.until("end", |event| matches!(event, AgentEvent::ToolEnded { .. })).await;
-    play(&scene, [words("I see."), words("Yes.")]);
+    rig.wait_for("end", |event| matches!(event, AgentEvent::ToolEnded { .. })).await;
+    queue_replies(&scene, [words("I see."), words("Yes.")]);
     rig.turn("and now?").await;
     let told = rig.told_of_files(&scene).unwrap();
     assert!(told.contains("files back: a, b, old."), "{told}");
@@ -338,35 +339,36 @@ async fn what_went_back_is_told_with_the_next_message_and_once() {
 
 #[tokio::test]
 async fn going_back_asks_for_no_budget_again() {
-    let mut scene = Scene::in_mode(Mode::Yolo);
-    scene.budgets = Budgets { session: "640 tokens".parse().unwrap(), ..Budgets::default() };
+    let mut scene = AgentFixture::in_mode(PermissionMode::Yolo);
+    scene.budgets =
+        AgentBudgets { session: "640 tokens".parse().unwrap(), ..AgentBudgets::default() };
     for (text, input) in [("One.", 600), ("Two.", 300), ("Three.", 300)] {
-        let usage = Usage { input, output: 50, ..Usage::default() };
+        let usage = TokenUsage { input, output: 50, ..TokenUsage::default() };
         let mut reply = words(text);
-        reply.insert(0, Say::Event(StreamEvent::Usage(usage)));
+        reply.insert(0, ScriptedEvent::Event(StreamEvent::Usage(usage)));
         scene.model.reply(reply);
     }
     let mut rig = scene.open(InitialSession::New).await;
     rig.turn("one").await;
     rig.send("two").await;
-    let question = rig.asked().await;
-    rig.answer(&question, Answer::Session { rules: Vec::new() }).await;
-    rig.ended().await;
+    let question = rig.next_approval().await;
+    rig.answer(&question, ApprovalAnswer::Session { rules: Vec::new() }).await;
+    rig.wait_for_turn_end().await;
     rig.go(RewindDestination::Last, RewindScope::Conversation).await;
-    let asked = rig.questions();
+    let asked = rig.approval_count();
     rig.send("three").await;
     let ends = |event: &AgentEvent| {
         matches!(event, AgentEvent::TurnEnded { .. } | AgentEvent::ApprovalAsked(_))
     };
-    rig.until("end or question", ends).await;
-    assert_eq!(rig.questions(), asked);
+    rig.wait_for("end or question", ends).await;
+    assert_eq!(rig.approval_count(), asked);
     rig.close().await;
 }
 
 #[tokio::test]
 async fn a_place_that_the_log_cannot_name_is_not_covered() {
     use std::os::unix::ffi::OsStrExt;
-    let scene = Scene::in_mode(Mode::Yolo);
+    let scene = AgentFixture::in_mode(PermissionMode::Yolo);
     let real = scene.work.join(std::ffi::OsStr::from_bytes(b"caf\xe9"));
     if std::fs::create_dir(&real).is_err() {
         eprintln!("skipped: this file system takes UTF-8 names only");
@@ -374,7 +376,7 @@ async fn a_place_that_the_log_cannot_name_is_not_covered() {
     }
     std::os::unix::fs::symlink(&real, scene.work.join("link")).unwrap();
     let write = ("c1", "Write", json!({"file_path": "link/a", "content": "one"}));
-    play(&scene, [calls(&[write]), words("Made.")]);
+    queue_replies(&scene, [calls(&[write]), words("Made.")]);
     let mut rig = scene.open(InitialSession::New).await;
     rig.turn("go").await;
     assert_eq!(scene.read("link/a"), "one");
@@ -390,7 +392,7 @@ async fn a_place_that_the_log_cannot_name_is_not_covered() {
 
 #[tokio::test]
 async fn a_file_that_the_person_has_changed_goes_back_by_their_word_and_comes_again() {
-    let scene = Scene::in_mode(Mode::Yolo);
+    let scene = AgentFixture::in_mode(PermissionMode::Yolo);
     let mut rig = worked(&scene).await;
     scene.put("b", "mine");
     let mut plan = Arc::unwrap_or_clone(rig.plan(RewindDestination::Last).await.unwrap());
@@ -398,7 +400,7 @@ async fn a_file_that_the_person_has_changed_goes_back_by_their_word_and_comes_ag
         file.toggle_override();
     }
     rig.tell(AgentCommand::Rewind { plan: Arc::new(plan), what: RewindScope::Both }).await;
-    rig.until("return", |event| matches!(event, AgentEvent::Rewound { .. })).await;
+    rig.wait_for("return", |event| matches!(event, AgentEvent::Rewound { .. })).await;
     assert_eq!(files(&scene), are([Some("one\n"), None, Some("old\n")]));
     rig.go(RewindDestination::Redo, RewindScope::Both).await;
     assert_eq!(files(&scene), are([Some("two\n"), Some("mine"), None]));
@@ -407,7 +409,7 @@ async fn a_file_that_the_person_has_changed_goes_back_by_their_word_and_comes_ag
 
 #[tokio::test]
 async fn an_answer_is_for_the_version_that_was_shown() {
-    let scene = Scene::in_mode(Mode::Yolo);
+    let scene = AgentFixture::in_mode(PermissionMode::Yolo);
     let mut rig = worked(&scene).await;
     scene.put("a", "mine\n");
     let mut plan = Arc::unwrap_or_clone(rig.plan(RewindDestination::Last).await.unwrap());
@@ -424,7 +426,7 @@ async fn an_answer_is_for_the_version_that_was_shown() {
 
 /// A log that somebody else made, taken over: it says that files were changed in the workspace,
 /// outside of it, and in places that others take orders from.
-async fn imported(scene: &Scene, changed: &[(PathBuf, &str, Option<&str>)]) -> Rig {
+async fn imported(scene: &AgentFixture, changed: &[(PathBuf, &str, Option<&str>)]) -> TestAgent {
     let session = SessionId::generate();
     let record = |turn: u32, entry| LogRecord {
         id: EntryId::generate(),
@@ -464,7 +466,7 @@ async fn imported(scene: &Scene, changed: &[(PathBuf, &str, Option<&str>)]) -> R
 
 #[tokio::test]
 async fn an_imported_session_restores_nothing_outside_or_protected_without_an_answer_of_its_own() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     let outside = scene.work.with_file_name("outside");
     let (made, link) = (scene.work.with_file_name("made"), scene.work.join("link"));
     std::os::unix::fs::symlink(scene.work.parent().unwrap(), &link).unwrap();
@@ -508,7 +510,7 @@ async fn an_imported_session_restores_nothing_outside_or_protected_without_an_an
 
 #[tokio::test]
 async fn what_an_answer_of_its_own_names_is_restored_and_nothing_else() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     let (one, other) = (scene.work.with_file_name("one"), scene.work.with_file_name("other"));
     for path in [&one, &other] {
         std::fs::write(path, "now").unwrap();
@@ -520,7 +522,7 @@ async fn what_an_answer_of_its_own_names_is_restored_and_nothing_else() {
     plan.files.files[0].toggle_override();
     let what = RewindScope::Files;
     rig.tell(AgentCommand::Rewind { plan: Arc::new(plan), what }).await;
-    rig.until("return", |event| matches!(event, AgentEvent::Rewound { .. })).await;
+    rig.wait_for("return", |event| matches!(event, AgentEvent::Rewound { .. })).await;
     let read = |path: &PathBuf| std::fs::read_to_string(path).unwrap();
     assert_eq!((read(&one), read(&other)), ("then".to_owned(), "now".to_owned()));
 

@@ -3,7 +3,11 @@
 use super::*;
 
 /// A request that listens on a task of its own.
-fn send(http: &Arc<HttpClient>, server: &ModelServer, key: &str) -> tokio::task::JoinHandle<Heard> {
+fn send(
+    http: &Arc<HttpClient>,
+    server: &ModelServer,
+    key: &str,
+) -> tokio::task::JoinHandle<CollectedResponse> {
     let key = Some(SecretString::from(key.to_owned()));
     let provider = ChatCompletionsProvider::new(ConnectionConfig::new(
         Arc::clone(http),
@@ -33,7 +37,7 @@ async fn first(
 async fn while_a_server_wants_to_be_left_alone_nothing_reaches_it() {
     for status in [429, 503, 529] {
         let (http, server) = (Arc::new(HttpClient::new()), ModelServer::start());
-        server.reply(Reply::error(status, "slow down").with_header("retry-after", "3000"));
+        server.reply(ServerReply::error(status, "slow down").with_header("retry-after", "3000"));
         send(&http, &server, "sk-1").await.unwrap().error();
         let mut waiting = Vec::new();
         for _ in 0..5 {
@@ -43,9 +47,9 @@ async fn while_a_server_wants_to_be_left_alone_nothing_reaches_it() {
             assert!(held.reason.contains("slow down"), "{}", held.reason);
             waiting.push(stream);
         }
-        assert_eq!(server.questions().len(), 1, "{status}");
+        assert_eq!(server.model_requests().len(), 1, "{status}");
         // Another key is another account, and another server another matter.
-        server.reply(Reply::text("x"));
+        server.reply(ServerReply::text("x"));
         assert_eq!(first(&http, &server, "sk-2").await.0, StreamEvent::Started);
     }
 }
@@ -53,20 +57,21 @@ async fn while_a_server_wants_to_be_left_alone_nothing_reaches_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn when_the_time_is_over_all_go_on() {
     let (http, server) = (Arc::new(HttpClient::new()), ModelServer::start());
-    server.reply(Reply::error(429, "slow down").with_header("retry-after-ms", "80"));
+    server.reply(ServerReply::error(429, "slow down").with_header("retry-after-ms", "80"));
     send(&http, &server, "sk-1").await.unwrap().error();
-    (0..4).for_each(|_| server.reply(Reply::text("Here I am.")));
+    (0..4).for_each(|_| server.reply(ServerReply::text("Here I am.")));
     let sent: Vec<_> = (0..4).map(|_| send(&http, &server, "sk-1")).collect();
     for heard in sent {
         assert_eq!(heard.await.unwrap().text, "Here I am.");
     }
-    assert_eq!(server.questions().len(), 5);
+    assert_eq!(server.model_requests().len(), 5);
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_gets_eight_requests_at_once_and_a_stopped_one_makes_room() {
-    let (http, server, gate) = (Arc::new(HttpClient::new()), ModelServer::start(), Gate::closed());
-    (0..11).for_each(|_| server.reply(Reply::text("Done.").gated(&gate)));
+    let (http, server, gate) =
+        (Arc::new(HttpClient::new()), ModelServer::start(), ReplyGate::closed());
+    (0..11).for_each(|_| server.reply(ServerReply::text("Done.").gated(&gate)));
     let mut under_way = Vec::new();
     for _ in 0..8 {
         let (event, stream) = first(&http, &server, "sk-1").await;
@@ -76,7 +81,7 @@ async fn a_server_gets_eight_requests_at_once_and_a_stopped_one_makes_room() {
     let (ninth, tenth) = (send(&http, &server, "sk-1"), send(&http, &server, "sk-1"));
     // As many as may are there; a request of another account shows that the others had time.
     assert_eq!(first(&http, &server, "sk-2").await.0, StreamEvent::Started);
-    assert_eq!(server.questions().len(), 9);
+    assert_eq!(server.model_requests().len(), 9);
     under_way.truncate(6);
     server.wait_for_requests(11);
     gate.open();

@@ -12,8 +12,8 @@ use slug_code::agent::{
 use slug_code::catalogue::CatalogueCache;
 use slug_code::context::ContextProvider;
 use slug_code::domain::{
-    Answer, ApprovalRequest, Boundary, Budgets, CallId, Extent, Message, Method, Mode, Network,
-    SessionId, ToolStatus,
+    AgentBudgets, ApprovalAnswer, ApprovalRequest, CallId, Message, PermissionMode,
+    SandboxBackendKind, SandboxNetwork, SandboxSummary, ScanExtent, SessionId, ToolStatus,
 };
 use slug_code::hooks::{HookFiles, HookSet};
 use slug_code::permissions::Workspace;
@@ -29,36 +29,38 @@ use slug_code::tools::{Processes, ToolRegistry, WorkingDirectory};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
-use super::fakes::{FakeFiles, FakeHooks, FakeProcesses, Models, Reply, Scripted};
+use super::fakes::{
+    FakeAgentProcesses, FakeFiles, FakeHooks, FakeModelList, ScriptedProvider, ScriptedStream,
+};
 
 /// How long anything may take before a test has failed.
-const PATIENCE: Duration = Duration::from_secs(60);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long a turn may take to be over once it is stopped: 100 ms by design, and room for a slow
 /// machine.
 pub const STOPPED_WITHIN: Duration = Duration::from_secs(5);
 
 /// Folders, and what agents that are opened there have in common.
-pub struct Scene {
+pub struct AgentFixture {
     /// Kept, since the folders go with it.
     pub _folders: TempDir,
     pub work: PathBuf,
     pub home: PathBuf,
     pub store: SessionStore,
-    pub model: Arc<Scripted>,
+    pub model: Arc<ScriptedProvider>,
     pub provider: Option<Arc<dyn Provider>>,
     pub others: Vec<AgentProvider>,
-    pub standing: ModelPin,
-    pub processes: Arc<FakeProcesses>,
+    pub model_pin: ModelPin,
+    pub processes: Arc<FakeAgentProcesses>,
     /// What runs commands inside a sandbox, where one is in force.
     pub sandbox: Option<Arc<dyn Processes>>,
     pub files: Arc<FakeFiles>,
-    pub mode: Mode,
-    pub person: Interactivity,
+    pub mode: PermissionMode,
+    pub interactivity: Interactivity,
     pub project: ProjectSettingsTrust,
-    pub named: Option<&'static str>,
+    pub model_name: Option<&'static str>,
     pub rounds: u32,
-    pub budgets: Budgets,
+    pub budgets: AgentBudgets,
     pub fallback: Option<&'static str>,
     pub debug: DebugLog,
     pub redactor: Redactor,
@@ -68,13 +70,13 @@ pub struct Scene {
     pub readers: Arc<ReadRules>,
 }
 
-impl Scene {
+impl AgentFixture {
     /// With a person, in the mode ask.
     pub fn new() -> Self {
-        Self::with_models(Models::These(vec!["test-model"]))
+        Self::with_models(FakeModelList::Named(vec!["test-model"]))
     }
 
-    pub fn with_models(models: Models) -> Self {
+    pub fn with_models(models: FakeModelList) -> Self {
         let folders = tempfile::tempdir().unwrap();
         let root = folders.path().canonicalize().unwrap();
         let (work, home) = (root.join("work"), root.join("slug"));
@@ -85,19 +87,19 @@ impl Scene {
         Self {
             _folders: folders,
             store: SessionStore::new(sessions.clone(), home.join("trash"), home.join("blobs")),
-            model: Arc::new(Scripted::new(models)),
+            model: Arc::new(ScriptedProvider::new(models)),
             provider: None,
             others: Vec::new(),
-            standing: ModelPin::Default,
-            processes: Arc::new(FakeProcesses::new(sessions)),
+            model_pin: ModelPin::Default,
+            processes: Arc::new(FakeAgentProcesses::new(sessions)),
             sandbox: None,
             files: Arc::new(FakeFiles::new()),
-            mode: Mode::Ask,
-            person: Interactivity::Interactive,
+            mode: PermissionMode::Ask,
+            interactivity: Interactivity::Interactive,
             project: ProjectSettingsTrust::Trusted,
-            named: Some("test-model"),
+            model_name: Some("test-model"),
             rounds: 10,
-            budgets: Budgets::default(),
+            budgets: AgentBudgets::default(),
             fallback: None,
             debug: DebugLog::off(),
             redactor: Redactor::default(),
@@ -111,10 +113,10 @@ impl Scene {
 
     /// Where this model is asked at this host, and slug knows no other server.
     pub fn hosted(host: &'static str, model: &'static str) -> Self {
-        Self { model: Arc::new(Scripted::at(host)), named: Some(model), ..Self::new() }
+        Self { model: Arc::new(ScriptedProvider::at(host)), model_name: Some(model), ..Self::new() }
     }
 
-    pub fn in_mode(mode: Mode) -> Self {
+    pub fn in_mode(mode: PermissionMode) -> Self {
         Self { mode, ..Self::new() }
     }
 
@@ -134,9 +136,9 @@ impl Scene {
 
     pub fn setup(&self, contexts: Vec<Box<dyn ContextProvider>>) -> AgentSetup {
         let workspace = Workspace::new(self.work.clone(), Vec::new(), None, self.home.clone());
-        let (method, network) = (Method::Bubblewrap, Network::Off);
-        let (dir, extent) = (self.work.clone(), Extent::Whole);
-        let boundary = Boundary { method, dir, network, extent };
+        let (method, network) = (SandboxBackendKind::Bubblewrap, SandboxNetwork::Off);
+        let (dir, extent) = (self.work.clone(), ScanExtent::Whole);
+        let boundary = SandboxSummary { backend: method, dir, network, extent };
         let around = |_: &Arc<dyn Processes>| SandboxEscalation {
             boundary,
             processes: self.processes.clone(),
@@ -152,7 +154,7 @@ impl Scene {
                 AgentProvider {
                     name: "test".into(),
                     provider: provider.unwrap_or_else(|| self.model.clone()),
-                    model: self.named.map(str::to_owned),
+                    model: self.model_name.map(str::to_owned),
                     max_tokens: 1000,
                     window: 100_000,
                     effort: None,
@@ -161,8 +163,8 @@ impl Scene {
             ),
             budgets: self.budgets,
             catalogue: Arc::new(CatalogueCache::new(self.home.join("catalogue.json"))),
-            model: self.named.map(str::to_owned),
-            model_pin: self.standing,
+            model: self.model_name.map(str::to_owned),
+            model_pin: self.model_pin,
             fallback_model: self.fallback.map(str::to_owned),
             effort: None,
             last_models: Some(self.home.join("models.json")),
@@ -177,7 +179,7 @@ impl Scene {
             escalation: self.sandbox.as_ref().map(around),
             project: self.project,
             mode: self.mode,
-            interactivity: self.person,
+            interactivity: self.interactivity,
             blobs: self.store.blobs().clone(),
             store: self.store.clone(),
             home: self.home.clone(),
@@ -199,7 +201,7 @@ impl Scene {
         HookFiles { home: self.home.clone(), project }
     }
 
-    pub async fn open(&self, start: InitialSession) -> Rig {
+    pub async fn open(&self, start: InitialSession) -> TestAgent {
         self.open_with(start, Vec::new()).await
     }
 
@@ -208,15 +210,15 @@ impl Scene {
         &self,
         start: InitialSession,
         contexts: Vec<Box<dyn ContextProvider>>,
-    ) -> Rig {
-        let mut rig = Rig {
+    ) -> TestAgent {
+        let mut rig = TestAgent {
             agent: spawn(self.setup(contexts), start),
-            heard: Vec::new(),
+            events: Vec::new(),
             session: None,
-            asked: 0,
+            approvals_taken: 0,
             store: self.store.clone(),
         };
-        rig.until("a session", |event| matches!(event, AgentEvent::SessionOpened { .. })).await;
+        rig.wait_for("a session", |event| matches!(event, AgentEvent::SessionOpened { .. })).await;
         rig
     }
 }
@@ -227,32 +229,32 @@ fn put(path: &Path, text: &str) {
 }
 
 /// An agent, and what it has told so far.
-pub struct Rig {
+pub struct TestAgent {
     pub agent: AgentHandle,
-    pub heard: Vec<AgentEvent>,
+    pub events: Vec<AgentEvent>,
     pub session: Option<SessionId>,
     /// How many questions the test has taken.
-    asked: usize,
+    approvals_taken: usize,
     store: SessionStore,
 }
 
-impl Rig {
+impl TestAgent {
     pub async fn event(&mut self) -> AgentEvent {
-        let event = timeout(PATIENCE, self.agent.events.recv()).await;
-        let event = event.unwrap_or_else(|_| panic!("nothing more came after {:#?}", self.heard));
+        let event = timeout(WAIT_TIMEOUT, self.agent.events.recv()).await;
+        let event = event.unwrap_or_else(|_| panic!("nothing more came after {:#?}", self.events));
         let event = event.expect("the agent is gone");
         if let AgentEvent::SessionOpened { session, .. } = event {
             self.session = Some(session);
         }
-        self.heard.push(event.clone());
+        self.events.push(event.clone());
         event
     }
 
     /// The next event that fits.
-    pub async fn until(&mut self, what: &str, fits: impl Fn(&AgentEvent) -> bool) -> AgentEvent {
+    pub async fn wait_for(&mut self, what: &str, fits: impl Fn(&AgentEvent) -> bool) -> AgentEvent {
         let began = Instant::now();
         loop {
-            assert!(began.elapsed() < PATIENCE, "no {what} in {:#?}", self.heard);
+            assert!(began.elapsed() < WAIT_TIMEOUT, "no {what} in {:#?}", self.events);
             let event = self.event().await;
             if fits(&event) {
                 return event;
@@ -271,11 +273,11 @@ impl Rig {
     /// Sends a message and waits for the end of its turn.
     pub async fn turn(&mut self, text: &str) -> TurnOutcome {
         self.send(text).await;
-        self.ended().await
+        self.wait_for_turn_end().await
     }
 
-    pub async fn ended(&mut self) -> TurnOutcome {
-        match self.until("end", |event| matches!(event, AgentEvent::TurnEnded { .. })).await {
+    pub async fn wait_for_turn_end(&mut self) -> TurnOutcome {
+        match self.wait_for("end", |event| matches!(event, AgentEvent::TurnEnded { .. })).await {
             AgentEvent::TurnEnded { outcome, .. } => outcome,
             _ => unreachable!(),
         }
@@ -285,39 +287,39 @@ impl Rig {
     pub async fn stop(&mut self) -> TurnOutcome {
         let stopped = Instant::now();
         self.agent.stop.stop_turn();
-        let outcome = self.ended().await;
+        let outcome = self.wait_for_turn_end().await;
         assert!(stopped.elapsed() < STOPPED_WITHIN, "it took {:?}", stopped.elapsed());
         outcome
     }
 
     /// The next question, which may have come while something else was waited for.
-    pub async fn asked(&mut self) -> ApprovalRequest {
-        self.asked += 1;
-        while self.questions() < self.asked {
+    pub async fn next_approval(&mut self) -> ApprovalRequest {
+        self.approvals_taken += 1;
+        while self.approval_count() < self.approvals_taken {
             self.event().await;
         }
         let question = |event: &AgentEvent| match event {
             AgentEvent::ApprovalAsked(request) => Some((**request).clone()),
             _ => None,
         };
-        self.heard.iter().filter_map(question).nth(self.asked - 1).unwrap()
+        self.events.iter().filter_map(question).nth(self.approvals_taken - 1).unwrap()
     }
 
-    pub async fn answer(&self, question: &ApprovalRequest, answer: Answer) {
+    pub async fn answer(&self, question: &ApprovalRequest, answer: ApprovalAnswer) {
         self.tell(AgentCommand::Answer { id: question.id, answer }).await;
     }
 
-    pub async fn tool_started(&mut self) {
-        self.until("start of a tool", |event| matches!(event, AgentEvent::ToolStarted { .. }))
+    pub async fn wait_for_tool_start(&mut self) {
+        self.wait_for("start of a tool", |event| matches!(event, AgentEvent::ToolStarted { .. }))
             .await;
     }
 
     /// Waits for the end of this call.
-    pub async fn tool_ended(&mut self, id: &str) -> ToolStatus {
+    pub async fn wait_for_tool_end(&mut self, id: &str) -> ToolStatus {
         let id = CallId::new(id);
         let is_it =
             |event: &AgentEvent| matches!(event, AgentEvent::ToolEnded { call, .. } if *call == id);
-        match self.until("end of a tool", is_it).await {
+        match self.wait_for("end of a tool", is_it).await {
             AgentEvent::ToolEnded { status, .. } => status,
             _ => unreachable!(),
         }
@@ -328,13 +330,13 @@ impl Rig {
     }
 
     /// How many questions were asked so far.
-    pub fn questions(&self) -> usize {
-        self.heard.iter().filter(|event| matches!(event, AgentEvent::ApprovalAsked(_))).count()
+    pub fn approval_count(&self) -> usize {
+        self.events.iter().filter(|event| matches!(event, AgentEvent::ApprovalAsked(_))).count()
     }
 
     /// All notices so far.
     pub fn notices(&self) -> Vec<&str> {
-        self.heard
+        self.events
             .iter()
             .filter_map(|event| match event {
                 AgentEvent::Notice { text, .. } => Some(text.as_str()),
@@ -352,7 +354,7 @@ impl Rig {
     }
 
     /// All that was said, as it stands in the log.
-    pub fn said(&self) -> Vec<MessageEntry> {
+    pub fn messages(&self) -> Vec<MessageEntry> {
         let said = |record: LogRecord| match record.entry {
             LogEntry::Message(said) => Some(said),
             _ => None,
@@ -364,7 +366,7 @@ impl Rig {
     pub fn result(&self, id: &str) -> (String, ToolStatus) {
         let id = CallId::new(id);
         let of_it: Vec<MessageEntry> = self
-            .said()
+            .messages()
             .into_iter()
             .filter(|it| it.message().answers().any(|it| *it == id))
             .collect();
@@ -378,12 +380,12 @@ impl Rig {
     pub async fn close(self) {
         let AgentHandle { commands, events, stop: _, task } = self.agent;
         drop((commands, events));
-        timeout(PATIENCE, task).await.expect("the agent does not end").unwrap();
+        timeout(WAIT_TIMEOUT, task).await.expect("the agent does not end").unwrap();
     }
 }
 
 /// Plays these replies in turn.
-pub fn play(scene: &Scene, replies: impl IntoIterator<Item = Reply>) {
+pub fn queue_replies(scene: &AgentFixture, replies: impl IntoIterator<Item = ScriptedStream>) {
     for reply in replies {
         scene.model.reply(reply);
     }

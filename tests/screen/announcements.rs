@@ -1,9 +1,9 @@
 //! What the terminal is told beside the picture: the window's name, calls, progress.
 
 use crate::bash;
-use crate::support::desk::{Desk, with_server};
-use crate::support::model_server::{ModelServer, Reply};
-use crate::support::terminal::Slug;
+use crate::support::model_server::{ModelServer, ServerReply};
+use crate::support::terminal::PtySlug;
+use crate::support::test_env::{TestEnv, with_server};
 
 const FOCUS_LOST: &str = "\x1b[O";
 const TITLE_KEPT: &str = "\x1b[22;2t";
@@ -11,9 +11,9 @@ const TITLE_BACK: &str = "\x1b]2;\x07\x1b[23;2t";
 const PROGRESS_OFF: &str = "\x1b]9;4;0;\x07";
 
 /// A chat in a terminal that names itself so.
-fn chat_in(desk: &Desk, server: &ModelServer, variables: &[(&str, &str)]) -> Slug {
+fn chat_in(desk: &TestEnv, server: &ModelServer, variables: &[(&str, &str)]) -> PtySlug {
     let endpoint = server.endpoint();
-    let mut start = Slug::at(desk, 100, 30).args(&with_server(&endpoint, &[]));
+    let mut start = PtySlug::at(desk, 100, 30).args(&with_server(&endpoint, &[]));
     for (name, value) in variables {
         start = start.env(name, value);
     }
@@ -24,7 +24,7 @@ fn chat_in(desk: &Desk, server: &ModelServer, variables: &[(&str, &str)]) -> Slu
 
 /// A question asked while nobody looks, and the bytes that call the person.
 fn calls(variables: &[(&str, &str)], config: &str, wanted: &str) {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write_home("config.toml", config);
     server.reply(bash("c1", "touch made"));
     let mut slug = chat_in(&desk, &server, variables);
@@ -50,8 +50,8 @@ fn each_terminal_is_called_in_its_own_way() {
 
 #[test]
 fn the_window_is_named_and_gets_its_old_name_back() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("Good morning."));
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("Good morning."));
     let mut slug = chat_in(&desk, &server, &[]);
     slug.say("hello there");
     slug.wait_for("Good morning.");
@@ -69,7 +69,7 @@ fn the_window_is_named_and_gets_its_old_name_back() {
 
 #[test]
 fn progress_is_told_where_it_is_safe_and_taken_off_at_the_end() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
     let mut slug = chat_in(&desk, &server, &[("WT_SESSION", "1")]);
     slug.say("make it");
@@ -86,7 +86,7 @@ fn progress_is_told_where_it_is_safe_and_taken_off_at_the_end() {
 
 #[test]
 fn nothing_is_told_that_is_not_wanted() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let config = "[ui]\ntitle = false\nprogress = false\nnotify = \"never\"\n";
     desk.write_home("config.toml", config);
     server.reply(bash("c1", "touch made"));
@@ -102,7 +102,7 @@ fn nothing_is_told_that_is_not_wanted() {
 
 #[test]
 fn the_first_line_shows_what_a_command_says() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let command = "sed 's/.*\"model\":\"\\([^\"]*\\)\".*/[\\1 says hi]/'";
     let config = format!("[ui]\nstatus_command = '''{command}'''\n");
     desk.write_home("config.toml", &config);

@@ -5,32 +5,32 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
-use crate::support::desk::{Desk, with_server};
-use crate::support::model_server::{ModelServer, Reply};
+use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::skip::sandbox_or_skip;
-use crate::support::terminal::{Slug, key};
+use crate::support::terminal::{PtySlug, key};
+use crate::support::test_env::{TestEnv, with_server};
 use crate::{bash, last_user_text};
 
 #[test]
 fn a_failed_message_can_be_sent_again() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::error(400, "the model is being swapped"));
-    server.reply(Reply::text("Here I am."));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::error(400, "the model is being swapped"));
+    server.reply(ServerReply::text("Here I am."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("hello");
     slug.wait_for("the model is being swapped");
     slug.say("/retry");
     slug.wait_for("Here I am.");
-    assert!(last_user_text(&server.chats()[1]).contains("hello"));
+    assert!(last_user_text(&server.chat_requests()[1]).contains("hello"));
     server.assert_clean();
 }
 
 #[test]
 fn where_nothing_can_be_sent_again_the_chat_goes_on() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("Here I am."));
-    server.reply(Reply::text("Still here."));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("Here I am."));
+    server.reply(ServerReply::text("Still here."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("hello");
     slug.wait_for("Here I am.");
     slug.say("/retry");
@@ -42,10 +42,10 @@ fn where_nothing_can_be_sent_again_the_chat_goes_on() {
 
 #[test]
 fn a_server_that_is_busy_is_asked_again() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::error(503, "loading model"));
-    server.reply(Reply::text("Here I am."));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::error(503, "loading model"));
+    server.reply(ServerReply::text("Here I am."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("hello");
     slug.wait_for("Here I am.");
     server.assert_clean();
@@ -53,58 +53,58 @@ fn a_server_that_is_busy_is_asked_again() {
 
 #[test]
 fn an_answer_that_breaks_off_is_not_kept_twice() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("one two three").resetting_after(3));
-    server.reply(Reply::text("one two three"));
-    server.reply(Reply::text("Bye."));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("one two three").resetting_after(3));
+    server.reply(ServerReply::text("one two three"));
+    server.reply(ServerReply::text("Bye."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("count");
     slug.wait_for("one two three");
     slug.say("thanks");
     slug.wait_for("Bye.");
-    let messages = server.chats().last().unwrap().body["messages"].to_string();
+    let messages = server.chat_requests().last().unwrap().body["messages"].to_string();
     assert_eq!(messages.matches("one two").count(), 1, "{messages}");
     server.assert_clean();
 }
 
 #[test]
 fn r37_what_had_come_before_the_link_went_down_is_struck_out() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write_home("config.toml", "[timeouts]\nidle = 1\n");
-    server.reply(Reply::text("one two three four").hanging_after(3));
-    server.reply(Reply::text("All of it."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("one two three four").hanging_after(3));
+    server.reply(ServerReply::text("All of it."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("count");
     slug.wait_for("has sent nothing for 1 s");
     slug.wait_for("All of it.");
     assert!(slug.raw().contains("\u{1b}[9m"), "struck out");
-    let [first, second] = &server.chats()[..] else { panic!("{}", slug.raw()) };
+    let [first, second] = &server.chat_requests()[..] else { panic!("{}", slug.raw()) };
     assert_eq!(first.body["messages"], second.body["messages"], "nothing of it is sent back");
 }
 
 #[test]
 fn clear_begins_a_conversation_without_what_was_said() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("Blue."));
-    server.reply(Reply::text("No idea."));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("Blue."));
+    server.reply(ServerReply::text("No idea."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("which colour?");
     slug.wait_for("Blue.");
     slug.say("/clear");
     slug.wait_for_no("Blue.");
     slug.say("which one?");
     slug.wait_for("No idea.");
-    assert!(!server.chats()[1].body.to_string().contains("Blue."));
+    assert!(!server.chat_requests()[1].body.to_string().contains("Blue."));
     assert_eq!(desk.sessions().len(), 2);
 }
 
 #[test]
 fn plan_mode_runs_nothing_that_changes_something() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let write = json!({"file_path": "made", "content": "x"});
-    server.reply(Reply::calls("", &[("c1", "Write", write)]));
-    server.reply(Reply::text("Here is the plan."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::calls("", &[("c1", "Write", write)]));
+    server.reply(ServerReply::text("Here is the plan."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("/mode plan");
     slug.wait_for("test-model  plan");
     slug.say("make it");
@@ -116,7 +116,7 @@ fn plan_mode_runs_nothing_that_changes_something() {
 /// Plan mode takes away, and gives nothing that the sandbox does not.
 #[test]
 fn s115_in_plan_mode_a_hook_stays_inside_the_sandbox_that_is_in_force() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     if sandbox_or_skip(&desk.workspace()).is_none() {
         return;
     }
@@ -130,14 +130,14 @@ fn s115_in_plan_mode_a_hook_stays_inside_the_sandbox_that_is_in_force() {
     let hooks = json!({"PreToolUse": [{"hooks": [{"type": "command", "command": command}]}]});
     let settings = json!({"permissions": {"deny": ["Read(.env)"]}, "hooks": hooks});
     desk.write_home("settings.json", &settings.to_string());
-    server.reply(Reply::calls("", &[("c1", "Read", json!({"file_path": "b.txt"}))]));
-    server.reply(Reply::text("Here is the plan."));
-    let mut slug = Slug::chat_with(&desk, &server, &["--sandbox", "."]);
+    server.reply(ServerReply::calls("", &[("c1", "Read", json!({"file_path": "b.txt"}))]));
+    server.reply(ServerReply::text("Here is the plan."));
+    let mut slug = PtySlug::chat_with(&desk, &server, &["--sandbox", "."]);
     slug.say("/mode plan");
     slug.wait_for("test-model  plan");
     slug.say("look");
     slug.wait_for("Here is the plan.");
-    let told = server.chats()[1].body["messages"].to_string();
+    let told = server.chat_requests()[1].body["messages"].to_string();
     assert!(!desk.path("made").exists());
     for there in ["alpha", "beta", "kept"] {
         assert!(told.contains(there), "{there}: {told}");
@@ -147,7 +147,7 @@ fn s115_in_plan_mode_a_hook_stays_inside_the_sandbox_that_is_in_force() {
 
 #[test]
 fn hooks_that_changed_hold_once_they_are_trusted_without_a_restart() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let write = |line: &str| {
         let action = json!({"type": "command", "command": line});
         let hooks = json!({"hooks": [{"event": "UserPromptSubmit", "action": action}]});
@@ -155,9 +155,9 @@ fn hooks_that_changed_hold_once_they_are_trusted_without_a_restart() {
     };
     write("echo as it was");
     for _ in 0..3 {
-        server.reply(Reply::text("Well."));
+        server.reply(ServerReply::text("Well."));
     }
-    let mut slug = Slug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("one");
     slug.wait_for("Well.");
     write("echo with news");
@@ -178,16 +178,16 @@ fn hooks_that_changed_hold_once_they_are_trusted_without_a_restart() {
     slug.wait_for_no("type to filter");
     slug.say("three");
     slug.wait_until("three answers", |screen| screen.matches("Well.").count() == 3);
-    let asked: Vec<String> = server.chats().iter().map(|it| it.body.to_string()).collect();
+    let asked: Vec<String> = server.chat_requests().iter().map(|it| it.body.to_string()).collect();
     assert!(!asked[1].contains("with news") && asked[2].contains("with news"), "{}", asked[2]);
 }
 
 #[test]
 fn the_mode_alters_neither_prompt_nor_tools() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("First."));
-    server.reply(Reply::text("Second."));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("First."));
+    server.reply(ServerReply::text("Second."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("one");
     slug.wait_for("First.");
     slug.say("/mode plan");
@@ -200,11 +200,11 @@ fn the_mode_alters_neither_prompt_nor_tools() {
 
 #[test]
 fn diff_shows_what_the_session_changed() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let write = json!({"file_path": "poem.txt", "content": "roses are red\n"});
-    server.reply(Reply::calls("", &[("c1", "Write", write)]));
-    server.reply(Reply::text("Written."));
-    let mut slug = Slug::chat_with(&desk, &server, &["--allow-edits"]);
+    server.reply(ServerReply::calls("", &[("c1", "Write", write)]));
+    server.reply(ServerReply::text("Written."));
+    let mut slug = PtySlug::chat_with(&desk, &server, &["--allow-edits"]);
     slug.say("write");
     slug.wait_for("Written.");
     slug.keys("/diff\r");
@@ -216,42 +216,42 @@ fn diff_shows_what_the_session_changed() {
 
 #[test]
 fn a_file_is_named_with_at() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write("src/invoice.rs", "");
     desk.write("src/other.rs", "");
-    server.reply(Reply::text("Seen."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("Seen."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.keys("look at @invo");
     slug.wait_for("src/invoice.rs");
     slug.keys("\t");
     slug.wait_for("look at @src/invoice.rs");
     slug.keys(key::ENTER);
     slug.wait_for("Seen.");
-    assert!(last_user_text(&server.chats()[0]).contains("look at @src/invoice.rs"));
+    assert!(last_user_text(&server.chat_requests()[0]).contains("look at @src/invoice.rs"));
 }
 
 #[test]
 fn several_pasted_lines_are_one_message() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("Two lines."));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("Two lines."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.keys("\x1b[200~first line\rsecond line\x1b[201~");
     slug.wait_for("second line");
-    assert_eq!(server.chats().len(), 0);
+    assert_eq!(server.chat_requests().len(), 0);
     slug.keys(key::ENTER);
     slug.wait_for("Two lines.");
-    assert!(last_user_text(&server.chats()[0]).contains("first line\nsecond line"));
+    assert!(last_user_text(&server.chat_requests()[0]).contains("first line\nsecond line"));
 }
 
 #[test]
 fn what_was_sent_before_comes_back_with_up() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("Blue."));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("Blue."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("which colour?");
     slug.wait_for("Blue.");
     slug.quit();
-    let mut slug = Slug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&desk, &server);
     // The command to leave came later, but commands are not kept.
     slug.keys(key::UP);
     slug.wait_for("❯ which colour?");
@@ -259,12 +259,12 @@ fn what_was_sent_before_comes_back_with_up() {
 
 #[test]
 fn a_message_can_be_written_in_the_persons_editor() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write("editor", "#!/bin/sh\nprintf ' in the editor\\n' >> \"$1\"\n");
     let editor = desk.path("editor");
     std::fs::set_permissions(&editor, std::fs::Permissions::from_mode(0o755)).unwrap();
     let endpoint = server.endpoint();
-    let mut slug = Slug::at(&desk, 100, 30)
+    let mut slug = PtySlug::at(&desk, 100, 30)
         .args(&with_server(&endpoint, &[]))
         .env("EDITOR", editor.to_str().unwrap())
         .open();
@@ -278,10 +278,10 @@ fn a_message_can_be_written_in_the_persons_editor() {
 
 #[test]
 fn the_wheel_scrolls_and_the_tail_is_found_again() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let lines: Vec<String> = (0..60).map(|number| format!("- item {number}\n")).collect();
-    server.reply(Reply::words(lines.iter().map(String::as_str)));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::words(lines.iter().map(String::as_str)));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("list");
     slug.wait_for("item 59");
     slug.keys(&"\x1b[<64;10;10M".repeat(6));
@@ -294,11 +294,11 @@ fn the_wheel_scrolls_and_the_tail_is_found_again() {
 
 #[test]
 fn a_small_screen_is_enough() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
-    server.reply(Reply::text("Done."));
+    server.reply(ServerReply::text("Done."));
     let endpoint = server.endpoint();
-    let mut slug = Slug::at(&desk, 40, 12).args(&with_server(&endpoint, &[])).open();
+    let mut slug = PtySlug::at(&desk, 40, 12).args(&with_server(&endpoint, &[])).open();
     slug.wait_for("ask");
     slug.say("run it");
     slug.wait_for_dialog("touch made");
@@ -312,9 +312,9 @@ fn a_small_screen_is_enough() {
 
 #[test]
 fn a_models_escape_sequences_do_not_reach_the_terminal() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::words(["\x1b]0;EVIL", "TITLE\x07\x1b[2J\u{9b}31m", "harmless"]));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::words(["\x1b]0;EVIL", "TITLE\x07\x1b[2J\u{9b}31m", "harmless"]));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("hello");
     slug.wait_for("harmless");
     let raw = slug.raw();
@@ -325,8 +325,8 @@ fn a_models_escape_sequences_do_not_reach_the_terminal() {
 
 #[test]
 fn a_commands_escape_sequences_do_not_reach_the_terminal() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say(r"!printf '\033]52;c;RVZJTA==\007\033[31mred\033[0m\033[2Jend\n'");
     slug.wait_until("the output, its sequences made visible", |screen| {
         let is_output = |row: &str| row.contains("␛]52;c;RVZJTA==") && row.contains("end");

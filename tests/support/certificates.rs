@@ -16,12 +16,12 @@ use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
 
 /// An authority, a server's certificate and a client's, as files.
-pub struct Papers {
+pub struct TestCertificates {
     folder: tempfile::TempDir,
     pub authority: CertifiedIssuer<'static, KeyPair>,
 }
 
-impl Papers {
+impl TestCertificates {
     /// An authority, and a certificate of a client: in one file with its key, and apart.
     pub fn new() -> Self {
         let mut params = CertificateParams::new(Vec::new()).unwrap();

@@ -4,44 +4,44 @@
 #![allow(clippy::unwrap_used, reason = "in a test, failing loudly is the point")]
 
 use serde_json::{Value, json};
-use slug_code::domain::Protocol;
+use slug_code::domain::ProviderProtocol;
 
 /// A call: its id, its tool and the text of its arguments.
-pub type Call<'a> = (&'a str, &'a str, &'a str);
+pub type ScriptedCall<'a> = (&'a str, &'a str, &'a str);
 
 /// The events of an answer that says `text`, a word at a time, and then makes `calls`.
-pub fn answer(protocol: Protocol, text: &str, calls: &[Call<'_>]) -> Vec<String> {
+pub fn answer(protocol: ProviderProtocol, text: &str, calls: &[ScriptedCall<'_>]) -> Vec<String> {
     match protocol {
-        Protocol::ChatCompletions => chat(text, calls),
-        Protocol::Anthropic => anthropic(text, calls),
-        Protocol::Responses => responses(text, calls),
-        Protocol::Gemini => gemini(text, calls),
+        ProviderProtocol::ChatCompletions => chat(text, calls),
+        ProviderProtocol::Anthropic => anthropic(text, calls),
+        ProviderProtocol::Responses => responses(text, calls),
+        ProviderProtocol::Gemini => gemini(text, calls),
     }
 }
 
 /// An error in the midst of an answer: the server is overloaded.
-pub fn overloaded(protocol: Protocol) -> String {
+pub fn overloaded(protocol: ProviderProtocol) -> String {
     match protocol {
-        Protocol::ChatCompletions => {
+        ProviderProtocol::ChatCompletions => {
             data(&json!({"error": {"message": "Overloaded", "type": "server_error", "code": 503}}))
         }
-        Protocol::Anthropic => event(&json!({"type": "error",
+        ProviderProtocol::Anthropic => event(&json!({"type": "error",
             "error": {"type": "overloaded_error", "message": "Overloaded"}})),
-        Protocol::Responses => event(&json!({"type": "response.failed", "response":
+        ProviderProtocol::Responses => event(&json!({"type": "response.failed", "response":
             {"status": "failed", "error": {"code": "server_error", "message": "Overloaded"}}})),
-        Protocol::Gemini => {
+        ProviderProtocol::Gemini => {
             data(&json!({"error": {"code": 503, "status": "UNAVAILABLE", "message": "Overloaded"}}))
         }
     }
 }
 
 /// Where a server of this protocol is asked for an answer.
-pub fn path(protocol: Protocol) -> &'static str {
+pub fn path(protocol: ProviderProtocol) -> &'static str {
     match protocol {
-        Protocol::ChatCompletions => "/v1/chat/completions",
-        Protocol::Anthropic => "/v1/messages",
-        Protocol::Responses => "/v1/responses",
-        Protocol::Gemini => "/v1beta/models/test-model:streamGenerateContent?alt=sse",
+        ProviderProtocol::ChatCompletions => "/v1/chat/completions",
+        ProviderProtocol::Anthropic => "/v1/messages",
+        ProviderProtocol::Responses => "/v1/responses",
+        ProviderProtocol::Gemini => "/v1beta/models/test-model:streamGenerateContent?alt=sse",
     }
 }
 
@@ -59,7 +59,7 @@ fn halves(arguments: &str) -> [&str; 2] {
     [&arguments[..middle], &arguments[middle..]]
 }
 
-fn chat(text: &str, calls: &[Call<'_>]) -> Vec<String> {
+fn chat(text: &str, calls: &[ScriptedCall<'_>]) -> Vec<String> {
     let chunk = |delta: Value, reason: Option<&str>| {
         data(&json!({"object": "chat.completion.chunk", "model": "test-model",
             "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]}))
@@ -82,7 +82,7 @@ fn chat(text: &str, calls: &[Call<'_>]) -> Vec<String> {
     events
 }
 
-fn anthropic(text: &str, calls: &[Call<'_>]) -> Vec<String> {
+fn anthropic(text: &str, calls: &[ScriptedCall<'_>]) -> Vec<String> {
     let usage = json!({"input_tokens": 100, "output_tokens": 1});
     let mut events = vec![event(&json!({"type": "message_start",
         "message": {"role": "assistant", "content": [], "usage": usage}}))];
@@ -110,7 +110,7 @@ fn anthropic(text: &str, calls: &[Call<'_>]) -> Vec<String> {
     events
 }
 
-fn responses(text: &str, calls: &[Call<'_>]) -> Vec<String> {
+fn responses(text: &str, calls: &[ScriptedCall<'_>]) -> Vec<String> {
     let mut events = vec![
         event(&json!({"type": "response.created", "response": {"status": "in_progress"}})),
         event(&json!({"type": "response.output_item.added", "output_index": 0,
@@ -140,7 +140,7 @@ fn responses(text: &str, calls: &[Call<'_>]) -> Vec<String> {
 }
 
 /// Gemini's arguments are no text: what is not JSON spoils the whole piece.
-fn gemini(text: &str, calls: &[Call<'_>]) -> Vec<String> {
+fn gemini(text: &str, calls: &[ScriptedCall<'_>]) -> Vec<String> {
     let parts = |parts: String, more: &str| {
         format!(
             "data: {{\"candidates\":[{{\"content\":{{\"role\":\"model\",\"parts\":[{parts}]}}\

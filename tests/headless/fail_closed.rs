@@ -8,16 +8,16 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::desk::{Desk, Ran, with_server};
-use crate::support::model_server::{ModelServer, Reply};
+use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::skip::skip;
+use crate::support::test_env::{HeadlessOutput, TestEnv, with_server};
 use crate::{bash, result_of};
 
 /// Far more than a run takes, and far less than for ever.
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// Runs slug to its end, or kills it and fails.
-fn in_time(mut command: Command, what: &str) -> Ran {
+fn in_time(mut command: Command, what: &str) -> HeadlessOutput {
     let mut child = command.spawn().unwrap();
     let begun = Instant::now();
     while child.try_wait().unwrap().is_none() {
@@ -27,7 +27,7 @@ fn in_time(mut command: Command, what: &str) -> Ran {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    Ran::of(&child.wait_with_output().unwrap())
+    HeadlessOutput::of(&child.wait_with_output().unwrap())
 }
 
 fn make_fifo(path: &Path) {
@@ -52,14 +52,14 @@ fn settings_that_leave_open_what_they_forbid_end_a_run_before_it_begins() {
         ("project", "project", &whole[..40], "shop/.slug/settings.json:1: this is not JSON"),
     ] {
         for mode in ["--yolo", "--allow-edits"] {
-            let (desk, server) = (Desk::new(), ModelServer::start());
+            let (desk, server) = (TestEnv::new(), ModelServer::start());
             match file {
                 "home" => desk.write_home("settings.json", text),
                 _ => desk.write(".slug/settings.json", text),
             }
-            let ran = desk.ask(&server, &[mode, "-p", "go"]).exits(2);
-            assert!(ran.err.contains(told), "{what}: {}", ran.told());
-            assert!(server.chats().is_empty(), "{what}");
+            let ran = desk.ask(&server, &[mode, "-p", "go"]).assert_exit_code(2);
+            assert!(ran.err.contains(told), "{what}: {}", ran.describe());
+            assert!(server.chat_requests().is_empty(), "{what}");
         }
     }
 }
@@ -67,54 +67,54 @@ fn settings_that_leave_open_what_they_forbid_end_a_run_before_it_begins() {
 #[test]
 fn a_link_that_leads_nowhere_is_a_file_that_cannot_be_read() {
     for file in ["settings.json", "hooks.json"] {
-        let (desk, server) = (Desk::new(), ModelServer::start());
+        let (desk, server) = (TestEnv::new(), ModelServer::start());
         desk.write_home(file, "");
         let path = desk.slug_home().join(file);
         fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink("/nowhere/of/mine.json", &path).unwrap();
         server.reply(bash("c1", "touch X"));
-        server.reply(Reply::text("Done."));
+        server.reply(ServerReply::text("Done."));
         let ran = desk.ask(&server, &["--yolo", "-p", "go"]);
-        assert!(ran.err.contains("is a link that leads nowhere"), "{file}: {}", ran.told());
-        assert!(!desk.path("X").exists(), "{file}: {}", ran.told());
+        assert!(ran.err.contains("is a link that leads nowhere"), "{file}: {}", ran.describe());
+        assert!(!desk.path("X").exists(), "{file}: {}", ran.describe());
     }
 }
 
 #[test]
 fn events_outside_of_hooks_block_what_they_would_have_guarded() {
     for file in ["settings.json", "hooks.json"] {
-        let (desk, server) = (Desk::new(), ModelServer::start());
+        let (desk, server) = (TestEnv::new(), ModelServer::start());
         desk.write_home(
             file,
             r#"{"PreToolUse":[{"hooks":[{"type":"command","command":"exit 2"}]}]}"#,
         );
         server.reply(bash("c1", "touch X"));
-        server.reply(Reply::text("Done."));
+        server.reply(ServerReply::text("Done."));
         let ran = desk.ask(&server, &["--yolo", "-p", "go"]);
         assert!(
             ran.err.contains(&format!("{file}:1: `PreToolUse` stands outside of `hooks`")),
             "{file}: {}",
-            ran.told()
+            ran.describe()
         );
-        assert!(!desk.path("X").exists(), "{file}: {}", ran.told());
+        assert!(!desk.path("X").exists(), "{file}: {}", ran.describe());
     }
 }
 
 #[test]
 fn comments_a_trailing_comma_and_a_byte_order_mark_are_read() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let settings =
         "\u{feff}{ // mine\n\"permissions\": {\"allow\": [\"Bash(echo *)\",], /* x */ },\n}\n";
     desk.write_home("settings.json", settings);
     server.reply(bash("c1", "echo hello"));
-    server.reply(Reply::text("Done."));
-    let ran = desk.ask(&server, &["-p", "go"]).exits(0);
-    assert!(result_of(&server.chats()[1], "c1").contains("hello"), "{}", ran.told());
+    server.reply(ServerReply::text("Done."));
+    let ran = desk.ask(&server, &["-p", "go"]).assert_exit_code(0);
+    assert!(result_of(&server.chat_requests()[1], "c1").contains("hello"), "{}", ran.describe());
 }
 
 #[test]
 fn a_foreign_file_is_not_obeyed() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     for (file, text) in
         [("settings.json", r#"{"permissions":{"allow":["Bash"]}}"#), ("config.toml", "")]
     {
@@ -124,32 +124,32 @@ fn a_foreign_file_is_not_obeyed() {
             skip("only root can give a file away");
             return;
         }
-        let ran = desk.ask(&server, &["-p", "go"]).exits(2);
-        assert!(ran.err.contains("belongs to another user (number 12345)"), "{}", ran.told());
-        assert!(ran.err.contains(file) && ran.err.contains("chown"), "{}", ran.told());
+        let ran = desk.ask(&server, &["-p", "go"]).assert_exit_code(2);
+        assert!(ran.err.contains("belongs to another user (number 12345)"), "{}", ran.describe());
+        assert!(ran.err.contains(file) && ran.err.contains("chown"), "{}", ran.describe());
         fs::remove_file(&path).unwrap();
     }
-    assert!(server.chats().is_empty());
+    assert!(server.chat_requests().is_empty());
 }
 
 #[test]
 fn a_file_with_keys_that_others_can_read_is_told_at_every_start() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write_home("config.toml", "api_key = \"sk-CANARY\"\n");
     let path = desk.slug_home().join("config.toml");
     for (mode, is_told) in [(0o644, true), (0o640, true), (0o600, false)] {
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
         for _ in 0..2 {
-            server.reply(Reply::text("Good morning."));
-            let ran = desk.ask(&server, &["-p", "hello"]).exits(0);
-            assert_eq!(ran.err.contains("chmod 600"), is_told, "{mode:o}: {}", ran.told());
+            server.reply(ServerReply::text("Good morning."));
+            let ran = desk.ask(&server, &["-p", "hello"]).assert_exit_code(0);
+            assert_eq!(ran.err.contains("chmod 600"), is_told, "{mode:o}: {}", ran.describe());
         }
     }
     desk.write_home("config.toml", "model = \"m\"\n");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-    server.reply(Reply::text("Good morning."));
-    let ran = desk.ask(&server, &["-p", "hello"]).exits(0);
-    assert!(!ran.err.contains("chmod 600"), "{}", ran.told());
+    server.reply(ServerReply::text("Good morning."));
+    let ran = desk.ask(&server, &["-p", "hello"]).assert_exit_code(0);
+    assert!(!ran.err.contains("chmod 600"), "{}", ran.describe());
 }
 
 #[test]
@@ -177,12 +177,12 @@ fn a_fifo_in_the_place_of_any_file_is_not_waited_for() {
         ["config.toml", "settings.json", "hooks.json", "keys.toml", "SLUG.md", "themes/x.toml"];
     let files = of_workspace.map(|file| (file, false)).into_iter();
     for (file, is_of_home) in files.chain(of_home.map(|file| (file, true))) {
-        let (desk, server) = (Desk::new(), ModelServer::start());
+        let (desk, server) = (TestEnv::new(), ModelServer::start());
         desk.write("a.txt", "alpha\n");
         desk.write("sub/b.txt", "alpha\n");
         let folder = if is_of_home { desk.slug_home() } else { desk.workspace() };
         make_fifo(&folder.join(file));
-        server.reply(Reply::calls(
+        server.reply(ServerReply::calls(
             "",
             &[
                 ("g1", "Grep", json!({"pattern": "alpha"})),
@@ -190,7 +190,7 @@ fn a_fifo_in_the_place_of_any_file_is_not_waited_for() {
                 ("b1", "Bash", json!({"command": "touch made"})),
             ],
         ));
-        server.reply(Reply::text("Done."));
+        server.reply(ServerReply::text("Done."));
         let endpoint = server.endpoint();
         let command = desk.command(&with_server(&endpoint, &["--yolo", "-p", "see @sub/ and go"]));
         let ran = in_time(command, file);
@@ -200,21 +200,21 @@ fn a_fifo_in_the_place_of_any_file_is_not_waited_for() {
             .any(|name| file.ends_with(name));
         let expected = if is_obeyed { 2 } else { 0 };
         if file.ends_with("hooks.json") {
-            assert_ne!(ran.code, None, "{file}: {}", ran.told());
+            assert_ne!(ran.code, None, "{file}: {}", ran.describe());
             continue;
         }
-        assert_eq!(ran.code, Some(expected), "{file}: {}", ran.told());
+        assert_eq!(ran.code, Some(expected), "{file}: {}", ran.describe());
         if !is_obeyed {
-            let found = result_of(&server.chats()[1], "g1");
+            let found = result_of(&server.chat_requests()[1], "g1");
             assert!(found.contains("a.txt") && found.contains("sub/b.txt"), "{file}: {found}");
-            assert!(desk.path("made").exists(), "{file}: {}", ran.told());
+            assert!(desk.path("made").exists(), "{file}: {}", ran.describe());
         }
     }
 }
 
 #[test]
 fn an_answer_of_too_many_calls_or_bytes_ends_with_an_error() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let delta = |index: usize| {
         json!({"tool_calls": [{
             "index": index,
@@ -223,13 +223,13 @@ fn an_answer_of_too_many_calls_or_bytes_ends_with_an_error() {
             "function": {"name": "Bash", "arguments": "{\"command\": \"touch made\"}"},
         }]})
     };
-    server.reply(Reply::deltas((0..5_000).map(delta), "tool_calls"));
-    let ran = desk.ask(&server, &["--yolo", "-p", "go"]).exits(1);
-    assert!(ran.err.contains("more than 256 tool calls"), "{}", ran.told());
+    server.reply(ServerReply::deltas((0..5_000).map(delta), "tool_calls"));
+    let ran = desk.ask(&server, &["--yolo", "-p", "go"]).assert_exit_code(1);
+    assert!(ran.err.contains("more than 256 tool calls"), "{}", ran.describe());
     assert!(!desk.path("made").exists());
     let text = "x".repeat(1 << 20);
-    server.reply(Reply::deltas((0..20).map(|_| json!({"content": text.clone()})), "stop"));
-    let ran = desk.ask(&server, &["-p", "go"]).exits(1);
-    assert!(ran.err.contains("more than 16 MB"), "{}", ran.told());
-    assert_eq!(server.chats().len(), 2);
+    server.reply(ServerReply::deltas((0..20).map(|_| json!({"content": text.clone()})), "stop"));
+    let ran = desk.ask(&server, &["-p", "go"]).assert_exit_code(1);
+    assert!(ran.err.contains("more than 16 MB"), "{}", ran.describe());
+    assert_eq!(server.chat_requests().len(), 2);
 }

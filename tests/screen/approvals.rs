@@ -2,39 +2,39 @@
 
 use serde_json::{Value, json};
 
-use crate::support::desk::Desk;
-use crate::support::model_server::{Gate, ModelServer, Reply};
-use crate::support::terminal::{Slug, key};
+use crate::support::model_server::{ModelServer, ReplyGate, ServerReply};
+use crate::support::terminal::{PtySlug, key};
+use crate::support::test_env::TestEnv;
 use crate::{bash, result_of};
 
 const EDIT: &str = "let total = 1;";
 
-fn edit(id: &str) -> Reply {
+fn edit(id: &str) -> ServerReply {
     let input = json!({"file_path": "a.rs", "old_string": "total = 1", "new_string": "total = 2"});
-    Reply::calls("", &[("r1", "Read", json!({"file_path": "a.rs"})), (id, "Edit", input)])
+    ServerReply::calls("", &[("r1", "Read", json!({"file_path": "a.rs"})), (id, "Edit", input)])
 }
 
 #[test]
 fn a_command_runs_after_yes_and_its_output_is_shown() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "env printf 'o%s\\n' ne two"));
-    server.reply(Reply::text("Done."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("Done."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("run it");
     slug.answer("printf", "y");
     slug.wait_until("output and answer", |screen| {
         screen.lines().any(|row| row.trim() == "one") && screen.contains("Done.")
     });
-    assert!(result_of(&server.chats()[1], "c1").contains("one\notwo"));
+    assert!(result_of(&server.chat_requests()[1], "c1").contains("one\notwo"));
     server.assert_clean();
 }
 
 #[test]
 fn nothing_runs_before_the_answer() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
-    server.reply(Reply::text("Done."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("Done."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("run it");
     slug.wait_for_dialog("touch made");
     assert!(!desk.path("made").exists());
@@ -45,25 +45,25 @@ fn nothing_runs_before_the_answer() {
 
 #[test]
 fn after_no_the_command_does_not_run_and_the_model_is_told() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
-    server.reply(Reply::text("As you wish."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("As you wish."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("run it");
     slug.answer("touch made", "n");
     slug.wait_for("As you wish.");
     assert!(!desk.path("made").exists());
-    let told = result_of(&server.chats()[1], "c1");
+    let told = result_of(&server.chat_requests()[1], "c1");
     assert!(told.contains("said no"), "{told}");
     server.assert_clean();
 }
 
 #[test]
 fn a_no_can_say_what_to_do_instead() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
-    server.reply(Reply::text("Then with make."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("Then with make."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("run it");
     slug.answer("touch made", "t");
     slug.keys("use the Makefile");
@@ -71,17 +71,17 @@ fn a_no_can_say_what_to_do_instead() {
     slug.keys(key::ENTER);
     slug.wait_for("Then with make.");
     assert!(!desk.path("made").exists());
-    let told = result_of(&server.chats()[1], "c1");
+    let told = result_of(&server.chat_requests()[1], "c1");
     assert!(told.contains("use the Makefile"), "{told}");
 }
 
 #[test]
 fn an_edit_shows_its_diff_and_yes_writes_the_file() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write("a.rs", &format!("fn main() {{\n    {EDIT}\n}}\n"));
     server.reply(edit("c1"));
-    server.reply(Reply::text("Changed."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("Changed."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("make it two");
     slug.wait_for_dialog("a.rs  +1 -1");
     slug.wait_until("both sides of the change", |screen| {
@@ -96,15 +96,15 @@ fn an_edit_shows_its_diff_and_yes_writes_the_file() {
 
 #[test]
 fn a_change_that_is_left_out_is_not_written_and_the_model_is_told() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let text = |first: &str, last: &str| format!("{first}\nfn between() {{}}\n{last}\n");
     desk.write("a.rs", &text("use one;", "fn last() {}"));
     let content = text("use two;", "fn other() {}");
     let write = json!({"file_path": "a.rs", "content": content});
-    server.reply(Reply::calls("", &[("r1", "Read", json!({"file_path": "a.rs"}))]));
-    server.reply(Reply::calls("", &[("c1", "Write", write)]));
-    server.reply(Reply::text("Half of it."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::calls("", &[("r1", "Read", json!({"file_path": "a.rs"}))]));
+    server.reply(ServerReply::calls("", &[("c1", "Write", write)]));
+    server.reply(ServerReply::text("Half of it."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("write it");
     slug.answer("yes, once, all 2 changes", " ");
     slug.wait_for("yes, 1 of 2 changes");
@@ -112,7 +112,7 @@ fn a_change_that_is_left_out_is_not_written_and_the_model_is_told() {
     slug.wait_for("Half of it.");
     slug.wait_for("1 of 2 changes  +1 -1");
     assert_eq!(desk.read("a.rs"), text("use one;", "fn other() {}"));
-    let told = result_of(&server.chats()[2], "c1");
+    let told = result_of(&server.chat_requests()[2], "c1");
     assert!(
         told.contains("took 1 of the 2 changes") && told.contains("-use one;\n+use two;"),
         "{told}"
@@ -122,24 +122,24 @@ fn a_change_that_is_left_out_is_not_written_and_the_model_is_told() {
 
 #[test]
 fn an_edit_that_cannot_succeed_is_not_asked_about() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write("a.rs", "let sum = 1;");
     server.reply(edit("c1"));
-    server.reply(Reply::text("I will look again."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("I will look again."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("make it two");
     slug.wait_for("I will look again.");
-    assert!(result_of(&server.chats()[1], "c1").contains("`old_string` is not in a.rs"));
+    assert!(result_of(&server.chat_requests()[1], "c1").contains("`old_string` is not in a.rs"));
     server.assert_clean();
 }
 
 #[test]
 fn an_edit_that_was_refused_leaves_the_file_as_it_was() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write("a.rs", EDIT);
     server.reply(edit("c1"));
-    server.reply(Reply::text("Left alone."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("Left alone."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("make it two");
     slug.answer("a.rs  +1 -1", "n");
     slug.wait_for("Left alone.");
@@ -148,11 +148,11 @@ fn an_edit_that_was_refused_leaves_the_file_as_it_was() {
 
 #[test]
 fn always_saves_the_rule_that_is_shown_and_asks_no_more() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
     server.reply(bash("c2", "touch made"));
-    server.reply(Reply::text("Twice."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("Twice."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("run it");
     slug.wait_for_dialog("yes, always for  Bash(touch made)");
     // Where it is kept is shown, too.
@@ -165,11 +165,11 @@ fn always_saves_the_rule_that_is_shown_and_asks_no_more() {
 
 #[test]
 fn for_this_session_asks_no_more_and_saves_nothing() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
     server.reply(bash("c2", "touch made"));
-    server.reply(Reply::text("Twice."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("Twice."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("run it");
     slug.answer("Bash(touch made)", "s");
     slug.wait_for("Twice.");
@@ -179,25 +179,25 @@ fn for_this_session_asks_no_more_and_saves_nothing() {
 
 #[test]
 fn never_denies_the_next_call_without_asking() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
     server.reply(bash("c2", "touch other"));
-    server.reply(Reply::text("Neither."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("Neither."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("run it");
     slug.answer("no, always for Bash(touch *)", "d");
     slug.wait_for("Neither.");
     assert!(!desk.path("made").exists() && !desk.path("other").exists());
-    let told = result_of(&server.chats()[2], "c2");
+    let told = result_of(&server.chat_requests()[2], "c2");
     assert!(told.contains("Bash(touch *)"), "{told}");
 }
 
 #[test]
 fn an_edited_command_runs_in_its_place_and_the_model_is_told() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
-    server.reply(Reply::text("Yours then."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("Yours then."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("run it");
     slug.answer("touch made", "e");
     slug.keys(&format!("{}touch mine", key::CTRL_U));
@@ -207,18 +207,19 @@ fn an_edited_command_runs_in_its_place_and_the_model_is_told() {
     slug.answer("? touch mine", "y");
     slug.wait_for("Yours then.");
     assert!(desk.path("mine").exists() && !desk.path("made").exists());
-    let told = result_of(&server.chats()[1], "c1");
+    let told = result_of(&server.chat_requests()[1], "c1");
     assert!(told.contains("touch mine"), "{told}");
     server.assert_clean();
 }
 
 #[test]
 fn several_questions_are_asked_one_after_another() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let call = |file: &str| json!({"command": format!("touch {file}")});
-    server.reply(Reply::calls("", &[("c1", "Bash", call("one")), ("c2", "Bash", call("two"))]));
-    server.reply(Reply::text("Half of it."));
-    let mut slug = Slug::chat(&desk, &server);
+    server
+        .reply(ServerReply::calls("", &[("c1", "Bash", call("one")), ("c2", "Bash", call("two"))]));
+    server.reply(ServerReply::text("Half of it."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("run both");
     slug.answer("touch one", "n");
     slug.answer("touch two", "y");
@@ -229,11 +230,11 @@ fn several_questions_are_asked_one_after_another() {
 
 #[test]
 fn a_file_that_changes_while_it_is_asked_about_is_not_overwritten() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write("a.rs", EDIT);
     server.reply(edit("c1"));
-    server.reply(Reply::text("It has changed."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("It has changed."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("make it two");
     slug.wait_for_dialog("a.rs  +1 -1");
     let others = format!("{EDIT} // and a word of somebody else's");
@@ -241,16 +242,16 @@ fn a_file_that_changes_while_it_is_asked_about_is_not_overwritten() {
     slug.keys("y");
     slug.wait_for("It has changed.");
     assert_eq!(desk.read("a.rs"), others);
-    let told = result_of(&server.chats()[1], "c1");
+    let told = result_of(&server.chat_requests()[1], "c1");
     assert!(told.contains("changed"), "{told}");
 }
 
 #[test]
 fn what_is_typed_as_the_question_opens_is_no_answer() {
-    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
+    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
     server.reply(bash("c1", "touch made").gated(&gate));
-    server.reply(Reply::text("As you wish."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("As you wish."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("run it");
     server.wait_for_requests(1);
     gate.open();
@@ -277,11 +278,11 @@ fn in_input(screen: &str) -> usize {
 
 #[test]
 fn a_rule_can_be_edited_before_it_is_saved() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch one"));
     server.reply(bash("c2", "touch two"));
-    server.reply(Reply::text("Both."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("Both."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("run it");
     slug.answer("touch one", "\t");
     slug.keys(&format!("{}Bash(touch *)", key::CTRL_U));

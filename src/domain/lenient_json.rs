@@ -16,16 +16,16 @@ const MAX_DEPTH: usize = 100;
 
 /// Why a text is not read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Flaw {
+pub enum LenientJsonError {
     /// It ends too early.
-    Cut,
+    Truncated,
     /// It is wrong in one place.
-    Wrong(Mistake),
+    Syntax(LenientSyntaxError),
 }
 
 /// A mistake and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mistake {
+pub struct LenientSyntaxError {
     /// Counted from 1.
     line: usize,
     /// In letters, counted from 1.
@@ -34,11 +34,11 @@ pub struct Mistake {
     found: String,
 }
 
-impl fmt::Display for Flaw {
+impl fmt::Display for LenientJsonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Cut => write!(f, "they break off before the object is closed"),
-            Self::Wrong(Mistake { line, column, expected, found }) => {
+            Self::Truncated => write!(f, "they break off before the object is closed"),
+            Self::Syntax(LenientSyntaxError { line, column, expected, found }) => {
                 write!(f, "at line {line}, column {column}: expected {expected}, found {found}")
             }
         }
@@ -46,42 +46,44 @@ impl fmt::Display for Flaw {
 }
 
 /// Reads the one object that `text` consists of, or that stands between words or in a fence.
-pub fn object(text: &str) -> Result<Map<String, Value>, Flaw> {
+pub fn parse_object(text: &str) -> Result<Map<String, Value>, LenientJsonError> {
     match serde_json::from_str(text) {
         Ok(Value::Object(fields)) => return Ok(fields),
         // An object that was written twice over, as a string of JSON.
-        Ok(Value::String(inner)) => return object(&inner),
+        Ok(Value::String(inner)) => return parse_object(&inner),
         Ok(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_)) | Err(_) => {}
     }
-    let Some(start) = text.find(['{', '[', '"']) else { return Err(wrong(text, 0, "an object")) };
+    let Some(start) = text.find(['{', '[', '"']) else {
+        return Err(syntax_error(text, 0, "an object"));
+    };
     if !text[start..].starts_with('{') {
-        return Err(wrong(text, start, "an object"));
+        return Err(syntax_error(text, start, "an object"));
     }
-    let (value, end) = value(text, start)?;
+    let (value, end) = parse_value(text, start)?;
     if let Some(more) = text[end..].find(['{', '[', '"']) {
-        return Err(wrong(text, end + more, "nothing behind the object"));
+        return Err(syntax_error(text, end + more, "nothing behind the object"));
     }
     match value {
         Value::Object(fields) => Ok(fields),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            Err(wrong(text, start, "an object"))
+            Err(syntax_error(text, start, "an object"))
         }
     }
 }
 
 /// Reads the value that begins at `start`; returns it with the place behind it.
-pub fn value(text: &str, start: usize) -> Result<(Value, usize), Flaw> {
-    let mut reader = Reader { text, at: start, depth: 0 };
+pub fn parse_value(text: &str, start: usize) -> Result<(Value, usize), LenientJsonError> {
+    let mut reader = LenientJsonReader { text, at: start, depth: 0 };
     reader.skip_space();
     let value = reader.value()?;
     Ok((value, reader.at))
 }
 
-fn wrong(text: &str, at: usize, expected: &'static str) -> Flaw {
+fn syntax_error(text: &str, at: usize, expected: &'static str) -> LenientJsonError {
     let before = &text[..at];
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     let excerpt: String = text[at..].chars().take(20).collect();
-    Flaw::Wrong(Mistake {
+    LenientJsonError::Syntax(LenientSyntaxError {
         line: before.matches('\n').count() + 1,
         column: before[line_start..].chars().count() + 1,
         expected,
@@ -92,7 +94,7 @@ fn wrong(text: &str, at: usize, expected: &'static str) -> Flaw {
     })
 }
 
-struct Reader<'a> {
+struct LenientJsonReader<'a> {
     text: &'a str,
     at: usize,
     depth: usize,
@@ -100,7 +102,7 @@ struct Reader<'a> {
 
 /// Which escapes a string holds, by which its meaning is judged.
 #[derive(Default)]
-struct Escapes {
+struct StringEscapes {
     /// A backslash that begins no escape, and so stands for itself.
     stray: bool,
     /// `\b` or `\f`: next to stray ones rather the beginning of a word boundary or a folder's name.
@@ -109,8 +111,8 @@ struct Escapes {
     blank: bool,
 }
 
-impl Reader<'_> {
-    fn value(&mut self) -> Result<Value, Flaw> {
+impl LenientJsonReader<'_> {
+    fn value(&mut self) -> Result<Value, LenientJsonError> {
         match self.peek()? {
             '{' => self.nested(Self::fields),
             '[' => self.nested(Self::items),
@@ -120,7 +122,10 @@ impl Reader<'_> {
         }
     }
 
-    fn nested(&mut self, read: fn(&mut Self) -> Result<Value, Flaw>) -> Result<Value, Flaw> {
+    fn nested(
+        &mut self,
+        read: fn(&mut Self) -> Result<Value, LenientJsonError>,
+    ) -> Result<Value, LenientJsonError> {
         if self.depth == MAX_DEPTH {
             return Err(self.wrong("less nesting"));
         }
@@ -131,7 +136,7 @@ impl Reader<'_> {
         value
     }
 
-    fn fields(&mut self) -> Result<Value, Flaw> {
+    fn fields(&mut self) -> Result<Value, LenientJsonError> {
         let mut fields = Map::new();
         loop {
             self.skip_space();
@@ -153,7 +158,7 @@ impl Reader<'_> {
         }
     }
 
-    fn items(&mut self) -> Result<Value, Flaw> {
+    fn items(&mut self) -> Result<Value, LenientJsonError> {
         let mut items = Vec::new();
         loop {
             self.skip_space();
@@ -168,7 +173,7 @@ impl Reader<'_> {
         }
     }
 
-    fn key(&mut self) -> Result<String, Flaw> {
+    fn key(&mut self) -> Result<String, LenientJsonError> {
         if let quote @ ('"' | '\'') = self.peek()? {
             return self.string(quote);
         }
@@ -180,7 +185,7 @@ impl Reader<'_> {
         Ok(word.to_owned())
     }
 
-    fn number(&mut self) -> Result<Value, Flaw> {
+    fn number(&mut self) -> Result<Value, LenientJsonError> {
         let rest = &self.text[self.at..];
         let length = rest
             .find(|c: char| !matches!(c, '0'..='9' | '+' | '-' | '.' | 'e' | 'E'))
@@ -190,12 +195,12 @@ impl Reader<'_> {
                 self.at += length;
                 Ok(Value::Number(number))
             }
-            Err(_) if length == rest.len() => Err(Flaw::Cut),
+            Err(_) if length == rest.len() => Err(LenientJsonError::Truncated),
             Err(_) => Err(self.wrong("a number")),
         }
     }
 
-    fn word(&mut self) -> Result<Value, Flaw> {
+    fn word(&mut self) -> Result<Value, LenientJsonError> {
         let rest = &self.text[self.at..];
         let word = rest.split(|c: char| !is_word(c)).next().unwrap_or_default();
         let value = match word {
@@ -208,7 +213,7 @@ impl Reader<'_> {
                     .iter()
                     .any(|whole| whole.starts_with(word)) =>
             {
-                return Err(Flaw::Cut);
+                return Err(LenientJsonError::Truncated);
             }
             _ => return Err(self.wrong("a value (text in double quotes)")),
         };
@@ -216,14 +221,14 @@ impl Reader<'_> {
         Ok(value)
     }
 
-    fn string(&mut self, quote: char) -> Result<String, Flaw> {
+    fn string(&mut self, quote: char) -> Result<String, LenientJsonError> {
         let start = self.at;
         self.at += 1;
         let mut text = String::new();
-        let mut escapes = Escapes::default();
+        let mut escapes = StringEscapes::default();
         loop {
             let rest = &self.text[self.at..];
-            let plain = rest.find([quote, '\\']).ok_or(Flaw::Cut)?;
+            let plain = rest.find([quote, '\\']).ok_or(LenientJsonError::Truncated)?;
             text.push_str(&rest[..plain]);
             self.at += plain + 1;
             if rest[plain..].starts_with(quote) {
@@ -240,7 +245,12 @@ impl Reader<'_> {
     }
 
     /// Reads on behind a backslash.
-    fn escape(&mut self, quote: char, text: &mut String, seen: &mut Escapes) -> Result<(), Flaw> {
+    fn escape(
+        &mut self,
+        quote: char,
+        text: &mut String,
+        seen: &mut StringEscapes,
+    ) -> Result<(), LenientJsonError> {
         let letter = self.peek()?;
         let meant = match letter {
             '"' | '\\' | '/' => letter,
@@ -280,10 +290,10 @@ impl Reader<'_> {
     }
 
     /// The letter that `u` and its digits stand for; none where no digits follow.
-    fn code_point(&mut self) -> Result<Option<char>, Flaw> {
+    fn code_point(&mut self) -> Result<Option<char>, LenientJsonError> {
         let Some(first) = hex(self.text.get(self.at..self.at + 5), 'u') else {
             return match self.text.len() - self.at < 5 {
-                true => Err(Flaw::Cut),
+                true => Err(LenientJsonError::Truncated),
                 false => Ok(None),
             };
         };
@@ -299,7 +309,7 @@ impl Reader<'_> {
                 self.at += 11;
                 Ok(Some(letter))
             }
-            None if self.text.len() - self.at < 11 => Err(Flaw::Cut),
+            None if self.text.len() - self.at < 11 => Err(LenientJsonError::Truncated),
             None => Err(self.wrong("a whole surrogate pair")),
         }
     }
@@ -317,16 +327,16 @@ impl Reader<'_> {
         found
     }
 
-    fn peek(&self) -> Result<char, Flaw> {
-        self.text[self.at..].chars().next().ok_or(Flaw::Cut)
+    fn peek(&self) -> Result<char, LenientJsonError> {
+        self.text[self.at..].chars().next().ok_or(LenientJsonError::Truncated)
     }
 
-    fn missing(&self, expected: &'static str) -> Flaw {
-        if self.at == self.text.len() { Flaw::Cut } else { self.wrong(expected) }
+    fn missing(&self, expected: &'static str) -> LenientJsonError {
+        if self.at == self.text.len() { LenientJsonError::Truncated } else { self.wrong(expected) }
     }
 
-    fn wrong(&self, expected: &'static str) -> Flaw {
-        wrong(self.text, self.at, expected)
+    fn wrong(&self, expected: &'static str) -> LenientJsonError {
+        syntax_error(self.text, self.at, expected)
     }
 }
 
@@ -374,16 +384,21 @@ mod tests {
             ("{a: \"\\ud83d\\ude00\\u00e9\"}", json!({"a": "😀é"})),
         ];
         for (text, expected) in table {
-            assert_eq!(object(text).map(Value::Object), Ok(expected), "{text}");
+            assert_eq!(parse_object(text).map(Value::Object), Ok(expected), "{text}");
         }
     }
 
     #[test]
     fn what_breaks_off_is_not_completed() {
         let whole = "{'a': [1, 2.5, {\"b\": \"x\\u00e9\\\"y\"}], c: True, 'd': None, }";
-        assert!(object(whole).is_ok());
+        assert!(parse_object(whole).is_ok());
         for (cut, _) in whole.char_indices().skip(1) {
-            assert_eq!(object(&whole[..cut]), Err(Flaw::Cut), "{}", &whole[..cut]);
+            assert_eq!(
+                parse_object(&whole[..cut]),
+                Err(LenientJsonError::Truncated),
+                "{}",
+                &whole[..cut]
+            );
         }
     }
 
@@ -406,10 +421,10 @@ mod tests {
             (r#"{"a": "\ud800 x    "}"#, "a whole surrogate pair"),
         ];
         for (text, said) in table {
-            let flaw = object(text).unwrap_err().to_string();
+            let flaw = parse_object(text).unwrap_err().to_string();
             assert!(flaw.contains(said), "{text}: {flaw}");
         }
-        assert!(matches!(object(&"{\"a\":".repeat(1000)), Err(Flaw::Wrong(_))));
+        assert!(matches!(parse_object(&"{\"a\":".repeat(1000)), Err(LenientJsonError::Syntax(_))));
     }
 
     fn json() -> impl Strategy<Value = Value> {
@@ -436,15 +451,15 @@ mod tests {
             for text in [json.to_string(), serde_json::to_string_pretty(&json).unwrap_or_default()] {
                 // serde_json itself reads some fractions in a neighbouring value.
                 let read: Value = serde_json::from_str(&text).unwrap_or_default();
-                prop_assert_eq!(value(&text, 0), Ok((read, text.len())));
+                prop_assert_eq!(parse_value(&text, 0), Ok((read, text.len())));
             }
         }
 
         #[test]
         fn anything_is_read_or_refused(text in "[{}\\[\\]:,'\"a1\\\\utTN -]{0,24}") {
-            if let Ok(fields) = object(&text) {
+            if let Ok(fields) = parse_object(&text) {
                 let canonical = Value::Object(fields.clone()).to_string();
-                prop_assert_eq!(object(&canonical), Ok(fields));
+                prop_assert_eq!(parse_object(&canonical), Ok(fields));
             }
         }
     }

@@ -5,15 +5,15 @@ use std::time::{Duration, Instant};
 use rustix::process::test_kill_process;
 use serde_json::json;
 
-use crate::support::desk::Desk;
-use crate::support::model_server::{Gate, ModelServer, Reply, wait_until};
-use crate::support::terminal::{Slug, key};
+use crate::support::model_server::{ModelServer, ReplyGate, ServerReply, wait_until};
+use crate::support::terminal::{PtySlug, key};
+use crate::support::test_env::TestEnv;
 use crate::{bash, pid, result_of};
 
 const STOPPED: &str = "stopped by you";
 
 /// Waits for a stopped turn to be over: what is typed before is sent with the next one only.
-fn wait_for_the_end(slug: &mut Slug) {
+fn wait_for_the_end(slug: &mut PtySlug) {
     slug.wait_until("the end of the turn", |screen| {
         screen.contains(STOPPED) && screen.contains("Say what you want done")
     });
@@ -21,9 +21,9 @@ fn wait_for_the_end(slug: &mut Slug) {
 
 #[test]
 fn escape_stops_an_answer_at_once() {
-    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
-    server.reply(Reply::text("one two three four five").gated(&gate));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    server.reply(ServerReply::text("one two three four five").gated(&gate));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("count");
     gate.let_through(4);
     slug.wait_for("one two three");
@@ -36,9 +36,9 @@ fn escape_stops_an_answer_at_once() {
 
 #[test]
 fn a_pause_counts_down_until_escape_ends_it() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::error(429, "slow down").with_header("retry-after", "50"));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::error(429, "slow down").with_header("retry-after", "50"));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("hello");
     slug.wait_for("s (1 of 5) · esc stops");
     let left = |screen: &str| {
@@ -51,19 +51,19 @@ fn a_pause_counts_down_until_escape_ends_it() {
     // Another message is held back, for the server still wants to be left alone.
     slug.say("and now?");
     slug.wait_for("s for the server · esc stops");
-    assert_eq!(server.chats().len(), 1);
+    assert_eq!(server.chat_requests().len(), 1);
     slug.keys(key::ESC);
     slug.wait_until("both stopped", |screen| screen.matches(STOPPED).count() == 2);
 }
 
 #[test]
 fn a_server_that_still_loads_its_model_is_waited_for_until_escape() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let loading = json!({"error":
         {"code": 503, "message": "Loading model", "type": "unavailable_error"}});
-    server.answer("GET /v1/models", Reply::json(503, &loading));
+    server.answer("GET /v1/models", ServerReply::json(503, &loading));
     let arguments = ["--trust-workspace", "-e", &server.endpoint()];
-    let mut slug = Slug::at(&desk, 100, 30).args(&arguments).open();
+    let mut slug = PtySlug::at(&desk, 100, 30).args(&arguments).open();
     slug.wait_for("is still loading the model");
     slug.say("hello");
     slug.wait_until("the countdown", |screen| {
@@ -72,31 +72,31 @@ fn a_server_that_still_loads_its_model_is_waited_for_until_escape() {
     slug.keys(key::ESC);
     wait_for_the_end(&mut slug);
     let list = json!({"data": [{"id": "late-model"}]});
-    server.answer("GET /v1/models", Reply::json(200, &list));
-    server.reply(Reply::text("Awake."));
+    server.answer("GET /v1/models", ServerReply::json(200, &list));
+    server.reply(ServerReply::text("Awake."));
     slug.say("and now?");
     slug.wait_for("Awake.");
-    assert_eq!(server.chats()[0].body["model"], "late-model");
+    assert_eq!(server.chat_requests()[0].body["model"], "late-model");
 }
 
 #[test]
 fn the_server_sees_the_connection_closed() {
-    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
-    server.reply(Reply::text("one two three four five").gated(&gate));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    server.reply(ServerReply::text("one two three four five").gated(&gate));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("count");
     gate.let_through(4);
     slug.wait_for("one two three");
     slug.keys(key::ESC);
-    assert!(wait_until(|| server.given_up() == 1), "the server still generates");
+    assert!(wait_until(|| server.aborted_replies() == 1), "the server still generates");
 }
 
 #[test]
 fn what_had_come_is_kept_and_the_next_message_works() {
-    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
-    server.reply(Reply::text("one two three four five").gated(&gate));
-    server.reply(Reply::text("Four and five."));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    server.reply(ServerReply::text("one two three four five").gated(&gate));
+    server.reply(ServerReply::text("Four and five."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("count");
     gate.let_through(4);
     slug.wait_for("one two three");
@@ -105,16 +105,16 @@ fn what_had_come_is_kept_and_the_next_message_works() {
     slug.say("go on");
     slug.wait_for("Four and five.");
     slug.wait_for("one two three");
-    let request = &server.chats()[1];
+    let request = &server.chat_requests()[1];
     assert!(request.body.to_string().contains("one two three"), "{}", request.body);
     server.assert_clean();
 }
 
 #[test]
 fn escape_ends_a_running_command_with_its_children() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "sleep 300 & echo $! > pid; wait"));
-    let mut slug = Slug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("wait");
     slug.answer("sleep 300", "y");
     let sleeper = pid(&desk.path("pid"));
@@ -125,10 +125,10 @@ fn escape_ends_a_running_command_with_its_children() {
 
 #[test]
 fn the_history_stays_valid_after_a_stopped_command() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "echo begun; echo $$ > pid; sleep 300"));
-    server.reply(Reply::text("Onwards."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("Onwards."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("wait");
     slug.answer("sleep 300", "y");
     pid(&desk.path("pid"));
@@ -136,17 +136,17 @@ fn the_history_stays_valid_after_a_stopped_command() {
     slug.wait_for(STOPPED);
     slug.say("never mind");
     slug.wait_for("Onwards.");
-    let told = result_of(&server.chats()[1], "c1");
+    let told = result_of(&server.chat_requests()[1], "c1");
     assert!(told.contains("begun") && told.contains("stopped by the user"), "{told}");
     server.assert_clean();
 }
 
 #[test]
 fn escape_in_a_question_is_a_no() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
-    server.reply(Reply::text("As you wish."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("As you wish."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("run it");
     slug.answer("touch made", key::ESC);
     slug.wait_for("As you wish.");
@@ -155,9 +155,9 @@ fn escape_in_a_question_is_a_no() {
 
 #[test]
 fn ctrl_c_clears_the_input_first_and_then_stops_the_turn() {
-    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
-    server.reply(Reply::text("one two three four five").gated(&gate));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    server.reply(ServerReply::text("one two three four five").gated(&gate));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("count");
     gate.let_through(4);
     slug.wait_for("one two three");
@@ -165,7 +165,7 @@ fn ctrl_c_clears_the_input_first_and_then_stops_the_turn() {
     slug.wait_for("half a thought");
     slug.keys(key::CTRL_C);
     slug.wait_for_no("half a thought");
-    assert_eq!(server.given_up(), 0);
+    assert_eq!(server.aborted_replies(), 0);
     slug.keys(key::CTRL_C);
     slug.wait_for(STOPPED);
 }

@@ -4,19 +4,19 @@
 use rustix::process::Signal;
 
 use crate::bash;
-use crate::leaving::is_given_back;
-use crate::support::desk::{Desk, with_server};
-use crate::support::model_server::{Gate, ModelServer, Reply, wait_until};
-use crate::support::terminal::{Slug, key};
+use crate::exit::is_given_back;
+use crate::support::model_server::{ModelServer, ReplyGate, ServerReply, wait_until};
+use crate::support::terminal::{PtySlug, key};
+use crate::support::test_env::{TestEnv, with_server};
 
 /// More than a pseudo-terminal and slug's own frames hold.
-fn long_answer() -> Reply {
+fn long_answer() -> ServerReply {
     let words: Vec<String> = (0..4000).map(|n| format!("line {n} of a long answer\n\n")).collect();
-    Reply::words(words.iter().map(String::as_str).chain(["the very end"]))
+    ServerReply::words(words.iter().map(String::as_str).chain(["the very end"]))
 }
 
 /// Whether the only session's log has this in it.
-fn log_has(desk: &Desk, text: &str) -> bool {
+fn log_has(desk: &TestEnv, text: &str) -> bool {
     let Ok(files) = std::fs::read_dir(desk.slug_home().join("sessions")) else { return false };
     let logs = files.map(|file| file.unwrap().path());
     logs.filter(|path| path.extension().is_some_and(|it| it == "jsonl"))
@@ -25,40 +25,40 @@ fn log_has(desk: &Desk, text: &str) -> bool {
 
 #[test]
 fn a_terminal_that_stops_reading_does_not_stop_the_agent() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(long_answer());
-    let mut slug = Slug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.keys("talk");
     slug.wait_for("talk");
     slug.stop_reading();
     slug.keys(key::ENTER);
     assert!(wait_until(|| log_has(&desk, "the very end")), "the agent waits for the terminal");
-    slug.read_on();
+    slug.resume_reading();
     slug.wait_for("the very end");
     slug.quit();
 }
 
 #[test]
 fn escape_works_while_the_terminal_reads_nothing() {
-    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
+    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
     server.reply(long_answer().gated(&gate));
-    let mut slug = Slug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("talk");
     gate.let_through(100);
     slug.wait_for("line 9");
     slug.stop_reading();
     gate.let_through(2000);
     slug.keys(key::ESC);
-    assert!(wait_until(|| server.given_up() == 1), "the server still generates");
-    slug.read_on();
+    assert!(wait_until(|| server.aborted_replies() == 1), "the server still generates");
+    slug.resume_reading();
     slug.wait_for("stopped by you");
 }
 
 #[test]
 fn slug_ends_though_the_terminal_reads_nothing() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(long_answer());
-    let mut slug = Slug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.keys("talk");
     slug.wait_for("talk");
     slug.stop_reading();
@@ -79,11 +79,11 @@ fn a_signal_at_any_moment_gives_the_terminal_back_and_keeps_what_was_said() {
     ];
     // Bytes written to the terminal by then: in the first frame, while it is typed, in the answer.
     for (round, bytes) in [1, 300, 900, 1_400, 1_800, 2_200, 2_600, 3_000].into_iter().enumerate() {
-        let (desk, server) = (Desk::new(), ModelServer::start());
+        let (desk, server) = (TestEnv::new(), ModelServer::start());
         server.reply(long_answer());
         let (signal, name) = signals[round % signals.len()];
         let endpoint = server.endpoint();
-        let mut slug = Slug::at(&desk, 100, 30).args(&with_server(&endpoint, &[])).open();
+        let mut slug = PtySlug::at(&desk, 100, 30).args(&with_server(&endpoint, &[])).open();
         if round > 2 {
             slug.wait_for("test-model");
             slug.say("talk");
@@ -100,10 +100,10 @@ fn a_signal_at_any_moment_gives_the_terminal_back_and_keeps_what_was_said() {
 
 #[test]
 fn ctrl_z_stops_slug_under_a_shell_and_fg_goes_on() {
-    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
-    server.reply(Reply::text("one two three four five").gated(&gate));
+    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    server.reply(ServerReply::text("one two three four five").gated(&gate));
     let endpoint = server.endpoint();
-    let mut slug = Slug::at(&desk, 100, 30).args(&with_server(&endpoint, &[])).in_shell().open();
+    let mut slug = PtySlug::at(&desk, 100, 30).args(&with_server(&endpoint, &[])).in_shell().open();
     // The model's name is in the command, too, which the terminal shows before slug is there.
     slug.wait_for("Say what you want done");
     slug.say("count");
@@ -128,16 +128,16 @@ fn ctrl_z_stops_slug_under_a_shell_and_fg_goes_on() {
 
 #[test]
 fn a_stop_from_outside_gives_the_terminal_back_and_one_that_cannot_is_made_good() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let endpoint = server.endpoint();
-    let mut slug = Slug::at(&desk, 100, 30).args(&with_server(&endpoint, &[])).in_shell().open();
+    let mut slug = PtySlug::at(&desk, 100, 30).args(&with_server(&endpoint, &[])).in_shell().open();
     slug.wait_for("Say what you want done");
     slug.keys("half a thought");
     slug.wait_for("half a thought");
     for (signal, more) in
         [(Signal::TSTP, "half a thought more"), (Signal::STOP, "thought more more")]
     {
-        slug.signal_below(signal);
+        slug.signal_child(signal);
         slug.wait_for("Stopped");
         slug.keys("fg\n");
         slug.wait_for("half a thought");
@@ -152,9 +152,9 @@ fn a_stop_from_outside_gives_the_terminal_back_and_one_that_cannot_is_made_good(
 
 #[test]
 fn the_editor_and_back_keep_the_screen() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let endpoint = server.endpoint();
-    let mut slug = Slug::at(&desk, 100, 30)
+    let mut slug = PtySlug::at(&desk, 100, 30)
         .args(&with_server(&endpoint, &[]))
         .env(
             "EDITOR",
@@ -175,14 +175,14 @@ fn the_editor_and_back_keep_the_screen() {
 
 #[test]
 fn a_storm_of_sizes_ends_with_a_whole_screen() {
-    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
+    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
     server.reply(long_answer().gated(&gate));
-    let mut slug = Slug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("talk");
     let sizes = [(1, 1), (20, 5), (500, 200), (3, 2), (80, 24), (0, 0), (200, 60), (41, 9)];
     for _ in 0..25 {
         for (columns, rows) in sizes {
-            slug.squeeze(columns, rows);
+            slug.resize_pty_only(columns, rows);
             gate.let_through(20);
         }
     }
@@ -194,9 +194,9 @@ fn a_storm_of_sizes_ends_with_a_whole_screen() {
 
 #[test]
 fn a_key_at_the_instant_of_a_resize_is_not_left_behind() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let server = ModelServer::start();
-    let mut slug = Slug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&desk, &server);
     let mut typed = String::from("❯ ");
     for round in 0..40_u16 {
         typed.push('x');
@@ -210,14 +210,14 @@ fn a_key_at_the_instant_of_a_resize_is_not_left_behind() {
 
 #[test]
 fn a_question_outlives_a_storm_of_sizes() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
-    server.reply(Reply::text("It is there."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("It is there."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("make it");
     slug.wait_for_dialog("touch made");
     for round in 0..100_u16 {
-        slug.squeeze(1 + round * 5 % 300, 1 + round * 3 % 90);
+        slug.resize_pty_only(1 + round * 5 % 300, 1 + round * 3 % 90);
     }
     slug.resize(100, 30);
     slug.answer("touch made", "y");

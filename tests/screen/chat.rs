@@ -2,16 +2,16 @@
 
 use serde_json::json;
 
-use crate::support::desk::Desk;
-use crate::support::model_server::{Gate, ModelServer, Reply};
-use crate::support::terminal::{Slug, key};
+use crate::support::model_server::{ModelServer, ReplyGate, ServerReply};
+use crate::support::terminal::{PtySlug, key};
+use crate::support::test_env::TestEnv;
 use crate::{last_user_text, result_of};
 
 #[test]
 fn an_answer_is_shown_as_markdown() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("# Findings\n\nIt is **quite** good:\n\n- `one` thing\n"));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("# Findings\n\nIt is **quite** good:\n\n- `one` thing\n"));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("how is it?");
     slug.wait_until("the answer without its marks", |screen| {
         screen.contains("Findings")
@@ -20,22 +20,22 @@ fn an_answer_is_shown_as_markdown() {
             && !screen.contains("# Findings")
             && !screen.contains("**")
     });
-    let request = &server.chats()[0];
+    let request = &server.chat_requests()[0];
     assert!(last_user_text(request).contains("how is it?"));
     server.assert_clean();
 }
 
 #[test]
 fn a_second_message_continues_the_conversation() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("Blue."));
-    server.reply(Reply::text("Because of the sky."));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("Blue."));
+    server.reply(ServerReply::text("Because of the sky."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("which colour?");
     slug.wait_for("Blue.");
     slug.say("why?");
     slug.wait_for("Because of the sky.");
-    let requests = server.chats();
+    let requests = server.chat_requests();
     let answer = json!({"role": "assistant", "content": "Blue."});
     assert!(requests[1].messages().contains(&answer), "{}", requests[1].body);
     server.assert_clean();
@@ -43,39 +43,39 @@ fn a_second_message_continues_the_conversation() {
 
 #[test]
 fn reading_inside_the_workspace_is_not_asked_about() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write("notes.txt", "the answer is 42\n");
-    server.reply(Reply::calls("", &[("c1", "Read", json!({"file_path": "notes.txt"}))]));
-    server.reply(Reply::text("It says 42."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::calls("", &[("c1", "Read", json!({"file_path": "notes.txt"}))]));
+    server.reply(ServerReply::text("It says 42."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("what do the notes say?");
     slug.wait_for("It says 42.");
-    assert!(result_of(&server.chats()[1], "c1").contains("the answer is 42"));
+    assert!(result_of(&server.chat_requests()[1], "c1").contains("the answer is 42"));
     server.assert_clean();
 }
 
 #[test]
 fn what_is_typed_while_it_answers_is_sent_afterwards() {
-    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
-    server.reply(Reply::text("First answer.").gated(&gate));
-    server.reply(Reply::text("Second answer."));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    server.reply(ServerReply::text("First answer.").gated(&gate));
+    server.reply(ServerReply::text("Second answer."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("first question");
     server.wait_for_requests(1);
     slug.say("second question");
     slug.wait_for("after this turn");
-    assert_eq!(server.chats().len(), 1);
+    assert_eq!(server.chat_requests().len(), 1);
     gate.open();
     slug.wait_for("Second answer.");
-    assert!(last_user_text(&server.chats()[1]).contains("second question"));
+    assert!(last_user_text(&server.chat_requests()[1]).contains("second question"));
     server.assert_clean();
 }
 
 #[test]
 fn a_waiting_message_can_be_taken_back() {
-    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
-    server.reply(Reply::text("First answer.").gated(&gate));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    server.reply(ServerReply::text("First answer.").gated(&gate));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("first question");
     server.wait_for_requests(1);
     slug.say("second question");
@@ -85,17 +85,17 @@ fn a_waiting_message_can_be_taken_back() {
     slug.wait_for("❯ second question");
     gate.open();
     slug.wait_for("First answer.");
-    assert_eq!(server.chats().len(), 1);
+    assert_eq!(server.chat_requests().len(), 1);
 }
 
 #[test]
 fn a_message_can_be_sent_into_the_running_turn() {
-    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
+    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
     desk.write("a.txt", "alpha\n");
-    let read = Reply::calls("", &[("c1", "Read", json!({"file_path": "a.txt"}))]);
+    let read = ServerReply::calls("", &[("c1", "Read", json!({"file_path": "a.txt"}))]);
     server.reply(read.gated(&gate));
-    server.reply(Reply::text("In German: Alpha."));
-    let mut slug = Slug::chat(&desk, &server);
+    server.reply(ServerReply::text("In German: Alpha."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("read a.txt");
     server.wait_for_requests(1);
     slug.keys("answer in German");
@@ -104,7 +104,7 @@ fn a_message_can_be_sent_into_the_running_turn() {
     slug.wait_for("next step");
     gate.open();
     slug.wait_for("In German: Alpha.");
-    let request = &server.chats()[1];
+    let request = &server.chat_requests()[1];
     assert!(result_of(request, "c1").contains("alpha"));
     assert!(last_user_text(request).contains("answer in German"), "{}", request.body);
     server.assert_clean();
@@ -112,28 +112,28 @@ fn a_message_can_be_sent_into_the_running_turn() {
 
 #[test]
 fn a_command_of_the_persons_own_runs_and_the_model_sees_it() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("It greets you."));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("It greets you."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("!echo he''llo there");
     slug.wait_until("the output, once it has run", |screen| {
         screen.contains("hello there") && !screen.contains("running")
     });
-    assert_eq!(server.chats().len(), 0);
+    assert_eq!(server.chat_requests().len(), 0);
     slug.say("what did that print?");
     slug.wait_for("It greets you.");
-    let request = &server.chats()[0];
+    let request = &server.chat_requests()[0];
     assert!(last_user_text(request).contains("hello there"), "{}", request.body);
     server.assert_clean();
 }
 
 #[test]
 fn a_resize_while_it_streams_lays_everything_out_anew() {
-    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
+    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
     let words: Vec<String> = (0..40).map(|number| format!("word{number} ")).collect();
-    let reply = Reply::words(words.iter().map(String::as_str)).gated(&gate);
+    let reply = ServerReply::words(words.iter().map(String::as_str)).gated(&gate);
     server.reply(reply);
-    let mut slug = Slug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("count");
     gate.let_through(21);
     slug.wait_for("word19");
@@ -155,13 +155,13 @@ fn a_resize_while_it_streams_lays_everything_out_anew() {
 
 #[test]
 fn a_server_that_is_not_there_is_named_with_what_to_do() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let endpoint = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         format!("http://{}/v1", listener.local_addr().unwrap())
     };
     let arguments = ["--trust-workspace", "-m", "test-model", "-e", &endpoint];
-    let mut slug = Slug::at(&desk, 120, 30).args(&arguments).open();
+    let mut slug = PtySlug::at(&desk, 120, 30).args(&arguments).open();
     slug.wait_for("test-model");
     slug.say("hello");
     slug.wait_for("No server answers at");
@@ -169,10 +169,10 @@ fn a_server_that_is_not_there_is_named_with_what_to_do() {
 
 #[test]
 fn a_message_into_a_turn_without_another_step_is_sent_after_it() {
-    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
-    server.reply(Reply::text("First answer.").gated(&gate));
-    server.reply(Reply::text("In German, then."));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    server.reply(ServerReply::text("First answer.").gated(&gate));
+    server.reply(ServerReply::text("In German, then."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("question");
     server.wait_for_requests(1);
     slug.keys("answer in German");
@@ -181,15 +181,15 @@ fn a_message_into_a_turn_without_another_step_is_sent_after_it() {
     slug.wait_for("next step");
     gate.open();
     slug.wait_for("In German, then.");
-    assert!(last_user_text(&server.chats()[1]).contains("answer in German"));
+    assert!(last_user_text(&server.chat_requests()[1]).contains("answer in German"));
     server.assert_clean();
 }
 
 #[test]
 fn thinking_is_folded_and_opens_on_a_key() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::thinking("Let me ponder deeply.", "Four."));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::thinking("Let me ponder deeply.", "Four."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("two and two?");
     slug.wait_for("Four.");
     slug.wait_until("a folded pane", |screen| {
@@ -202,9 +202,9 @@ fn thinking_is_folded_and_opens_on_a_key() {
 
 #[test]
 fn any_size_of_the_screen_is_survived() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("# Title\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nlast words"));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("# Title\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nlast words"));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("show me");
     slug.wait_for("last words");
     for (columns, rows) in [(40, 12), (20, 5), (1, 1), (300, 100), (80, 24)] {

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::desk::Desk;
-use crate::support::model_server::{ModelServer, Reply};
+use crate::support::model_server::{ModelServer, ServerReply};
+use crate::support::test_env::TestEnv;
 
 const ROUNDS: usize = 16;
 /// A turn takes about as long.
@@ -47,12 +47,12 @@ fn r3_a_kill_at_any_moment_loses_nothing_that_was_told() {
 
 /// Plays a turn, kills it, looks at what is left, and goes on. How many lines slug had printed.
 fn killed_after(after: Duration) -> usize {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write_home("settings.json", r#"{"permissions":{"allow":["Bash", "Write"]}}"#);
     for number in 0..40 {
         server.reply(working(number));
     }
-    server.reply(Reply::text("All done."));
+    server.reply(ServerReply::text("All done."));
     let arguments = ["-p", "work", "--output-format", "stream-json"];
     let mut child = desk.ask_in_background(&server, &arguments);
     let out = BufReader::new(child.stdout.take().unwrap());
@@ -71,7 +71,7 @@ fn killed_after(after: Duration) -> usize {
 }
 
 /// A response with three calls, each of which leaves a line in a file of its own.
-fn working(number: usize) -> Reply {
+fn working(number: usize) -> ServerReply {
     let mark = |id: &str| json!({"command": format!("echo ran >> ran-{id}")});
     let (first, second, third) = (format!("a{number}"), format!("b{number}"), format!("w{number}"));
     let write = json!({"file_path": format!("f{number}.txt"), "content": "x\n".repeat(100)});
@@ -81,18 +81,18 @@ fn working(number: usize) -> Reply {
         (third.as_str(), "Write", write),
         (second.as_str(), "Bash", mark(&second)),
     ];
-    Reply::calls(&text, &calls).paced(Duration::from_millis(1))
+    ServerReply::calls(&text, &calls).paced(Duration::from_millis(1))
 }
 
 /// Fails where something that was told or done is not in the log; the session's id.
-fn left_behind(desk: &Desk, told: &[Value]) -> Option<String> {
+fn left_behind(desk: &TestEnv, told: &[Value]) -> Option<String> {
     let is_said = |line: &&Value| line["type"] == "message" || line["type"] == "tool_result";
     let acknowledged: Vec<&Value> = told.iter().filter(is_said).collect();
     let Some(session) = only_session(desk) else {
         assert!(acknowledged.is_empty(), "no log, but told: {acknowledged:?}");
         return None;
     };
-    let records = desk.run(&["sessions", "show", &session, "--json"]).exits(0).json();
+    let records = desk.run(&["sessions", "show", &session, "--json"]).assert_exit_code(0).json();
     let records = records.as_array().unwrap();
     let said: Vec<&Value> = records.iter().map(|record| &record["content"]).collect();
     let begun: HashSet<&str> = records.iter().filter_map(|it| it["call"].as_str()).collect();
@@ -119,7 +119,7 @@ fn left_behind(desk: &Desk, told: &[Value]) -> Option<String> {
     Some(session)
 }
 
-fn only_session(desk: &Desk) -> Option<String> {
+fn only_session(desk: &TestEnv) -> Option<String> {
     let files = fs::read_dir(desk.slug_home().join("sessions")).ok()?;
     let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
     let mut logs = names.filter_map(|name| name.strip_suffix(".jsonl").map(str::to_owned));
@@ -129,13 +129,13 @@ fn only_session(desk: &Desk) -> Option<String> {
 }
 
 /// A strict server takes the history, and nothing that was begun is run again.
-fn goes_on(desk: &Desk, session: Option<&str>) {
+fn goes_on(desk: &TestEnv, session: Option<&str>) {
     let server = ModelServer::start();
-    server.reply(Reply::text("Here again."));
+    server.reply(ServerReply::text("Here again."));
     let resumed = session.map(|session| ["--resume", session]);
     let mut arguments = vec!["-p", "go on"];
     arguments.extend(resumed.iter().flatten());
-    let ran = desk.ask(&server, &arguments).exits(0);
+    let ran = desk.ask(&server, &arguments).assert_exit_code(0);
     assert_eq!(ran.out, "Here again.\n");
     server.assert_clean();
     if let Some(session) = session {

@@ -3,9 +3,9 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::support::desk::{Desk, with_server};
-use crate::support::model_server::{ModelServer, Reply};
-use crate::support::terminal::Slug;
+use crate::support::model_server::{ModelServer, ServerReply};
+use crate::support::terminal::PtySlug;
+use crate::support::test_env::{TestEnv, with_server};
 
 /// A mouse event in SGR form: its code, and the cell from 0.
 fn mouse(code: u8, cell: (usize, usize), last: char) -> String {
@@ -13,7 +13,7 @@ fn mouse(code: u8, cell: (usize, usize), last: char) -> String {
 }
 
 /// Where a text is on screen.
-fn find(slug: &Slug, text: &str) -> (usize, usize) {
+fn find(slug: &PtySlug, text: &str) -> (usize, usize) {
     let screen = slug.screen();
     let place = screen.lines().enumerate().find_map(|(row, line)| {
         let at = line.find(text)?;
@@ -23,9 +23,9 @@ fn find(slug: &Slug, text: &str) -> (usize, usize) {
 }
 
 /// slug with an answer on screen.
-fn answered(desk: &Desk, server: &ModelServer, text: &str, until: &str) -> Slug {
-    server.reply(Reply::text(text));
-    let mut slug = Slug::chat(desk, server);
+fn answered(desk: &TestEnv, server: &ModelServer, text: &str, until: &str) -> PtySlug {
+    server.reply(ServerReply::text(text));
+    let mut slug = PtySlug::chat(desk, server);
     slug.say("go on");
     slug.wait_for(until);
     slug.wait_until("the end of the turn", |screen| !screen.contains("esc stop"));
@@ -33,7 +33,7 @@ fn answered(desk: &Desk, server: &ModelServer, text: &str, until: &str) -> Slug 
 }
 
 /// The text of the last OSC 52 sequence.
-fn copied(slug: &Slug) -> Option<String> {
+fn copied(slug: &PtySlug) -> Option<String> {
     let raw = slug.raw();
     let (_, last) = raw.rsplit_once("\x1b]52;c;")?;
     let (encoded, _) = last.split_once('\x07')?;
@@ -42,7 +42,7 @@ fn copied(slug: &Slug) -> Option<String> {
 
 #[test]
 fn the_wheel_scrolls_and_the_line_below_brings_back() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let text: String = (0..80).map(|n| format!("line {n}\n\n")).collect();
     let mut slug = answered(&desk, &server, &text, "line 79");
     for _ in 0..5 {
@@ -58,7 +58,7 @@ fn the_wheel_scrolls_and_the_line_below_brings_back() {
 
 #[test]
 fn a_drag_hands_the_source_to_the_terminal_and_says_so() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let words = "words enough to be wrapped on a screen of a hundred columns ".repeat(3);
     let text = format!("Some **bold** text, {words}and the end.");
     let mut slug = answered(&desk, &server, &text, "the end.");
@@ -82,11 +82,11 @@ fn a_drag_hands_the_source_to_the_terminal_and_says_so() {
 
 #[test]
 fn what_is_too_long_for_the_terminal_is_kept_in_a_file() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let text = "0123456789 ".repeat(8_000);
-    server.reply(Reply::text(&text));
+    server.reply(ServerReply::text(&text));
     let endpoint = server.endpoint();
-    let start = Slug::at(&desk, 100, 30).args(&with_server(&endpoint, &[]));
+    let start = PtySlug::at(&desk, 100, 30).args(&with_server(&endpoint, &[]));
     // Over ssh the system's clipboard is another machine's.
     let mut slug = start.env("SSH_CONNECTION", "10.0.0.1 1 10.0.0.2 22").open();
     slug.wait_for("test-model");
@@ -103,7 +103,7 @@ fn what_is_too_long_for_the_terminal_is_kept_in_a_file() {
 
 #[test]
 fn a_search_finds_what_is_above_and_goes_back() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let text: String = (0..80).map(|n| format!("line {n}\n\n")).collect();
     let mut slug = answered(&desk, &server, &text, "line 79");
     slug.keys("\x06line 7\x1b[A");
@@ -118,7 +118,7 @@ fn a_search_finds_what_is_above_and_goes_back() {
 
 #[test]
 fn the_end_of_the_transcript_stays_in_the_terminal() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let mut slug = answered(&desk, &server, "An answer with **weight**.", "weight");
     slug.keys("/quit\r");
     assert!(slug.wait().success());
@@ -132,7 +132,7 @@ fn the_end_of_the_transcript_stays_in_the_terminal() {
 
 #[test]
 fn nothing_stays_where_nothing_is_wanted() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write_home("config.toml", "[ui]\nleave = \"nothing\"\n");
     let mut slug = answered(&desk, &server, "An answer.", "An answer.");
     slug.keys("/quit\r");

@@ -5,9 +5,9 @@ use std::fs;
 use slug_code::platform::terminal::END_UPDATE;
 use slug_code::platform::terminal_background::QUESTION;
 
-use crate::support::desk::{Desk, with_server};
-use crate::support::model_server::{ModelServer, Reply};
-use crate::support::terminal::{Slug, key};
+use crate::support::model_server::{ModelServer, ServerReply};
+use crate::support::terminal::{PtySlug, key};
+use crate::support::test_env::{TestEnv, with_server};
 
 /// What a light terminal answers.
 const LIGHT: &str = "\x1b]11;rgb:fdfd/f6f6/e3e3\x1b\\";
@@ -15,22 +15,22 @@ const LIGHT: &str = "\x1b]11;rgb:fdfd/f6f6/e3e3\x1b\\";
 const DARK_CYAN: &str = "38;2;111;208;220";
 const LIGHT_CYAN: &str = "38;2;0;100;118";
 
-fn start(desk: &Desk, server: &ModelServer) -> Slug {
+fn start(desk: &TestEnv, server: &ModelServer) -> PtySlug {
     let endpoint = server.endpoint();
     let arguments = with_server(&endpoint, &[]);
-    let mut slug = Slug::at(desk, 100, 30).args(&arguments).env("COLORTERM", "truecolor").open();
+    let mut slug = PtySlug::at(desk, 100, 30).args(&arguments).env("COLORTERM", "truecolor").open();
     slug.wait_for("test-model");
     slug.wait_for_raw("question", |raw| raw.contains(QUESTION));
     slug
 }
 
-fn is_light(slug: &Slug) {
+fn is_light(slug: &PtySlug) {
     slug.wait_for_raw("light colour", |raw| raw.contains(LIGHT_CYAN));
 }
 
 #[test]
 fn the_first_frame_waits_for_no_answer() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let slug = start(&desk, &server);
     let raw = slug.raw();
     let frame = raw.find(END_UPDATE).unwrap();
@@ -39,21 +39,21 @@ fn the_first_frame_waits_for_no_answer() {
 
 #[test]
 fn a_light_terminal_gets_the_light_theme_and_no_key_is_lost_or_made_up() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("Good morning."));
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("Good morning."));
     let mut slug = start(&desk, &server);
     slug.keys(&format!("hel{LIGHT}lo"));
     is_light(&slug);
     slug.wait_for("hello");
     slug.keys(key::ENTER);
     slug.wait_for("Good morning.");
-    assert!(server.chats()[0].body.to_string().contains("hello\""));
+    assert!(server.chat_requests()[0].body.to_string().contains("hello\""));
 }
 
 #[test]
 fn an_answer_may_come_late_and_in_pieces() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("Good morning."));
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("Good morning."));
     let mut slug = start(&desk, &server);
     slug.say("hello");
     slug.wait_for("Good morning.");
@@ -70,7 +70,7 @@ fn an_answer_may_come_late_and_in_pieces() {
 
 #[test]
 fn escape_is_escape_on_a_terminal_that_never_answers() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let mut slug = start(&desk, &server);
     slug.keys("/the");
     slug.wait_for("change the colours");
@@ -82,9 +82,9 @@ fn escape_is_escape_on_a_terminal_that_never_answers() {
 
 #[test]
 fn a_question_before_the_chat_follows_the_background_too() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     desk.write("SLUG.md", "Be brief.\n");
-    let mut slug = Slug::at(&desk, 100, 30).env("COLORTERM", "truecolor").open();
+    let mut slug = PtySlug::at(&desk, 100, 30).env("COLORTERM", "truecolor").open();
     slug.wait_for("Do you trust this folder?");
     slug.wait_for_raw("question", |raw| raw.contains(QUESTION));
     slug.keys(LIGHT);
@@ -93,7 +93,7 @@ fn a_question_before_the_chat_follows_the_background_too() {
 
 #[test]
 fn a_theme_is_chosen_from_the_list_and_kept() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write_home("config.toml", "# mine\n[ui]\nmouse = false # no\n");
     desk.write_home(
         "themes/plum.toml",
@@ -118,7 +118,8 @@ fn a_theme_is_chosen_from_the_list_and_kept() {
     slug.quit();
     let endpoint = server.endpoint();
     let arguments = with_server(&endpoint, &[]);
-    let mut again = Slug::at(&desk, 100, 30).args(&arguments).env("COLORTERM", "truecolor").open();
+    let mut again =
+        PtySlug::at(&desk, 100, 30).args(&arguments).env("COLORTERM", "truecolor").open();
     again.wait_for("test-model");
     let raw = again.raw();
     assert!(raw.contains("48;2;42;26;46") && !raw.contains(QUESTION), "{raw:?}");

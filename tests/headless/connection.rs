@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use super::support::desk::{Desk, SLUG};
-use super::support::model_server::{Gate, ModelServer, Reply, wait_until};
+use super::support::connect_proxy::ConnectProxy;
+use super::support::model_server::{ModelServer, ReplyGate, ServerReply, wait_until};
 use super::support::skip::skip;
-use super::support::tunnel::Tunnel;
+use super::support::test_env::{SLUG, TestEnv};
 
 /// Arguments for a question to this endpoint without a model's name.
 fn unnamed(endpoint: &str) -> [&str; 5] {
@@ -18,106 +18,121 @@ fn unnamed(endpoint: &str) -> [&str; 5] {
 
 #[test]
 fn a_server_that_still_loads_its_model_is_waited_for() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    let loading = Reply::error(503, "Service Unavailable").with_header("retry-after-ms", "50");
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let loading =
+        ServerReply::error(503, "Service Unavailable").with_header("retry-after-ms", "50");
     server.answer("GET /v1/models", loading);
-    server.reply(Reply::text("Awake."));
+    server.reply(ServerReply::text("Awake."));
     let endpoint = server.endpoint();
     let slug = desk.command(&unnamed(&endpoint)).spawn().unwrap();
     assert!(wait_until(|| server.requests().len() > 2), "{:?}", server.requests());
     let list = json!({"data": [{"id": "late-model"}]});
-    server.answer("GET /v1/models", Reply::json(200, &list));
+    server.answer("GET /v1/models", ServerReply::json(200, &list));
     let ran = slug.wait_with_output().unwrap();
     let err = String::from_utf8_lossy(&ran.stderr);
     assert_eq!(String::from_utf8_lossy(&ran.stdout), "Awake.\n", "{err}");
     assert!(err.contains("Trying again in 0.1 s (1 of 10)"), "{err}");
-    assert_eq!(server.chats()[0].body["model"], "late-model");
+    assert_eq!(server.chat_requests()[0].body["model"], "late-model");
 }
 
 #[test]
 fn where_nobody_listens_the_list_is_asked_for_as_often_as_an_answer() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let endpoint = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         format!("http://{}/v1", listener.local_addr().unwrap())
     };
-    let ran = desk.run(&unnamed(&endpoint)).exits(1);
-    assert!(ran.err.contains("(4 of 4)"), "{}", ran.told());
-    assert!(ran.err.contains(&format!("No server answers at {endpoint}")), "{}", ran.told());
+    let ran = desk.run(&unnamed(&endpoint)).assert_exit_code(1);
+    assert!(ran.err.contains("(4 of 4)"), "{}", ran.describe());
+    assert!(ran.err.contains(&format!("No server answers at {endpoint}")), "{}", ran.describe());
 }
 
 #[test]
 fn a_list_that_will_not_come_is_asked_for_once() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.answer("GET /v1/models", Reply::error(401, "bad key"));
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.answer("GET /v1/models", ServerReply::error(401, "bad key"));
     let endpoint = server.endpoint();
-    let ran = desk.run(&unnamed(&endpoint)).exits(1);
-    assert!(ran.err.contains("Set `api_key`") && !ran.err.contains("Trying"), "{}", ran.told());
+    let ran = desk.run(&unnamed(&endpoint)).assert_exit_code(1);
+    assert!(ran.err.contains("Set `api_key`") && !ran.err.contains("Trying"), "{}", ran.describe());
 }
 
 #[test]
 fn another_model_answers_where_the_first_ones_server_is_overloaded() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write_home("config.toml", "fallback_model = \"small-model\"\n");
     for _ in 0..3 {
-        server.reply(Reply::error(529, "Overloaded").with_header("retry-after-ms", "10"));
+        server.reply(ServerReply::error(529, "Overloaded").with_header("retry-after-ms", "10"));
     }
-    server.reply(Reply::text("In its place."));
-    let ran = desk.ask(&server, &["-p", "hello"]).exits(0);
+    server.reply(ServerReply::text("In its place."));
+    let ran = desk.ask(&server, &["-p", "hello"]).assert_exit_code(0);
     assert_eq!(ran.out, "In its place.\n");
     let told = "small-model answers for the rest of this turn.";
-    assert!(ran.err.contains(told), "{}", ran.told());
-    let asked: Vec<_> = server.chats().iter().map(|chat| chat.body["model"].clone()).collect();
+    assert!(ran.err.contains(told), "{}", ran.describe());
+    let asked: Vec<_> =
+        server.chat_requests().iter().map(|chat| chat.body["model"].clone()).collect();
     assert_eq!(asked, ["test-model", "test-model", "test-model", "small-model"]);
     server.assert_clean();
 }
 
 #[test]
 fn the_limits_of_time_are_those_of_the_configuration() {
-    let nothing = Gate::closed();
+    let nothing = ReplyGate::closed();
     for (limit, replies, told) in [
-        ("first_byte", vec![Reply::text("late").head_gated(&nothing)], "has sent nothing for 1 s"),
-        ("idle", vec![Reply::text("half of it").hanging_after(2)], "has sent nothing for 1 s"),
-        ("total", vec![Reply::text("half of it").hanging_after(2)], "still answering after 1 s"),
+        (
+            "first_byte",
+            vec![ServerReply::text("late").head_gated(&nothing)],
+            "has sent nothing for 1 s",
+        ),
+        (
+            "idle",
+            vec![ServerReply::text("half of it").hanging_after(2)],
+            "has sent nothing for 1 s",
+        ),
+        (
+            "total",
+            vec![ServerReply::text("half of it").hanging_after(2)],
+            "still answering after 1 s",
+        ),
     ] {
-        let (desk, server) = (Desk::new(), ModelServer::start());
+        let (desk, server) = (TestEnv::new(), ModelServer::start());
         desk.write_home("config.toml", &format!("[timeouts]\n{limit} = 1\n"));
         let is_final = limit == "total";
         replies.into_iter().for_each(|reply| server.reply(reply));
-        server.reply(Reply::text("Here it is."));
-        let ran = desk.ask(&server, &["-p", "hello"]).exits(i32::from(is_final));
-        assert!(ran.err.contains(told), "{limit}: {}", ran.told());
-        assert_eq!(ran.out.contains("Here it is."), !is_final, "{limit}: {}", ran.told());
+        server.reply(ServerReply::text("Here it is."));
+        let ran = desk.ask(&server, &["-p", "hello"]).assert_exit_code(i32::from(is_final));
+        assert!(ran.err.contains(told), "{limit}: {}", ran.describe());
+        assert_eq!(ran.out.contains("Here it is."), !is_final, "{limit}: {}", ran.describe());
     }
 }
 
 #[test]
 fn r37_a_link_that_goes_down_in_the_midst_of_an_answer_costs_one_more_try() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     desk.write_home("config.toml", "[timeouts]\nidle = 1\n");
     let write = json!({"file_path": "made", "content": "x"});
     for _ in 0..2 {
         // The call is whole, the answer is not: there is no word of its end.
-        server.reply(Reply::calls("half", &[("c1", "Write", write.clone())]).hanging_after(4));
+        server
+            .reply(ServerReply::calls("half", &[("c1", "Write", write.clone())]).hanging_after(4));
     }
-    let ran = desk.ask(&server, &["--yolo", "-p", "make it"]).exits(1);
-    assert!(ran.err.contains("has sent nothing for 1 s"), "{}", ran.told());
-    assert_eq!(ran.err.matches("Trying again").count(), 1, "{}", ran.told());
-    assert!(ran.err.contains("(1 of 1)"), "{}", ran.told());
+    let ran = desk.ask(&server, &["--yolo", "-p", "make it"]).assert_exit_code(1);
+    assert!(ran.err.contains("has sent nothing for 1 s"), "{}", ran.describe());
+    assert_eq!(ran.err.matches("Trying again").count(), 1, "{}", ran.describe());
+    assert!(ran.err.contains("(1 of 1)"), "{}", ran.describe());
     assert!(!desk.path("made").exists(), "nothing of an unfinished answer is done");
-    let [first, second] = &server.chats()[..] else { panic!("{}", ran.told()) };
+    let [first, second] = &server.chat_requests()[..] else { panic!("{}", ran.describe()) };
     assert_eq!(first.body, second.body, "nothing of it is sent back");
 }
 
 #[test]
 fn r36_a_proxy_of_the_environment_leads_to_the_server() {
-    let (desk, tunnel) = (Desk::new(), Tunnel::start());
+    let (desk, tunnel) = (TestEnv::new(), ConnectProxy::start());
     desk.write_home("config.toml", &tunnel.ca_file());
     let mut slug = desk.command(&unnamed("https://model.invalid/v1"));
     let ran = slug.env("HTTPS_PROXY", tunnel.address()).output().unwrap();
     let err = String::from_utf8_lossy(&ran.stderr);
     assert_eq!(String::from_utf8_lossy(&ran.stdout), "Through the tunnel.\n", "{err}");
-    let asked = tunnel.asked();
+    let asked = tunnel.requests();
     let connects: Vec<&str> = asked.iter().map(|it| it.connect.as_str()).collect();
     assert_eq!(connects, ["CONNECT model.invalid:443 HTTP/1.1"; 2], "the list and the answer");
     assert!(asked[1].head[0].starts_with("POST /v1/chat/completions"), "{asked:?}");
@@ -125,7 +140,7 @@ fn r36_a_proxy_of_the_environment_leads_to_the_server() {
 
 #[test]
 fn r36_a_proxy_of_the_environment_is_gone_around_where_the_configuration_says_so() {
-    let (desk, tunnel) = (Desk::new(), Tunnel::start());
+    let (desk, tunnel) = (TestEnv::new(), ConnectProxy::start());
     desk.write_home("config.toml", "proxy = \"none\"\n");
     // No certificate has so long a name, so nobody is asked for it.
     let endpoint = format!("https://{}.invalid/v1", "a".repeat(70));
@@ -135,18 +150,18 @@ fn r36_a_proxy_of_the_environment_is_gone_around_where_the_configuration_says_so
     let err = String::from_utf8_lossy(&ran.stderr);
     assert!(err.contains("No certificate can be for"), "{err}");
     assert!(!err.contains("Trying again"), "{err}");
-    assert!(tunnel.asked().is_empty(), "{:?}", tunnel.asked());
+    assert!(tunnel.requests().is_empty(), "{:?}", tunnel.requests());
 }
 
 #[test]
 fn newer_facts_are_fetched_on_the_way_that_is_configured() {
-    let (desk, tunnel) = (Desk::new(), Tunnel::start());
+    let (desk, tunnel) = (TestEnv::new(), ConnectProxy::start());
     let proxy = format!("proxy = \"{}\"\n", tunnel.address());
     desk.write_home("config.toml", &format!("{}{proxy}", tunnel.ca_file()));
     // What is behind the tunnel lists models, and not as models.dev does.
-    let ran = desk.run(&["models", "refresh"]).exits(1);
-    assert!(ran.err.contains("models.dev"), "{}", ran.told());
-    let asked = tunnel.asked();
+    let ran = desk.run(&["models", "refresh"]).assert_exit_code(1);
+    assert!(ran.err.contains("models.dev"), "{}", ran.describe());
+    let asked = tunnel.requests();
     assert_eq!(asked[0].connect, "CONNECT models.dev:443 HTTP/1.1");
     assert!(asked[0].head[0].starts_with("GET /api.json"), "{asked:?}");
 }
@@ -169,7 +184,7 @@ fn until(mut slug: Command, words: &str) -> String {
 
 /// slug where there is no network, not even this machine's own. `None` where the system does not
 /// let a test take the network away.
-fn without_a_network(desk: &Desk, arguments: &[&str]) -> Option<Command> {
+fn without_a_network(desk: &TestEnv, arguments: &[&str]) -> Option<Command> {
     let unshare = |arguments: &[&str]| {
         let mut command = Command::new("unshare");
         command.args(["--map-root-user", "--net"]).args(arguments).stdin(Stdio::null());
@@ -190,7 +205,7 @@ fn r37_without_a_network_each_try_is_told_with_what_is_wrong() {
         ("https://192.0.2.1/v1", "https://192.0.2.1/v1 cannot be reached: "),
         ("https://model.invalid/v1", "The host of https://model.invalid/v1 cannot be found."),
     ] {
-        let desk = Desk::new();
+        let desk = TestEnv::new();
         let Some(slug) = without_a_network(&desk, &unnamed(endpoint)) else {
             skip("a test cannot take the network away here");
             return;

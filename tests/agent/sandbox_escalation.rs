@@ -6,20 +6,22 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::json;
 use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, Interactivity, RuleRequest};
-use slug_code::domain::{Answer, Extent, Matter, Mode, RuleKind, ToolStatus};
+use slug_code::domain::{
+    ApprovalAnswer, ApprovalKind, PermissionMode, RuleKind, ScanExtent, ToolStatus,
+};
 use slug_code::permissions::store::RuleEdit;
 use slug_code::session::{LogEntry, TurnOutcome};
 use slug_code::tools::{ExitCause, ProcessError, Processes, ScriptExit, ScriptSpec};
 use tokio_util::sync::CancellationToken;
 
 use super::fakes::{calls, words};
-use super::rig::{Rig, Scene, play};
+use super::test_agent::{AgentFixture, TestAgent, queue_replies};
 
 /// A sandbox in which each command prints this and fails.
-struct Failing(&'static str);
+struct FailingProcesses(&'static str);
 
 #[async_trait]
-impl Processes for Failing {
+impl Processes for FailingProcesses {
     async fn run(
         &self,
         _script: ScriptSpec,
@@ -33,26 +35,29 @@ impl Processes for Failing {
             elapsed,
             left_running: false,
             refused: Vec::new(),
-            denied: Extent::Whole,
+            denied: ScanExtent::Whole,
         })
     }
 }
 
 const MARK: &str = "touch: cannot touch '/x': Read-only file system";
 
-fn scene(printed: &'static str) -> Scene {
-    Scene { sandbox: Some(Arc::new(Failing(printed))), ..Scene::in_mode(Mode::Sandbox) }
+fn scene(printed: &'static str) -> AgentFixture {
+    AgentFixture {
+        sandbox: Some(Arc::new(FailingProcesses(printed))),
+        ..AgentFixture::in_mode(PermissionMode::Sandbox)
+    }
 }
 
 /// The agent in the middle of a turn in which it runs `touch /x`.
-async fn running(scene: &Scene) -> Rig {
+async fn running(scene: &AgentFixture) -> TestAgent {
     let rig = scene.open(InitialSession::New).await;
-    play(scene, [calls(&[("c", "Bash", json!({"command": "touch /x"}))]), words("done")]);
+    queue_replies(scene, [calls(&[("c", "Bash", json!({"command": "touch /x"}))]), words("done")]);
     rig.send("go").await;
     rig
 }
 
-fn approvals(rig: &Rig) -> Vec<String> {
+fn approvals(rig: &TestAgent) -> Vec<String> {
     let approved = rig.records().into_iter().filter_map(|record| match record.entry {
         LogEntry::ToolStarted { approved_by, .. } => Some(approved_by),
         _ => None,
@@ -64,15 +69,15 @@ fn approvals(rig: &Rig) -> Vec<String> {
 async fn s118_a_command_that_failed_inside_runs_outside_once_a_person_says_so() {
     let scene = scene(MARK);
     let mut rig = running(&scene).await;
-    let question = rig.asked().await;
-    assert_eq!(question.matter, Matter::Outside);
+    let question = rig.next_approval().await;
+    assert_eq!(question.kind, ApprovalKind::SandboxEscalation);
     assert_eq!(question.input["command"], "touch /x");
     assert!(question.reason.contains(MARK) && question.reason.contains("bwrap around"));
     assert!(question.allow_rules.is_empty() && question.deny_rule.is_none());
-    assert!(scene.processes.happened().is_empty(), "nothing runs outside before the answer");
-    rig.answer(&question, Answer::Once).await;
-    assert_eq!(rig.ended().await, TurnOutcome::Answered);
-    assert_eq!(scene.processes.happened(), ["begin touch /x", "end touch /x"]);
+    assert!(scene.processes.log().is_empty(), "nothing runs outside before the answer");
+    rig.answer(&question, ApprovalAnswer::Once).await;
+    assert_eq!(rig.wait_for_turn_end().await, TurnOutcome::Answered);
+    assert_eq!(scene.processes.log(), ["begin touch /x", "end touch /x"]);
     let (told, status) = rig.result("c");
     assert_eq!(status, ToolStatus::Done);
     assert!(told.starts_with("touch /x says hello") && told.contains("outside"), "{told}");
@@ -84,26 +89,26 @@ async fn s118_a_command_that_failed_inside_runs_outside_once_a_person_says_so() 
 async fn s118_a_no_leaves_it_as_it_is() {
     let scene = scene(MARK);
     let mut rig = running(&scene).await;
-    let question = rig.asked().await;
+    let question = rig.next_approval().await;
     let instruction = Some("write to src instead".to_owned());
-    rig.answer(&question, Answer::Deny { instruction }).await;
-    assert_eq!(rig.ended().await, TurnOutcome::Answered);
+    rig.answer(&question, ApprovalAnswer::Deny { instruction }).await;
+    assert_eq!(rig.wait_for_turn_end().await, TurnOutcome::Answered);
     let (told, status) = rig.result("c");
     assert_eq!(status, ToolStatus::Failed);
     assert!(told.contains(MARK) && told.contains("write to src instead"), "{told}");
-    assert!(scene.processes.happened().is_empty());
+    assert!(scene.processes.log().is_empty());
     rig.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn s118_without_a_person_nothing_runs_outside() {
-    let scene = Scene { person: Interactivity::Headless, ..scene(MARK) };
+    let scene = AgentFixture { interactivity: Interactivity::Headless, ..scene(MARK) };
     let mut rig = running(&scene).await;
-    assert_eq!(rig.ended().await, TurnOutcome::Answered);
-    assert_eq!(rig.questions(), 0);
+    assert_eq!(rig.wait_for_turn_end().await, TurnOutcome::Answered);
+    assert_eq!(rig.approval_count(), 0);
     let (told, _) = rig.result("c");
     assert!(told.contains("Nobody is there to let it run outside"), "{told}");
-    assert!(scene.processes.happened().is_empty());
+    assert!(scene.processes.log().is_empty());
     rig.close().await;
 }
 
@@ -117,7 +122,7 @@ async fn s49_the_sandbox_knows_the_rules_as_they_are() {
     assert_eq!((hides(".env"), hides("key")), (true, false));
     let edit = RuleEdit::Add((RuleKind::Deny, "Read(key)".to_owned()));
     rig.tell(AgentCommand::Rules(RuleRequest::Change { file: None, edit })).await;
-    rig.until("the rules", |event| matches!(event, AgentEvent::Rules(_))).await;
+    rig.wait_for("the rules", |event| matches!(event, AgentEvent::Rules(_))).await;
     assert_eq!((hides(".env"), hides("key")), (true, true));
     rig.close().await;
 }
@@ -130,13 +135,13 @@ async fn s118_an_edited_command_passes_the_hooks_before_it_runs_outside() {
         let group = json!([{"hooks": [{"type": "command", "command": "guard"}]}]);
         scene.settings(&json!({"hooks": {"PreToolUse": group}}));
         let mut rig = running(&scene).await;
-        let question = rig.asked().await;
+        let question = rig.next_approval().await;
         scene.hooks.set("guard", status, "", "not there");
         let input = json!({"command": "touch /y"});
-        rig.answer(&question, Answer::Edited { input: input.clone() }).await;
-        assert_eq!(rig.ended().await, TurnOutcome::Answered);
-        assert_eq!(scene.processes.happened(), ran);
-        let last = scene.hooks.told().pop().unwrap().1;
+        rig.answer(&question, ApprovalAnswer::Edited { input: input.clone() }).await;
+        assert_eq!(rig.wait_for_turn_end().await, TurnOutcome::Answered);
+        assert_eq!(scene.processes.log(), ran);
+        let last = scene.hooks.inputs().pop().unwrap().1;
         assert_eq!(last["tool_input"], input, "{last}");
         let (told, _) = rig.result("c");
         assert_eq!(told.contains("not there"), ran.is_empty(), "{told}");
@@ -148,8 +153,8 @@ async fn s118_an_edited_command_passes_the_hooks_before_it_runs_outside() {
 async fn a_failure_of_its_own_is_not_asked_about() {
     let scene = scene("error: 2 tests failed");
     let mut rig = running(&scene).await;
-    assert_eq!(rig.ended().await, TurnOutcome::Answered);
-    assert_eq!((rig.questions(), approvals(&rig).len()), (0, 1));
+    assert_eq!(rig.wait_for_turn_end().await, TurnOutcome::Answered);
+    assert_eq!((rig.approval_count(), approvals(&rig).len()), (0, 1));
     rig.close().await;
 }
 
@@ -157,11 +162,11 @@ async fn a_failure_of_its_own_is_not_asked_about() {
 async fn a_stop_withdraws_the_question() {
     let scene = scene(MARK);
     let mut rig = running(&scene).await;
-    let question = rig.asked().await;
+    let question = rig.next_approval().await;
     assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
     let withdrawn = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalWithdrawn(id) if *id == question.id);
-    assert!(rig.heard.iter().any(withdrawn), "{:#?}", rig.heard);
-    assert!(scene.processes.happened().is_empty());
+    assert!(rig.events.iter().any(withdrawn), "{:#?}", rig.events);
+    assert!(scene.processes.log().is_empty());
     rig.close().await;
 }
 
@@ -170,20 +175,21 @@ async fn a_command_of_the_persons_own_runs_outside() {
     let scene = scene(MARK);
     let mut rig = scene.open(InitialSession::New).await;
     rig.tell(AgentCommand::Shell { command: "make install".into() }).await;
-    rig.until("its end", |event| matches!(event, AgentEvent::ToolEnded { .. })).await;
-    assert_eq!(rig.questions(), 0);
-    assert_eq!(scene.processes.happened(), ["begin make install", "end make install"]);
+    rig.wait_for("its end", |event| matches!(event, AgentEvent::ToolEnded { .. })).await;
+    assert_eq!(rig.approval_count(), 0);
+    assert_eq!(scene.processes.log(), ["begin make install", "end make install"]);
     rig.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_mode_of_the_sandbox_needs_one() {
-    let scene = Scene::new();
+    let scene = AgentFixture::new();
     let mut rig = scene.open(InitialSession::New).await;
-    rig.tell(AgentCommand::SetMode(Mode::Sandbox)).await;
-    rig.until("a notice", |event| matches!(event, AgentEvent::Notice { .. })).await;
+    rig.tell(AgentCommand::SetMode(PermissionMode::Sandbox)).await;
+    rig.wait_for("a notice", |event| matches!(event, AgentEvent::Notice { .. })).await;
     assert!(rig.notices()[0].contains("--sandbox DIR"), "{:?}", rig.notices());
-    let changed = |event: &&AgentEvent| matches!(event, AgentEvent::ModeChanged(Mode::Sandbox));
-    assert_eq!(rig.heard.iter().filter(changed).count(), 0);
+    let changed =
+        |event: &&AgentEvent| matches!(event, AgentEvent::ModeChanged(PermissionMode::Sandbox));
+    assert_eq!(rig.events.iter().filter(changed).count(), 0);
     rig.close().await;
 }

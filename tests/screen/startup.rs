@@ -5,24 +5,24 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::json;
 
 use crate::bash;
-use crate::support::desk::Desk;
-use crate::support::model_server::{ModelServer, Reply};
-use crate::support::terminal::{Slug, key};
-use crate::support::tunnel::Tunnel;
+use crate::support::connect_proxy::ConnectProxy;
+use crate::support::model_server::{ModelServer, ServerReply};
+use crate::support::terminal::{PtySlug, key};
+use crate::support::test_env::TestEnv;
 
 const QUESTION: &str = "Do you trust this folder?";
 
 /// A workspace that brings instructions and a rule along.
-fn with_its_own_ways() -> Desk {
-    let desk = Desk::new();
+fn with_its_own_ways() -> TestEnv {
+    let desk = TestEnv::new();
     desk.write("SLUG.md", "Speak like a PIRATE.\n");
     desk.write(".slug/settings.json", r#"{"permissions":{"allow":["Bash(touch made)"]}}"#);
     desk
 }
 
-fn untrusted(desk: &Desk, server: &ModelServer) -> Slug {
+fn untrusted(desk: &TestEnv, server: &ModelServer) -> PtySlug {
     let arguments = ["-m", "test-model", "-e", &server.endpoint()];
-    Slug::at(desk, 100, 30).args(&arguments).open()
+    PtySlug::at(desk, 100, 30).args(&arguments).open()
 }
 
 #[test]
@@ -41,7 +41,7 @@ fn a_new_folder_is_asked_about_before_anything_is_sent() {
 fn a_trusted_folder_brings_its_rules_and_instructions() {
     let (desk, server) = (with_its_own_ways(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
-    server.reply(Reply::text("Arr."));
+    server.reply(ServerReply::text("Arr."));
     let mut slug = untrusted(&desk, &server);
     slug.wait_for_question(QUESTION);
     slug.keys("y");
@@ -49,7 +49,7 @@ fn a_trusted_folder_brings_its_rules_and_instructions() {
     slug.say("run it");
     slug.wait_for("Arr.");
     assert!(desk.path("made").exists());
-    assert!(server.chats()[0].body.to_string().contains("PIRATE"));
+    assert!(server.chat_requests()[0].body.to_string().contains("PIRATE"));
     server.assert_clean();
 }
 
@@ -57,7 +57,7 @@ fn a_trusted_folder_brings_its_rules_and_instructions() {
 fn without_trust_nothing_of_the_folder_is_active() {
     let (desk, server) = (with_its_own_ways(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
-    server.reply(Reply::text("As you wish."));
+    server.reply(ServerReply::text("As you wish."));
     let mut slug = untrusted(&desk, &server);
     slug.wait_for_question(QUESTION);
     slug.keys("n");
@@ -65,7 +65,7 @@ fn without_trust_nothing_of_the_folder_is_active() {
     slug.say("run it");
     slug.answer("touch made", "n");
     slug.wait_for("As you wish.");
-    for request in server.chats() {
+    for request in server.chat_requests() {
         assert!(!request.body.to_string().contains("PIRATE"), "{}", request.body);
     }
 }
@@ -85,24 +85,24 @@ fn trust_is_asked_for_once() {
 
 #[test]
 fn the_home_folder_is_not_asked_about_and_not_trusted() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     std::fs::write(desk.home().join("SLUG.md"), "Speak like a PIRATE.\n").unwrap();
-    server.reply(Reply::text("Good morning."));
+    server.reply(ServerReply::text("Good morning."));
     let home = desk.home().display().to_string();
     let arguments = ["-m", "test-model", "-e", &server.endpoint(), "--directory", &home];
-    let mut slug = Slug::at(&desk, 100, 30).args(&arguments).open();
+    let mut slug = PtySlug::at(&desk, 100, 30).args(&arguments).open();
     slug.wait_for("cannot be trusted: too much lies below it.");
     slug.say("hello");
     slug.wait_for("Good morning.");
     assert!(!slug.raw().contains(QUESTION));
-    assert!(!server.chats()[0].body.to_string().contains("PIRATE"));
+    assert!(!server.chat_requests()[0].body.to_string().contains("PIRATE"));
     slug.quit();
 }
 
 #[test]
 fn with_nothing_configured_it_helps_to_begin() {
-    let desk = Desk::new();
-    let mut slug = Slug::at(&desk, 100, 30).args(&["--trust-workspace"]).open();
+    let desk = TestEnv::new();
+    let mut slug = PtySlug::at(&desk, 100, 30).args(&["--trust-workspace"]).open();
     slug.wait_until("the first-run screen", |screen| {
         screen.contains("Which model shall it use?")
             && screen.contains("Servers on this machine")
@@ -112,11 +112,11 @@ fn with_nothing_configured_it_helps_to_begin() {
 
 #[test]
 fn a_server_typed_at_the_first_run_is_kept_and_used() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     // It waits for the server that is chosen.
     desk.write_home("config.toml", "headers = { X-Team = \"blue\" }\n");
-    server.reply(Reply::text("Good morning."));
-    let mut slug = Slug::at(&desk, 100, 30).args(&["--trust-workspace"]).open();
+    server.reply(ServerReply::text("Good morning."));
+    let mut slug = PtySlug::at(&desk, 100, 30).args(&["--trust-workspace"]).open();
     // What else answers on this machine is found first, and must not be what enter takes.
     slug.wait_for_no("looking");
     slug.wait_for("Another server");
@@ -150,10 +150,10 @@ fn a_server_typed_at_the_first_run_is_kept_and_used() {
 
 #[test]
 fn a_key_of_the_environment_is_tried_on_the_way_that_is_configured() {
-    let (desk, tunnel) = (Desk::new(), Tunnel::start());
+    let (desk, tunnel) = (TestEnv::new(), ConnectProxy::start());
     let proxy = format!("proxy = \"{}\"\n", tunnel.address());
     desk.write_home("config.toml", &format!("{}{proxy}", tunnel.ca_file()));
-    let start = Slug::at(&desk, 100, 30).args(&["--linear", "--trust-workspace"]);
+    let start = PtySlug::at(&desk, 100, 30).args(&["--linear", "--trust-workspace"]);
     let mut slug = start.env("OPENAI_API_KEY", "CANARY-key").open();
     slug.wait_for_raw("the question", |raw| raw.contains("Type a number, or an address"));
     // How many servers come before it is this machine's business.
@@ -163,7 +163,7 @@ fn a_key_of_the_environment_is_tried_on_the_way_that_is_configured() {
     slug.wait_for_question("OPENAI_API_KEY");
     slug.keys(&format!("{}\r", number.trim()));
     slug.wait_for_raw("the conversation", |raw| raw.ends_with("You: "));
-    let asked = &tunnel.asked()[0];
+    let asked = &tunnel.requests()[0];
     assert_eq!(asked.connect, "CONNECT api.openai.com:443 HTTP/1.1");
     assert!(asked.head[0].starts_with("GET /v1/models"), "{asked:?}");
     let key = "authorization: Bearer CANARY-key";
@@ -173,13 +173,13 @@ fn a_key_of_the_environment_is_tried_on_the_way_that_is_configured() {
 
 #[test]
 fn of_several_models_the_person_chooses() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     let models = json!({"object": "list", "data": [
         {"id": "small-model", "object": "model"}, {"id": "large-model", "object": "model"}]});
-    server.answer("GET /v1/models", Reply::json(200, &models));
-    server.reply(Reply::text("Large it is."));
+    server.answer("GET /v1/models", ServerReply::json(200, &models));
+    server.reply(ServerReply::text("Large it is."));
     let arguments = ["--trust-workspace", "-e", &server.endpoint()];
-    let mut slug = Slug::at(&desk, 100, 30).args(&arguments).open();
+    let mut slug = PtySlug::at(&desk, 100, 30).args(&arguments).open();
     slug.wait_until("both models", |screen| {
         screen.contains("small-model") && screen.contains("large-model")
     });
@@ -188,28 +188,28 @@ fn of_several_models_the_person_chooses() {
     slug.wait_for_no("small-model");
     slug.say("hello");
     slug.wait_for("Large it is.");
-    assert_eq!(server.chats()[0].body["model"], "large-model");
+    assert_eq!(server.chat_requests()[0].body["model"], "large-model");
 }
 
 #[test]
 fn the_only_model_of_a_server_is_taken() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("Good morning."));
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("Good morning."));
     let arguments = ["--trust-workspace", "-e", &server.endpoint()];
-    let mut slug = Slug::at(&desk, 100, 30).args(&arguments).open();
+    let mut slug = PtySlug::at(&desk, 100, 30).args(&arguments).open();
     slug.wait_for("test-model");
     slug.say("hello");
     slug.wait_for("Good morning.");
-    assert_eq!(server.chats()[0].body["model"], "test-model");
+    assert_eq!(server.chat_requests()[0].body["model"], "test-model");
 }
 
 #[test]
 fn no_color_writes_no_colour() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("# Title\n\n```rust\nfn main() {}\n```\n\n> quoted\n"));
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("# Title\n\n```rust\nfn main() {}\n```\n\n> quoted\n"));
     let endpoint = server.endpoint();
     let arguments = ["--trust-workspace", "-m", "test-model", "-e", &endpoint];
-    let mut slug = Slug::at(&desk, 100, 30).args(&arguments).env("NO_COLOR", "1").open();
+    let mut slug = PtySlug::at(&desk, 100, 30).args(&arguments).env("NO_COLOR", "1").open();
     slug.wait_for("test-model");
     slug.say("show me");
     slug.wait_for("quoted");

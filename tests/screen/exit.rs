@@ -2,9 +2,9 @@
 
 use rustix::process::{Signal, test_kill_process};
 
-use crate::support::desk::Desk;
-use crate::support::model_server::{Gate, ModelServer, Reply, wait_until};
-use crate::support::terminal::{Slug, key};
+use crate::support::model_server::{ModelServer, ReplyGate, ServerReply, wait_until};
+use crate::support::terminal::{PtySlug, key};
+use crate::support::test_env::TestEnv;
 use crate::{bash, pid};
 
 /// What is turned on, and what turns it off: the other screen, pasting, the mouse, focus reports,
@@ -23,7 +23,7 @@ const MODES: [(&str, &str); 10] = [
 ];
 
 /// Fails unless everything that was turned on was turned off last.
-pub(crate) fn is_given_back(slug: &Slug) {
+pub(crate) fn is_given_back(slug: &PtySlug) {
     for (on, off) in MODES {
         slug.wait_for_raw(&format!("{off:?} at the end"), |raw| raw.rfind(off) > raw.rfind(on));
     }
@@ -32,9 +32,9 @@ pub(crate) fn is_given_back(slug: &Slug) {
 
 #[test]
 fn quit_gives_the_terminal_back_and_says_how_to_go_on() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    server.reply(Reply::text("Good morning."));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("Good morning."));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("hello");
     slug.wait_for("Good morning.");
     slug.keys("/quit\r");
@@ -48,8 +48,8 @@ fn quit_gives_the_terminal_back_and_says_how_to_go_on() {
 
 #[test]
 fn vi_shapes_the_cursor_and_gives_it_back() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.keys("/vi on\r");
     slug.wait_for("INSERT");
     slug.keys("one two\x1b");
@@ -66,8 +66,8 @@ fn vi_shapes_the_cursor_and_gives_it_back() {
 
 #[test]
 fn ctrl_c_twice_leaves() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.keys(key::CTRL_C);
     slug.wait_for("ctrl+c again");
     slug.keys(key::CTRL_C);
@@ -77,9 +77,9 @@ fn ctrl_c_twice_leaves() {
 
 #[test]
 fn a_terminate_signal_gives_the_terminal_back_and_is_died_of() {
-    let (desk, server, gate) = (Desk::new(), ModelServer::start(), Gate::closed());
-    server.reply(Reply::text("one two three").gated(&gate));
-    let mut slug = Slug::chat(&desk, &server);
+    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    server.reply(ServerReply::text("one two three").gated(&gate));
+    let mut slug = PtySlug::chat(&desk, &server);
     slug.say("count");
     gate.let_through(3);
     slug.wait_for("one two");
@@ -91,8 +91,8 @@ fn a_terminate_signal_gives_the_terminal_back_and_is_died_of() {
 
 #[test]
 fn leaving_at_the_trust_question_gives_the_terminal_back() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    let mut slug = Slug::at(&desk, 80, 24).args(&["-e", &server.endpoint()]).open();
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let mut slug = PtySlug::at(&desk, 80, 24).args(&["-e", &server.endpoint()]).open();
     slug.wait_for_question("Do you trust this folder?");
     slug.keys("q");
     assert!(slug.wait().success());
@@ -101,9 +101,9 @@ fn leaving_at_the_trust_question_gives_the_terminal_back() {
 
 #[test]
 fn a_hang_up_ends_slug_and_what_it_runs() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "echo $$ > pid; sleep 300"));
-    let mut slug = Slug::chat_with(&desk, &server, &["--yolo"]);
+    let mut slug = PtySlug::chat_with(&desk, &server, &["--yolo"]);
     slug.say("wait");
     let sleeper = pid(&desk.path("pid"));
     slug.signal(Signal::HUP);
@@ -113,9 +113,9 @@ fn a_hang_up_ends_slug_and_what_it_runs() {
 
 #[test]
 fn a_kill_leaves_nothing_running() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "sleep 300 & echo $! > pid; wait"));
-    let mut slug = Slug::chat_with(&desk, &server, &["--yolo"]);
+    let mut slug = PtySlug::chat_with(&desk, &server, &["--yolo"]);
     slug.say("wait");
     let sleeper = pid(&desk.path("pid"));
     slug.kill();
@@ -124,8 +124,8 @@ fn a_kill_leaves_nothing_running() {
 
 #[test]
 fn a_terminate_signal_at_the_first_question_gives_the_terminal_back() {
-    let (desk, server) = (Desk::new(), ModelServer::start());
-    let mut slug = Slug::at(&desk, 80, 24).args(&["-e", &server.endpoint()]).open();
+    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let mut slug = PtySlug::at(&desk, 80, 24).args(&["-e", &server.endpoint()]).open();
     slug.wait_for("Do you trust this folder?");
     slug.signal(Signal::TERM);
     assert_eq!(slug.wait().signal(), Some("Terminated"));

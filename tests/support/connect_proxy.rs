@@ -18,42 +18,45 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 use rustls::{ServerConnection, StreamOwned};
-use slug_code::domain::Protocol;
+use slug_code::domain::ProviderProtocol;
 
-use super::papers::Papers;
-use super::turns;
+use super::answer_streams;
+use super::certificates::TestCertificates;
 
 /// The proxy. Its threads end with the test.
-pub struct Tunnel {
+pub struct ConnectProxy {
     address: SocketAddr,
-    papers: Arc<Papers>,
-    asked: Arc<Mutex<Vec<Passed>>>,
+    certificates: Arc<TestCertificates>,
+    requests: Arc<Mutex<Vec<ProxiedRequest>>>,
 }
 
 /// A request that went through.
 #[derive(Debug, Clone)]
-pub struct Passed {
+pub struct ProxiedRequest {
     /// The first line to the proxy: `CONNECT host:port HTTP/1.1`.
     pub connect: String,
     /// The head of what came through, its first line first; empty where nothing did.
     pub head: Vec<String>,
 }
 
-impl Tunnel {
+impl ConnectProxy {
     /// Starts on a free port.
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let (papers, asked) = (Arc::new(Papers::new()), Arc::<Mutex<Vec<Passed>>>::default());
+        let (papers, asked) =
+            (Arc::new(TestCertificates::new()), Arc::<Mutex<Vec<ProxiedRequest>>>::default());
         let (authority, kept) = (Arc::clone(&papers), Arc::clone(&asked));
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let (authority, kept) = (Arc::clone(&authority), Arc::clone(&kept));
                 // A client that goes away is no failure of the proxy.
-                thread::spawn(move || stream.and_then(|stream| pass(stream, &authority, &kept)));
+                thread::spawn(move || {
+                    stream.and_then(|stream| serve_connection(stream, &authority, &kept))
+                });
             }
         });
-        Self { address, papers, asked }
+        Self { address, certificates: papers, requests: asked }
     }
 
     /// The address of the proxy.
@@ -63,22 +66,26 @@ impl Tunnel {
 
     /// The line of a configuration that trusts what is behind it.
     pub fn ca_file(&self) -> String {
-        format!("ca_file = {:?}\n", self.papers.file("ca.pem"))
+        format!("ca_file = {:?}\n", self.certificates.file("ca.pem"))
     }
 
     /// All that went through so far.
-    pub fn asked(&self) -> Vec<Passed> {
-        self.asked.lock().unwrap().clone()
+    pub fn requests(&self) -> Vec<ProxiedRequest> {
+        self.requests.lock().unwrap().clone()
     }
 }
 
-fn pass(stream: TcpStream, papers: &Papers, asked: &Mutex<Vec<Passed>>) -> std::io::Result<()> {
+fn serve_connection(
+    stream: TcpStream,
+    papers: &TestCertificates,
+    asked: &Mutex<Vec<ProxiedRequest>>,
+) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let connect = head(&mut reader)?.into_iter().next().unwrap_or_default();
     let place = connect.strip_prefix("CONNECT ").and_then(|rest| rest.split(':').next());
     let at = {
         let mut asked = asked.lock().unwrap();
-        asked.push(Passed { connect: connect.clone(), head: Vec::new() });
+        asked.push(ProxiedRequest { connect: connect.clone(), head: Vec::new() });
         asked.len() - 1
     };
     let Some(host) = place else {
@@ -96,7 +103,8 @@ fn pass(stream: TcpStream, papers: &Papers, asked: &Mutex<Vec<Passed>>) -> std::
     let (kind, body) = if head[0].starts_with("GET") {
         ("application/json", r#"{"data": [{"id": "m"}]}"#.to_owned())
     } else {
-        let answer = turns::answer(Protocol::ChatCompletions, "Through the tunnel.", &[]);
+        let answer =
+            answer_streams::answer(ProviderProtocol::ChatCompletions, "Through the tunnel.", &[]);
         ("text/event-stream", answer.concat())
     };
     asked.lock().unwrap()[at].head = head;

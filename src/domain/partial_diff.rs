@@ -7,13 +7,13 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use super::{Diff, DiffLine, Hunk, LineEnd, LineTag};
+use super::{DiffLine, DiffLineTag, FileDiff, Hunk, LineEnding};
 
 /// The changes of a diff that are not made.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LeftOut(BTreeSet<usize>);
+pub struct ExcludedHunks(BTreeSet<usize>);
 
-impl LeftOut {
+impl ExcludedHunks {
     /// Leaves a change out, or takes it after all.
     pub fn toggle(&mut self, change: usize) {
         if !self.0.remove(&change) {
@@ -32,13 +32,13 @@ impl LeftOut {
     }
 }
 
-impl FromIterator<usize> for LeftOut {
+impl FromIterator<usize> for ExcludedHunks {
     fn from_iter<I: IntoIterator<Item = usize>>(changes: I) -> Self {
         Self(changes.into_iter().collect())
     }
 }
 
-impl Diff {
+impl FileDiff {
     /// How many changes there are.
     pub fn change_count(&self) -> usize {
         self.hunks.iter().flat_map(runs).filter(|run| is_change(run)).count()
@@ -46,7 +46,7 @@ impl Diff {
 
     /// What becomes of `old` with all changes but those left out; nothing where this is not a diff
     /// of `old`.
-    pub fn applied(&self, old: &str, left_out: &LeftOut) -> Option<String> {
+    pub fn apply_without(&self, old: &str, left_out: &ExcludedHunks) -> Option<String> {
         let mut lines = old.split_inclusive('\n');
         let mut new = String::with_capacity(old.len());
         let mut next = 1;
@@ -61,12 +61,12 @@ impl Diff {
                 change += usize::from(is_change(run));
                 for line in run {
                     match line.tag {
-                        LineTag::Added if is_taken => new.extend([&line.text, line.end.text()]),
-                        LineTag::Added => {}
-                        LineTag::Context | LineTag::Removed => {
+                        DiffLineTag::Added if is_taken => new.extend([&line.text, line.end.text()]),
+                        DiffLineTag::Added => {}
+                        DiffLineTag::Context | DiffLineTag::Removed => {
                             let there = lines.next().filter(|there| line.is(there))?;
                             next += 1;
-                            if line.tag == LineTag::Context || !is_taken {
+                            if line.tag == DiffLineTag::Context || !is_taken {
                                 new.push_str(there);
                             }
                         }
@@ -80,20 +80,20 @@ impl Diff {
 
     /// The changes that were left out, each under the number of its line in the file with the
     /// others made.
-    pub fn left_out_text(&self, left_out: &LeftOut) -> String {
+    pub fn excluded_text(&self, left_out: &ExcludedHunks) -> String {
         let mut text = String::new();
         let (mut change, mut shift) = (0, 0);
         for hunk in &self.hunks {
             let mut old = hunk.old_start;
             for run in runs(hunk) {
                 let count = |tag| run.iter().filter(|line| line.tag == tag).count();
-                let (removed, added) = (count(LineTag::Removed), count(LineTag::Added));
+                let (removed, added) = (count(DiffLineTag::Removed), count(DiffLineTag::Added));
                 if is_change(run) {
                     if left_out.has(change) {
                         // Writing to a string cannot fail.
                         let _ = writeln!(text, "@@ line {} @@", old.saturating_add_signed(shift));
                         for line in run {
-                            let sign = if line.tag == LineTag::Removed { '-' } else { '+' };
+                            let sign = if line.tag == DiffLineTag::Removed { '-' } else { '+' };
                             let _ = writeln!(text, "{sign}{}", line.text);
                         }
                     } else {
@@ -110,11 +110,13 @@ impl Diff {
 
 /// The lines of a hunk, the changed and the unchanged ones in turns.
 fn runs(hunk: &Hunk) -> impl Iterator<Item = &[DiffLine]> {
-    hunk.lines.chunk_by(|one, next| (one.tag == LineTag::Context) == (next.tag == LineTag::Context))
+    hunk.lines.chunk_by(|one, next| {
+        (one.tag == DiffLineTag::Context) == (next.tag == DiffLineTag::Context)
+    })
 }
 
 fn is_change(run: &[DiffLine]) -> bool {
-    run.first().is_some_and(|line| line.tag != LineTag::Context)
+    run.first().is_some_and(|line| line.tag != DiffLineTag::Context)
 }
 
 impl DiffLine {
@@ -124,7 +126,7 @@ impl DiffLine {
     }
 }
 
-impl LineEnd {
+impl LineEnding {
     fn text(self) -> &'static str {
         match self {
             Self::Lf => "\n",
@@ -144,18 +146,18 @@ mod tests {
     const NEW: &str = "a\nB\nB2\nc\nd\nE\nf\ng\nh\ni\nj\nl\nm";
 
     fn without(left_out: impl IntoIterator<Item = usize>) -> String {
-        let diff = Diff::between("f", OLD, NEW);
-        diff.applied(OLD, &left_out.into_iter().collect()).unwrap()
+        let diff = FileDiff::between("f", OLD, NEW);
+        diff.apply_without(OLD, &left_out.into_iter().collect()).unwrap()
     }
 
     #[test]
     fn changes_are_runs_whichever_hunk_they_are_in() {
-        let diff = Diff::between("f", OLD, NEW);
+        let diff = FileDiff::between("f", OLD, NEW);
         assert_eq!((diff.change_count(), diff.hunks.len()), (4, 1));
-        assert_eq!(Diff::between("f", OLD, OLD).change_count(), 0);
+        assert_eq!(FileDiff::between("f", OLD, OLD).change_count(), 0);
         let far = format!("x\n{}y\n", "same\n".repeat(20));
         let near = format!("X\n{}Y\n", "same\n".repeat(20));
-        assert_eq!(Diff::between("f", &far, &near).change_count(), 2);
+        assert_eq!(FileDiff::between("f", &far, &near).change_count(), 2);
     }
 
     #[test]
@@ -169,18 +171,18 @@ mod tests {
 
     #[test]
     fn what_was_left_out_is_told_with_its_place_in_the_file_as_it_is_then() {
-        let diff = Diff::between("f", OLD, NEW);
-        let told = diff.left_out_text(&[1, 3].into_iter().collect());
+        let diff = FileDiff::between("f", OLD, NEW);
+        let told = diff.excluded_text(&[1, 3].into_iter().collect());
         assert_eq!(told, "@@ line 6 @@\n-e\n+E\n@@ line 13 @@\n+m\n");
-        let then = diff.applied(OLD, &[1, 3].into_iter().collect()).unwrap();
+        let then = diff.apply_without(OLD, &[1, 3].into_iter().collect()).unwrap();
         assert_eq!(then.lines().nth(6 - 1), Some("e"));
     }
 
     #[test]
     fn a_text_that_the_diff_is_not_of_is_refused() {
-        let diff = Diff::between("f", OLD, NEW);
+        let diff = FileDiff::between("f", OLD, NEW);
         for other in ["", "a\nb\n", &OLD.replace("b\n", "b\r\n"), &OLD.replace('e', "x")] {
-            assert_eq!(diff.applied(other, &LeftOut::default()), None, "{other:?}");
+            assert_eq!(diff.apply_without(other, &ExcludedHunks::default()), None, "{other:?}");
         }
     }
 
@@ -193,10 +195,10 @@ mod tests {
     proptest! {
         #[test]
         fn all_changes_make_the_new_text_and_none_the_old(old in lines(), new in lines()) {
-            let diff = Diff::between("f", &old, &new);
-            let all = diff.applied(&old, &LeftOut::default());
+            let diff = FileDiff::between("f", &old, &new);
+            let all = diff.apply_without(&old, &ExcludedHunks::default());
             prop_assert_eq!(all.as_deref(), Some(new.as_str()));
-            let none = diff.applied(&old, &(0..diff.change_count()).collect());
+            let none = diff.apply_without(&old, &(0..diff.change_count()).collect());
             prop_assert_eq!(none.as_deref(), Some(old.as_str()));
         }
 
@@ -204,11 +206,11 @@ mod tests {
         fn what_is_left_out_can_be_added_later(
             old in lines(), new in lines(), out in prop::collection::btree_set(0usize..8, 0..8),
         ) {
-            let diff = Diff::between("f", &old, &new);
+            let diff = FileDiff::between("f", &old, &new);
             let taken = (0..diff.change_count()).filter(|change| !out.contains(change));
-            let (out, taken): (LeftOut, LeftOut) = (out.iter().copied().collect(), taken.collect());
-            let part = diff.applied(&old, &out).unwrap();
-            let other = diff.applied(&old, &taken).unwrap();
+            let (out, taken): (ExcludedHunks, ExcludedHunks) = (out.iter().copied().collect(), taken.collect());
+            let part = diff.apply_without(&old, &out).unwrap();
+            let other = diff.apply_without(&old, &taken).unwrap();
             // Both parts together change as many lines as the whole.
             let lines = |text: &str| text.split_inclusive('\n').count() as isize;
             let whole = lines(&new) - lines(&old);
