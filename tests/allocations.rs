@@ -19,11 +19,13 @@ use ratatui::{Terminal, TerminalOptions, Viewport};
 use slug_code::agent::AgentEvent;
 use slug_code::domain::{SessionId, TurnId};
 use slug_code::session::SessionGrouping;
-use slug_code::tui::app::composer::Composer;
-use slug_code::tui::app::model::Settings;
-use slug_code::tui::app::sessions::{Held, SessionAnswer, SessionList, SessionRow};
-use slug_code::tui::app::status::Status;
-use slug_code::tui::app::{Effect, Model, Msg, update};
+use slug_code::tui::app::composer::ChatComposer;
+use slug_code::tui::app::model::ScreenSettings;
+use slug_code::tui::app::sessions::{
+    SessionList, SessionLockState, SessionRow, SessionStoreResponse,
+};
+use slug_code::tui::app::status::ScreenStatus;
+use slug_code::tui::app::{ScreenEffect, ScreenModel, ScreenMsg, update};
 use slug_code::tui::layout::Highlighter;
 use slug_code::tui::theme::{ColorDepth, Theme};
 use slug_code::tui::view::{Layouts, view};
@@ -57,7 +59,7 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// A screen whose terminal swallows everything.
 struct AllocationScreen {
-    model: Model,
+    model: ScreenModel,
     layouts: Layouts,
     theme: Theme,
     terminal: Terminal<CrosstermBackend<Sink>>,
@@ -68,9 +70,14 @@ impl AllocationScreen {
     fn new(messages: usize) -> Self {
         let viewport = Viewport::Fixed(Rect::new(0, 0, 120, 40));
         let backend = CrosstermBackend::new(io::sink());
-        let composer = Composer::new(Vec::new(), "");
+        let composer = ChatComposer::new(Vec::new(), "");
         let mut screen = Self {
-            model: Model::new(Settings::default(), Status::default(), composer, (120, 40)),
+            model: ScreenModel::new(
+                ScreenSettings::default(),
+                ScreenStatus::default(),
+                composer,
+                (120, 40),
+            ),
             layouts: Layouts::new(Highlighter::off()),
             theme: Theme::dark(ColorDepth::TrueColor),
             terminal: Terminal::with_options(backend, TerminalOptions { viewport }).unwrap(),
@@ -83,23 +90,23 @@ impl AllocationScreen {
         screen
     }
 
-    fn take(&mut self, msg: Msg) {
+    fn take(&mut self, msg: ScreenMsg) {
         for effect in update(&mut self.model, msg) {
-            if let Effect::FoldOlder { id, older } = effect {
-                update(&mut self.model, Msg::OlderFolded { id, folded: older.fold() });
+            if let ScreenEffect::Backfill { id, older } = effect {
+                update(&mut self.model, ScreenMsg::Backfilled { id, folded: older.replay() });
             }
         }
     }
 
     fn event(&mut self, event: AgentEvent) {
-        self.take(Msg::Agent(Box::new(event)));
+        self.take(ScreenMsg::Agent(Box::new(event)));
     }
 
     fn draw(&mut self) {
         let Self { model, layouts, theme, terminal } = self;
         let mut geometry = None;
         terminal.draw(|frame| geometry = Some(view(model, layouts, theme, frame))).unwrap();
-        self.take(Msg::Drawn(Box::new(geometry.unwrap())));
+        self.take(ScreenMsg::Drawn(Box::new(geometry.unwrap())));
     }
 
     /// How many bytes `work` and its frame allocate.
@@ -115,14 +122,14 @@ impl AllocationScreen {
 type ScreenAction = fn(&mut AllocationScreen);
 
 fn key(screen: &mut AllocationScreen, code: KeyCode) {
-    screen.take(Msg::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+    screen.take(ScreenMsg::Key(KeyEvent::new(code, KeyModifiers::NONE)));
 }
 
 #[test]
 fn a_frame_allocates_the_same_however_long_the_session_is() {
     let works: [(&str, ScreenAction); 7] = [
         ("nothing new", |_| {}),
-        ("time", |screen| screen.take(Msg::Tick(Duration::from_secs(9)))),
+        ("time", |screen| screen.take(ScreenMsg::Tick(Duration::from_secs(9)))),
         ("a key", |screen| key(screen, KeyCode::Char('x'))),
         ("a delta", |screen| {
             screen.event(AgentEvent::Text { turn: TurnId(1), text: "a few more words ".into() });
@@ -151,19 +158,22 @@ fn with_sessions(count: usize) -> AllocationScreen {
         working_directory: "/work".into(),
         model: "qwen".into(),
         forked_from: None,
-        parted: None,
+        last_shared_message: None,
         message_count: Some(2),
-        held: Held::Nowhere,
+        lock: SessionLockState::Unlocked,
     };
     let rows = (0..count).map(row).collect();
     let ctrl_b = KeyEvent::new(KeyCode::Char('b'), KeyModifiers::CONTROL);
-    let asked = update(&mut screen.model, Msg::Key(ctrl_b));
+    let asked = update(&mut screen.model, ScreenMsg::Key(ctrl_b));
     let id = asked.iter().find_map(|effect| match effect {
-        Effect::Sessions { id, .. } => Some(*id),
+        ScreenEffect::Sessions { id, .. } => Some(*id),
         _ => None,
     });
     let list = SessionList { rows, now, grouping: SessionGrouping::Date };
-    screen.take(Msg::Sessions { id: id.unwrap(), answer: Ok(SessionAnswer::Listed(list)) });
+    screen.take(ScreenMsg::Sessions {
+        id: id.unwrap(),
+        answer: Ok(SessionStoreResponse::Listed(list)),
+    });
     screen.draw();
     screen
 }

@@ -36,7 +36,7 @@ use slug_code::permissions::{PermissionQuery, RuleSet, Workspace, decide};
 use slug_code::providers::{EncodedImages, Provider, ProviderRequest, StreamEvent};
 use slug_code::session::{LogEntry, load};
 use slug_code::tools::{Tool, WorkingDirectory};
-use slug_code::tui::app::keymap::{self, Context, Keymap};
+use slug_code::tui::app::keymap::{self, KeyContext, Keymap};
 use slug_code::tui::theme::library::OwnTheme;
 use slug_code::tui::theme::{ColorDepth, Library, roles};
 use tokio_util::sync::CancellationToken;
@@ -156,7 +156,7 @@ fn tests_that_the_walk_throughs_name_exist() {
 #[test]
 fn the_readme_names_only_keys_that_there_are() {
     let map = Keymap::default();
-    let rows_of_all = Context::ALL.into_iter().flat_map(|context| map.rows(context));
+    let rows_of_all = KeyContext::ALL.into_iter().flat_map(|context| map.rows(context));
     let known: BTreeSet<String> =
         rows_of_all.flat_map(|row| &row.keys).map(ToString::to_string).collect();
     let text = page("README.md");
@@ -425,7 +425,7 @@ fn the_page_of_keys_lists_every_action_with_its_keys() {
 fn actions() -> String {
     let map = Keymap::default();
     let mut text = String::new();
-    for context in Context::ALL {
+    for context in KeyContext::ALL {
         text.push_str(&format!("\n### {}: `[{}]`\n\n", context.title(), context.name()));
         text.push_str("| action | keys | what it does |\n| --- | --- | --- |\n");
         for row in map.rows(context) {

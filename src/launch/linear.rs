@@ -12,7 +12,7 @@ use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::signals::{self, ContinuedFlag, HandledSignal, SignalStream, raise_again};
 use crate::platform::{child, terminal};
 use crate::trust::{self, TrustStatus};
-use crate::tui::app::approval::Misheard;
+use crate::tui::app::approval::LineAnswerError;
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::linear::{Bell, Ears, Hand, Heard, Paint, Voice};
 use crate::tui::theme::ColorDepth;
@@ -167,7 +167,7 @@ impl LinearStartup {
                     Heard::Text(_) if self.continued.take() => guard.hidden(),
                     Heard::Text(_) if self.lines.hand == Hand::Typed && !guard.is_armed() => {
                         guard.typed(began.elapsed());
-                        write!(out, "{}\n> ", Misheard::TooSoon)?;
+                        write!(out, "{}\n> ", LineAnswerError::TooSoon)?;
                         out.flush()?;
                     }
                     Heard::Text(text) => {

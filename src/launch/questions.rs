@@ -17,7 +17,7 @@ use crate::platform::signals::{ContinuedFlag, HandledSignal, SignalStream};
 use crate::platform::terminal::{TerminalGuard, drop_unread, waits_for_input};
 use crate::trust::TrustStatus;
 use crate::tui::app::guard::QuestionGuard;
-use crate::tui::app::looks::Looks;
+use crate::tui::app::theme_state::ThemeState;
 use crate::tui::welcome::first_run::{
     FirstRun, FirstRunAnswer, Job, Kept, Note, Server, Target, found_keys, rank, work,
 };
@@ -51,7 +51,7 @@ pub(super) async fn trust(
     ground: &RunContext,
     screen: &mut TerminalGuard,
     signals: &mut SignalStream,
-    looks: &mut Looks,
+    looks: &mut ThemeState,
 ) -> anyhow::Result<StartupOutcome<ProjectSettingsTrust>> {
     if cli.trust_workspace {
         return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Trusted));
@@ -91,7 +91,7 @@ pub(super) async fn model(
     config: &ResolvedConfig,
     screen: &mut TerminalGuard,
     signals: &mut SignalStream,
-    looks: &mut Looks,
+    looks: &mut ThemeState,
 ) -> anyhow::Result<StartupOutcome<StartupModel>> {
     let file = cli.config.clone().unwrap_or_else(|| ground.home.config());
     let page = FirstRun::new(

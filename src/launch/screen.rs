@@ -29,13 +29,13 @@ use crate::platform::terminal_notifier::{
 };
 use crate::platform::{child, logging, status_command};
 use crate::providers::demo;
-use crate::tui::app::Job;
-use crate::tui::app::composer::Typing;
+use crate::tui::app::JobControl;
+use crate::tui::app::composer::EditingMode;
 use crate::tui::app::keymap::Keymap;
-use crate::tui::app::looks::Looks;
-use crate::tui::app::model::{Motion, Settings, StatusCommand};
-use crate::tui::app::status::{Git, Status};
-use crate::tui::app::wheel::Wheel;
+use crate::tui::app::model::{MotionPreference, ScreenSettings, StatusCommandState};
+use crate::tui::app::status::{GitSummary, ScreenStatus};
+use crate::tui::app::theme_state::ThemeState;
+use crate::tui::app::wheel::WheelSettings;
 use crate::tui::executor::Handles;
 use crate::tui::linear::{self, Bell, Ears};
 use crate::tui::runtime::{self, Code, Left, Start};
@@ -140,7 +140,7 @@ pub(super) enum ChatFrontEnd {
         /// The screen.
         screen: TerminalGuard,
         /// Its colours.
-        looks: Looks,
+        looks: ThemeState,
     },
     /// Line by line.
     Linear {
@@ -220,7 +220,7 @@ impl ChatLaunch<'_> {
         }
         let handles = handles(commands, &stop, outside.clone());
 
-        let settings = Settings { boundary, ..settings(ground, &config, keys) };
+        let settings = ScreenSettings { boundary, ..settings(ground, &config, keys) };
         let status = status(ground, &config);
         let history = outside.last_sent();
         let (left, signal) = match front {
@@ -302,17 +302,21 @@ async fn ended(task: JoinHandle<()>) -> AgentEnd {
 }
 
 /// The preset brings Vi's modes along, unless `vi` says otherwise.
-fn typing(config: &ResolvedConfig) -> Typing {
+fn typing(config: &ResolvedConfig) -> EditingMode {
     let by_preset = config.keys.value == KeyPreset::Vi && config.vi.origin == ConfigOrigin::Default;
-    if config.vi.value || by_preset { Typing::Vi } else { Typing::Plain }
+    if config.vi.value || by_preset { EditingMode::Vi } else { EditingMode::Plain }
 }
 
-fn settings(ground: &RunContext, config: &ResolvedConfig, keys: Keymap) -> Settings {
-    Settings {
+fn settings(ground: &RunContext, config: &ResolvedConfig, keys: Keymap) -> ScreenSettings {
+    ScreenSettings {
         cwd: ground.cwd.clone(),
         home: ground.user_home.clone(),
         keys: Arc::new(keys),
-        motion: if config.reduced_motion.value { Motion::Reduced } else { Motion::Full },
+        motion: if config.reduced_motion.value {
+            MotionPreference::Reduced
+        } else {
+            MotionPreference::Full
+        },
         wheel: wheel(config),
         typing: typing(config),
         canvas: canvas(config),
@@ -320,8 +324,8 @@ fn settings(ground: &RunContext, config: &ResolvedConfig, keys: Keymap) -> Setti
         notify_after: Duration::from_secs(config.notify_after.value.into()),
         status_items: config.status.value.clone(),
         status_command: match config.status_command {
-            Some(_) => StatusCommand::Given,
-            None => StatusCommand::None,
+            Some(_) => StatusCommandState::Given,
+            None => StatusCommandState::None,
         },
         boundary: None,
     }
@@ -339,26 +343,26 @@ fn canvas(config: &ResolvedConfig) -> Option<(GraphicsCanvas, u32)> {
 }
 
 /// What is known before the session is open.
-fn status(ground: &RunContext, config: &ResolvedConfig) -> Status {
+fn status(ground: &RunContext, config: &ResolvedConfig) -> ScreenStatus {
     let name = ground.cwd.file_name().unwrap_or(ground.cwd.as_os_str());
     let branch = git_head(&ground.cwd).map(|head| match head {
         GitHead::Branch(name) | GitHead::Detached(name) => name,
     });
-    Status {
+    ScreenStatus {
         project: name.to_string_lossy().into_owned(),
-        git: branch.map(|branch| Git { branch, ..Git::default() }),
+        git: branch.map(|branch| GitSummary { branch, ..GitSummary::default() }),
         mode: config.mode.value,
-        ..Status::default()
+        ..ScreenStatus::default()
     }
 }
 
-fn wheel(config: &ResolvedConfig) -> Wheel {
+fn wheel(config: &ResolvedConfig) -> WheelSettings {
     let rows = u16::try_from(config.wheel_rows.value).unwrap_or(u16::MAX);
     let events = match &config.wheel_events {
         Some(events) => u16::try_from(events.value).unwrap_or(u16::MAX),
         None => TerminalInfo::from_environment().kind.wheel_events(),
     };
-    Wheel { rows, events }
+    WheelSettings { rows, events }
 }
 
 /// What is wanted of what the terminal can do.
@@ -396,7 +400,7 @@ fn handles(
 /// Who is told of the signals that end nothing.
 enum ChatSignalSink {
     /// The full screen: of stops.
-    Screen(mpsc::Sender<Job>),
+    Screen(mpsc::Sender<JobControl>),
     /// The linear mode: of ctrl+c.
     Linear(mpsc::Sender<()>),
 }
@@ -428,10 +432,10 @@ async fn until_left(
                         continue;
                     }
                     (HandledSignal::Stop, ChatSignalSink::Screen(jobs)) => {
-                        let _ = jobs.try_send(Job::StopAsked);
+                        let _ = jobs.try_send(JobControl::StopRequested);
                     }
                     (HandledSignal::Continue, ChatSignalSink::Screen(jobs)) => {
-                        let _ = jobs.try_send(Job::Continued);
+                        let _ = jobs.try_send(JobControl::Continued);
                     }
                     (HandledSignal::Continue, ChatSignalSink::Linear(_))
                     | (HandledSignal::Interrupt, ChatSignalSink::Screen(_))
@@ -456,8 +460,8 @@ fn raise(screen: TerminalGuard, signal: HandledSignal) -> anyhow::Result<CliExit
     raise_again(signal, &child::program()?)
 }
 
-fn looks(ground: &RunContext, config: &ResolvedConfig) -> Looks {
-    Looks {
+fn looks(ground: &RunContext, config: &ResolvedConfig) -> ThemeState {
+    ThemeState {
         choice: config.theme.value.clone(),
         background: TerminalBackground::from_environment(|name| std::env::var(name).ok()),
         depth: depth(),

@@ -28,13 +28,13 @@ use crate::session::{
 };
 use crate::tools::WorkingDirectory;
 use crate::trust::TrustQuestion;
-use crate::tui::app::hooks::{HookAnswer, HookJob};
-use crate::tui::app::images::{ImageSource, Taken};
-use crate::tui::app::msg::{Mark, ModelRow};
-use crate::tui::app::pages::{PageAnswer, PageJob};
+use crate::tui::app::hooks::{HookAdminRequest, HookAdminResponse};
+use crate::tui::app::images::{ImageLoadResult, ImageSource};
+use crate::tui::app::msg::{FavouriteMark, ModelRow};
 use crate::tui::app::pictures;
-use crate::tui::app::sessions::{SessionAnswer, SessionJob};
-use crate::tui::app::status::Git;
+use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
+use crate::tui::app::status::GitSummary;
+use crate::tui::app::store_queries::{StoreQuery, StoreQueryResult};
 use crate::tui::app::title;
 use crate::tui::executor::Services;
 use crate::tui::gallery::Picture;
@@ -160,7 +160,7 @@ impl ScreenServices {
 
 #[async_trait]
 impl Services for ScreenServices {
-    async fn sessions(&self, job: SessionJob) -> Result<SessionAnswer, String> {
+    async fn sessions(&self, job: SessionStoreRequest) -> Result<SessionStoreResponse, String> {
         let (store, beside) = (self.store.clone(), self.session_files.clone());
         blocking(move || session_jobs::run(&store, &beside, &job)).await?
     }
@@ -179,20 +179,20 @@ impl Services for ScreenServices {
         }
     }
 
-    async fn pages(&self, job: PageJob) -> Result<PageAnswer, String> {
+    async fn pages(&self, job: StoreQuery) -> Result<StoreQueryResult, String> {
         let (store, folds) = (self.store.clone(), self.folds.clone());
         blocking(move || page_jobs::run(&store, &folds, &job)).await?
     }
 
-    async fn hooks(&self, job: HookJob) -> Result<HookAnswer, String> {
+    async fn hooks(&self, job: HookAdminRequest) -> Result<HookAdminResponse, String> {
         match job {
-            HookJob::List => {}
-            HookJob::Switch(id) => {
+            HookAdminRequest::List => {}
+            HookAdminRequest::Switch(id) => {
                 let hooks = self.hooks.clone();
                 let switched = blocking(move || hooks.switch(&id)).await?;
                 switched.map_err(|error| error.to_string())?;
             }
-            HookJob::Trust => {
+            HookAdminRequest::Trust => {
                 let question =
                     self.hook_question.lock().unwrap_or_else(PoisonError::into_inner).take();
                 let question = question.ok_or("Open the list anew: there is nothing to trust.")?;
@@ -200,7 +200,7 @@ impl Services for ScreenServices {
                 let trusted = blocking(move || outside.take(question, &hooks)).await?;
                 trusted.map_err(|error| error.to_string())?;
             }
-            HookJob::Try(id) => {
+            HookAdminRequest::Try(id) => {
                 let scene = hooks::HookContext {
                     session: self.draft,
                     transcript: self.store.log_path(self.draft),
@@ -209,7 +209,7 @@ impl Services for ScreenServices {
                 };
                 let trial = self.hooks.try_out(&id, &scene, &CancellationToken::new()).await;
                 let trial = trial.ok_or("This hook is gone: open the list anew.")?;
-                return Ok(HookAnswer::Tried(Box::new(trial)));
+                return Ok(HookAdminResponse::Tried(Box::new(trial)));
             }
         }
         let (hooks, trust) = (self.hooks.clone(), self.trust());
@@ -219,8 +219,8 @@ impl Services for ScreenServices {
         let news = question.as_ref().map(hook_trust::lines);
         *self.hook_question.lock().unwrap_or_else(PoisonError::into_inner) = question;
         Ok(match news {
-            Some(news) => HookAnswer::Changed { rows, news: news.into() },
-            None => HookAnswer::Listed(rows),
+            Some(news) => HookAdminResponse::Changed { rows, news: news.into() },
+            None => HookAdminResponse::Listed(rows),
         })
     }
 
@@ -245,7 +245,7 @@ impl Services for ScreenServices {
         let favourites = self.favourites.clone();
         let favourites = blocking(move || FavouriteModels::load(&favourites)).await?;
         let mark = |name: &ModelName| {
-            if favourites.0.contains(name) { Mark::Favourite } else { Mark::None }
+            if favourites.0.contains(name) { FavouriteMark::Favourite } else { FavouriteMark::None }
         };
         let (mut rows, mut failures) = (Vec::new(), Vec::new());
         let asked = self.providers.iter().map(|service| async move {
@@ -285,7 +285,7 @@ impl Services for ScreenServices {
         blocking(move || workspace::names_in(&folder)).await.unwrap_or_default()
     }
 
-    async fn git(&self) -> Option<Git> {
+    async fn git(&self) -> Option<GitSummary> {
         let branch = match git_head(&self.cwd)? {
             GitHead::Branch(name) | GitHead::Detached(name) => name,
         };
@@ -294,7 +294,7 @@ impl Services for ScreenServices {
             None => context::GitChangeCounts::default(),
         };
         let context::GitChangeCounts { added, changed, removed } = changes;
-        Some(Git { branch, added, changed, removed })
+        Some(GitSummary { branch, added, changed, removed })
     }
 
     async fn save_draft(&self, text: UserInput) -> Result<(), String> {
@@ -315,18 +315,18 @@ impl Services for ScreenServices {
         self.history.add(&text, &self.cwd).map_err(|error| error.to_string())
     }
 
-    async fn take_image(&self, source: ImageSource) -> Result<Taken, String> {
+    async fn take_image(&self, source: ImageSource) -> Result<ImageLoadResult, String> {
         let fit = match source {
             ImageSource::File(path) => {
                 let read = blocking(move || image::read(&path)).await?;
                 match read.map_err(|error| error.to_string())? {
                     Some(fit) => fit,
-                    None => return Ok(Taken::Nothing),
+                    None => return Ok(ImageLoadResult::Nothing),
                 }
             }
             ImageSource::Clipboard => match tokio::time::timeout(PASTE, self.pasted()).await {
                 Ok(Ok(Ok(ClipboardContent::Image(fit)))) => fit,
-                Ok(Ok(Ok(ClipboardContent::Text(text)))) => return Ok(Taken::Text(text)),
+                Ok(Ok(Ok(ClipboardContent::Text(text)))) => return Ok(ImageLoadResult::Text(text)),
                 Ok(Ok(Err(reason))) => return Err(reason),
                 Ok(Err(_)) | Err(_) => return Err("The clipboard does not answer.".to_owned()),
             },
@@ -334,7 +334,7 @@ impl Services for ScreenServices {
         let blobs = self.store.blobs().clone();
         let PreparedImage { image, bytes } = fit;
         blocking(move || blobs.put(&bytes)).await?.map_err(|error| error.to_string())?;
-        Ok(Taken::Image(image))
+        Ok(ImageLoadResult::Image(image))
     }
 
     async fn picture(

@@ -20,16 +20,16 @@ use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::session::{HistoryPage, KindFolds, SessionFolds, SessionSearchResult};
 
 use super::app::effect::RequestId;
-use super::app::hooks::{HookAnswer, HookJob};
-use super::app::images::{ImageSource, Taken};
+use super::app::hooks::{HookAdminRequest, HookAdminResponse};
+use super::app::images::{ImageLoadResult, ImageSource};
 use super::app::msg::ModelRow;
-use super::app::pager::document::Document;
+use super::app::pager::document::PagerDocument;
 use super::app::pager::search;
-use super::app::pages::{PageAnswer, PageJob};
 use super::app::paths;
-use super::app::sessions::{SessionAnswer, SessionJob};
-use super::app::status::Git;
-use super::app::{Effect, Msg};
+use super::app::sessions::{SessionStoreRequest, SessionStoreResponse};
+use super::app::status::GitSummary;
+use super::app::store_queries::{StoreQuery, StoreQueryResult};
+use super::app::{ScreenEffect, ScreenMsg};
 use super::gallery::Picture;
 use super::theme::Library;
 
@@ -52,7 +52,7 @@ pub struct Handles {
 #[async_trait]
 pub trait Services: Send + Sync + 'static {
     /// Reads or changes past sessions, as `session_jobs::run` does on a thread that may block.
-    async fn sessions(&self, job: SessionJob) -> Result<SessionAnswer, String>;
+    async fn sessions(&self, job: SessionStoreRequest) -> Result<SessionStoreResponse, String>;
     /// Looks for a text in what was said in these sessions, as `session_jobs::search` does on a thread
     /// that may block, until nobody takes what is found any more.
     async fn search_sessions(
@@ -62,9 +62,9 @@ pub trait Services: Send + Sync + 'static {
         found: mpsc::Sender<SessionSearchResult>,
     );
     /// Reads for a page, as `page_jobs::run` does on a thread that may block.
-    async fn pages(&self, job: PageJob) -> Result<PageAnswer, String>;
+    async fn pages(&self, job: StoreQuery) -> Result<StoreQueryResult, String>;
     /// Lists, switches or tries hooks.
-    async fn hooks(&self, job: HookJob) -> Result<HookAnswer, String>;
+    async fn hooks(&self, job: HookAdminRequest) -> Result<HookAdminResponse, String>;
     /// Keeps how the panes of a session are folded.
     async fn keep_folds(&self, session: SessionId, folds: SessionFolds) -> Result<(), String>;
     /// Keeps how kinds of panes are folded.
@@ -81,13 +81,13 @@ pub trait Services: Send + Sync + 'static {
     /// What is in a folder that the person typed; folders have a slash behind them.
     async fn list_folder(&self, folder: String) -> Vec<String>;
     /// Branch and changed files; `None` outside of git.
-    async fn git(&self) -> Option<Git>;
+    async fn git(&self) -> Option<GitSummary>;
     /// Keeps what is being typed over a crash; empty text forgets it.
     async fn save_draft(&self, text: UserInput) -> Result<(), String>;
     /// Adds to the input's history.
     async fn add_history(&self, text: UserInput) -> Result<(), String>;
     /// Reads an image, makes it fit for a model, and keeps it.
-    async fn take_image(&self, source: ImageSource) -> Result<Taken, String>;
+    async fn take_image(&self, source: ImageSource) -> Result<ImageLoadResult, String>;
     /// The part of the input's history that ends at this place in its file.
     async fn history(&self, before: u64) -> Result<HistoryPage, String>;
     /// Makes what shows an image on the terminal, by this number and in so many cells.
@@ -131,13 +131,13 @@ pub enum Own {
     /// Call the person.
     Notify(String),
     /// Give the terminal to the pager.
-    OpenPager(Arc<Document>),
+    OpenPager(Arc<PagerDocument>),
 }
 
 /// Runs effects.
 pub struct Executor {
     handles: Handles,
-    answers: mpsc::Sender<Msg>,
+    answers: mpsc::Sender<ScreenMsg>,
     waiting: VecDeque<AgentCommand>,
     /// Questions; they end with the screen.
     asking: JoinSet<()>,
@@ -150,7 +150,7 @@ pub struct Executor {
 
 impl Executor {
     /// An executor whose answers go to `answers`.
-    pub fn new(handles: Handles, answers: mpsc::Sender<Msg>) -> Self {
+    pub fn new(handles: Handles, answers: mpsc::Sender<ScreenMsg>) -> Self {
         // Unbounded, since a person does not type faster than a disk writes.
         let (keep, mut kept) = mpsc::unbounded_channel::<BoxFuture<'static, ()>>();
         let keeper = tokio::spawn(async move {
@@ -164,124 +164,130 @@ impl Executor {
     }
 
     /// Runs an effect. What only the runtime can do comes back.
-    pub fn run(&mut self, effect: Effect) -> Option<Own> {
+    pub fn run(&mut self, effect: ScreenEffect) -> Option<Own> {
         // Finished tasks leave here, so that the set does not grow.
         while self.asking.try_join_next().is_some() {}
         let services = Arc::clone(&self.handles.services);
         match effect {
-            Effect::Agent(command) => self.command(command),
-            Effect::CancelTurn => (self.handles.cancel)(),
-            Effect::Quit => return Some(Own::Quit),
-            Effect::Suspend => return Some(Own::Suspend),
-            Effect::Redraw => return Some(Own::Redraw),
-            Effect::Retake => return Some(Own::Retake),
-            Effect::OpenEditor { text } => return Some(Own::OpenEditor(text)),
-            Effect::Notify(text) => return Some(Own::Notify(text)),
-            Effect::RunStatusCommand { id, state } => self.answer(async move {
-                Msg::StatusLine { id, line: services.status_line(state).await }
+            ScreenEffect::Agent(command) => self.command(command),
+            ScreenEffect::CancelTurn => (self.handles.cancel)(),
+            ScreenEffect::Quit => return Some(Own::Quit),
+            ScreenEffect::Suspend => return Some(Own::Suspend),
+            ScreenEffect::Redraw => return Some(Own::Redraw),
+            ScreenEffect::ReclaimTerminal => return Some(Own::Retake),
+            ScreenEffect::OpenEditor { text } => return Some(Own::OpenEditor(text)),
+            ScreenEffect::Notify(text) => return Some(Own::Notify(text)),
+            ScreenEffect::RunStatusCommand { id, state } => self.answer(async move {
+                ScreenMsg::StatusLine { id, line: services.status_line(state).await }
             }),
-            Effect::Copy { text, what } => self.copy(text, what),
-            Effect::SaveDraft { text } => {
+            ScreenEffect::Copy { text, what } => self.copy(text, what),
+            ScreenEffect::SaveDraft { text } => {
                 self.keep("keep the draft", async move { services.save_draft(text).await });
             }
-            Effect::AddHistory(text) => {
+            ScreenEffect::AddHistory(text) => {
                 self.keep("add to the history", async move { services.add_history(text).await });
             }
-            Effect::TakeImage { id, source } => self.answer(async move {
-                Msg::ImageTaken { id, taken: services.take_image(source).await }
+            ScreenEffect::LoadImage { id, source } => self.answer(async move {
+                ScreenMsg::ImageLoaded { id, taken: services.take_image(source).await }
             }),
-            Effect::DrawPicture { id, canvas, number, image, cells } => {
+            ScreenEffect::DrawPicture { id, canvas, number, image, cells } => {
                 self.answer(async move {
                     let picture = services.picture(canvas, number, image, cells).await;
-                    Msg::PictureMade { id, picture }
+                    ScreenMsg::PictureMade { id, picture }
                 });
             }
-            Effect::Sessions { id, job } => self
-                .answer(async move { Msg::Sessions { id, answer: services.sessions(job).await } }),
-            Effect::SearchSessions { id, text, sessions } => {
+            ScreenEffect::Sessions { id, job } => self.answer(async move {
+                ScreenMsg::Sessions { id, answer: services.sessions(job).await }
+            }),
+            ScreenEffect::SearchSessions { id, text, sessions } => {
                 self.stop_search();
                 self.search(id, text, sessions);
             }
-            Effect::StopSearch => self.stop_search(),
-            Effect::Pages { id, job } => {
-                self.answer(async move { Msg::Pages { id, answer: services.pages(job).await } });
+            ScreenEffect::StopSearch => self.stop_search(),
+            ScreenEffect::QueryStore { id, job } => {
+                self.answer(async move {
+                    ScreenMsg::StoreAnswered { id, answer: services.pages(job).await }
+                });
             }
-            Effect::Hooks { id, job } => {
-                self.answer(async move { Msg::Hooks { id, answer: services.hooks(job).await } });
+            ScreenEffect::Hooks { id, job } => {
+                self.answer(
+                    async move { ScreenMsg::Hooks { id, answer: services.hooks(job).await } },
+                );
             }
-            Effect::Find { id, document, query } => self.answer(async move {
+            ScreenEffect::Find { id, document, query } => self.answer(async move {
                 let searched = document.len();
                 let find = move || search::hits(&document, &query, 0..searched);
                 match tokio::task::spawn_blocking(find).await {
-                    Ok(hits) => Msg::Found { id, hits, searched },
+                    Ok(hits) => ScreenMsg::Found { id, hits, searched },
                     Err(error) => failed("search it", &error),
                 }
             }),
-            Effect::CopyLines { document, lines, what } => self.answer(async move {
+            ScreenEffect::CopyLines { document, lines, what } => self.answer(async move {
                 match tokio::task::spawn_blocking(move || document.read(lines)).await {
-                    Ok(text) => Msg::LinesRead { text, what },
+                    Ok(text) => ScreenMsg::LinesRead { text, what },
                     Err(error) => failed("copy it", &error),
                 }
             }),
-            Effect::OpenPager(document) => return Some(Own::OpenPager(document)),
-            Effect::KeepFolds { session, folds } => {
+            ScreenEffect::OpenPager(document) => return Some(Own::OpenPager(document)),
+            ScreenEffect::KeepFolds { session, folds } => {
                 self.keep("remember how panes are folded", async move {
                     services.keep_folds(session, folds).await
                 });
             }
-            Effect::ToggleFavourite(name) => {
+            ScreenEffect::ToggleFavourite(name) => {
                 self.keep(
                     "remember a favourite",
                     async move { services.toggle_favourite(name).await },
                 );
             }
-            Effect::KeepKinds(kinds) => {
+            ScreenEffect::KeepKinds(kinds) => {
                 self.keep("remember how panes are folded", async move {
                     services.keep_kinds(kinds).await
                 });
             }
-            Effect::FoldOlder { id, older } => {
+            ScreenEffect::Backfill { id, older } => {
                 let answers = self.answers.clone();
                 // Not in the set: a thread that folds cannot be stopped, and need not be.
                 tokio::task::spawn_blocking(move || {
-                    let folded = older.fold();
+                    let folded = older.replay();
                     // A screen that is closing needs no blocks.
-                    let _ = answers.blocking_send(Msg::OlderFolded { id, folded });
+                    let _ = answers.blocking_send(ScreenMsg::Backfilled { id, folded });
                 });
             }
-            Effect::ListModels(id) => self
-                .answer(async move { Msg::ModelsListed { id, models: services.models().await } }),
-            Effect::IndexFiles(id) => self.answer(async move {
-                Msg::FilesIndexed { id, files: Arc::new(services.files().await) }
+            ScreenEffect::ListModels(id) => self.answer(async move {
+                ScreenMsg::ModelsListed { id, models: services.models().await }
             }),
-            Effect::ReadHistory { id, before } => self.answer(async move {
+            ScreenEffect::IndexFiles(id) => self.answer(async move {
+                ScreenMsg::FilesIndexed { id, files: Arc::new(services.files().await) }
+            }),
+            ScreenEffect::ReadHistory { id, before } => self.answer(async move {
                 let page = services.history(before).await;
-                Msg::HistoryRead { id, page }
+                ScreenMsg::HistoryRead { id, page }
             }),
-            Effect::RankPaths { id, query, paths } => self.answer(async move {
+            ScreenEffect::RankPaths { id, query, paths } => self.answer(async move {
                 let typed = query.clone();
                 let rank = move || paths::best(&paths.all, &paths.recent, &typed);
                 match tokio::task::spawn_blocking(rank).await {
-                    Ok(matches) => Msg::PathsRanked { id, query, matches },
+                    Ok(matches) => ScreenMsg::PathsRanked { id, query, matches },
                     Err(error) => failed("find files", &error),
                 }
             }),
-            Effect::CountLines { id, path } => self.answer(async move {
+            ScreenEffect::CountLines { id, path } => self.answer(async move {
                 let lines = services.count_lines(path.clone()).await;
-                Msg::LinesCounted { id, path, lines }
+                ScreenMsg::LinesCounted { id, path, lines }
             }),
-            Effect::ListFolder { id, folder } => self.answer(async move {
+            ScreenEffect::ListFolder { id, folder } => self.answer(async move {
                 let names = services.list_folder(folder.clone()).await;
-                Msg::FolderListed { id, folder, names }
+                ScreenMsg::FolderListed { id, folder, names }
             }),
-            Effect::ReadThemes(id) => self.answer(async move {
-                Msg::ThemesRead { id, library: Arc::new(services.themes().await) }
+            ScreenEffect::ReadThemes(id) => self.answer(async move {
+                ScreenMsg::ThemesRead { id, library: Arc::new(services.themes().await) }
             }),
-            Effect::KeepTheme(choice) => {
+            ScreenEffect::KeepTheme(choice) => {
                 self.keep("keep the theme", async move { services.keep_theme(choice).await });
             }
-            Effect::ReadGit(id) => {
-                self.answer(async move { Msg::GitRead { id, git: services.git().await } });
+            ScreenEffect::ReadGit(id) => {
+                self.answer(async move { ScreenMsg::GitRead { id, git: services.git().await } });
             }
         }
         None
@@ -298,7 +304,7 @@ impl Executor {
                 let mut found = Vec::new();
                 while receive.recv_many(&mut found, GATHERED).await > 0 {
                     let found = std::mem::take(&mut found);
-                    if answers.send(Msg::SessionsFound { id, found }).await.is_err() {
+                    if answers.send(ScreenMsg::SessionsFound { id, found }).await.is_err() {
                         break;
                     }
                     tokio::time::sleep(BETWEEN).await;
@@ -306,7 +312,7 @@ impl Executor {
             };
             tokio::join!(services.search_sessions(text, sessions, send), hand_on);
             // Without a receiver the screen is closing, and nobody waits for the end.
-            let _ = answers.send(Msg::SessionsFound { id, found: Vec::new() }).await;
+            let _ = answers.send(ScreenMsg::SessionsFound { id, found: Vec::new() }).await;
         }));
     }
 
@@ -321,8 +327,10 @@ impl Executor {
         let copying = self.handles.services.copy(text);
         self.answer(async move {
             match copying.await {
-                Ok(how) => Msg::Told { level: NoticeLevel::Info, text: format!("{how}: {what}") },
-                Err(text) => Msg::Told { level: NoticeLevel::Error, text },
+                Ok(how) => {
+                    ScreenMsg::Notice { level: NoticeLevel::Info, text: format!("{how}: {what}") }
+                }
+                Err(text) => ScreenMsg::Notice { level: NoticeLevel::Error, text },
             }
         });
     }
@@ -348,7 +356,7 @@ impl Executor {
     }
 
     /// Shows the person a long text in their own pager; the terminal is theirs meanwhile.
-    pub fn page(&self, document: &Document) -> Result<(), String> {
+    pub fn page(&self, document: &PagerDocument) -> Result<(), String> {
         self.handles.services.page(&document.read(0..document.len()))
     }
 
@@ -375,7 +383,7 @@ impl Executor {
         }
     }
 
-    fn answer(&mut self, work: impl Future<Output = Msg> + Send + 'static) {
+    fn answer(&mut self, work: impl Future<Output = ScreenMsg> + Send + 'static) {
         let answers = self.answers.clone();
         self.asking.spawn(async move {
             let msg = work.await;
@@ -395,7 +403,7 @@ impl Executor {
             if let Err(reason) = work.await {
                 let text = format!("Could not {doing}: {reason}");
                 // A message to a screen that is closing is heard by nobody.
-                let _ = answers.send(Msg::Told { level: NoticeLevel::Warning, text }).await;
+                let _ = answers.send(ScreenMsg::Notice { level: NoticeLevel::Warning, text }).await;
             }
         });
         if self.keep.send(work).is_err() {
@@ -404,8 +412,8 @@ impl Executor {
     }
 }
 
-fn failed(doing: &str, error: &tokio::task::JoinError) -> Msg {
-    Msg::Told { level: NoticeLevel::Error, text: format!("Could not {doing}: {error}") }
+fn failed(doing: &str, error: &tokio::task::JoinError) -> ScreenMsg {
+    ScreenMsg::Notice { level: NoticeLevel::Error, text: format!("Could not {doing}: {error}") }
 }
 
 #[cfg(test)]
@@ -423,8 +431,8 @@ mod tests {
 
     #[async_trait]
     impl Services for Fakes {
-        async fn sessions(&self, _: SessionJob) -> Result<SessionAnswer, String> {
-            Ok(SessionAnswer::Changed)
+        async fn sessions(&self, _: SessionStoreRequest) -> Result<SessionStoreResponse, String> {
+            Ok(SessionStoreResponse::Changed)
         }
         async fn search_sessions(
             &self,
@@ -443,10 +451,10 @@ mod tests {
                 self.drafts.lock().unwrap().push("stopped".into());
             }
         }
-        async fn pages(&self, _: PageJob) -> Result<PageAnswer, String> {
+        async fn pages(&self, _: StoreQuery) -> Result<StoreQueryResult, String> {
             Err("not in this test".into())
         }
-        async fn hooks(&self, _: HookJob) -> Result<HookAnswer, String> {
+        async fn hooks(&self, _: HookAdminRequest) -> Result<HookAdminResponse, String> {
             Err("not in this test".into())
         }
         async fn keep_folds(&self, _: SessionId, _: SessionFolds) -> Result<(), String> {
@@ -474,7 +482,7 @@ mod tests {
         async fn list_folder(&self, _: String) -> Vec<String> {
             Vec::new()
         }
-        async fn git(&self) -> Option<Git> {
+        async fn git(&self) -> Option<GitSummary> {
             None
         }
         async fn picture(
@@ -486,8 +494,8 @@ mod tests {
         ) -> Result<Picture, String> {
             Err("not in this test".into())
         }
-        async fn take_image(&self, _: ImageSource) -> Result<Taken, String> {
-            Ok(Taken::Nothing)
+        async fn take_image(&self, _: ImageSource) -> Result<ImageLoadResult, String> {
+            Ok(ImageLoadResult::Nothing)
         }
         async fn save_draft(&self, text: UserInput) -> Result<(), String> {
             self.drafts.lock().unwrap().push(text.text);
@@ -519,7 +527,7 @@ mod tests {
     struct Rig {
         executor: Executor,
         commands: mpsc::Receiver<AgentCommand>,
-        answers: mpsc::Receiver<Msg>,
+        answers: mpsc::Receiver<ScreenMsg>,
         fakes: Arc<Fakes>,
         cancelled: Arc<AtomicBool>,
     }
@@ -544,7 +552,7 @@ mod tests {
         let mut rig = rig();
         let modes = [PermissionMode::Plan, PermissionMode::Ask, PermissionMode::AllowEdits];
         for mode in modes {
-            assert_eq!(rig.executor.run(Effect::Agent(AgentCommand::SetMode(mode))), None);
+            assert_eq!(rig.executor.run(ScreenEffect::Agent(AgentCommand::SetMode(mode))), None);
         }
         let mut got = Vec::new();
         while got.len() < 3 {
@@ -559,53 +567,61 @@ mod tests {
     #[tokio::test]
     async fn stopping_waits_behind_no_queue() {
         let mut rig = rig();
-        rig.executor.run(Effect::Agent(AgentCommand::Retry));
-        rig.executor.run(Effect::Agent(AgentCommand::Compact));
-        rig.executor.run(Effect::CancelTurn);
+        rig.executor.run(ScreenEffect::Agent(AgentCommand::Retry));
+        rig.executor.run(ScreenEffect::Agent(AgentCommand::Compact));
+        rig.executor.run(ScreenEffect::CancelTurn);
         assert!(rig.cancelled.load(Ordering::SeqCst));
     }
 
     #[tokio::test]
     async fn answers_carry_the_id_of_what_was_asked() {
         let mut rig = rig();
-        rig.executor.run(Effect::IndexFiles(RequestId(7)));
+        rig.executor.run(ScreenEffect::IndexFiles(RequestId(7)));
         let files = Arc::new(vec!["a.rs".to_owned()]);
-        assert_eq!(rig.answers.recv().await, Some(Msg::FilesIndexed { id: RequestId(7), files }));
+        assert_eq!(
+            rig.answers.recv().await,
+            Some(ScreenMsg::FilesIndexed { id: RequestId(7), files })
+        );
     }
 
     #[tokio::test]
     async fn what_fails_is_said() {
         let mut rig = rig();
-        rig.executor.run(Effect::AddHistory("x".into()));
+        rig.executor.run(ScreenEffect::AddHistory("x".into()));
         let text = "Could not add to the history: the disk is full".to_owned();
-        assert_eq!(rig.answers.recv().await, Some(Msg::Told { level: NoticeLevel::Warning, text }));
+        assert_eq!(
+            rig.answers.recv().await,
+            Some(ScreenMsg::Notice { level: NoticeLevel::Warning, text })
+        );
     }
 
     #[tokio::test]
     async fn drafts_are_kept_before_the_screen_goes() {
         let mut rig = rig();
-        rig.executor.run(Effect::SaveDraft { text: "half".into() });
+        rig.executor.run(ScreenEffect::SaveDraft { text: "half".into() });
         rig.executor.finish().await;
         assert_eq!(*rig.fakes.drafts.lock().unwrap(), ["half"]);
     }
 
-    fn search(id: u64, text: &str, count: usize) -> Effect {
+    fn search(id: u64, text: &str, count: usize) -> ScreenEffect {
         let sessions = (0..count).map(|_| SessionId::generate()).collect();
-        Effect::SearchSessions { id: RequestId(id), text: text.into(), sessions }
+        ScreenEffect::SearchSessions { id: RequestId(id), text: text.into(), sessions }
     }
 
     #[tokio::test]
     async fn what_a_search_finds_arrives_in_order_and_then_its_end() {
         let mut rig = rig();
         let effect = search(1, "word", 600);
-        let Effect::SearchSessions { sessions, .. } = &effect else { panic!("{effect:?}") };
+        let ScreenEffect::SearchSessions { sessions, .. } = &effect else { panic!("{effect:?}") };
         let expected = sessions.to_vec();
         rig.executor.run(effect);
         let mut arrived = Vec::new();
         loop {
             match rig.answers.recv().await {
-                Some(Msg::SessionsFound { id: RequestId(1), found }) if found.is_empty() => break,
-                Some(Msg::SessionsFound { id: RequestId(1), found }) => {
+                Some(ScreenMsg::SessionsFound { id: RequestId(1), found }) if found.is_empty() => {
+                    break;
+                }
+                Some(ScreenMsg::SessionsFound { id: RequestId(1), found }) => {
                     arrived.extend(found.into_iter().map(|it| it.session));
                 }
                 other => panic!("{other:?}"),
@@ -622,7 +638,7 @@ mod tests {
         tokio::task::yield_now().await;
         rig.executor.run(search(2, "endless", 0));
         tokio::task::yield_now().await;
-        rig.executor.run(Effect::StopSearch);
+        rig.executor.run(ScreenEffect::StopSearch);
         // An aborted task is dropped, and with it the search that it ran.
         rig.executor.asking.join_next().await;
         rig.executor.asking.join_next().await;

@@ -8,8 +8,8 @@ use ratatui::style::{Color, Modifier, Style};
 
 use crate::config::ExitTranscript;
 
-use super::app::Model;
-use super::app::block::Body;
+use super::app::ScreenModel;
+use super::app::block::BlockBody;
 use super::layout::Span;
 use super::view::transcript::{Content, row};
 use super::view::window::{Finder, RowAt};
@@ -23,7 +23,7 @@ const ALL: usize = 10_000;
 
 /// The rows, with the sequences that colour them, each with a line end.
 pub fn page(
-    model: &Model,
+    model: &ScreenModel,
     layouts: &mut Layouts,
     styles: &dyn Styles,
     leave: ExitTranscript,
@@ -35,7 +35,7 @@ pub fn page(
         ExitTranscript::All => (0, ALL),
         // What the person said last, and what came of it.
         ExitTranscript::End => {
-            let said = blocks.iter().rposition(|block| matches!(block.body, Body::User(_)));
+            let said = blocks.iter().rposition(|block| matches!(block.body, BlockBody::User(_)));
             (said.unwrap_or(0), END)
         }
     };
@@ -45,7 +45,7 @@ pub fn page(
     if cut {
         rows.pop_front();
     }
-    if cut || (leave == ExitTranscript::All && model.requests.older.is_some()) {
+    if cut || (leave == ExitTranscript::All && model.requests.backfill.is_some()) {
         let note = "… more above: resume the session to see it";
         line(&[paint::span(note, super::layout::Role::Muted)], styles, &mut out);
     }
@@ -68,7 +68,7 @@ pub fn page(
 
 /// The last rows of the blocks behind `from`. What is above them is not laid out.
 fn last_rows(
-    model: &Model,
+    model: &ScreenModel,
     layouts: &mut Layouts,
     width: u16,
     from: usize,

@@ -10,9 +10,9 @@ use crate::disk::{FileTextError, open_regular};
 use crate::domain::{ContentHash, DiffContextSize, FileDiff, FileModeChange};
 use crate::session::{BlobStore, KindFolds, SessionStore};
 
-use super::app::changes::{ChangedFile, Content, Net, Since};
-use super::app::pager::document::Document;
-use super::app::pages::{PageAnswer, PageJob};
+use super::app::changes::{ChangedFile, ExternalChange, NetChangeContent, NetFileChange};
+use super::app::pager::document::PagerDocument;
+use super::app::store_queries::{StoreQuery, StoreQueryResult};
 
 /// Files with more bytes than this are not compared.
 const LARGEST: u64 = 16 * 1024 * 1024;
@@ -20,27 +20,31 @@ const LARGEST: u64 = 16 * 1024 * 1024;
 const LONGEST: usize = 50_000;
 
 /// Does a job; what goes wrong is a sentence for the person. `folds` is the file of the kinds.
-pub fn run(store: &SessionStore, folds: &Path, job: &PageJob) -> Result<PageAnswer, String> {
+pub fn run(
+    store: &SessionStore,
+    folds: &Path,
+    job: &StoreQuery,
+) -> Result<StoreQueryResult, String> {
     match job {
-        PageJob::Folds { session, parent } => Ok(PageAnswer::Folds {
+        StoreQuery::Folds { session, parent } => Ok(StoreQueryResult::Folds {
             session: store.folds(*session, *parent),
             kinds: KindFolds::load(folds),
         }),
-        PageJob::Kept { document, hash } => {
+        StoreQuery::FullOutput { document, hash } => {
             let whole = kept(store.blobs(), hash)?;
             // A text can be taken as it is; other bytes become U+FFFD.
             let text = String::from_utf8(whole)
                 .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-            Ok(PageAnswer::Kept(Arc::new(Document::new(*document, &text))))
+            Ok(StoreQueryResult::FullOutput(Arc::new(PagerDocument::new(*document, &text))))
         }
-        PageJob::Changes { files, cwd } => {
+        StoreQuery::Changes { files, cwd } => {
             let root = root(cwd);
             let nets = files.iter().map(|file| net(store.blobs(), file, root)).collect();
-            Ok(PageAnswer::Changes(Arc::new(nets)))
+            Ok(StoreQueryResult::Changes(Arc::new(nets)))
         }
-        PageJob::StoreSize => {
+        StoreQuery::StoreSize => {
             let size = store.size().map_err(|error| format!("The store's size: {error}."))?;
-            Ok(PageAnswer::StoreSize(size))
+            Ok(StoreQueryResult::StoreSize(size))
         }
     }
 }
@@ -64,30 +68,32 @@ struct Now {
     mode: u32,
 }
 
-fn net(blobs: &BlobStore, file: &ChangedFile, root: &Path) -> Net {
+fn net(blobs: &BlobStore, file: &ChangedFile, root: &Path) -> NetFileChange {
     let name = file.path.strip_prefix(root).unwrap_or(&file.path);
     let name = name.to_string_lossy().trim_start_matches('/').to_owned();
-    let named = |content, since, mode| Net {
+    let named = |content, since, mode| NetFileChange {
         path: file.path.clone(),
         name: name.clone(),
         content,
-        since,
+        external_change: since,
         mode,
     };
     let now = match now(&file.path) {
         Ok(now) => now,
-        Err(reason) => return named(Content::Unknown(reason), Since::Nothing, None),
+        Err(reason) => {
+            return named(NetChangeContent::Unknown(reason), ExternalChange::Nothing, None);
+        }
     };
     let since = match &now {
-        None if file.after.is_some() => Since::Deleted,
-        Some(now) if Some(ContentHash::of(&now.bytes)) != file.after => Since::Changed,
-        None | Some(_) => Since::Nothing,
+        None if file.after.is_some() => ExternalChange::Deleted,
+        Some(now) if Some(ContentHash::of(&now.bytes)) != file.after => ExternalChange::Changed,
+        None | Some(_) => ExternalChange::Nothing,
     };
     let mode = now.as_ref().map(|now| now.mode).or(file.mode);
     let before = file.before.as_ref().map(|hash| kept(blobs, hash)).transpose();
     let content = match before {
         Ok(before) => content(&file.path, before.as_deref(), now.as_ref(), file.mode),
-        Err(reason) => Content::Unknown(reason),
+        Err(reason) => NetChangeContent::Unknown(reason),
     };
     named(content, since, mode)
 }
@@ -110,7 +116,12 @@ fn now(path: &Path) -> Result<Option<Now>, String> {
     Ok(Some(Now { bytes, mode: metadata.permissions().mode() & 0o7777 }))
 }
 
-fn content(path: &Path, before: Option<&[u8]>, now: Option<&Now>, mode: Option<u32>) -> Content {
+fn content(
+    path: &Path,
+    before: Option<&[u8]>,
+    now: Option<&Now>,
+    mode: Option<u32>,
+) -> NetChangeContent {
     let mode = match (before, now, mode) {
         (Some(_), Some(now), Some(old)) if now.mode != old => {
             Some(FileModeChange { old, new: now.mode })
@@ -119,10 +130,10 @@ fn content(path: &Path, before: Option<&[u8]>, now: Option<&Now>, mode: Option<u
     };
     let (old, new) = (before.unwrap_or_default(), now.map_or(&[][..], |now| &now.bytes));
     if mode.is_none() && before.is_some() == now.is_some() && old == new {
-        return Content::Same;
+        return NetChangeContent::Same;
     }
     let (Some(old), Some(new)) = (text(old), text(new)) else {
-        return Content::Unknown(format!(
+        return NetChangeContent::Unknown(format!(
             "It holds no text: {} bytes before, {} now.",
             old.len(),
             new.len()
@@ -134,9 +145,9 @@ fn content(path: &Path, before: Option<&[u8]>, now: Option<&Now>, mode: Option<u
     let diff = FileDiff { mode, ..FileDiff::with(PathBuf::from(path), old, new, around) };
     let diff = Arc::new(diff);
     match (before, now) {
-        (None, _) => Content::New(diff),
-        (Some(_), None) => Content::Deleted(diff),
-        (Some(_), Some(_)) => Content::Changed(diff),
+        (None, _) => NetChangeContent::New(diff),
+        (Some(_), None) => NetChangeContent::Deleted(diff),
+        (Some(_), Some(_)) => NetChangeContent::Changed(diff),
     }
 }
 
@@ -165,7 +176,7 @@ mod tests {
 
     impl Home {
         /// What became of a file that had `before`, was left with `after`, and has `now`.
-        fn net(&self, before: Option<&[u8]>, after: &[u8], now: Option<&[u8]>) -> Net {
+        fn net(&self, before: Option<&[u8]>, after: &[u8], now: Option<&[u8]>) -> NetFileChange {
             let path = self.folder.path().join("file.txt");
             match now {
                 Some(bytes) => fs::write(&path, bytes).unwrap(),
@@ -179,9 +190,9 @@ mod tests {
                 after: Some(blobs.put(after).unwrap()),
                 mode,
             };
-            let job = PageJob::Changes { files: vec![file], cwd: self.folder.path().to_owned() };
+            let job = StoreQuery::Changes { files: vec![file], cwd: self.folder.path().to_owned() };
             match run(&self.store, Path::new("/none"), &job) {
-                Ok(PageAnswer::Changes(nets)) => nets[0].clone(),
+                Ok(StoreQueryResult::Changes(nets)) => nets[0].clone(),
                 other => panic!("{other:?}"),
             }
         }
@@ -191,7 +202,7 @@ mod tests {
     fn a_file_is_compared_with_what_it_was_before_the_session() {
         let home = home();
         let net = home.net(Some(b"a\nb\n"), b"a\nx\n", Some(b"a\nx\n"));
-        assert_eq!((net.name.as_str(), net.since), ("file.txt", Since::Nothing));
+        assert_eq!((net.name.as_str(), net.external_change), ("file.txt", ExternalChange::Nothing));
         let diff = net.diff().unwrap();
         assert_eq!((diff.added, diff.removed, diff.lines().count()), (1, 1, 3));
     }
@@ -200,20 +211,20 @@ mod tests {
     fn what_happened_outside_of_slug_is_said() {
         let home = home();
         let changed = home.net(Some(b"a\n"), b"b\n", Some(b"c\n"));
-        assert_eq!(changed.since, Since::Changed);
+        assert_eq!(changed.external_change, ExternalChange::Changed);
         assert_eq!(changed.diff().unwrap().added, 1);
         let deleted = home.net(Some(b"a\n"), b"b\n", None);
-        assert_eq!(deleted.since, Since::Deleted);
-        assert!(matches!(deleted.content, Content::Deleted(_)));
+        assert_eq!(deleted.external_change, ExternalChange::Deleted);
+        assert!(matches!(deleted.content, NetChangeContent::Deleted(_)));
     }
 
     #[test]
     fn new_unchanged_and_binary_files_are_told_apart() {
         let home = home();
-        assert!(matches!(home.net(None, b"a\n", Some(b"a\n")).content, Content::New(_)));
-        assert_eq!(home.net(Some(b"a\n"), b"a\n", Some(b"a\n")).content, Content::Same);
+        assert!(matches!(home.net(None, b"a\n", Some(b"a\n")).content, NetChangeContent::New(_)));
+        assert_eq!(home.net(Some(b"a\n"), b"a\n", Some(b"a\n")).content, NetChangeContent::Same);
         let binary = home.net(Some(b"a\n"), b"\0", Some(b"\0"));
-        assert!(matches!(binary.content, Content::Unknown(_)), "{binary:?}");
+        assert!(matches!(binary.content, NetChangeContent::Unknown(_)), "{binary:?}");
     }
 
     #[test]
@@ -233,7 +244,8 @@ mod tests {
     fn what_is_not_kept_is_a_sentence() {
         let home = home();
         let hash = ContentHash::of(b"gone");
-        let answer = run(&home.store, Path::new("/none"), &PageJob::Kept { document: 1, hash });
+        let answer =
+            run(&home.store, Path::new("/none"), &StoreQuery::FullOutput { document: 1, hash });
         assert_eq!(answer, Err("What it held is no longer kept.".to_owned()));
     }
 
@@ -241,8 +253,9 @@ mod tests {
     fn the_whole_of_an_output_is_read() {
         let home = home();
         let hash = home.store.blobs().put(b"one\n\xfftwo\n").unwrap();
-        let answer = run(&home.store, Path::new("/none"), &PageJob::Kept { document: 7, hash });
-        let document = Document::new(7, "one\n\u{fffd}two\n");
-        assert_eq!(answer, Ok(PageAnswer::Kept(Arc::new(document))));
+        let answer =
+            run(&home.store, Path::new("/none"), &StoreQuery::FullOutput { document: 7, hash });
+        let document = PagerDocument::new(7, "one\n\u{fffd}two\n");
+        assert_eq!(answer, Ok(StoreQueryResult::FullOutput(Arc::new(document))));
     }
 }

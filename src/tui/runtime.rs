@@ -27,13 +27,13 @@ use crate::platform::terminal_background::FilteredEvent;
 use crate::platform::terminal_notifier::{TerminalNotifier, TerminalProgress};
 use crate::session::HistoryPage;
 
-use super::app::attention::Presence;
-use super::app::composer::{CaretShape, Composer};
-use super::app::geometry::Geometry;
-use super::app::looks::{self, Looks};
-use super::app::model::Settings;
-use super::app::status::Status;
-use super::app::{Effect, Job, Model, Msg, armed_at, update, wake_at};
+use super::app::attention::TerminalFocus;
+use super::app::composer::{CaretShape, ChatComposer};
+use super::app::geometry::ScreenGeometry;
+use super::app::model::ScreenSettings;
+use super::app::status::ScreenStatus;
+use super::app::theme_state::{self, ThemeState};
+use super::app::{JobControl, ScreenEffect, ScreenModel, ScreenMsg, armed_at, update, wake_at};
 use super::executor::{Executor, Handles, Own};
 use super::gallery::Gallery;
 use super::input::Inputs;
@@ -58,15 +58,15 @@ const BATCH: usize = 1024;
 /// What the screen begins with.
 pub struct Start {
     /// What does not change.
-    pub settings: Settings,
+    pub settings: ScreenSettings,
     /// What the first line tells from the beginning.
-    pub status: Status,
+    pub status: ScreenStatus,
     /// What was sent before, oldest first.
     pub history: HistoryPage,
     /// What was being typed when slug last ended.
     pub draft: UserInput,
     /// How it looks.
-    pub looks: Looks,
+    pub looks: ThemeState,
     /// Whether code is coloured.
     pub code: Code,
     /// What of the transcript stays in the terminal.
@@ -74,7 +74,7 @@ pub struct Start {
     /// How the terminal is told what stands beside the picture.
     pub announcer: TerminalNotifier,
     /// What the shell, or who acts for it, does with slug.
-    pub jobs: mpsc::Receiver<Job>,
+    pub jobs: mpsc::Receiver<JobControl>,
     /// Ends the screen: a signal, or the terminal is gone.
     pub shutdown: CancellationToken,
 }
@@ -168,9 +168,9 @@ enum News<'a> {
 
 /// The screen's state with what it is drawn on.
 struct Ui<S> {
-    jobs: mpsc::Receiver<Job>,
+    jobs: mpsc::Receiver<JobControl>,
     surface: S,
-    model: Model,
+    model: ScreenModel,
     layouts: Layouts,
     worn: Worn,
     began: Instant,
@@ -181,7 +181,7 @@ struct Ui<S> {
     /// What the terminal was told beside the picture.
     told: Option<Label>,
     /// What the frame that was drawn last asks for.
-    wanted: Vec<Effect>,
+    wanted: Vec<ScreenEffect>,
 }
 
 /// The theme that the last frame was drawn with, and where it is from.
@@ -227,7 +227,7 @@ where
         Code::Coloured => {
             let colours = answers_in.clone();
             // A full queue has messages in it that draw a frame anyway.
-            Highlighter::new(move || drop(colours.try_send(Msg::CodeColoured)))
+            Highlighter::new(move || drop(colours.try_send(ScreenMsg::CodeColoured)))
         }
     };
     let layouts =
@@ -262,18 +262,18 @@ where
                 None => break,
             },
             event = events.recv() => match event {
-                Some(event) => Some(Msg::Agent(Box::new(event))),
+                Some(event) => Some(ScreenMsg::Agent(Box::new(event))),
                 None => break,
             },
             answer = answers.recv() => answer,
-            Some(job) = ui.jobs.recv() => Some(Msg::Job(job)),
+            Some(job) = ui.jobs.recv() => Some(ScreenMsg::JobControl(job)),
             alive = executor.hand_over(), if waiting => {
                 if !alive { break; }
                 continue;
             }
             () = tokio::time::sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => None,
         };
-        let mut effects = ui.take(Msg::Tick(ui.began.elapsed()));
+        let mut effects = ui.take(ScreenMsg::Tick(ui.began.elapsed()));
         effects.extend(first.map_or_else(Vec::new, |msg| ui.take(msg)));
         let mut is_idle = false;
         for _ in 0..BATCH {
@@ -286,7 +286,7 @@ where
                 }
                 Some(None) | None => match (events.try_recv(), answers.try_recv()) {
                     (Ok(event), answer) => {
-                        effects.extend(ui.take(Msg::Agent(Box::new(event))));
+                        effects.extend(ui.take(ScreenMsg::Agent(Box::new(event))));
                         answer.ok()
                     }
                     (Err(_), Ok(answer)) => Some(answer),
@@ -321,7 +321,7 @@ where
         }
         ui.draw_if_due()?;
     }
-    executor.run(Effect::SaveDraft { text: ui.model.composer.typed() });
+    executor.run(ScreenEffect::SaveDraft { text: ui.model.composer.typed() });
     executor.finish().await;
     let leave = if shutdown.is_cancelled() { ExitTranscript::Nothing } else { leave };
     let page = leave::page(&ui.model, &mut ui.layouts, &ui.worn.theme, leave);
@@ -344,29 +344,29 @@ where
 }
 
 /// What the terminal says, as a message.
-fn message(said: FilteredEvent) -> Option<Msg> {
+fn message(said: FilteredEvent) -> Option<ScreenMsg> {
     let input = match said {
         FilteredEvent::Event(input) => input,
-        FilteredEvent::Background(background) => return Some(Msg::Background(background)),
+        FilteredEvent::Background(background) => return Some(ScreenMsg::Background(background)),
     };
     match input {
-        Input::Key(key) => Some(Msg::Key(key)),
-        Input::Paste(text) => Some(Msg::Paste(text)),
+        Input::Key(key) => Some(ScreenMsg::Key(key)),
+        Input::Paste(text) => Some(ScreenMsg::Paste(text)),
         Input::Mouse(mouse) if mouse.kind == MouseEventKind::Moved => None,
-        Input::Mouse(mouse) => Some(Msg::Mouse(mouse)),
-        Input::Resize(width, height) => Some(Msg::Resized { width, height }),
-        Input::FocusGained => Some(Msg::Looks(Presence::Here)),
-        Input::FocusLost => Some(Msg::Looks(Presence::Away)),
+        Input::Mouse(mouse) => Some(ScreenMsg::Mouse(mouse)),
+        Input::Resize(width, height) => Some(ScreenMsg::Resized { width, height }),
+        Input::FocusGained => Some(ScreenMsg::FocusChanged(TerminalFocus::Focused)),
+        Input::FocusLost => Some(ScreenMsg::FocusChanged(TerminalFocus::Unfocused)),
     }
 }
 
 impl<S: Surface> Ui<S> {
     fn new(surface: S, start: Start, layouts: Layouts) -> io::Result<Self> {
         let size = surface.size()?;
-        let mut composer = Composer::new(Vec::new(), start.draft);
+        let mut composer = ChatComposer::new(Vec::new(), start.draft);
         composer.history.prepend(start.history, &start.settings.cwd);
-        let mut model = Model::new(start.settings, start.status, composer, size);
-        model.looks = start.looks;
+        let mut model = ScreenModel::new(start.settings, start.status, composer, size);
+        model.theme = start.looks;
         Ok(Self {
             surface,
             worn: Worn::by(&model),
@@ -383,49 +383,49 @@ impl<S: Surface> Ui<S> {
     }
 
     /// Takes a message in.
-    fn take(&mut self, msg: Msg) -> Vec<Effect> {
+    fn take(&mut self, msg: ScreenMsg) -> Vec<ScreenEffect> {
         let due = match &msg {
-            Msg::Key(_)
-            | Msg::Line(_)
-            | Msg::Interrupt
-            | Msg::Paste(_)
-            | Msg::Mouse(_)
-            | Msg::Resized { .. } => Due::Now,
-            Msg::Drawn(_) | Msg::Painted(_) | Msg::Looks(_) => Due::No,
-            Msg::Agent(event) => {
+            ScreenMsg::Key(_)
+            | ScreenMsg::Line(_)
+            | ScreenMsg::Interrupt
+            | ScreenMsg::Paste(_)
+            | ScreenMsg::Mouse(_)
+            | ScreenMsg::Resized { .. } => Due::Now,
+            ScreenMsg::Drawn(_) | ScreenMsg::Painted(_) | ScreenMsg::FocusChanged(_) => Due::No,
+            ScreenMsg::Agent(event) => {
                 if matches!(**event, agent::AgentEvent::SessionOpened { .. }) {
                     self.layouts.clear();
                 }
                 Due::Soon
             }
-            Msg::Tick(_)
-            | Msg::Printed(_)
-            | Msg::InputIdle(_)
-            | Msg::ScreenLost
-            | Msg::FilesIndexed { .. }
-            | Msg::ImageTaken { .. }
-            | Msg::HistoryRead { .. }
-            | Msg::PathsRanked { .. }
-            | Msg::LinesCounted { .. }
-            | Msg::FolderListed { .. }
-            | Msg::PictureMade { .. }
-            | Msg::OlderFolded { .. }
-            | Msg::Sessions { .. }
-            | Msg::SessionsFound { .. }
-            | Msg::Pages { .. }
-            | Msg::Hooks { .. }
-            | Msg::Found { .. }
-            | Msg::LinesRead { .. }
-            | Msg::PagerClosed(_)
-            | Msg::ModelsListed { .. }
-            | Msg::GitRead { .. }
-            | Msg::StatusLine { .. }
-            | Msg::EditorClosed(_)
-            | Msg::ThemesRead { .. }
-            | Msg::Background(_)
-            | Msg::CodeColoured
-            | Msg::Job(_)
-            | Msg::Told { .. } => Due::Soon,
+            ScreenMsg::Tick(_)
+            | ScreenMsg::Printed(_)
+            | ScreenMsg::InputIdle(_)
+            | ScreenMsg::ScreenLost
+            | ScreenMsg::FilesIndexed { .. }
+            | ScreenMsg::ImageLoaded { .. }
+            | ScreenMsg::HistoryRead { .. }
+            | ScreenMsg::PathsRanked { .. }
+            | ScreenMsg::LinesCounted { .. }
+            | ScreenMsg::FolderListed { .. }
+            | ScreenMsg::PictureMade { .. }
+            | ScreenMsg::Backfilled { .. }
+            | ScreenMsg::Sessions { .. }
+            | ScreenMsg::SessionsFound { .. }
+            | ScreenMsg::StoreAnswered { .. }
+            | ScreenMsg::Hooks { .. }
+            | ScreenMsg::Found { .. }
+            | ScreenMsg::LinesRead { .. }
+            | ScreenMsg::PagerClosed(_)
+            | ScreenMsg::ModelsListed { .. }
+            | ScreenMsg::GitRead { .. }
+            | ScreenMsg::StatusLine { .. }
+            | ScreenMsg::EditorClosed(_)
+            | ScreenMsg::ThemesRead { .. }
+            | ScreenMsg::Background(_)
+            | ScreenMsg::CodeColoured
+            | ScreenMsg::JobControl(_)
+            | ScreenMsg::Notice { .. } => Due::Soon,
         };
         self.due = self.due.max(due);
         update(&mut self.model, msg)
@@ -453,7 +453,7 @@ impl<S: Surface> Ui<S> {
 
     fn draw(&mut self) -> io::Result<()> {
         self.tell()?;
-        let mut geometry: Option<Geometry> = None;
+        let mut geometry: Option<ScreenGeometry> = None;
         if !self.worn.is_of(&self.model) {
             self.worn = Worn::by(&self.model);
         }
@@ -463,7 +463,7 @@ impl<S: Surface> Ui<S> {
         self.drawn = Some(Instant::now());
         self.due = Due::No;
         if let Some(geometry) = geometry {
-            let wanted = self.take(Msg::Drawn(Box::new(geometry)));
+            let wanted = self.take(ScreenMsg::Drawn(Box::new(geometry)));
             self.wanted.extend(wanted);
         }
         self.is_sending = true;
@@ -476,14 +476,14 @@ impl<S: Surface> Ui<S> {
         if self.is_sending && self.surface.is_free() {
             self.is_sending = false;
             let now = self.began.elapsed();
-            self.wanted_by(Msg::Painted(now));
+            self.wanted_by(ScreenMsg::Painted(now));
         }
     }
 
     /// What is read after a stop was typed at the shell.
     fn heed_continue(&mut self) {
         if self.surface.was_continued() {
-            self.wanted_by(Msg::ScreenLost);
+            self.wanted_by(ScreenMsg::ScreenLost);
         }
     }
 
@@ -492,11 +492,11 @@ impl<S: Surface> Ui<S> {
         let now = self.began.elapsed();
         if armed_at(&self.model).is_some_and(|due| due <= now) && !self.surface.has_unread_input() {
             self.heed_continue();
-            self.wanted_by(Msg::InputIdle(now));
+            self.wanted_by(ScreenMsg::InputIdle(now));
         }
     }
 
-    fn wanted_by(&mut self, msg: Msg) {
+    fn wanted_by(&mut self, msg: ScreenMsg) {
         let wanted = self.take(msg);
         self.wanted.extend(wanted);
     }
@@ -520,7 +520,7 @@ impl<S: Surface> Ui<S> {
 
     /// Asks for what the theme depends on. The first frame has been drawn before.
     fn ask<K>(&mut self, input: &mut Inputs<K>) -> io::Result<()> {
-        if self.model.looks.follows_background() {
+        if self.model.theme.follows_background() {
             input.ask(|| self.surface.ask_background())?;
         }
         Ok(())
@@ -536,7 +536,7 @@ impl<S: Surface> Ui<S> {
             Own::OpenEditor(text) => {
                 let mut edited = Ok(text.clone());
                 self.surface.lend(&mut || edited = executor.edit(&text))?;
-                self.take(Msg::EditorClosed(edited));
+                self.take(ScreenMsg::EditorClosed(edited));
             }
             Own::Notify(text) => {
                 self.surface.announce(News::Call(&text))?;
@@ -546,28 +546,28 @@ impl<S: Surface> Ui<S> {
             Own::OpenPager(document) => {
                 let mut paged = Ok(());
                 self.surface.lend(&mut || paged = executor.page(&document))?;
-                self.take(Msg::PagerClosed(paged));
+                self.take(ScreenMsg::PagerClosed(paged));
             }
         }
         self.surface.forget()?;
-        self.wanted_by(Msg::ScreenLost);
+        self.wanted_by(ScreenMsg::ScreenLost);
         self.told = None;
         // Nobody was told of a size that changed while the terminal was someone else's.
         let (width, height) = self.surface.size()?;
-        self.take(Msg::Resized { width, height });
+        self.take(ScreenMsg::Resized { width, height });
         Ok(Flow::GoOn)
     }
 }
 
 impl Worn {
-    fn by(model: &Model) -> Self {
-        let name = looks::shown(model);
-        let theme = model.looks.theme(name);
-        Self { name: name.to_owned(), library: Arc::clone(&model.looks.library), theme }
+    fn by(model: &ScreenModel) -> Self {
+        let name = theme_state::shown(model);
+        let theme = model.theme.theme(name);
+        Self { name: name.to_owned(), library: Arc::clone(&model.theme.library), theme }
     }
 
-    fn is_of(&self, model: &Model) -> bool {
-        self.name == looks::shown(model) && Arc::ptr_eq(&self.library, &model.looks.library)
+    fn is_of(&self, model: &ScreenModel) -> bool {
+        self.name == theme_state::shown(model) && Arc::ptr_eq(&self.library, &model.theme.library)
     }
 }
 

@@ -23,22 +23,22 @@ use crate::domain::{
 };
 use crate::session::{LogEntry, LogRecord, MessageEntry, ToolResultInfo, TurnEnd, TurnOutcome};
 
-use super::app::composer::Composer;
+use super::app::composer::ChatComposer;
 use super::app::keymap::Keymap;
-use super::app::model::Settings;
+use super::app::model::ScreenSettings;
 use super::app::overlay::Overlay;
 use super::app::paths;
-use super::app::status::{Git, Host, Status};
-use super::app::{Effect, Model, Msg, update};
+use super::app::status::{GitSummary, ModelHost, ScreenStatus};
+use super::app::{ScreenEffect, ScreenModel, ScreenMsg, update};
 use super::layout::{Highlighter, Role};
 use super::view::{Layouts, Styles, view};
 
 /// A screen on which things happen.
 pub struct Scene {
     /// The state.
-    pub model: Model,
+    pub model: ScreenModel,
     /// What was asked for since the last look.
-    pub effects: VecDeque<Effect>,
+    pub effects: VecDeque<ScreenEffect>,
     layouts: Layouts,
     terminal: Terminal<TestBackend>,
     now: Duration,
@@ -57,30 +57,30 @@ impl Styles for Plain {
 
 /// A screen of this size, in a project, with nothing said yet.
 pub fn screen(width: u16, height: u16) -> Scene {
-    let settings = Settings {
+    let settings = ScreenSettings {
         cwd: "/home/me/src/webshop".into(),
         home: Some("/home/me".into()),
-        ..Settings::default()
+        ..ScreenSettings::default()
     };
-    let status = Status {
+    let status = ScreenStatus {
         project: "webshop".into(),
-        git: Some(Git { branch: "main".into(), added: 2, changed: 1, removed: 0 }),
+        git: Some(GitSummary { branch: "main".into(), added: 2, changed: 1, removed: 0 }),
         model: "qwen3-coder".into(),
         window: Some(ContextWindow::Served(128_000)),
-        host: Host::Local,
+        host: ModelHost::Local,
         mode: PermissionMode::Ask,
         session: Some(session()),
-        ..Status::default()
+        ..ScreenStatus::default()
     };
-    let composer = Composer::new(vec!["run the tests".into()], "");
+    let composer = ChatComposer::new(vec!["run the tests".into()], "");
     let mut scene = Scene {
-        model: Model::new(settings, status, composer, (width, height)),
+        model: ScreenModel::new(settings, status, composer, (width, height)),
         effects: VecDeque::new(),
         layouts: Layouts::new(Highlighter::off()),
         terminal: Terminal::new(TestBackend::new(width, height)).unwrap(),
         now: Duration::from_secs(1),
     };
-    scene.take(Msg::Tick(scene.now));
+    scene.take(ScreenMsg::Tick(scene.now));
     scene.draw();
     scene
 }
@@ -97,7 +97,7 @@ impl Scene {
     }
 
     /// A message.
-    pub fn msg(mut self, msg: Msg) -> Self {
+    pub fn msg(mut self, msg: ScreenMsg) -> Self {
         self.take(msg);
         self.draw();
         self
@@ -105,7 +105,7 @@ impl Scene {
 
     /// An event of the agent's.
     pub fn event(self, event: AgentEvent) -> Self {
-        self.msg(Msg::Agent(Box::new(event)))
+        self.msg(ScreenMsg::Agent(Box::new(event)))
     }
 
     /// Events of the agent's, one after another.
@@ -116,7 +116,7 @@ impl Scene {
     /// Time passes.
     pub fn after(mut self, millis: u64) -> Self {
         self.now += Duration::from_millis(millis);
-        self.take(Msg::Tick(self.now));
+        self.take(ScreenMsg::Tick(self.now));
         self.draw();
         self
     }
@@ -128,20 +128,20 @@ impl Scene {
 
     /// A key at once.
     pub fn quick(self, name: &str) -> Self {
-        self.msg(Msg::Key(named(name)))
+        self.msg(ScreenMsg::Key(named(name)))
     }
 
     /// Text is typed.
     pub fn types(self, text: &str) -> Self {
         text.chars().fold(self.after(500), |scene, c| {
-            scene.msg(Msg::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)))
+            scene.msg(ScreenMsg::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)))
         })
     }
 
     /// A mouse event at a cell.
     pub fn mouse(self, kind: MouseEventKind, column: u16, row: u16) -> Self {
         let modifiers = KeyModifiers::NONE;
-        self.msg(Msg::Mouse(MouseEvent { kind, column, row, modifiers }))
+        self.msg(ScreenMsg::Mouse(MouseEvent { kind, column, row, modifiers }))
     }
 
     /// The button goes down and up on the first place that shows `text`, all of which is narrow.
@@ -167,7 +167,7 @@ impl Scene {
     /// The screen gets another size.
     pub fn resized(mut self, width: u16, height: u16) -> Self {
         self.terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-        self.msg(Msg::Resized { width, height })
+        self.msg(ScreenMsg::Resized { width, height })
     }
 
     /// The text on screen.
@@ -203,8 +203,8 @@ impl Scene {
 
     /// These are the effects since the last look.
     #[track_caller]
-    pub fn asks(mut self, wanted: &[Effect]) -> Self {
-        let effects: Vec<Effect> = self.effects.drain(..).collect();
+    pub fn asks(mut self, wanted: &[ScreenEffect]) -> Self {
+        let effects: Vec<ScreenEffect> = self.effects.drain(..).collect();
         assert_eq!(effects, wanted, "{}", self.text());
         self
     }
@@ -214,22 +214,22 @@ impl Scene {
         let mut files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
         paths::sort(&mut files);
         let asked = self.effects.iter().rev().find_map(|effect| match effect {
-            Effect::IndexFiles(id) => Some(*id),
+            ScreenEffect::IndexFiles(id) => Some(*id),
             _ => None,
         });
         let id = asked.unwrap();
         self.effects.clear();
-        self.msg(Msg::FilesIndexed { id, files: Arc::new(files) })
+        self.msg(ScreenMsg::FilesIndexed { id, files: Arc::new(files) })
     }
 
     /// What is to be ranked is ranked, until nothing more is.
     pub fn ranks(mut self) -> Self {
         while let Some(at) =
-            self.effects.iter().position(|effect| matches!(effect, Effect::RankPaths { .. }))
+            self.effects.iter().position(|effect| matches!(effect, ScreenEffect::RankPaths { .. }))
         {
-            if let Some(Effect::RankPaths { id, query, paths }) = self.effects.remove(at) {
+            if let Some(ScreenEffect::RankPaths { id, query, paths }) = self.effects.remove(at) {
                 let matches = paths::best(&paths.all, &paths.recent, &query);
-                self = self.msg(Msg::PathsRanked { id, query, matches });
+                self = self.msg(ScreenMsg::PathsRanked { id, query, matches });
             }
         }
         self
@@ -271,7 +271,7 @@ impl Scene {
         self.model.overlays.last().is_some_and(Overlay::takes_answers)
     }
 
-    fn take(&mut self, msg: Msg) {
+    fn take(&mut self, msg: ScreenMsg) {
         let effects = update(&mut self.model, msg);
         self.effects.extend(effects);
     }
@@ -280,14 +280,14 @@ impl Scene {
         let mut geometry = None;
         let (model, layouts) = (&self.model, &mut self.layouts);
         self.terminal.draw(|frame| geometry = Some(view(model, layouts, &Plain, frame))).unwrap();
-        let effects = update(&mut self.model, Msg::Drawn(Box::new(geometry.unwrap())));
+        let effects = update(&mut self.model, ScreenMsg::Drawn(Box::new(geometry.unwrap())));
         // A frame asks for the pictures that it would show, and for nothing else.
-        let is_picture = |effect: &Effect| matches!(effect, Effect::DrawPicture { .. });
+        let is_picture = |effect: &ScreenEffect| matches!(effect, ScreenEffect::DrawPicture { .. });
         assert!(effects.iter().all(is_picture), "{effects:?}");
         self.effects.extend(effects);
-        self.take(Msg::Painted(self.now));
+        self.take(ScreenMsg::Painted(self.now));
         let was_armed = self.is_armed();
-        self.take(Msg::InputIdle(self.now));
+        self.take(ScreenMsg::InputIdle(self.now));
         if self.is_armed() != was_armed {
             self.draw();
         }

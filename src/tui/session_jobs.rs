@@ -19,9 +19,10 @@ use crate::session::{
     SessionMeta, SessionSearchResult, SessionStore, StoreError,
 };
 
-use super::app::pager::document::Document;
+use super::app::pager::document::PagerDocument;
 use super::app::sessions::{
-    BranchPage, Held, PageOrder, Preview, Said, SessionAnswer, SessionJob, SessionList, SessionRow,
+    BranchPage, BranchPageRequest, PreviewMessage, SessionList, SessionLockState, SessionPreview,
+    SessionRow, SessionStoreRequest, SessionStoreResponse,
 };
 use super::{branch_page, branch_text};
 
@@ -45,35 +46,39 @@ pub struct Beside {
 pub fn run(
     store: &SessionStore,
     beside: &Beside,
-    job: &SessionJob,
-) -> Result<SessionAnswer, String> {
+    job: &SessionStoreRequest,
+) -> Result<SessionStoreResponse, String> {
     let grouping = beside.grouping.as_path();
     let done = match job {
-        SessionJob::Group(chosen) => {
-            let kept = chosen.keep(grouping).map(|()| SessionAnswer::Changed);
+        SessionStoreRequest::Group(chosen) => {
+            let kept = chosen.keep(grouping).map(|()| SessionStoreResponse::Changed);
             return kept.map_err(|error| format!("The grouping is not remembered: {error}."));
         }
-        SessionJob::Compare { sessions, page } => {
+        SessionStoreRequest::Compare { sessions, page } => {
             store.compare(*sessions).map(|compared| laid(Arc::new(compared), *page))
         }
-        SessionJob::Lay { branches, page } => Ok(laid(branches.clone(), *page)),
-        SessionJob::Export { session } => {
+        SessionStoreRequest::Lay { branches, page } => Ok(laid(branches.clone(), *page)),
+        SessionStoreRequest::Export { session } => {
             let exported = store.export_into(&beside.exports, *session, ExportForm::Html);
-            return exported.map(SessionAnswer::Exported).map_err(|error| error.to_string());
+            return exported.map(SessionStoreResponse::Exported).map_err(|error| error.to_string());
         }
-        SessionJob::SumUp { session, beside } => store
+        SessionStoreRequest::SumUp { session, beside } => store
             .branch(*session, *beside)
-            .map(|branch| SessionAnswer::SummedUp(branch_text::summed_up(&branch))),
-        SessionJob::Newest => Ok(SessionAnswer::Listed(newest(store, grouping))),
-        SessionJob::List => list(store, grouping).map(SessionAnswer::Listed),
-        SessionJob::Rename { session, title } => {
-            store.rename(*session, title).map(|()| SessionAnswer::Changed)
+            .map(|branch| SessionStoreResponse::SummedUp(branch_text::summed_up(&branch))),
+        SessionStoreRequest::Newest => Ok(SessionStoreResponse::Listed(newest(store, grouping))),
+        SessionStoreRequest::List => list(store, grouping).map(SessionStoreResponse::Listed),
+        SessionStoreRequest::Rename { session, title } => {
+            store.rename(*session, title).map(|()| SessionStoreResponse::Changed)
         }
-        SessionJob::Trash { session } => store.trash(*session).map(|()| SessionAnswer::Changed),
-        SessionJob::Restore { session } => store.restore(*session).map(|()| SessionAnswer::Changed),
-        SessionJob::Preview { session } => {
-            store.read(*session).map(|loaded| SessionAnswer::Previewed(preview(&loaded.records)))
+        SessionStoreRequest::Trash { session } => {
+            store.trash(*session).map(|()| SessionStoreResponse::Changed)
         }
+        SessionStoreRequest::Restore { session } => {
+            store.restore(*session).map(|()| SessionStoreResponse::Changed)
+        }
+        SessionStoreRequest::Preview { session } => store
+            .read(*session)
+            .map(|loaded| SessionStoreResponse::Previewed(preview(&loaded.records))),
     };
     done.map_err(|error| error.to_string())
 }
@@ -96,39 +101,43 @@ pub fn search(
     });
 }
 
-fn laid(branches: Arc<BranchComparison>, page: PageOrder) -> SessionAnswer {
-    let PageOrder { document, width } = page;
+fn laid(branches: Arc<BranchComparison>, page: BranchPageRequest) -> SessionStoreResponse {
+    let BranchPageRequest { document, width } = page;
     let text = branch_page::compared(&branches, width);
-    let document = Arc::new(Document::new(document, &text));
-    SessionAnswer::Compared(BranchPage { branches, width, document })
+    let document = Arc::new(PagerDocument::new(document, &text));
+    SessionStoreResponse::Compared(BranchPage { branches, width, document })
 }
 
 fn list(store: &SessionStore, grouping: &Path) -> Result<SessionList, StoreError> {
     let SessionListing { sessions, locked } = store.listing()?;
-    let held =
-        |session| if locked.contains(&session) { held(store, session) } else { Held::Nowhere };
+    let held = |session| {
+        if locked.contains(&session) { held(store, session) } else { SessionLockState::Unlocked }
+    };
     let rows = rows(sessions, held);
     Ok(SessionList { rows, now: local(Utc::now()), grouping: SessionGrouping::load(grouping) })
 }
 
 fn newest(store: &SessionStore, grouping: &Path) -> SessionList {
-    let rows = rows(store.newest_sessions(AT_ONCE), |_| Held::Nowhere);
+    let rows = rows(store.newest_sessions(AT_ONCE), |_| SessionLockState::Unlocked);
     SessionList { rows, now: local(Utc::now()), grouping: SessionGrouping::load(grouping) }
 }
 
-fn held(store: &SessionStore, session: SessionId) -> Held {
+fn held(store: &SessionStore, session: SessionId) -> SessionLockState {
     match store.in_use(session) {
-        Ok(Some(holder)) if holder.pid != Some(std::process::id()) => Held::Elsewhere,
-        Ok(_) => Held::Nowhere,
+        Ok(Some(holder)) if holder.pid != Some(std::process::id()) => SessionLockState::Locked,
+        Ok(_) => SessionLockState::Unlocked,
         Err(error) => {
             tracing::debug!(%session, %error, "not known who has it open");
-            Held::Nowhere
+            SessionLockState::Unlocked
         }
     }
 }
 
 /// A fork that is called as its parent is gets the first words that are its own for a name.
-fn rows(mut metas: Vec<SessionMeta>, held: impl Fn(SessionId) -> Held) -> Vec<SessionRow> {
+fn rows(
+    mut metas: Vec<SessionMeta>,
+    held: impl Fn(SessionId) -> SessionLockState,
+) -> Vec<SessionRow> {
     let titles: HashMap<SessionId, &Option<String>> =
         metas.iter().map(|meta| (meta.session_id, &meta.title)).collect();
     let is_same = |meta: &SessionMeta| {
@@ -142,7 +151,7 @@ fn rows(mut metas: Vec<SessionMeta>, held: impl Fn(SessionId) -> Held) -> Vec<Se
     metas.into_iter().map(|meta| row(held(meta.session_id), meta)).collect()
 }
 
-fn row(held: Held, meta: SessionMeta) -> SessionRow {
+fn row(held: SessionLockState, meta: SessionMeta) -> SessionRow {
     let message_count = meta.known_message_count();
     SessionRow {
         id: meta.session_id,
@@ -151,9 +160,9 @@ fn row(held: Held, meta: SessionMeta) -> SessionRow {
         working_directory: meta.working_directory,
         model: meta.model,
         forked_from: meta.forked_from,
-        parted: meta.parted.map(|parted| one_line(&parted.text)),
+        last_shared_message: meta.parted.map(|parted| one_line(&parted.text)),
         message_count,
-        held,
+        lock: held,
     }
 }
 
@@ -166,13 +175,13 @@ fn one_line(text: &str) -> String {
     sanitize(&words.join(" ")).into_owned()
 }
 
-fn preview(records: &[LogRecord]) -> Preview {
+fn preview(records: &[LogRecord]) -> SessionPreview {
     let rewinds = RewindHistory::of(records);
     let live = records.iter().enumerate().filter(|(at, _)| rewinds.is_live(*at));
-    Preview { said: live.filter_map(|(_, record)| said(record)).collect() }
+    SessionPreview { messages: live.filter_map(|(_, record)| said(record)).collect() }
 }
 
-fn said(record: &LogRecord) -> Option<Said> {
+fn said(record: &LogRecord) -> Option<PreviewMessage> {
     let LogEntry::Message(message) = &record.entry else { return None };
     let text = message.message().text();
     let text = text.trim();
@@ -182,7 +191,7 @@ fn said(record: &LogRecord) -> Option<Said> {
     let cut = text.char_indices().nth(LONGEST).map_or(text, |(end, _)| &text[..end]);
     let mark = if cut.len() < text.len() { "…" } else { "" };
     let text = format!("{}{mark}", sanitize(cut));
-    Some(Said { entry: record.id, role: message.role, text })
+    Some(PreviewMessage { entry: record.id, role: message.role, text })
 }
 
 #[cfg(test)]
@@ -243,8 +252,8 @@ mod tests {
     }
 
     fn listed(store: &SessionStore) -> Vec<SessionRow> {
-        match run(store, &beside(), &SessionJob::List) {
-            Ok(SessionAnswer::Listed(list)) => list.rows,
+        match run(store, &beside(), &SessionStoreRequest::List) {
+            Ok(SessionStoreResponse::Listed(list)) => list.rows,
             other => panic!("{other:?}"),
         }
     }
@@ -259,7 +268,10 @@ mod tests {
         let rows = listed(&home.store);
         let row = rows.iter().find(|row| row.id == parent).unwrap();
         assert_eq!((row.title.as_str(), row.message_count), ("ask␛[31m 0", Some(4)));
-        assert_eq!((row.held, row.working_directory.to_str()), (Held::Nowhere, Some("/w")));
+        assert_eq!(
+            (row.lock, row.working_directory.to_str()),
+            (SessionLockState::Unlocked, Some("/w"))
+        );
         let fork = rows.iter().find(|row| row.id == fork_id).unwrap();
         assert_eq!(fork.forked_from, Some(parent));
     }
@@ -288,8 +300,9 @@ mod tests {
         let home = home();
         let id = session(&home.store, 1).await;
         let _open = home.store.open(id).unwrap();
-        assert_eq!(listed(&home.store)[0].held, Held::Nowhere);
-        let refused = run(&home.store, &beside(), &SessionJob::Trash { session: id }).unwrap_err();
+        assert_eq!(listed(&home.store)[0].lock, SessionLockState::Unlocked);
+        let refused =
+            run(&home.store, &beside(), &SessionStoreRequest::Trash { session: id }).unwrap_err();
         assert!(refused.contains("is open in process"), "{refused}");
     }
 
@@ -297,18 +310,18 @@ mod tests {
     async fn renaming_deleting_and_undoing_reach_the_disk() {
         let home = home();
         let session = session(&home.store, 1).await;
-        let job = SessionJob::Rename { session, title: "The cart".into() };
-        assert_eq!(run(&home.store, &beside(), &job), Ok(SessionAnswer::Changed));
+        let job = SessionStoreRequest::Rename { session, title: "The cart".into() };
+        assert_eq!(run(&home.store, &beside(), &job), Ok(SessionStoreResponse::Changed));
         assert_eq!(listed(&home.store)[0].title, "The cart");
         assert_eq!(
-            run(&home.store, &beside(), &SessionJob::Trash { session }),
-            Ok(SessionAnswer::Changed)
+            run(&home.store, &beside(), &SessionStoreRequest::Trash { session }),
+            Ok(SessionStoreResponse::Changed)
         );
         assert!(listed(&home.store).is_empty());
         assert!(home.folder.path().join("trash").join(format!("{session}.jsonl")).exists());
         assert_eq!(
-            run(&home.store, &beside(), &SessionJob::Restore { session }),
-            Ok(SessionAnswer::Changed)
+            run(&home.store, &beside(), &SessionStoreRequest::Restore { session }),
+            Ok(SessionStoreResponse::Changed)
         );
         assert_eq!(listed(&home.store)[0].title, "The cart");
     }
@@ -317,12 +330,12 @@ mod tests {
     async fn a_preview_has_what_was_said() {
         let home = home();
         let session = session(&home.store, 2).await;
-        let job = SessionJob::Preview { session };
+        let job = SessionStoreRequest::Preview { session };
         let preview = match run(&home.store, &beside(), &job) {
-            Ok(SessionAnswer::Previewed(preview)) => preview,
+            Ok(SessionStoreResponse::Previewed(preview)) => preview,
             other => panic!("{other:?}"),
         };
-        let said: Vec<_> = preview.said.iter().map(|it| (it.role, it.text.as_str())).collect();
+        let said: Vec<_> = preview.messages.iter().map(|it| (it.role, it.text.as_str())).collect();
         let (person, model) = (MessageRole::User, MessageRole::Assistant);
         let expected = [
             (person, "ask␛[31m 0"),
@@ -340,10 +353,10 @@ mod tests {
         let exports = home.folder.path().join("exports");
         let export = |exports: &Path| {
             let beside = Beside { exports: exports.to_owned(), ..beside() };
-            run(&home.store, &beside, &SessionJob::Export { session })
+            run(&home.store, &beside, &SessionStoreRequest::Export { session })
         };
         match export(&exports) {
-            Ok(SessionAnswer::Exported(file)) => {
+            Ok(SessionStoreResponse::Exported(file)) => {
                 let page = std::fs::read_to_string(file.path).unwrap();
                 assert!(page.contains("answer 0"), "{page}");
             }
@@ -358,12 +371,12 @@ mod tests {
     fn the_grouping_is_remembered() {
         let home = home();
         let beside = Beside { grouping: home.folder.path().join("grouping.json"), ..beside() };
-        let listed = || match run(&home.store, &beside, &SessionJob::List) {
-            Ok(SessionAnswer::Listed(list)) => list.grouping,
+        let listed = || match run(&home.store, &beside, &SessionStoreRequest::List) {
+            Ok(SessionStoreResponse::Listed(list)) => list.grouping,
             other => panic!("{other:?}"),
         };
         assert_eq!(listed(), SessionGrouping::Project);
-        run(&home.store, &beside, &SessionJob::Group(SessionGrouping::Forks)).unwrap();
+        run(&home.store, &beside, &SessionStoreRequest::Group(SessionGrouping::Forks)).unwrap();
         assert_eq!(listed(), SessionGrouping::Forks);
     }
 
@@ -375,9 +388,9 @@ mod tests {
         let log = home.store.create(header).unwrap();
         log.append(TurnId(1), message(MessageRole::User, &"ä".repeat(10_000))).await.unwrap();
         log.close().await.unwrap();
-        match run(&home.store, &beside(), &SessionJob::Preview { session: id }) {
-            Ok(SessionAnswer::Previewed(preview)) => match preview.said.as_slice() {
-                [Said { text, .. }] => assert_eq!(text.chars().count(), LONGEST + 1),
+        match run(&home.store, &beside(), &SessionStoreRequest::Preview { session: id }) {
+            Ok(SessionStoreResponse::Previewed(preview)) => match preview.messages.as_slice() {
+                [PreviewMessage { text, .. }] => assert_eq!(text.chars().count(), LONGEST + 1),
                 other => panic!("{other:?}"),
             },
             other => panic!("{other:?}"),

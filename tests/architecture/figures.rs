@@ -12,7 +12,7 @@ use syn::visit_mut::{self, VisitMut};
 use super::source_tree::{ModulePath, NamedPath, SourceFile, parse_crate, rust_files};
 
 /// The state of the whole screen, which only its shell is to take as `&mut`.
-const WHOLE_SCREEN: &str = "Model";
+const WHOLE_SCREEN: &str = "ScreenModel";
 /// Rooms whose modules are to import each other in small circles only.
 const CIRCLE_ROOMS: &[&[&str]] = &[&["agent"], &["permissions"], &["tui"], &["tui", "app"]];
 /// A file longer than this does more than one thing.

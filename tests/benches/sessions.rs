@@ -21,11 +21,11 @@ use slug_code::domain::{EntryId, SessionId, TurnId};
 use slug_code::session::{
     LogEntry, LogRecord, MessageEntry, SearchText, SessionHeader, SessionStore,
 };
-use slug_code::tui::app::composer::Composer;
-use slug_code::tui::app::model::Settings;
-use slug_code::tui::app::sessions::SessionJob;
-use slug_code::tui::app::status::Status;
-use slug_code::tui::app::{Effect, Model, Msg, update};
+use slug_code::tui::app::composer::ChatComposer;
+use slug_code::tui::app::model::ScreenSettings;
+use slug_code::tui::app::sessions::SessionStoreRequest;
+use slug_code::tui::app::status::ScreenStatus;
+use slug_code::tui::app::{ScreenEffect, ScreenModel, ScreenMsg, update};
 use slug_code::tui::layout::Highlighter;
 use slug_code::tui::session_jobs::{self, Beside};
 use slug_code::tui::theme::{ColorDepth, Theme};
@@ -112,14 +112,15 @@ fn list_10000(bencher: Bencher) {
 #[divan::bench(sample_count = 20, args = ["newest", "all"])]
 fn list_10000_on_screen(bencher: Bencher, which: &str) {
     let (folder, store) = many();
-    let wanted = if which == "all" { SessionJob::List } else { SessionJob::Newest };
+    let wanted =
+        if which == "all" { SessionStoreRequest::List } else { SessionStoreRequest::Newest };
     bencher.bench_local(|| SessionListScreen::listed(&store, folder.path(), &wanted));
 }
 
 #[divan::bench(sample_count = 20)]
 fn a_letter_in_the_filter_of_10000(bencher: Bencher) {
     let (folder, store) = many();
-    let mut screen = SessionListScreen::listed(&store, folder.path(), &SessionJob::List);
+    let mut screen = SessionListScreen::listed(&store, folder.path(), &SessionStoreRequest::List);
     screen.press(KeyCode::Char('/'));
     bencher.bench_local(|| {
         screen.press(KeyCode::Char('7'));
@@ -131,7 +132,7 @@ fn a_letter_in_the_filter_of_10000(bencher: Bencher) {
 #[divan::bench(sample_count = 20)]
 fn a_step_in_the_list_of_10000(bencher: Bencher) {
     let (folder, store) = many();
-    let mut screen = SessionListScreen::listed(&store, folder.path(), &SessionJob::List);
+    let mut screen = SessionListScreen::listed(&store, folder.path(), &SessionStoreRequest::List);
     bencher.bench_local(|| {
         screen.press(KeyCode::Down);
         screen.draw();
@@ -140,7 +141,7 @@ fn a_step_in_the_list_of_10000(bencher: Bencher) {
 
 /// A screen whose terminal keeps what is drawn.
 struct SessionListScreen {
-    model: Model,
+    model: ScreenModel,
     layouts: Layouts,
     theme: Theme,
     terminal: Terminal<TestBackend>,
@@ -148,21 +149,27 @@ struct SessionListScreen {
 
 impl SessionListScreen {
     /// With the list of sessions open.
-    fn listed(store: &SessionStore, folder: &Path, wanted: &SessionJob) -> Self {
+    fn listed(store: &SessionStore, folder: &Path, wanted: &SessionStoreRequest) -> Self {
         let size = (120, 40);
-        let settings = Settings { cwd: "/home/me/src/project-3".into(), ..Settings::default() };
+        let settings =
+            ScreenSettings { cwd: "/home/me/src/project-3".into(), ..ScreenSettings::default() };
         let viewport = Viewport::Fixed(Rect::new(0, 0, size.0, size.1));
         let backend = TestBackend::new(size.0, size.1);
         let mut screen = Self {
-            model: Model::new(settings, Status::default(), Composer::new(Vec::new(), ""), size),
+            model: ScreenModel::new(
+                settings,
+                ScreenStatus::default(),
+                ChatComposer::new(Vec::new(), ""),
+                size,
+            ),
             layouts: Layouts::new(Highlighter::off()),
             theme: Theme::dark(ColorDepth::TrueColor),
             terminal: Terminal::with_options(backend, TerminalOptions { viewport }).unwrap(),
         };
         screen.draw();
         let key = KeyEvent::new(KeyCode::Char('b'), KeyModifiers::CONTROL);
-        for effect in update(&mut screen.model, Msg::Key(key)) {
-            if let Effect::Sessions { id, job } = effect
+        for effect in update(&mut screen.model, ScreenMsg::Key(key)) {
+            if let ScreenEffect::Sessions { id, job } = effect
                 && job == *wanted
             {
                 let beside = Beside {
@@ -170,7 +177,7 @@ impl SessionListScreen {
                     exports: folder.join("exports"),
                 };
                 let answer = session_jobs::run(store, &beside, &job);
-                update(&mut screen.model, Msg::Sessions { id, answer });
+                update(&mut screen.model, ScreenMsg::Sessions { id, answer });
             }
         }
         screen.draw();
@@ -178,14 +185,14 @@ impl SessionListScreen {
     }
 
     fn press(&mut self, code: KeyCode) {
-        update(&mut self.model, Msg::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+        update(&mut self.model, ScreenMsg::Key(KeyEvent::new(code, KeyModifiers::NONE)));
     }
 
     fn draw(&mut self) {
         let Self { model, layouts, theme, terminal } = self;
         let mut geometry = None;
         terminal.draw(|frame| geometry = Some(view(model, layouts, theme, frame))).unwrap();
-        update(&mut self.model, Msg::Drawn(Box::new(geometry.unwrap())));
+        update(&mut self.model, ScreenMsg::Drawn(Box::new(geometry.unwrap())));
     }
 }
 

@@ -12,10 +12,10 @@ use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use slug_code::agent::AgentEvent;
 use slug_code::domain::{CallId, SessionId, TurnId};
-use slug_code::tui::app::composer::Composer;
-use slug_code::tui::app::model::Settings;
-use slug_code::tui::app::status::Status;
-use slug_code::tui::app::{Effect, Model, Msg, update};
+use slug_code::tui::app::composer::ChatComposer;
+use slug_code::tui::app::model::ScreenSettings;
+use slug_code::tui::app::status::ScreenStatus;
+use slug_code::tui::app::{ScreenEffect, ScreenModel, ScreenMsg, update};
 use slug_code::tui::layout::Highlighter;
 use slug_code::tui::theme::{ColorDepth, Theme};
 use slug_code::tui::view::{Layouts, view};
@@ -28,7 +28,7 @@ const LARGE: (u16, u16) = (200, 60);
 
 /// A screen whose terminal swallows everything.
 struct TranscriptScreen {
-    model: Model,
+    model: ScreenModel,
     layouts: Layouts,
     theme: Theme,
     terminal: Terminal<CrosstermBackend<Sink>>,
@@ -37,17 +37,17 @@ struct TranscriptScreen {
 impl TranscriptScreen {
     /// With a session of so many messages, drawn once.
     fn new(messages: usize, size: (u16, u16)) -> Self {
-        let status = Status { project: "webshop".into(), ..Status::default() };
-        let composer = Composer::new(Vec::new(), "");
+        let status = ScreenStatus { project: "webshop".into(), ..ScreenStatus::default() };
+        let composer = ChatComposer::new(Vec::new(), "");
         let viewport = Viewport::Fixed(Rect::new(0, 0, size.0, size.1));
         let backend = CrosstermBackend::new(io::sink());
         let mut screen = Self {
-            model: Model::new(Settings::default(), status, composer, size),
+            model: ScreenModel::new(ScreenSettings::default(), status, composer, size),
             layouts: Layouts::new(Highlighter::off()),
             theme: Theme::dark(ColorDepth::TrueColor),
             terminal: Terminal::with_options(backend, TerminalOptions { viewport }).unwrap(),
         };
-        screen.take(Msg::Tick(Duration::from_secs(1)));
+        screen.take(ScreenMsg::Tick(Duration::from_secs(1)));
         screen.event(AgentEvent::SessionOpened {
             session: SessionId::generate(),
             records: Arc::new(samples::records(messages)),
@@ -65,7 +65,7 @@ impl TranscriptScreen {
         screen
     }
 
-    fn take(&mut self, msg: Msg) {
+    fn take(&mut self, msg: ScreenMsg) {
         // The older part of a session is folded on another thread, and is not waited for here.
         update(&mut self.model, msg);
     }
@@ -75,9 +75,9 @@ impl TranscriptScreen {
         let mut screen = Self::new(0, LARGE);
         let records = Arc::new(samples::records(messages));
         let opened = AgentEvent::SessionOpened { session: SessionId::generate(), records };
-        for effect in update(&mut screen.model, Msg::Agent(Box::new(opened))) {
-            if let Effect::FoldOlder { id, older } = effect {
-                screen.take(Msg::OlderFolded { id, folded: older.fold() });
+        for effect in update(&mut screen.model, ScreenMsg::Agent(Box::new(opened))) {
+            if let ScreenEffect::Backfill { id, older } = effect {
+                screen.take(ScreenMsg::Backfilled { id, folded: older.replay() });
             }
         }
         screen.draw();
@@ -85,18 +85,18 @@ impl TranscriptScreen {
     }
 
     fn event(&mut self, event: AgentEvent) {
-        self.take(Msg::Agent(Box::new(event)));
+        self.take(ScreenMsg::Agent(Box::new(event)));
     }
 
     fn press(&mut self, code: KeyCode) {
-        self.take(Msg::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+        self.take(ScreenMsg::Key(KeyEvent::new(code, KeyModifiers::NONE)));
     }
 
     fn draw(&mut self) {
         let Self { model, layouts, theme, terminal } = self;
         let mut geometry = None;
         terminal.draw(|frame| geometry = Some(view(model, layouts, theme, frame))).unwrap();
-        self.take(Msg::Drawn(Box::new(geometry.unwrap())));
+        self.take(ScreenMsg::Drawn(Box::new(geometry.unwrap())));
     }
 }
 

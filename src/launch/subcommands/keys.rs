@@ -8,7 +8,7 @@ use crate::cli::{CliExitStatus, PrintFormat};
 use crate::config::ResolvedConfig;
 use crate::launch::print;
 use crate::launch::run_context::RunContext;
-use crate::tui::app::keymap::{Context, Keymap, Origin, Row};
+use crate::tui::app::keymap::{KeyContext, KeyOrigin, Keymap, KeymapRow};
 
 pub(super) fn run(
     ground: &RunContext,
@@ -29,9 +29,9 @@ pub(super) fn run(
     for row in rows(&map) {
         let (name, written) = (row.full_name(), written(row));
         let origin = match row.origin {
-            Origin::Default => String::new(),
-            Origin::Preset => format!("  ({} preset)", map.preset()),
-            Origin::File(line) => format!("  ({file}:{line})"),
+            KeyOrigin::Default => String::new(),
+            KeyOrigin::Preset => format!("  ({} preset)", map.preset()),
+            KeyOrigin::File(line) => format!("  ({file}:{line})"),
         };
         writeln!(out, "{name:names$}  {written:keys$}  {}{origin}", row.help)?;
     }
@@ -41,21 +41,21 @@ pub(super) fn run(
     Ok(CliExitStatus::Answered)
 }
 
-fn rows(map: &Keymap) -> impl Iterator<Item = &Row> {
-    Context::ALL.into_iter().flat_map(|context| map.rows(context))
+fn rows(map: &Keymap) -> impl Iterator<Item = &KeymapRow> {
+    KeyContext::ALL.into_iter().flat_map(|context| map.rows(context))
 }
 
-fn written(row: &Row) -> String {
+fn written(row: &KeymapRow) -> String {
     let keys: Vec<String> = row.keys.iter().map(ToString::to_string).collect();
     keys.join(", ")
 }
 
-fn as_json(row: &Row, file: &str) -> Value {
+fn as_json(row: &KeymapRow, file: &str) -> Value {
     let keys: Vec<String> = row.keys.iter().map(ToString::to_string).collect();
     let origin = match row.origin {
-        Origin::Default => json!({"kind": "default"}),
-        Origin::Preset => json!({"kind": "preset"}),
-        Origin::File(line) => json!({"kind": "file", "file": file, "line": line}),
+        KeyOrigin::Default => json!({"kind": "default"}),
+        KeyOrigin::Preset => json!({"kind": "preset"}),
+        KeyOrigin::File(line) => json!({"kind": "file", "file": file, "line": line}),
     };
     json!({
         "context": row.id.context.name(),

@@ -7,8 +7,8 @@
 
 use std::time::Duration;
 
-use super::effect::Effect;
-use super::model::Model;
+use super::effect::ScreenEffect;
+use super::model::ScreenModel;
 use super::status::clock;
 
 /// How long no key may have come, where the focus is not known, before a question calls.
@@ -16,82 +16,86 @@ const QUIET: Duration = Duration::from_secs(10);
 
 /// Where the person looks.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Presence {
+pub enum TerminalFocus {
     /// The terminal has never said.
     #[default]
     Unknown,
     /// At this terminal.
-    Here,
+    Focused,
     /// Elsewhere.
-    Away,
+    Unfocused,
 }
 
 /// What is known of the person's attention.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Attention {
+pub struct UserAttention {
     /// Where they look.
-    pub presence: Presence,
+    pub focus: TerminalFocus,
     /// When the last key, click or text came.
-    last_sign: Duration,
+    last_activity: Duration,
     /// A question that will call when they stay quiet.
-    question: Option<Question>,
+    question: Option<UnansweredQuestion>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Question {
+struct UnansweredQuestion {
     asked: Duration,
     text: String,
 }
 
-impl Attention {
+impl UserAttention {
     /// The person did something.
-    pub fn sign(&mut self, now: Duration) {
-        self.last_sign = now;
+    pub fn record_activity(&mut self, now: Duration) {
+        self.last_activity = now;
     }
 
     /// When a question will call, if nothing happens before.
     pub fn wake_at(&self) -> Option<Duration> {
         let question = self.question.as_ref()?;
-        Some(question.asked.max(self.last_sign) + QUIET)
+        Some(question.asked.max(self.last_activity) + QUIET)
     }
 }
 
 /// The terminal says where the person looks.
-pub fn looks(model: &mut Model, presence: Presence) {
-    model.attention.presence = presence;
+pub fn set_focus(model: &mut ScreenModel, presence: TerminalFocus) {
+    model.attention.focus = presence;
     model.attention.question = None;
 }
 
 /// A question is asked.
-pub fn question(model: &mut Model, tool: &str) -> Vec<Effect> {
+pub fn notify_question(model: &mut ScreenModel, tool: &str) -> Vec<ScreenEffect> {
     let text = format!("{}: {tool} needs your answer", model.status.project);
-    match model.attention.presence {
-        Presence::Here => Vec::new(),
-        Presence::Away => vec![Effect::Notify(text)],
-        Presence::Unknown => {
+    match model.attention.focus {
+        TerminalFocus::Focused => Vec::new(),
+        TerminalFocus::Unfocused => vec![ScreenEffect::Notify(text)],
+        TerminalFocus::Unknown => {
             let asked = model.now;
-            model.attention.question.get_or_insert(Question { asked, text });
+            model.attention.question.get_or_insert(UnansweredQuestion { asked, text });
             Vec::new()
         }
     }
 }
 
 /// A turn is over, and nothing follows it.
-pub fn done(model: &Model, took: Duration, how: Done) -> Option<Effect> {
+pub fn notify_turn_end(
+    model: &ScreenModel,
+    took: Duration,
+    how: TurnEndKind,
+) -> Option<ScreenEffect> {
     let long = took >= model.settings.notify_after;
-    if model.attention.presence != Presence::Away || !long {
+    if model.attention.focus != TerminalFocus::Unfocused || !long {
         return None;
     }
     let word = match how {
-        Done::Answered => "done after",
-        Done::Failed => "stopped with an error after",
+        TurnEndKind::Answered => "done after",
+        TurnEndKind::Failed => "stopped with an error after",
     };
-    Some(Effect::Notify(format!("{}: {word} {}", model.status.project, clock(took))))
+    Some(ScreenEffect::Notify(format!("{}: {word} {}", model.status.project, clock(took))))
 }
 
 /// How a turn ended by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Done {
+pub enum TurnEndKind {
     /// With an answer.
     Answered,
     /// It could not go on.
@@ -99,12 +103,12 @@ pub enum Done {
 }
 
 /// Time has passed.
-pub fn tick(model: &mut Model) -> Option<Effect> {
+pub fn tick(model: &mut ScreenModel) -> Option<ScreenEffect> {
     if model.attention.question.is_some() && !model.has_question() {
         model.attention.question = None;
     }
     if model.attention.wake_at().is_none_or(|at| model.now < at) {
         return None;
     }
-    model.attention.question.take().map(|question| Effect::Notify(question.text))
+    model.attention.question.take().map(|question| ScreenEffect::Notify(question.text))
 }

@@ -16,7 +16,7 @@ pub struct BlockId(pub u64);
 
 /// One thing said or done.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Block {
+pub struct TranscriptBlock {
     /// Its name.
     pub id: BlockId,
     /// Changes whenever the body does, so that laid-out lines can be kept.
@@ -24,26 +24,26 @@ pub struct Block {
     /// The log's line that it comes from, once there is one.
     pub entry: Option<EntryId>,
     /// What it is.
-    pub body: Body,
+    pub body: BlockBody,
     /// How the person folded it, if they did.
     pub fold: Option<PaneFold>,
 }
 
 /// What a block is.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Body {
+pub enum BlockBody {
     /// The person said this.
     User(String),
     /// The model said this, in Markdown.
-    Assistant(Prose),
+    Assistant(AssistantText),
     /// The model's reasoning.
-    Thinking(Thinking),
+    Thinking(ThinkingText),
     /// A call.
-    Tool(Box<Tool>),
+    Tool(Box<ToolCallBlock>),
     /// An image that the person shows.
     Image(MessageImage),
     /// slug says this.
-    Notice(Notice),
+    Notice(TranscriptNotice),
     /// The person stopped the turn here.
     Interrupted,
     /// What is above is no longer sent in full.
@@ -52,7 +52,7 @@ pub enum Body {
 
 /// Text of the model's.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Prose {
+pub struct AssistantText {
     /// The text.
     pub text: String,
     /// How far it is.
@@ -72,7 +72,7 @@ pub enum TextState {
 
 /// The model's reasoning.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Thinking {
+pub struct ThinkingText {
     /// The text.
     pub text: String,
     /// How far it is.
@@ -85,7 +85,7 @@ pub struct Thinking {
 
 /// A call and what came of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tool {
+pub struct ToolCallBlock {
     /// The call.
     pub call: CallId,
     /// The tool's name.
@@ -95,9 +95,9 @@ pub struct Tool {
     /// The arguments, once they are complete and valid.
     pub input: Option<Value>,
     /// Who asked for it.
-    pub origin: Origin,
+    pub origin: ToolCallOrigin,
     /// How far it is.
-    pub state: ToolState,
+    pub state: ToolCallState,
     /// When it began to run.
     pub since: Option<Duration>,
     /// How long it ran.
@@ -105,23 +105,23 @@ pub struct Tool {
     /// A few words for the right edge.
     pub summary: Option<String>,
     /// What it shows.
-    pub shows: Shows,
+    pub content: ToolCallContent,
     /// Its whole output among the blobs, where the result has only a part of it.
-    pub kept: Option<ContentHash>,
+    pub full_output: Option<ContentHash>,
 }
 
 /// Who asked for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum ToolCallOrigin {
     /// The model.
     Model,
     /// The person, with `!`.
-    Person,
+    User,
 }
 
 /// How far a call is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ToolState {
+pub enum ToolCallState {
     /// The model writes its arguments; so many bytes are there.
     Writing(usize),
     /// It waits for its turn, or for an answer.
@@ -140,11 +140,11 @@ pub enum ToolState {
 
 /// What a call shows.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Shows {
+pub enum ToolCallContent {
     /// Nothing yet.
     Nothing,
     /// Output as it comes.
-    Live(Live),
+    Live(LiveOutput),
     /// The result's text.
     Text(String),
     /// Output of a command, with colours.
@@ -155,7 +155,7 @@ pub enum Shows {
 
 /// Output as it comes: the last part of it. The whole is kept by the tool.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Live {
+pub struct LiveOutput {
     /// The last lines.
     pub text: String,
     /// How many lines before them were let go.
@@ -164,7 +164,7 @@ pub struct Live {
 
 /// Something slug says.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Notice {
+pub struct TranscriptNotice {
     /// How bad it is.
     pub level: NoticeLevel,
     /// A sentence.
@@ -175,7 +175,7 @@ const LIVE_LIMIT: usize = 128 * 1024;
 /// A message of the person's with more lines than this, or more bytes, is folded.
 const LONG_MESSAGE: (usize, usize) = (20, 4096);
 
-impl Live {
+impl LiveOutput {
     /// Adds output, and lets the oldest go beyond 128 KiB.
     pub fn push(&mut self, text: &str) {
         self.text.push_str(text);
@@ -192,14 +192,19 @@ impl Live {
     }
 }
 
-impl Block {
+impl TranscriptBlock {
     /// Whether it has a head that folds it.
     pub fn is_pane(&self) -> bool {
         match &self.body {
-            Body::Thinking(_) | Body::Image(_) => true,
-            Body::Tool(tool) => tool.shows != Shows::Nothing || tool.input.is_some(),
-            Body::User(text) => is_long(text),
-            Body::Assistant(_) | Body::Notice(_) | Body::Interrupted | Body::Compacted => false,
+            BlockBody::Thinking(_) | BlockBody::Image(_) => true,
+            BlockBody::Tool(tool) => {
+                tool.content != ToolCallContent::Nothing || tool.input.is_some()
+            }
+            BlockBody::User(text) => is_long(text),
+            BlockBody::Assistant(_)
+            | BlockBody::Notice(_)
+            | BlockBody::Interrupted
+            | BlockBody::Compacted => false,
         }
     }
 
@@ -209,53 +214,64 @@ impl Block {
             return None;
         }
         match &self.body {
-            Body::Thinking(_) => Some(PaneKind::Thinking),
-            Body::Tool(tool) => Some(PaneKind::Tool(tool.name.clone())),
-            Body::User(_) => Some(PaneKind::Messages),
-            Body::Image(_) => Some(PaneKind::Images),
-            Body::Assistant(_) | Body::Notice(_) | Body::Interrupted | Body::Compacted => None,
+            BlockBody::Thinking(_) => Some(PaneKind::Thinking),
+            BlockBody::Tool(tool) => Some(PaneKind::Tool(tool.name.clone())),
+            BlockBody::User(_) => Some(PaneKind::Messages),
+            BlockBody::Image(_) => Some(PaneKind::Images),
+            BlockBody::Assistant(_)
+            | BlockBody::Notice(_)
+            | BlockBody::Interrupted
+            | BlockBody::Compacted => None,
         }
     }
 
     /// How much of it is shown when nobody has folded it.
     pub fn natural_fold(&self) -> PaneFold {
         match &self.body {
-            Body::User(text) if is_long(text) => PaneFold::Preview,
-            Body::User(_)
-            | Body::Assistant(_)
-            | Body::Image(_)
-            | Body::Notice(_)
-            | Body::Interrupted
-            | Body::Compacted => PaneFold::Open,
-            Body::Thinking(thinking) => match thinking.state {
+            BlockBody::User(text) if is_long(text) => PaneFold::Preview,
+            BlockBody::User(_)
+            | BlockBody::Assistant(_)
+            | BlockBody::Image(_)
+            | BlockBody::Notice(_)
+            | BlockBody::Interrupted
+            | BlockBody::Compacted => PaneFold::Open,
+            BlockBody::Thinking(thinking) => match thinking.state {
                 TextState::Streaming => PaneFold::Open,
                 TextState::Done | TextState::Dropped => PaneFold::Closed,
             },
-            Body::Tool(tool) => tool.natural_fold(),
+            BlockBody::Tool(tool) => tool.natural_fold(),
         }
     }
 }
 
-impl Tool {
+impl ToolCallBlock {
     fn natural_fold(&self) -> PaneFold {
         let looks = matches!(self.name.as_str(), "Read" | "Glob" | "Grep");
         let plan = self.name == "TodoWrite";
-        match (&self.shows, self.state) {
-            (Shows::Nothing, _) if plan => PaneFold::Open,
-            (Shows::Text(_), ToolState::Done) if plan => PaneFold::Open,
-            (Shows::Text(_), ToolState::Done) if looks => PaneFold::Closed,
-            (Shows::Text(_), ToolState::Denied | ToolState::Cancelled) => PaneFold::Closed,
-            (Shows::Nothing, _) => PaneFold::Closed,
-            (Shows::Diff(_), _) => PaneFold::Open,
-            (Shows::Live(_) | Shows::Text(_) | Shows::Terminal(_), _) => PaneFold::Preview,
+        match (&self.content, self.state) {
+            (ToolCallContent::Nothing, _) if plan => PaneFold::Open,
+            (ToolCallContent::Text(_), ToolCallState::Done) if plan => PaneFold::Open,
+            (ToolCallContent::Text(_), ToolCallState::Done) if looks => PaneFold::Closed,
+            (ToolCallContent::Text(_), ToolCallState::Denied | ToolCallState::Cancelled) => {
+                PaneFold::Closed
+            }
+            (ToolCallContent::Nothing, _) => PaneFold::Closed,
+            (ToolCallContent::Diff(_), _) => PaneFold::Open,
+            (
+                ToolCallContent::Live(_) | ToolCallContent::Text(_) | ToolCallContent::Terminal(_),
+                _,
+            ) => PaneFold::Preview,
         }
     }
 
     /// Whether it is over.
     pub fn is_over(&self) -> bool {
         match self.state {
-            ToolState::Writing(_) | ToolState::Waiting | ToolState::Running => false,
-            ToolState::Done | ToolState::Failed | ToolState::Denied | ToolState::Cancelled => true,
+            ToolCallState::Writing(_) | ToolCallState::Waiting | ToolCallState::Running => false,
+            ToolCallState::Done
+            | ToolCallState::Failed
+            | ToolCallState::Denied
+            | ToolCallState::Cancelled => true,
         }
     }
 }
@@ -270,7 +286,7 @@ mod tests {
 
     #[test]
     fn live_output_is_bounded_and_counts_what_it_lets_go() {
-        let mut live = Live::default();
+        let mut live = LiveOutput::default();
         for number in 0..40_000 {
             live.push(&format!("line {number}\n"));
         }

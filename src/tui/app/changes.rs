@@ -15,13 +15,13 @@ use crate::session::FileChangeEntry;
 use crate::tui::layout::diff::natural_sides;
 use crate::tui::layout::diff::rows::{self, Context, Row, Rows, Sides};
 
-use super::effect::{Effect, RequestId};
+use super::effect::{RequestId, ScreenEffect};
 use super::geometry::PageGeometry;
-use super::keymap::{self, ChangesKey, Press};
-use super::model::Model;
+use super::keymap::{self, ChangesKey, KeyPress};
+use super::model::ScreenModel;
 use super::overlay::Overlay;
-use super::pages::PageJob;
-use super::reach::{Place, Reach};
+use super::page_position::{PagePosition, PageRow};
+use super::store_queries::StoreQuery;
 
 /// From this width on the files stand beside the diff, else above it.
 const WIDE: u16 = 110;
@@ -30,7 +30,7 @@ const LIST: u16 = 36;
 
 /// Every file that the session changed, in the order of its first change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Changes {
+pub struct SessionChanges {
     files: Vec<ChangedFile>,
 }
 
@@ -49,22 +49,22 @@ pub struct ChangedFile {
 
 /// What became of a file over the session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Net {
+pub struct NetFileChange {
     /// The file, absolute.
     pub path: PathBuf,
     /// Its name from the root of its repository, or else from the working folder.
     pub name: String,
     /// What there is to show.
-    pub content: Content,
+    pub content: NetChangeContent,
     /// What happened to it beside the session.
-    pub since: Since,
+    pub external_change: ExternalChange,
     /// Its permissions, where there is a file.
     pub mode: Option<u32>,
 }
 
 /// What there is to show of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
+pub enum NetChangeContent {
     /// It was changed.
     Changed(Arc<FileDiff>),
     /// The session made it.
@@ -79,7 +79,7 @@ pub enum Content {
 
 /// What happened to a file since the session changed it last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Since {
+pub enum ExternalChange {
     /// Nothing.
     Nothing,
     /// Something other than slug changed it.
@@ -92,13 +92,13 @@ pub enum Since {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangesPage {
     /// The files, once they are read.
-    pub files: Option<Arc<Vec<Net>>>,
+    pub files: Option<Arc<Vec<NetFileChange>>>,
     /// The reading that is under way.
     pub asked: Option<RequestId>,
     /// The file that is shown.
     pub selected: usize,
     /// Where its diff stands.
-    pub reach: Reach,
+    pub position: PagePosition,
     /// Unified or side by side, where the person said so.
     pub sides: Option<Sides>,
     /// How much of what did not change is shown.
@@ -113,7 +113,7 @@ pub struct ChangesPage {
     wanted: Option<String>,
 }
 
-impl Changes {
+impl SessionChanges {
     /// Takes a record of the log in.
     pub fn note(&mut self, change: &FileChangeEntry) {
         match self.files.iter_mut().find(|file| file.path == change.path) {
@@ -128,19 +128,21 @@ impl Changes {
     }
 }
 
-impl Changes {
+impl SessionChanges {
     /// Whether the session changed this file.
     pub fn has(&self, path: &str) -> bool {
         self.files.iter().any(|file| file.path == Path::new(path))
     }
 }
 
-impl Net {
+impl NetFileChange {
     /// The difference, where there is one to show.
     pub fn diff(&self) -> Option<&Arc<FileDiff>> {
         match &self.content {
-            Content::Changed(diff) | Content::New(diff) | Content::Deleted(diff) => Some(diff),
-            Content::Same | Content::Unknown(_) => None,
+            NetChangeContent::Changed(diff)
+            | NetChangeContent::New(diff)
+            | NetChangeContent::Deleted(diff) => Some(diff),
+            NetChangeContent::Same | NetChangeContent::Unknown(_) => None,
         }
     }
 }
@@ -151,7 +153,7 @@ impl ChangesPage {
             files: None,
             asked: None,
             selected: 0,
-            reach: Reach::default(),
+            position: PagePosition::default(),
             sides: None,
             context: Context::Folded(BTreeSet::new()),
             rows: Arc::default(),
@@ -162,7 +164,7 @@ impl ChangesPage {
     }
 
     /// The file that is shown.
-    pub fn file(&self) -> Option<&Net> {
+    pub fn file(&self) -> Option<&NetFileChange> {
         self.files.as_ref()?.get(self.selected)
     }
 
@@ -173,7 +175,7 @@ impl ChangesPage {
 
     /// What the view found.
     pub fn drawn(&mut self, page: &PageGeometry) {
-        self.reach = Reach { top: page.top, delta: 0 };
+        self.position = PagePosition { top: page.top, delta: 0 };
     }
 
     /// Fits the rows to a screen of this width. `version` is a name that no rows had before.
@@ -181,7 +183,7 @@ impl ChangesPage {
         let sides = self.sides_at(width);
         self.width = width;
         self.version = version;
-        self.rows = match self.file().and_then(Net::diff) {
+        self.rows = match self.file().and_then(NetFileChange::diff) {
             Some(diff) => Arc::new(rows::rows(diff, sides, &self.context, usize::MAX)),
             None => Arc::default(),
         };
@@ -192,7 +194,7 @@ impl ChangesPage {
             self.selected = file;
             self.context = Context::Folded(BTreeSet::new());
         }
-        self.reach = Reach::default();
+        self.position = PagePosition::default();
     }
 
     fn step_file(&mut self, by: isize) {
@@ -204,16 +206,20 @@ impl ChangesPage {
     }
 
     /// Goes to the next or previous change, counted from the row that changes come to stand at.
-    fn step_hunk(&mut self, way: Way, page: &PageGeometry) {
+    fn step_hunk(&mut self, way: ChangesDirection, page: &PageGeometry) {
         let here = page.top.line + ABOVE;
         let changes = &self.rows.changes;
         let to = match way {
-            Way::Next => changes.get(changes.partition_point(|at| *at <= here)),
-            Way::Previous => changes[..changes.partition_point(|at| *at < here)].last(),
+            ChangesDirection::Next => changes.get(changes.partition_point(|at| *at <= here)),
+            ChangesDirection::Previous => {
+                changes[..changes.partition_point(|at| *at < here)].last()
+            }
         };
         if let Some(line) = to.copied() {
-            self.reach =
-                Reach { top: Place { line: line.saturating_sub(ABOVE), row: 0 }, delta: 0 };
+            self.position = PagePosition {
+                top: PageRow { line: line.saturating_sub(ABOVE), row: 0 },
+                delta: 0,
+            };
         }
     }
 
@@ -236,9 +242,9 @@ impl ChangesPage {
     }
 
     /// Takes over files that were read, and stays with the one that was shown.
-    fn take(&mut self, files: Arc<Vec<Net>>) {
+    fn take(&mut self, files: Arc<Vec<NetFileChange>>) {
         let shown = self.file().map(|file| file.path.clone());
-        let find = |is: &dyn Fn(&Net) -> bool| files.iter().position(is);
+        let find = |is: &dyn Fn(&NetFileChange) -> bool| files.iter().position(is);
         let wanted = self.wanted.take();
         let by_name = wanted.as_ref().and_then(|name| find(&|file| named(file, name)));
         let before = shown.and_then(|path| find(&|file| file.path == path));
@@ -258,12 +264,12 @@ const ABOVE: usize = 4;
 
 /// Which way to the next change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum ChangesDirection {
     Next,
     Previous,
 }
 
-fn named(file: &Net, name: &str) -> bool {
+fn named(file: &NetFileChange, name: &str) -> bool {
     let name = name.trim_start_matches("./");
     file.name == name || file.path == Path::new(name) || file.path.ends_with(name)
 }
@@ -277,7 +283,7 @@ pub fn columns(width: u16) -> (u16, u16) {
 }
 
 /// Opens the page, at this file if one is named.
-pub fn open(model: &mut Model, wanted: Option<String>) -> Vec<Effect> {
+pub fn open(model: &mut ScreenModel, wanted: Option<String>) -> Vec<ScreenEffect> {
     if model.changes.files.is_empty() {
         model.toast(NoticeLevel::Info, "This session has changed nothing so far.");
         return Vec::new();
@@ -287,17 +293,17 @@ pub fn open(model: &mut Model, wanted: Option<String>) -> Vec<Effect> {
 }
 
 /// Reads the files anew where the page is open.
-pub fn read(model: &mut Model) -> Option<Effect> {
+pub fn read(model: &mut ScreenModel) -> Option<ScreenEffect> {
     let files = model.changes.files.clone();
     let cwd = model.settings.cwd.clone();
     let id = model.requests.issue();
     let page = page_of(model)?;
     page.asked = Some(id);
-    Some(Effect::Pages { id, job: PageJob::Changes { files, cwd } })
+    Some(ScreenEffect::QueryStore { id, job: StoreQuery::Changes { files, cwd } })
 }
 
 /// The files were read, or could not be.
-pub fn answered(model: &mut Model, id: RequestId, files: Option<Arc<Vec<Net>>>) {
+pub fn answered(model: &mut ScreenModel, id: RequestId, files: Option<Arc<Vec<NetFileChange>>>) {
     let width = model.geometry.width;
     let Some(page) = page_of(model).filter(|page| page.asked == Some(id)) else { return };
     page.asked = None;
@@ -308,7 +314,7 @@ pub fn answered(model: &mut Model, id: RequestId, files: Option<Arc<Vec<Net>>>) 
 }
 
 /// The screen has another width.
-pub fn resized(model: &mut Model) {
+pub fn resized(model: &mut ScreenModel) {
     let (width, id) = (model.geometry.width, model.requests.issue());
     if let Some(page) = page_of(model)
         && page.sides_at(page.width) != page.sides_at(width)
@@ -318,22 +324,22 @@ pub fn resized(model: &mut Model) {
 }
 
 /// A key for the page at this place in the stack.
-pub fn key(model: &mut Model, at: usize, key: &Press<'_>) -> Vec<Effect> {
+pub fn key(model: &mut ScreenModel, at: usize, key: &KeyPress<'_>) -> Vec<ScreenEffect> {
     let Some(key) = keymap::find(keymap::CHANGES, key) else { return Vec::new() };
     let shown = model.geometry.page.clone().unwrap_or_default();
     let (width, id) = (model.geometry.width, model.requests.issue());
     let Some(Overlay::Changes(page)) = model.overlays.get_mut(at) else { return Vec::new() };
     match key {
         ChangesKey::Scroll(how) => {
-            page.reach.scroll(how, usize::from(shown.area.height));
+            page.position.scroll(how, usize::from(shown.area.height));
             return Vec::new();
         }
         ChangesKey::NextHunk => {
-            page.step_hunk(Way::Next, &shown);
+            page.step_hunk(ChangesDirection::Next, &shown);
             return Vec::new();
         }
         ChangesKey::PreviousHunk => {
-            page.step_hunk(Way::Previous, &shown);
+            page.step_hunk(ChangesDirection::Previous, &shown);
             return Vec::new();
         }
         ChangesKey::NextFile => page.step_file(1),
@@ -343,14 +349,14 @@ pub fn key(model: &mut Model, at: usize, key: &Press<'_>) -> Vec<Effect> {
                 Sides::Unified => Sides::Beside,
                 Sides::Beside => Sides::Unified,
             });
-            page.reach = Reach::default();
+            page.position = PagePosition::default();
         }
         ChangesKey::Context => {
             page.context = match page.context {
                 Context::Folded(_) => Context::All,
                 Context::All => Context::Folded(BTreeSet::new()),
             };
-            page.reach = Reach::default();
+            page.position = PagePosition::default();
         }
         ChangesKey::Unfold => match page.fold_in_sight(&shown) {
             Some(fold) => page.unfold(fold),
@@ -376,7 +382,7 @@ pub fn key(model: &mut Model, at: usize, key: &Press<'_>) -> Vec<Effect> {
 }
 
 /// A click: on a file, or on a fold.
-pub fn click(model: &mut Model, column: u16, row: u16) {
+pub fn click(model: &mut ScreenModel, column: u16, row: u16) {
     let Some(shown) = model.geometry.page.clone() else { return };
     let (width, id) = (model.geometry.width, model.requests.issue());
     let Some(page) = page_of(model) else { return };
@@ -394,15 +400,15 @@ pub fn click(model: &mut Model, column: u16, row: u16) {
     page.lay(width, id.0);
 }
 
-fn copied(model: &mut Model, text: String, what: &'static str) -> Vec<Effect> {
+fn copied(model: &mut ScreenModel, text: String, what: &'static str) -> Vec<ScreenEffect> {
     if text.is_empty() {
         model.toast(NoticeLevel::Info, "There is no difference to copy");
         return Vec::new();
     }
-    vec![Effect::Copy { text, what }]
+    vec![ScreenEffect::Copy { text, what }]
 }
 
-fn page_of(model: &mut Model) -> Option<&mut ChangesPage> {
+fn page_of(model: &mut ScreenModel) -> Option<&mut ChangesPage> {
     model.overlays.iter_mut().find_map(|overlay| match overlay {
         Overlay::Changes(page) => Some(&mut **page),
         Overlay::Approval(_)
@@ -430,7 +436,7 @@ mod tests {
 
     #[test]
     fn a_file_counts_once_from_its_first_change_to_its_last() {
-        let mut changes = Changes::default();
+        let mut changes = SessionChanges::default();
         for (path, before, after) in
             [("/a", Some("1"), "2"), ("/b", None, "x"), ("/a", Some("2"), "3")]
         {
@@ -444,11 +450,11 @@ mod tests {
 
     #[test]
     fn a_file_is_found_by_the_end_of_its_path() {
-        let net = Net {
+        let net = NetFileChange {
             path: "/w/src/cart.rs".into(),
             name: "src/cart.rs".into(),
-            content: Content::Same,
-            since: Since::Nothing,
+            content: NetChangeContent::Same,
+            external_change: ExternalChange::Nothing,
             mode: None,
         };
         for name in ["src/cart.rs", "./src/cart.rs", "cart.rs", "/w/src/cart.rs"] {

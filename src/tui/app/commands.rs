@@ -7,42 +7,42 @@ use crate::commands::{self, CopyArgument, EFFORT_WORDS, FoldSetting, OnOffArgume
 use crate::config::ThemeChoice;
 use crate::domain::{NoticeLevel, PermissionMode, ReasoningEffort, SessionId, UserInput};
 
-use super::approval::{Approval, Stray};
-use super::block::{Body, PaneFold, Shows};
+use super::approval::{ApprovalDialog, EarlyKey};
+use super::block::{BlockBody, PaneFold, ToolCallContent};
 use super::changes;
-use super::complete;
-use super::composer::Typing;
-use super::effect::Effect;
+use super::completion_items;
+use super::composer::EditingMode;
+use super::effect::ScreenEffect;
 use super::folds::{self, PaneKind};
-use super::history::Worth;
+use super::history::HistoryRetention;
 use super::hooks;
-use super::keymap::{ChatKey, Keymap, Row};
+use super::keymap::{ChatKey, Keymap, KeymapRow};
 use super::keys;
-use super::looks;
-use super::model::Model;
-use super::overlay::{Overlay, Page, Reading};
-use super::pager::{self, document::Document};
-use super::pages;
-use super::picker::{Choice, Item, Picker};
-use super::queue::Goes;
+use super::model::ScreenModel;
+use super::overlay::{Overlay, ReadingOverlay, ReadingPage};
+use super::pager::{self, document::PagerDocument};
+use super::picker::{Picker, PickerChoice, PickerItem};
+use super::queue::Delivery;
 use super::rewind;
 use super::rules;
 use super::sidebar;
 use super::source;
-use super::transcript::{BlockId, Origin};
-use super::turn::Turn;
+use super::store_queries;
+use super::theme_state;
+use super::transcript::{BlockId, ToolCallOrigin};
+use super::turn::TurnActivity;
 
 /// Whether there is something that Escape would stop.
-pub fn something_runs(model: &Model) -> bool {
+pub fn is_busy(model: &ScreenModel) -> bool {
     // A command of the person's own is the newest call, so a look at the end is enough.
     let own_command = model.transcript.blocks().iter().rev().take(8).any(|block| {
-        matches!(&block.body, Body::Tool(tool) if tool.origin == Origin::Person && !tool.is_over())
+        matches!(&block.body, BlockBody::Tool(tool) if tool.origin == ToolCallOrigin::User && !tool.is_over())
     });
     own_command || !model.turn.is_idle()
 }
 
 /// Takes what is typed out of the input and does what it asks for.
-pub fn submit(model: &mut Model, goes: Goes) -> Vec<Effect> {
+pub fn submit(model: &mut ScreenModel, goes: Delivery) -> Vec<ScreenEffect> {
     let text = model.composer.expanded();
     if model.composer.editor.is_reading() {
         model.toast(NoticeLevel::Info, "An image is still being read: send it in a moment.");
@@ -73,26 +73,26 @@ pub fn submit(model: &mut Model, goes: Goes) -> Vec<Effect> {
 }
 
 /// Takes a text that leaves the input into the history.
-pub fn remember(model: &mut Model, text: &UserInput) -> Vec<Effect> {
+pub fn remember(model: &mut ScreenModel, text: &UserInput) -> Vec<ScreenEffect> {
     match model.composer.history.add(text) {
-        Worth::Keeping => vec![Effect::AddHistory(text.clone())],
-        Worth::Nothing => Vec::new(),
+        HistoryRetention::Keep => vec![ScreenEffect::AddHistory(text.clone())],
+        HistoryRetention::Skip => Vec::new(),
     }
 }
 
 /// Sends the first message that waits.
-pub fn send_next(model: &mut Model) -> Vec<Effect> {
-    model.queue.take_next().map_or_else(Vec::new, |text| say(model, text, Goes::AfterTurn))
+pub fn send_next(model: &mut ScreenModel) -> Vec<ScreenEffect> {
+    model.queue.take_next().map_or_else(Vec::new, |text| say(model, text, Delivery::Queue))
 }
 
 /// Takes the last waiting message back into the input.
-pub fn take_back(model: &mut Model) -> Vec<Effect> {
-    match model.queue.items().last().map(|item| (item.id, item.goes)) {
+pub fn take_back(model: &mut ScreenModel) -> Vec<ScreenEffect> {
+    match model.queue.items().last().map(|item| (item.id, item.delivery)) {
         // It may be on its way already: the agent says whether it came back.
-        Some((id, Goes::NextStep)) => {
-            vec![Effect::Agent(agent::AgentCommand::WithdrawSteer { id })]
+        Some((id, Delivery::Steer)) => {
+            vec![ScreenEffect::Agent(agent::AgentCommand::WithdrawSteer { id })]
         }
-        Some((_, Goes::AfterTurn)) => {
+        Some((_, Delivery::Queue)) => {
             if let Some(item) = model.queue.take_last() {
                 model.composer.load(item.text);
             }
@@ -103,26 +103,26 @@ pub fn take_back(model: &mut Model) -> Vec<Effect> {
 }
 
 /// Does what a chosen row means.
-pub fn choose(model: &mut Model, choice: Choice) -> Vec<Effect> {
+pub fn choose(model: &mut ScreenModel, choice: PickerChoice) -> Vec<ScreenEffect> {
     match choice {
-        Choice::Key(action) => keys::perform(model, action),
-        Choice::Command(name) => match commands::parse(&format!("/{name}")) {
+        PickerChoice::Key(action) => keys::perform(model, action),
+        PickerChoice::Command(name) => match commands::parse(&format!("/{name}")) {
             Some(Ok(command)) => run(model, command),
             Some(Err(_)) | None => Vec::new(),
         },
-        Choice::Model(name) => vec![Effect::Agent(agent::AgentCommand::UseModel(name))],
-        Choice::Thinking(how) => run(model, SlashCommand::Effort(Some(how))),
-        Choice::Mode(mode) => run(model, SlashCommand::Mode(Some(mode))),
-        Choice::Copied(what) => copy(model, what),
-        Choice::Theme(choice) => looks::change(model, choice),
-        Choice::Session(session) => run(model, SlashCommand::Sessions(Some(session))),
-        Choice::Hook(choice) => hooks::choose(model, choice),
-        Choice::Rewind(entry) => rewind::open(model, RewindDestination::Before(entry)),
-        Choice::Text(text) => {
+        PickerChoice::Model(name) => vec![ScreenEffect::Agent(agent::AgentCommand::UseModel(name))],
+        PickerChoice::Thinking(how) => run(model, SlashCommand::Effort(Some(how))),
+        PickerChoice::Mode(mode) => run(model, SlashCommand::Mode(Some(mode))),
+        PickerChoice::Copied(what) => copy(model, what),
+        PickerChoice::Theme(choice) => theme_state::change(model, choice),
+        PickerChoice::Session(session) => run(model, SlashCommand::Sessions(Some(session))),
+        PickerChoice::Hook(choice) => hooks::choose(model, choice),
+        PickerChoice::Rewind(entry) => rewind::open(model, RewindDestination::Before(entry)),
+        PickerChoice::Text(text) => {
             model.composer.load(text);
             Vec::new()
         }
-        Choice::Sent(text) => {
+        PickerChoice::Sent(text) => {
             model.composer.load(text);
             Vec::new()
         }
@@ -130,27 +130,28 @@ pub fn choose(model: &mut Model, choice: Choice) -> Vec<Effect> {
 }
 
 /// Puts the next permission question on screen, if none is there.
-pub fn next_question(model: &mut Model, stray: Stray) {
+pub fn next_question(model: &mut ScreenModel, stray: EarlyKey) {
     let open = model.overlays.iter().any(|overlay| matches!(overlay, Overlay::Approval(_)));
     if open {
         return;
     }
     if let Some(request) = model.questions.pop_front() {
-        let approval = Approval::new(request, stray);
+        let approval = ApprovalDialog::new(request, stray);
         model.overlays.push(Overlay::Approval(Box::new(approval)));
     }
 }
 
 /// Opens the list of every command and key.
-pub fn open_palette(model: &mut Model) {
+pub fn open_palette(model: &mut ScreenModel) {
     let map = &model.settings.keys;
-    let commands = complete::commands().map(|item| Item { aside: key_of(&item, map), ..item });
+    let commands =
+        completion_items::commands().map(|item| PickerItem { aside: key_of(&item, map), ..item });
     let actions = keys::contexts(model).iter().flat_map(|context| map.rows(*context));
-    let actions = actions.filter(|row| is_offered(row, map)).map(|row| Item {
+    let actions = actions.filter(|row| is_offered(row, map)).map(|row| PickerItem {
         label: row.help.to_owned(),
         detail: String::new(),
         aside: row.shown(),
-        choice: Choice::Key(row.id),
+        choice: PickerChoice::Key(row.id),
     });
     let items = commands.chain(actions).collect();
     model.overlays.push(Overlay::Picker(Box::new(Picker::ready("Commands", items))));
@@ -160,20 +161,20 @@ pub fn open_palette(model: &mut Model) {
 const SAME: &[(&str, ChatKey)] = &[("help", ChatKey::Help), ("sessions", ChatKey::Sessions)];
 
 /// The key of a slash command that has one.
-fn key_of(command: &Item, keys: &Keymap) -> String {
-    let same = SAME.iter().find(|(name, _)| command.choice == Choice::Command(name));
-    same.and_then(|(_, key)| keys.row(*key)).map(Row::shown).unwrap_or_default()
+fn key_of(command: &PickerItem, keys: &Keymap) -> String {
+    let same = SAME.iter().find(|(name, _)| command.choice == PickerChoice::Command(name));
+    same.and_then(|(_, key)| keys.row(*key)).map(KeymapRow::shown).unwrap_or_default()
 }
 
 /// Whether the palette has a row for an action: not for itself, nor for what stands there as a
 /// slash command.
-fn is_offered(row: &Row, keys: &Keymap) -> bool {
+fn is_offered(row: &KeymapRow, keys: &Keymap) -> bool {
     let mut twice = SAME.iter().map(|(_, key)| *key).chain([ChatKey::Palette]);
     !twice.any(|key| keys.row(key).is_some_and(|other| other.id == row.id))
 }
 
 /// Goes on to the next mode. The one that asks nothing is never reached by accident.
-pub fn next_mode(model: &mut Model) -> Vec<Effect> {
+pub fn next_mode(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let next = match model.status.mode {
         PermissionMode::Plan => PermissionMode::Ask,
         PermissionMode::Ask => PermissionMode::AllowEdits,
@@ -182,31 +183,35 @@ pub fn next_mode(model: &mut Model) -> Vec<Effect> {
             PermissionMode::Plan
         }
     };
-    vec![Effect::Agent(agent::AgentCommand::SetMode(next))]
+    vec![ScreenEffect::Agent(agent::AgentCommand::SetMode(next))]
 }
 
 /// Copies what a block says.
-pub fn copy_block(model: &Model, block: BlockId) -> Vec<Effect> {
+pub fn copy_block(model: &ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
     let text = model.transcript.get(block).map(source::of_block).unwrap_or_default();
-    if text.is_empty() { Vec::new() } else { vec![Effect::Copy { text, what: "the pane" }] }
+    if text.is_empty() { Vec::new() } else { vec![ScreenEffect::Copy { text, what: "the pane" }] }
 }
 
 /// Copies the last code block of a block.
-pub fn copy_code_of(model: &mut Model, block: BlockId) -> Vec<Effect> {
+pub fn copy_code_of(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
     match model.transcript.get(block).and_then(source::last_code) {
-        Some(text) => vec![Effect::Copy { text, what: "the code block" }],
-        None => told(model, "There is no code block in this one."),
+        Some(text) => vec![ScreenEffect::Copy { text, what: "the code block" }],
+        None => toast_info(model, "There is no code block in this one."),
     }
 }
 
 /// Copies what is selected.
-pub fn copy_selection(model: &Model) -> Vec<Effect> {
+pub fn copy_selection(model: &ScreenModel) -> Vec<ScreenEffect> {
     let text = model.selection.map(|selection| selection.text(model)).unwrap_or_default();
-    if text.is_empty() { Vec::new() } else { vec![Effect::Copy { text, what: "the selection" }] }
+    if text.is_empty() {
+        Vec::new()
+    } else {
+        vec![ScreenEffect::Copy { text, what: "the selection" }]
+    }
 }
 
 /// Copies a part of the session.
-pub fn copy(model: &mut Model, what: CopyArgument) -> Vec<Effect> {
+pub fn copy(model: &mut ScreenModel, what: CopyArgument) -> Vec<ScreenEffect> {
     let blocks = model.transcript.blocks();
     let (text, what, none) = match what {
         CopyArgument::Answer => {
@@ -224,25 +229,28 @@ pub fn copy(model: &mut Model, what: CopyArgument) -> Vec<Effect> {
         }
     };
     match text {
-        Some(text) => vec![Effect::Copy { text, what }],
-        None => told(model, none),
+        Some(text) => vec![ScreenEffect::Copy { text, what }],
+        None => toast_info(model, none),
     }
 }
 
 /// Shows the whole of a block: a changed file among the changes, anything else in the pager.
-pub fn view_block(model: &mut Model, block: BlockId) -> Vec<Effect> {
+pub fn view_block(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
     let changed = model.transcript.get(block).and_then(|block| match &block.body {
-        Body::Tool(tool) => match &tool.shows {
-            Shows::Diff(diff) => Some(diff.path.to_string_lossy().into_owned()),
-            Shows::Nothing | Shows::Live(_) | Shows::Text(_) | Shows::Terminal(_) => None,
+        BlockBody::Tool(tool) => match &tool.content {
+            ToolCallContent::Diff(diff) => Some(diff.path.to_string_lossy().into_owned()),
+            ToolCallContent::Nothing
+            | ToolCallContent::Live(_)
+            | ToolCallContent::Text(_)
+            | ToolCallContent::Terminal(_) => None,
         },
-        Body::User(_)
-        | Body::Assistant(_)
-        | Body::Thinking(_)
-        | Body::Image(_)
-        | Body::Notice(_)
-        | Body::Interrupted
-        | Body::Compacted => None,
+        BlockBody::User(_)
+        | BlockBody::Assistant(_)
+        | BlockBody::Thinking(_)
+        | BlockBody::Image(_)
+        | BlockBody::Notice(_)
+        | BlockBody::Interrupted
+        | BlockBody::Compacted => None,
     });
     match changed {
         Some(path) if model.changes.has(&path) => changes::open(model, Some(path)),
@@ -251,19 +259,19 @@ pub fn view_block(model: &mut Model, block: BlockId) -> Vec<Effect> {
 }
 
 /// Forks the session after the message that a block comes from.
-pub fn fork_at(model: &mut Model, block: BlockId) -> Vec<Effect> {
+pub fn fork_at(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
     let upto = model.transcript.get(block).and_then(|block| block.entry);
     match (model.status.session, upto) {
         (Some(session), Some(entry)) => fork(model, session, ForkPosition::After(entry)),
-        (_, None) => told(model, "Only messages that are in the log can be forked from."),
-        (None, _) => told(model, NO_SESSION),
+        (_, None) => toast_info(model, "Only messages that are in the log can be forked from."),
+        (None, _) => toast_info(model, NO_SESSION),
     }
 }
 
 const NO_SESSION: &str = "No session is open yet. Send a message first.";
 
 /// Runs a slash command.
-fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
+fn run(model: &mut ScreenModel, command: SlashCommand) -> Vec<ScreenEffect> {
     match command {
         SlashCommand::Help => keys::chat_action(model, ChatKey::Help),
         SlashCommand::New | SlashCommand::Clear => {
@@ -279,32 +287,36 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
             });
             match (model.status.session, at) {
                 (Some(session), Ok(at)) => fork(model, session, at),
-                (Some(_), Err(reason)) => told(model, &reason),
-                (None, _) => told(model, NO_SESSION),
+                (Some(_), Err(reason)) => toast_info(model, &reason),
+                (None, _) => toast_info(model, NO_SESSION),
             }
         }
-        SlashCommand::Model(Some(name)) => vec![Effect::Agent(agent::AgentCommand::SetModel(name))],
+        SlashCommand::Model(Some(name)) => {
+            vec![ScreenEffect::Agent(agent::AgentCommand::SetModel(name))]
+        }
         SlashCommand::Model(None) => {
             let id = model.requests.issue();
             model.overlays.push(Overlay::Picker(Box::new(Picker::waiting("Models", id))));
-            vec![Effect::ListModels(id)]
+            vec![ScreenEffect::ListModels(id)]
         }
         SlashCommand::Effort(Some(how)) => {
-            vec![Effect::Agent(agent::AgentCommand::SetEffort(how.effort()))]
+            vec![ScreenEffect::Agent(agent::AgentCommand::SetEffort(how.effort()))]
         }
         SlashCommand::Effort(None) => {
-            let mut picker = Picker::ready("Thinking", complete::thinking());
+            let mut picker = Picker::ready("Thinking", completion_items::thinking());
             let now = model.status.effort;
             let at = EFFORT_WORDS.iter().position(|(word, _)| ReasoningEffort::parse(word) == now);
             picker.list.select(at.unwrap_or_default());
             model.overlays.push(Overlay::Picker(Box::new(picker)));
             Vec::new()
         }
-        SlashCommand::Mode(Some(mode)) => vec![Effect::Agent(agent::AgentCommand::SetMode(mode))],
+        SlashCommand::Mode(Some(mode)) => {
+            vec![ScreenEffect::Agent(agent::AgentCommand::SetMode(mode))]
+        }
         SlashCommand::Mode(None) => {
-            let mut picker = Picker::ready("Modes", complete::modes(model).collect());
-            let is_now = |item: &Item| item.choice == Choice::Mode(model.status.mode);
-            let now = complete::modes(model).position(|item| is_now(&item));
+            let mut picker = Picker::ready("Modes", completion_items::modes(model).collect());
+            let is_now = |item: &PickerItem| item.choice == PickerChoice::Mode(model.status.mode);
+            let now = completion_items::modes(model).position(|item| is_now(&item));
             picker.list.select(now.unwrap_or_default());
             model.overlays.push(Overlay::Picker(Box::new(picker)));
             Vec::new()
@@ -316,7 +328,7 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
         SlashCommand::Rewind(None) => rewind::list(model),
         SlashCommand::Rewind(Some(which)) => match rewind::find(model, &which) {
             Ok(entry) => rewind::open(model, RewindDestination::Before(entry)),
-            Err(reason) => told(model, &reason),
+            Err(reason) => toast_info(model, &reason),
         },
         SlashCommand::Compact => when_idle(model, agent::AgentCommand::Compact),
         SlashCommand::Copy(what) => copy(model, what),
@@ -324,7 +336,7 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
         SlashCommand::Pager => {
             let id = model.requests.issue();
             let text = source::whole(&model.transcript);
-            vec![Effect::OpenPager(Arc::new(Document::new(id.0, &text)))]
+            vec![ScreenEffect::OpenPager(Arc::new(PagerDocument::new(id.0, &text)))]
         }
         SlashCommand::Fold(None) => keys::chat_action(model, ChatKey::FoldAll),
         SlashCommand::Fold(Some(order)) => {
@@ -337,15 +349,16 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
                 Some(FoldSetting::Auto) => folds::set_kind(model, &kind, None),
             }
         }
-        SlashCommand::Todos => read(model, Page::Todos),
+        SlashCommand::Todos => read(model, ReadingPage::Todos),
         SlashCommand::Status => {
-            read(model, Page::Status);
-            vec![pages::ask_for_size(model)]
+            read(model, ReadingPage::Status);
+            vec![store_queries::ask_for_size(model)]
         }
-        SlashCommand::Theme(None) => looks::read(model, looks::Reading::List),
-        SlashCommand::Theme(Some(name)) => {
-            looks::read(model, looks::Reading::Change(ThemeChoice::parse(&name)))
-        }
+        SlashCommand::Theme(None) => theme_state::read(model, theme_state::ThemeReadPurpose::List),
+        SlashCommand::Theme(Some(name)) => theme_state::read(
+            model,
+            theme_state::ThemeReadPurpose::Change(ThemeChoice::parse(&name)),
+        ),
         SlashCommand::Retry => {
             let effects = when_idle(model, agent::AgentCommand::Retry);
             start(model, &effects);
@@ -354,74 +367,74 @@ fn run(model: &mut Model, command: SlashCommand) -> Vec<Effect> {
         SlashCommand::Vi(switch) => {
             let (typing, word) = match (switch, &model.composer.vi) {
                 (Some(OnOffArgument::Off), _) | (None, Some(_)) => {
-                    (Typing::Plain, "Vi keys are off.")
+                    (EditingMode::Plain, "Vi keys are off.")
                 }
                 (Some(OnOffArgument::On), _) | (None, None) => {
-                    (Typing::Vi, "Vi keys are on: esc leaves insert mode.")
+                    (EditingMode::Vi, "Vi keys are on: esc leaves insert mode.")
                 }
             };
             model.composer.set_typing(typing);
             model.toast(NoticeLevel::Info, word);
             Vec::new()
         }
-        SlashCommand::Quit => vec![Effect::Quit],
+        SlashCommand::Quit => vec![ScreenEffect::Quit],
     }
 }
 
-fn fork(model: &mut Model, session: SessionId, at: ForkPosition) -> Vec<Effect> {
+fn fork(model: &mut ScreenModel, session: SessionId, at: ForkPosition) -> Vec<ScreenEffect> {
     when_idle(model, agent::AgentCommand::Fork { session, at })
 }
 
-fn read(model: &mut Model, page: Page) -> Vec<Effect> {
-    model.overlays.push(Overlay::Reading(Reading::new(page)));
+fn read(model: &mut ScreenModel, page: ReadingPage) -> Vec<ScreenEffect> {
+    model.overlays.push(Overlay::Reading(ReadingOverlay::new(page)));
     Vec::new()
 }
 
-fn told(model: &mut Model, text: &str) -> Vec<Effect> {
+fn toast_info(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
     model.toast(NoticeLevel::Warning, text);
     Vec::new()
 }
 
 /// Tells the agent what it can do only between turns.
-pub fn when_idle(model: &mut Model, command: agent::AgentCommand) -> Vec<Effect> {
+pub fn when_idle(model: &mut ScreenModel, command: agent::AgentCommand) -> Vec<ScreenEffect> {
     if model.turn.is_idle() {
-        return vec![Effect::Agent(command)];
+        return vec![ScreenEffect::Agent(command)];
     }
     let stop = model.settings.keys.key(ChatKey::Back);
-    told(model, &format!("A turn is running. Stop it with {stop} first."))
+    toast_info(model, &format!("A turn is running. Stop it with {stop} first."))
 }
 
 /// Says something to the model, or queues it while a turn runs.
-fn say(model: &mut Model, text: UserInput, goes: Goes) -> Vec<Effect> {
+fn say(model: &mut ScreenModel, text: UserInput, goes: Delivery) -> Vec<ScreenEffect> {
     model.scroll.to_tail();
     let command = text.text.strip_prefix('!').map(|command| command.trim().to_owned());
     if !model.turn.is_idle() {
         // A shell command cannot go into a turn: it waits for its end.
-        let goes = if command.is_some() { Goes::AfterTurn } else { goes };
+        let goes = if command.is_some() { Delivery::Queue } else { goes };
         let id = model.queue.push(text.clone(), goes);
         return match goes {
-            Goes::AfterTurn => Vec::new(),
-            Goes::NextStep => vec![Effect::Agent(agent::AgentCommand::Steer { id, text })],
+            Delivery::Queue => Vec::new(),
+            Delivery::Steer => vec![ScreenEffect::Agent(agent::AgentCommand::Steer { id, text })],
         };
     }
     let effects = match command {
         Some(command) if command.is_empty() => Vec::new(),
-        Some(command) => vec![Effect::Agent(agent::AgentCommand::Shell { command })],
-        None => vec![Effect::Agent(agent::AgentCommand::Send { text })],
+        Some(command) => vec![ScreenEffect::Agent(agent::AgentCommand::Shell { command })],
+        None => vec![ScreenEffect::Agent(agent::AgentCommand::Send { text })],
     };
     start(model, &effects);
     effects
 }
 
 /// From here on a turn is on its way, so that the next message waits for it.
-fn start(model: &mut Model, effects: &[Effect]) {
+fn start(model: &mut ScreenModel, effects: &[ScreenEffect]) {
     let begins = effects.iter().any(|effect| {
         matches!(
             effect,
-            Effect::Agent(agent::AgentCommand::Send { .. } | agent::AgentCommand::Retry)
+            ScreenEffect::Agent(agent::AgentCommand::Send { .. } | agent::AgentCommand::Retry)
         )
     });
     if begins {
-        model.turn = Turn::Starting { since: model.now };
+        model.turn = TurnActivity::Starting { since: model.now };
     }
 }

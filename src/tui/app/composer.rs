@@ -11,29 +11,29 @@ use crossterm::event::{KeyCode, KeyEvent};
 
 use crate::domain::{MessageImage, UserInput};
 
-use super::editor::{Content, Edit, Editor, Lines};
-use super::effect::{Effect, RequestId};
-use super::history::{History, Recalled, Sent};
-use super::vi::{self, Vi};
+use super::editor::{ChipContent, EditAction, EditorLines, TextEditor};
+use super::effect::{RequestId, ScreenEffect};
+use super::history::{InputHistory, InputHistoryEntry, RecalledInput};
+use super::vi::{self, ViState};
 
 /// How long after the last change the draft is saved.
 pub const DRAFT_PAUSE: Duration = Duration::from_millis(500);
 
 /// The input.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Composer {
+pub struct ChatComposer {
     /// The text and the caret.
-    pub editor: Editor,
+    pub editor: TextEditor,
     /// What was sent before.
-    pub history: History,
+    pub history: InputHistory,
     /// Vi's keys, where they are wanted.
-    pub vi: Option<Vi>,
-    draft: Draft,
+    pub vi: Option<ViState>,
+    draft: ComposerDraft,
 }
 
 /// How texts are typed in the input.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Typing {
+pub enum EditingMode {
     /// Each key types.
     #[default]
     Plain,
@@ -54,20 +54,20 @@ pub enum CaretShape {
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Draft {
+struct ComposerDraft {
     saved: u64,
     /// When the text was last seen to change, and in which revision.
     changed: Option<(u64, Duration)>,
 }
 
-impl Composer {
+impl ChatComposer {
     /// An input with a history, oldest entry first, and the draft that was left.
-    pub fn new(history: Vec<Sent>, draft: impl Into<UserInput>) -> Self {
+    pub fn new(history: Vec<InputHistoryEntry>, draft: impl Into<UserInput>) -> Self {
         let mut composer = Self {
-            editor: Editor::new(Lines::Many),
-            history: History::new(history),
+            editor: TextEditor::new(EditorLines::Many),
+            history: InputHistory::new(history),
             vi: None,
-            draft: Draft::default(),
+            draft: ComposerDraft::default(),
         };
         composer.load(draft);
         composer.draft.saved = composer.editor.revision();
@@ -93,7 +93,7 @@ impl Composer {
     pub fn take(&mut self) -> UserInput {
         let text = self.typed();
         self.history.leave();
-        self.editor.start_over(self.vi.as_ref().map_or("", Vi::register));
+        self.editor.start_over(self.vi.as_ref().map_or("", ViState::register));
         if let Some(vi) = &mut self.vi {
             vi.begin();
         }
@@ -101,22 +101,22 @@ impl Composer {
     }
 
     /// Turns Vi's keys on or off.
-    pub fn set_typing(&mut self, typing: Typing) {
+    pub fn set_typing(&mut self, typing: EditingMode) {
         match (typing, &self.vi) {
-            (Typing::Plain, _) => self.vi = None,
-            (Typing::Vi, None) => self.vi = Some(Vi::default()),
-            (Typing::Vi, Some(_)) => {}
+            (EditingMode::Plain, _) => self.vi = None,
+            (EditingMode::Vi, None) => self.vi = Some(ViState::default()),
+            (EditingMode::Vi, Some(_)) => {}
         }
     }
 
     /// A key for Vi, which comes first where it is on. An empty input leaves normal mode for the
     /// signs that mean something at its beginning.
-    pub fn vi_key(&mut self, key: KeyEvent, width: u16) -> Option<vi::Step> {
+    pub fn vi_key(&mut self, key: KeyEvent, width: u16) -> Option<vi::ViOutcome> {
         let vi = self.vi.as_mut()?;
-        if self.editor.is_empty() && vi.mode() == vi::Mode::Normal && !vi.is_pending() {
+        if self.editor.is_empty() && vi.mode() == vi::ViMode::Normal && !vi.is_pending() {
             match key.code {
                 KeyCode::Char('/' | '!' | '@') => vi.begin(),
-                KeyCode::Char('?') => return Some(vi::Step::Pass),
+                KeyCode::Char('?') => return Some(vi::ViOutcome::Pass),
                 _ => {}
             }
         }
@@ -130,7 +130,7 @@ impl Composer {
 
     /// Whether what is typed stands in the text, and is not a command of Vi's.
     pub fn is_inserting(&self) -> bool {
-        self.vi.as_ref().is_none_or(|vi| vi.mode() == vi::Mode::Insert)
+        self.vi.as_ref().is_none_or(|vi| vi.mode() == vi::ViMode::Insert)
     }
 
     /// What is selected.
@@ -170,7 +170,7 @@ impl Composer {
     }
 
     /// Puts something in as a chip. `None` where there are as many as there can be.
-    pub fn insert_chip(&mut self, content: Content) -> Option<()> {
+    pub fn insert_chip(&mut self, content: ChipContent) -> Option<()> {
         self.history.leave();
         self.editor.insert_chip(content)
     }
@@ -199,7 +199,7 @@ impl Composer {
     }
 
     /// Does what an editing key stands for, in an input of this width.
-    pub fn edit(&mut self, edit: Edit, width: u16) {
+    pub fn edit(&mut self, edit: EditAction, width: u16) {
         let before = self.editor.revision();
         self.editor.apply(edit, width);
         if self.editor.revision() != before {
@@ -247,9 +247,9 @@ impl Composer {
     /// The text sent after it; behind the newest, what was typed.
     pub fn newer(&mut self) {
         match self.history.newer() {
-            Some(Recalled::Sent(text)) => self.load(text),
+            Some(RecalledInput::Sent(text)) => self.load(text),
             // With its chips, which are still there.
-            Some(Recalled::Typed(text)) => {
+            Some(RecalledInput::Typed(text)) => {
                 let end = self.editor.text().len();
                 self.editor.replace(0, end, &text);
                 self.settle();
@@ -266,7 +266,7 @@ impl Composer {
     }
 
     /// Notes the time; saves the draft when the text has rested long enough.
-    pub fn tick(&mut self, now: Duration) -> Option<Effect> {
+    pub fn tick(&mut self, now: Duration) -> Option<ScreenEffect> {
         let revision = self.editor.revision();
         if revision == self.draft.saved {
             self.draft.changed = None;
@@ -277,8 +277,8 @@ impl Composer {
                 if now < at + DRAFT_PAUSE {
                     return None;
                 }
-                self.draft = Draft { saved: revision, changed: None };
-                Some(Effect::SaveDraft { text: self.typed() })
+                self.draft = ComposerDraft { saved: revision, changed: None };
+                Some(ScreenEffect::SaveDraft { text: self.typed() })
             }
             Some(_) | None => {
                 self.draft.changed = Some((revision, now));
@@ -302,8 +302,8 @@ impl Composer {
 mod tests {
     use super::*;
 
-    fn composer() -> Composer {
-        Composer::new(vec!["old".into()], "")
+    fn composer() -> ChatComposer {
+        ChatComposer::new(vec!["old".into()], "")
     }
 
     #[test]
@@ -322,7 +322,7 @@ mod tests {
     fn a_chip_comes_back_from_the_history_with_what_was_typed() {
         let mut composer = composer();
         composer.paste(&"x\n".repeat(30));
-        composer.history = History::new(vec![(composer.editor.text() + " and more").into()]);
+        composer.history = InputHistory::new(vec![(composer.editor.text() + " and more").into()]);
         composer.up(40);
         composer.down(40);
         assert_eq!(composer.expanded(), "x\n".repeat(30));
@@ -340,10 +340,10 @@ mod tests {
 
     #[test]
     fn after_an_edit_up_looks_for_what_is_there_now() {
-        let mut composer = Composer::new(vec!["one".into(), "two".into()], "");
+        let mut composer = ChatComposer::new(vec!["one".into(), "two".into()], "");
         composer.up(40);
         assert_eq!(composer.editor.text(), "two");
-        composer.edit(Edit::KillHome, 40);
+        composer.edit(EditAction::KillHome, 40);
         composer.type_char('o');
         composer.up(40);
         assert_eq!(composer.editor.text(), "one");
@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(composer.tick(at(400)), None);
         assert_eq!(composer.tick(at(800)), None);
         assert_eq!(composer.wake_at(at(800)), Some(at(900)));
-        assert_eq!(composer.tick(at(900)), Some(Effect::SaveDraft { text: "ab".into() }));
+        assert_eq!(composer.tick(at(900)), Some(ScreenEffect::SaveDraft { text: "ab".into() }));
         assert_eq!(composer.wake_at(at(900)), None);
     }
 }

@@ -21,10 +21,10 @@ use crate::domain::sanitize::strip_ansi;
 use crate::domain::{MessageImage, UserInput};
 
 use super::effect::RequestId;
-use super::softwrap::{self, Row};
+use super::softwrap::{self, SoftWrapRow};
 
-pub use chips::{Chip, Chips, Content, is_chip};
-pub use edits::Edit;
+pub use chips::{ChipContent, ChipSet, InputChip, is_chip};
+pub use edits::EditAction;
 
 use kills::KillRing;
 
@@ -37,10 +37,10 @@ const EDITABLE_CHARS: usize = 20_000;
 
 /// A text with a caret.
 #[derive(Clone)]
-pub struct Editor {
+pub struct TextEditor {
     area: TextArea<'static>,
-    lines: Lines,
-    chips: Chips,
+    lines: EditorLines,
+    chips: ChipSet,
     kills: KillRing,
     /// Where the selection began; it goes up to the caret.
     anchor: Option<usize>,
@@ -49,13 +49,13 @@ pub struct Editor {
     /// How many of the crate's steps make up each step of ours.
     undo: Vec<usize>,
     redo: Vec<usize>,
-    group: Group,
+    group: UndoGroup,
     revision: u64,
 }
 
 /// Whether a text may have more than one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lines {
+pub enum EditorLines {
     /// Line ends become spaces, and there are no chips.
     One,
     /// As many as there are.
@@ -64,7 +64,7 @@ pub enum Lines {
 
 /// What the newest step of the undo history is made of, so that more can join it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Group {
+enum UndoGroup {
     /// Nothing joins it.
     Closed,
     /// The characters of a word.
@@ -77,7 +77,7 @@ enum Group {
 
 /// What became of the wish to unfold a chip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unfolded {
+pub enum ChipExpansion {
     /// Its text stands in its place.
     Done,
     /// Its text is too long to be edited here.
@@ -86,27 +86,27 @@ pub enum Unfolded {
     NoChip,
 }
 
-impl Editor {
+impl TextEditor {
     /// An empty text.
-    pub fn new(lines: Lines) -> Self {
+    pub fn new(lines: EditorLines) -> Self {
         Self {
             area: area(),
             lines,
-            chips: Chips::default(),
+            chips: ChipSet::default(),
             kills: KillRing::default(),
             anchor: None,
             goal: None,
             undo: Vec::new(),
             redo: Vec::new(),
-            group: Group::Closed,
+            group: UndoGroup::Closed,
             revision: 0,
         }
     }
 
     /// A text that slug has, as it is; the caret stands at its end.
-    pub fn with_text(lines: Lines, text: &str) -> Self {
+    pub fn with_text(lines: EditorLines, text: &str) -> Self {
         let mut editor = Self::new(lines);
-        editor.insert(&Chips::foreign(text));
+        editor.insert(&ChipSet::foreign(text));
         editor
     }
 
@@ -126,7 +126,7 @@ impl Editor {
     }
 
     /// What the text's chips stand for.
-    pub fn chips(&self) -> &Chips {
+    pub fn chips(&self) -> &ChipSet {
         &self.chips
     }
 
@@ -155,7 +155,7 @@ impl Editor {
     }
 
     /// The rows on a screen of `width` columns.
-    pub fn rows(&self, width: u16) -> Vec<Row> {
+    pub fn rows(&self, width: u16) -> Vec<SoftWrapRow> {
         softwrap::rows_with(&self.text(), width, &self.chips)
     }
 
@@ -168,7 +168,7 @@ impl Editor {
     }
 
     /// The same, without forgetting the column that moves by rows aim at.
-    pub fn step_aside(&mut self, at: usize) {
+    pub fn set_caret_keeping_column(&mut self, at: usize) {
         let goal = self.goal;
         self.set_caret(at);
         self.goal = goal;
@@ -193,8 +193,8 @@ impl Editor {
     /// Puts a text in the place of what is there: a draft, an older text. Can be undone. Its
     /// images become chips, and so does what is too long to be typed in.
     pub fn load(&mut self, typed: &UserInput) {
-        let whole = self.taken_in(&typed.text);
-        let is_too_long = self.lines == Lines::Many && is_longer(&whole, EDITABLE_CHARS);
+        let whole = self.sanitized(&typed.text);
+        let is_too_long = self.lines == EditorLines::Many && is_longer(&whole, EDITABLE_CHARS);
         let mut pieces = String::new();
         let mut rest = &*whole;
         for attached in &typed.images {
@@ -224,8 +224,10 @@ impl Editor {
         let (place, content) = (chip.place, chip.content.clone());
         let instead = match (&content, found) {
             (_, Some(text)) => text,
-            (Content::Reading { instead, .. }, None) => instead,
-            (Content::Text(_) | Content::Image(_) | Content::Session { .. }, None) => return,
+            (ChipContent::Reading { fallback: instead, .. }, None) => instead,
+            (ChipContent::Text(_) | ChipContent::Image(_) | ChipContent::Session { .. }, None) => {
+                return;
+            }
         };
         let Some(start) = self.text().find(place) else { return };
         let end = start + place.len_utf8();
@@ -246,17 +248,17 @@ impl Editor {
     pub fn is_reading(&self) -> bool {
         let text = self.text();
         let mut chips = text.chars().filter(|c| is_chip(*c)).filter_map(|c| self.chips.get(c));
-        chips.any(|chip| matches!(chip.content, Content::Reading { .. }))
+        chips.any(|chip| matches!(chip.content, ChipContent::Reading { .. }))
     }
 
     /// Takes in text in one piece, in the place of what is selected. What is long becomes a chip;
     /// a text of one line takes no more than its first 2,000 characters.
     pub fn paste(&mut self, text: &str) {
-        let text = self.taken_in(text);
+        let text = self.sanitized(text);
         let text = match self.lines {
-            Lines::Many if is_long(&text) => self.chip_for(&text),
-            Lines::Many => text,
-            Lines::One => text.chars().take(CHIP_CHARS).collect::<String>().into(),
+            EditorLines::Many if is_long(&text) => self.chip_for(&text),
+            EditorLines::Many => text,
+            EditorLines::One => text.chars().take(CHIP_CHARS).collect::<String>().into(),
         };
         let at = self.selection().unwrap_or(self.caret()..self.caret());
         self.replace(at.start, at.end, &text);
@@ -264,21 +266,21 @@ impl Editor {
 
     /// Puts something in as a chip, in the place of what is selected.
     /// `None` where there are as many as there can be.
-    pub fn insert_chip(&mut self, content: Content) -> Option<()> {
+    pub fn insert_chip(&mut self, content: ChipContent) -> Option<()> {
         let at = self.selection().unwrap_or(self.caret()..self.caret());
         self.replace_by_chip(at, content)
     }
 
     /// Puts something in as a chip, in the place of these bytes.
     /// `None` where there are as many as there can be.
-    pub fn replace_by_chip(&mut self, at: Range<usize>, content: Content) -> Option<()> {
+    pub fn replace_by_chip(&mut self, at: Range<usize>, content: ChipContent) -> Option<()> {
         let place = self.chips.add(content)?;
         self.replace(at.start, at.end, place.encode_utf8(&mut [0; 4]));
         Some(())
     }
 
     /// The bytes of the chip that the caret touches, and the chip.
-    pub fn chip_at_caret(&self) -> Option<(Range<usize>, &Chip)> {
+    pub fn chip_at_caret(&self) -> Option<(Range<usize>, &InputChip)> {
         let (text, caret) = (self.text(), self.caret());
         let behind = caret..words::behind(&text, caret);
         let before = words::before(&text, caret)..caret;
@@ -289,18 +291,18 @@ impl Editor {
     }
 
     /// Puts the text of the chip at the caret in its place, so that it can be edited.
-    pub fn unfold(&mut self) -> Unfolded {
-        let Some((at, chip)) = self.chip_at_caret() else { return Unfolded::NoChip };
+    pub fn expand_chip(&mut self) -> ChipExpansion {
+        let Some((at, chip)) = self.chip_at_caret() else { return ChipExpansion::NoChip };
         let content = match &chip.content {
-            Content::Text(content) => Arc::clone(content),
-            Content::Session { id, .. } => chips::mention(*id).into(),
-            Content::Image(_) | Content::Reading { .. } => return Unfolded::NoChip,
+            ChipContent::Text(content) => Arc::clone(content),
+            ChipContent::Session { id, .. } => chips::mention(*id).into(),
+            ChipContent::Image(_) | ChipContent::Reading { .. } => return ChipExpansion::NoChip,
         };
         if is_longer(&content, EDITABLE_CHARS) {
-            return Unfolded::TooLong;
+            return ChipExpansion::TooLong;
         }
         self.replace(at.start, at.end, &content);
-        Unfolded::Done
+        ChipExpansion::Done
     }
 
     /// Types one character, in the place of what is selected.
@@ -313,9 +315,9 @@ impl Editor {
             return;
         }
         self.area.insert_char(c);
-        self.changed(1, Group::Typing);
-        if c.is_whitespace() && self.group == Group::Typing {
-            self.group = Group::Closed;
+        self.changed(1, UndoGroup::Typing);
+        if c.is_whitespace() && self.group == UndoGroup::Typing {
+            self.group = UndoGroup::Closed;
         }
     }
 
@@ -329,19 +331,19 @@ impl Editor {
     pub fn replace(&mut self, start: usize, end: usize, with: &str) {
         let steps = self.splice(start, end, with);
         if steps > 0 {
-            self.changed(steps, Group::Closed);
+            self.changed(steps, UndoGroup::Closed);
         }
     }
 
     /// From here on all changes are one step of the undo history, until [`Self::close_group`].
     pub fn open_group(&mut self) {
         self.undo.push(0);
-        self.group = Group::Open;
+        self.group = UndoGroup::Open;
     }
 
     /// Ends what [`Self::open_group`] began.
     pub fn close_group(&mut self) {
-        self.group = Group::Closed;
+        self.group = UndoGroup::Closed;
         if self.undo.last() == Some(&0) {
             self.undo.pop();
         }
@@ -354,7 +356,7 @@ impl Editor {
             self.area.undo();
         }
         self.redo.push(steps);
-        self.jumped_in_time();
+        self.after_history_step();
         true
     }
 
@@ -365,7 +367,7 @@ impl Editor {
             self.area.redo();
         }
         self.undo.push(steps);
-        self.jumped_in_time();
+        self.after_history_step();
         true
     }
 
@@ -415,17 +417,18 @@ impl Editor {
 
     /// Notes a change of so many of the crate's steps. It joins the newest step of ours where
     /// both are of the same kind.
-    fn changed(&mut self, steps: usize, kind: Group) {
+    fn changed(&mut self, steps: usize, kind: UndoGroup) {
         self.revision += 1;
         self.redo.clear();
         self.anchor = None;
         self.goal = None;
-        let joins = self.group == Group::Open || (self.group == kind && kind != Group::Closed);
+        let joins =
+            self.group == UndoGroup::Open || (self.group == kind && kind != UndoGroup::Closed);
         match self.undo.last_mut() {
             Some(last) if joins => *last += steps,
             Some(_) | None => self.undo.push(steps),
         }
-        if self.group != Group::Open {
+        if self.group != UndoGroup::Open {
             self.group = kind;
         }
         self.leave_grapheme();
@@ -442,16 +445,16 @@ impl Editor {
 
     /// Nothing joins what was done before.
     fn settle(&mut self) {
-        if self.group != Group::Open {
-            self.group = Group::Closed;
+        if self.group != UndoGroup::Open {
+            self.group = UndoGroup::Closed;
         }
     }
 
-    fn jumped_in_time(&mut self) {
+    fn after_history_step(&mut self) {
         self.revision += 1;
         self.anchor = None;
         self.goal = None;
-        self.group = Group::Closed;
+        self.group = UndoGroup::Closed;
         self.leave_grapheme();
     }
 
@@ -481,20 +484,20 @@ impl Editor {
 
     /// The character that stands for a text from now on.
     fn chip_for<'a>(&mut self, text: &str) -> Cow<'a, str> {
-        let place = self.chips.add(Content::Text(text.into()));
+        let place = self.chips.add(ChipContent::Text(text.into()));
         place.map(String::from).unwrap_or_else(|| text.to_owned()).into()
     }
 
     /// Text from outside as it can stand here: line feeds for all kinds of line ends (terminals
     /// send lone carriage returns), no escape sequences, no control characters.
-    fn taken_in<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    fn sanitized<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let text = match self.one_kind_of_line_end(text) {
             Cow::Borrowed(text) => strip_ansi(text),
             Cow::Owned(text) => Cow::Owned(strip_ansi(&text).into_owned()),
         };
         match text {
-            Cow::Borrowed(text) => Chips::foreign(text),
-            Cow::Owned(text) => Cow::Owned(Chips::foreign(&text).into_owned()),
+            Cow::Borrowed(text) => ChipSet::foreign(text),
+            Cow::Owned(text) => Cow::Owned(ChipSet::foreign(&text).into_owned()),
         }
     }
 
@@ -504,13 +507,13 @@ impl Editor {
             text = Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"));
         }
         match self.lines {
-            Lines::One if text.contains('\n') => Cow::Owned(text.replace('\n', " ")),
-            Lines::One | Lines::Many => text,
+            EditorLines::One if text.contains('\n') => Cow::Owned(text.replace('\n', " ")),
+            EditorLines::One | EditorLines::Many => text,
         }
     }
 }
 
-impl PartialEq for Editor {
+impl PartialEq for TextEditor {
     fn eq(&self, other: &Self) -> bool {
         self.lines == other.lines
             && self.area.lines() == other.area.lines()
@@ -518,7 +521,7 @@ impl PartialEq for Editor {
     }
 }
 
-impl fmt::Debug for Editor {
+impl fmt::Debug for TextEditor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = self.text();
         text.insert(self.caret(), '|');

@@ -10,18 +10,18 @@ use crate::domain::{MessageImage, ModelName, SessionId, UserInput};
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::session::{KindFolds, SessionFolds};
 
-use super::find::Query;
-use super::hooks::HookJob;
+use super::backfill::BackfillRequest;
+use super::hooks::HookAdminRequest;
 use super::images::ImageSource;
-use super::older::Older;
-use super::pager::document::Document;
-use super::pages::PageJob;
-use super::picker::Paths;
-use super::sessions::SessionJob;
+use super::pager::document::PagerDocument;
+use super::picker::PickerPaths;
+use super::sessions::SessionStoreRequest;
+use super::store_queries::StoreQuery;
+use super::text_query::TextQuery;
 
 /// Something wanted.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Effect {
+pub enum ScreenEffect {
     /// Tells the agent.
     Agent(AgentCommand),
     /// Looks for a text in what was said in these sessions; the search before it ends.
@@ -44,7 +44,7 @@ pub enum Effect {
     /// Draws everything anew.
     Redraw,
     /// Sets the terminal's modes again, and draws everything anew: a shell may have had it.
-    Retake,
+    ReclaimTerminal,
     /// Puts text on the clipboard.
     Copy {
         /// The text.
@@ -60,7 +60,7 @@ pub enum Effect {
     /// Adds to the input's history.
     AddHistory(UserInput),
     /// Reads an image for the input and keeps it among the session's contents.
-    TakeImage {
+    LoadImage {
         /// Which request.
         id: RequestId,
         /// Where it is.
@@ -84,42 +84,42 @@ pub enum Effect {
         /// Which request.
         id: RequestId,
         /// What is wanted.
-        job: SessionJob,
+        job: SessionStoreRequest,
     },
     /// Reads what a page or the panes need of the store.
-    Pages {
+    QueryStore {
         /// Which request.
         id: RequestId,
         /// What is wanted.
-        job: PageJob,
+        job: StoreQuery,
     },
     /// Lists, switches or tries hooks.
     Hooks {
         /// Which request.
         id: RequestId,
         /// What is wanted.
-        job: HookJob,
+        job: HookAdminRequest,
     },
     /// Searches a long text, off the UI task.
     Find {
         /// Which request.
         id: RequestId,
         /// The text.
-        document: Arc<Document>,
+        document: Arc<PagerDocument>,
         /// What is looked for.
-        query: Query,
+        query: TextQuery,
     },
     /// Puts lines of a long text on the clipboard.
     CopyLines {
         /// The text.
-        document: Arc<Document>,
+        document: Arc<PagerDocument>,
         /// Which lines.
         lines: Range<usize>,
         /// What they are, for the notice.
         what: &'static str,
     },
     /// Opens a long text in the person's own pager.
-    OpenPager(Arc<Document>),
+    OpenPager(Arc<PagerDocument>),
     /// Keeps how the panes of a session are folded.
     KeepFolds {
         /// The session.
@@ -132,11 +132,11 @@ pub enum Effect {
     /// Keeps how kinds of panes are folded, in every session.
     KeepKinds(KindFolds),
     /// Makes blocks of the older part of a session.
-    FoldOlder {
+    Backfill {
         /// Which request.
         id: RequestId,
         /// What is to be folded.
-        older: Older,
+        older: BackfillRequest,
     },
     /// Calls the person, who looks elsewhere.
     Notify(String),
@@ -165,7 +165,7 @@ pub enum Effect {
         /// What is typed.
         query: String,
         /// The paths.
-        paths: Paths,
+        paths: PickerPaths,
     },
     /// Counts the lines of a file.
     CountLines {

@@ -8,31 +8,31 @@ use crate::providers::ModelInfo;
 use crate::session::undo::RewindHistory;
 use crate::session::{LogEntry, LogRecord, SessionSpending, TurnOutcome};
 
-use super::approval::Stray;
-use super::attention::{self, Done};
-use super::changes::{self, Changes};
+use super::approval::EarlyKey;
+use super::attention::{self, TurnEndKind};
+use super::backfill::BackfillRequest;
+use super::changes::{self, SessionChanges};
 use super::commands;
-use super::complete;
-use super::effect::Effect;
-use super::jump::{self, Part};
+use super::completion_items;
+use super::effect::ScreenEffect;
+use super::jump::{self, BackfillState};
 use super::keymap::InputKey;
-use super::model::{Focus, Model};
-use super::msg::{Mark, ModelRow};
-use super::older::Older;
+use super::model::{KeyboardFocus, ScreenModel};
+use super::msg::{FavouriteMark, ModelRow};
 use super::overlay::Overlay;
 use super::pager;
-use super::pages;
 use super::picker::Picker;
-use super::queue::Queue;
+use super::queue::MessageQueue;
 use super::rewind;
 use super::rules;
 use super::sidebar;
-use super::status::Host;
-use super::transcript::Ended;
-use super::turn::{Phase, Running, Streamed, Turn};
+use super::status::ModelHost;
+use super::store_queries;
+use super::transcript::TranscriptToolOutcome;
+use super::turn::{RunningTurn, RunningTurnPhase, StreamedBytes, TurnActivity};
 
 /// Takes an event in.
-pub fn event(model: &mut Model, event: AgentEvent) -> Vec<Effect> {
+pub fn event(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
     let now = model.now;
     match event {
         AgentEvent::SessionOpened { session, records } => return open(model, session, &records),
@@ -41,7 +41,7 @@ pub fn event(model: &mut Model, event: AgentEvent) -> Vec<Effect> {
                 rules::note_earlier(model, &earlier);
                 let older = model.transcript.older(&earlier, earlier.len());
                 if older.is_none() {
-                    jump::arrive(model, Part::Whole);
+                    jump::arrive(model, BackfillState::Complete);
                 }
                 return older.map(|older| fold_older(model, older)).into_iter().collect();
             }
@@ -51,16 +51,16 @@ pub fn event(model: &mut Model, event: AgentEvent) -> Vec<Effect> {
             model.status.provider = name.provider;
             model.status.effort = effort;
             model.status.window = Some(window);
-            model.status.host = if local { Host::Local } else { Host::Remote };
+            model.status.host = if local { ModelHost::Local } else { ModelHost::Remote };
         }
         AgentEvent::ModelNeeded { provider, models } => {
             let row = |info: ModelInfo| ModelRow {
                 name: ModelName::new(provider.as_str(), info.id),
                 window: info.context_window,
-                mark: Mark::None,
+                mark: FavouriteMark::None,
             };
             model.models = models.into_iter().map(row).collect();
-            let items = complete::models(model);
+            let items = completion_items::models(model);
             model.overlays.push(Overlay::Picker(Box::new(Picker::ready("Models", items))));
         }
         AgentEvent::ModeChanged(mode) => model.status.mode = mode,
@@ -68,7 +68,9 @@ pub fn event(model: &mut Model, event: AgentEvent) -> Vec<Effect> {
             model.status.title = Some(title);
             return sidebar::title_changed(model);
         }
-        AgentEvent::TurnStarted { turn } => model.turn = Turn::Running(Running::new(turn, now)),
+        AgentEvent::TurnStarted { turn } => {
+            model.turn = TurnActivity::Running(RunningTurn::new(turn, now))
+        }
         AgentEvent::Recorded(record) => {
             note(model, &record);
             model.transcript.record(&record, now);
@@ -83,23 +85,29 @@ pub fn event(model: &mut Model, event: AgentEvent) -> Vec<Effect> {
             }
         }
         AgentEvent::MessageReturned(text) => model.composer.append(text),
-        AgentEvent::RequestSent { turn } => enter(model, turn, Phase::Waiting),
+        AgentEvent::RequestSent { turn } => enter(model, turn, RunningTurnPhase::Waiting),
         AgentEvent::RequestRateLimited { turn, held } => {
-            enter(model, turn, Phase::Held { at: now + held.wait, reason: held.reason });
+            enter(
+                model,
+                turn,
+                RunningTurnPhase::RateLimited { at: now + held.wait, reason: held.reason },
+            );
         }
-        AgentEvent::Prefill { turn, progress } => enter(model, turn, Phase::Prefill(progress)),
+        AgentEvent::Prefill { turn, progress } => {
+            enter(model, turn, RunningTurnPhase::Prefill(progress))
+        }
         AgentEvent::Text { turn, text } => {
-            if stream(model, turn, text.len(), Phase::Answering) {
+            if stream(model, turn, text.len(), RunningTurnPhase::Answering) {
                 model.transcript.text(&text, now);
             }
         }
         AgentEvent::Thinking { turn, text } => {
-            if stream(model, turn, text.len(), Phase::Thinking) {
+            if stream(model, turn, text.len(), RunningTurnPhase::Thinking) {
                 model.transcript.thinking(&text, now);
             }
         }
         AgentEvent::CallStarted { turn, call, name } => {
-            if stream(model, turn, 0, Phase::Calling(name.clone())) {
+            if stream(model, turn, 0, RunningTurnPhase::Calling(name.clone())) {
                 model.transcript.call_started(&call, &name, now);
             }
         }
@@ -116,20 +124,24 @@ pub fn event(model: &mut Model, event: AgentEvent) -> Vec<Effect> {
         AgentEvent::SpendingChanged(spending) => model.status.spending = *spending,
         AgentEvent::ResponseDropped { turn, reason, again } => {
             if let Some(running) = model.turn.of(turn) {
-                running.streamed = Streamed::default();
+                running.streamed = StreamedBytes::default();
                 model.transcript.response_dropped(now);
                 match again {
                     Some(again) => {
                         let at = now + again.pause;
-                        running.enter(Phase::Retrying { at, again, reason: reason.clone() });
+                        running.enter(RunningTurnPhase::Retrying {
+                            at,
+                            again,
+                            reason: reason.clone(),
+                        });
                         model.transcript.warn_once(reason);
                     }
-                    None => running.enter(Phase::Waiting),
+                    None => running.enter(RunningTurnPhase::Waiting),
                 }
             }
         }
         AgentEvent::ToolStarted { turn, call } => {
-            enter(model, turn, Phase::Tool(call.name.clone()));
+            enter(model, turn, RunningTurnPhase::Tool(call.name.clone()));
             model.transcript.tool_started(&call, now);
         }
         AgentEvent::ToolProgress { turn: _, call, text } => {
@@ -137,14 +149,16 @@ pub fn event(model: &mut Model, event: AgentEvent) -> Vec<Effect> {
             pager::progress(model, &call, &text);
         }
         AgentEvent::ToolEnded { turn, call, status, display, summary, elapsed } => {
-            enter(model, turn, Phase::Waiting);
-            model.transcript.tool_ended(&call, Ended { status, display, summary, elapsed });
+            enter(model, turn, RunningTurnPhase::Waiting);
+            model
+                .transcript
+                .tool_ended(&call, TranscriptToolOutcome { status, display, summary, elapsed });
             return pager::ended(model, &call);
         }
         AgentEvent::ApprovalAsked(request) => {
-            let call = attention::question(model, &request.tool);
+            let call = attention::notify_question(model, &request.tool);
             model.questions.push_back(*request);
-            commands::next_question(model, Stray::Below);
+            commands::next_question(model, EarlyKey::PassThrough);
             return call;
         }
         AgentEvent::ApprovalWithdrawn(id) => withdraw(model, id),
@@ -156,37 +170,41 @@ pub fn event(model: &mut Model, event: AgentEvent) -> Vec<Effect> {
         AgentEvent::CallRefused { call, reason } => {
             model.transcript.notice(NoticeLevel::Warning, format!("{}: {reason}", call.name));
         }
-        AgentEvent::Rules(news) => rules::told(model, *news),
+        AgentEvent::Rules(news) => rules::on_rule_news(model, *news),
         AgentEvent::SaveFailed { reason } => model.transcript.notice(NoticeLevel::Error, reason),
-        AgentEvent::RewindPlanned(plan) => rewind::planned(model, plan),
-        AgentEvent::Rewound { message, told } => return rewind::done(model, message, told),
+        AgentEvent::RewindPlanned(plan) => rewind::on_plan(model, plan),
+        AgentEvent::Rewound { message, told } => return rewind::on_rewound(model, message, told),
         AgentEvent::Forked { message, .. } => {
             let told = match &message {
                 None => "This is a fork; the session it came from is kept.",
                 Some(_) => "This is a fork from before that message. Files stay as they are.",
             };
-            return rewind::done(model, message, told);
+            return rewind::on_rewound(model, message, told);
         }
     }
     Vec::new()
 }
 
-fn open(model: &mut Model, session: SessionId, records: &Arc<Vec<LogRecord>>) -> Vec<Effect> {
+fn open(
+    model: &mut ScreenModel,
+    session: SessionId,
+    records: &Arc<Vec<LogRecord>>,
+) -> Vec<ScreenEffect> {
     let older = model.transcript.open(records);
-    model.requests.older = None;
+    model.requests.backfill = None;
     model.scroll.to_tail();
     model.selection = None;
     model.search = None;
     model.visited = None;
-    model.focus = Focus::Input;
+    model.focus = KeyboardFocus::Input;
     // Going back opens the same session anew: what waits is still to be sent.
     if model.status.session != Some(session) {
-        model.queue = Queue::default();
+        model.queue = MessageQueue::default();
     }
-    model.turn = Turn::Idle;
+    model.turn = TurnActivity::Idle;
     model.todos = Vec::new();
-    model.changes = Changes::default();
-    model.refused.clear();
+    model.changes = SessionChanges::default();
+    model.denied_calls.clear();
     model.questions.clear();
     let of_session = |overlay: &Overlay| {
         matches!(
@@ -208,10 +226,13 @@ fn open(model: &mut Model, session: SessionId, records: &Arc<Vec<LogRecord>>) ->
             note(model, record);
         }
     }
-    let mut effects =
-        vec![read_git(model), pages::ask_for_folds(model, session, pages::parent(records))];
+    let mut effects = vec![
+        read_git(model),
+        store_queries::ask_for_folds(model, session, store_queries::parent(records)),
+    ];
     let begins = matches!(records.first().map(|it| &it.entry), Some(LogEntry::Session(_)) | None);
-    let part = if older.is_none() && begins { Part::Whole } else { Part::Newest };
+    let part =
+        if older.is_none() && begins { BackfillState::Complete } else { BackfillState::Pending };
     effects.extend(older.map(|older| fold_older(model, older)));
     effects.extend(sidebar::session_opened(model));
     jump::arrive(model, part);
@@ -219,7 +240,7 @@ fn open(model: &mut Model, session: SessionId, records: &Arc<Vec<LogRecord>>) ->
 }
 
 /// What a line of the log says beside the transcript.
-fn note(model: &mut Model, record: &LogRecord) {
+fn note(model: &mut ScreenModel, record: &LogRecord) {
     rules::note(model, record);
     match &record.entry {
         LogEntry::Message(message) => {
@@ -244,14 +265,14 @@ fn note(model: &mut Model, record: &LogRecord) {
     }
 }
 
-fn enter(model: &mut Model, turn: TurnId, phase: Phase) {
+fn enter(model: &mut ScreenModel, turn: TurnId, phase: RunningTurnPhase) {
     if let Some(running) = model.turn.of(turn) {
         running.enter(phase);
     }
 }
 
 /// Counts a piece of the response. Says whether it belongs to the running turn.
-fn stream(model: &mut Model, turn: TurnId, bytes: usize, phase: Phase) -> bool {
+fn stream(model: &mut ScreenModel, turn: TurnId, bytes: usize, phase: RunningTurnPhase) -> bool {
     let now = model.now;
     let Some(running) = model.turn.of(turn) else { return false };
     running.stream(bytes, now);
@@ -259,11 +280,11 @@ fn stream(model: &mut Model, turn: TurnId, bytes: usize, phase: Phase) -> bool {
     true
 }
 
-fn response_ended(model: &mut Model, turn: TurnId, usage: Option<TokenUsage>, seconds: f64) {
+fn response_ended(model: &mut ScreenModel, turn: TurnId, usage: Option<TokenUsage>, seconds: f64) {
     let Some(running) = model.turn.of(turn) else { return };
     let estimate = running.streamed.bytes / 4;
     running.tokens += usage.map_or(estimate, |usage| usage.output);
-    running.streamed = Streamed::default();
+    running.streamed = StreamedBytes::default();
     if let Some(usage) = usage {
         model.status.usage = Some(usage);
         // Of what came at once nothing can be told.
@@ -271,22 +292,22 @@ fn response_ended(model: &mut Model, turn: TurnId, usage: Option<TokenUsage>, se
     }
 }
 
-fn withdraw(model: &mut Model, id: ApprovalId) {
+fn withdraw(model: &mut ScreenModel, id: ApprovalId) {
     model.questions.retain(|request| request.id != id);
     model.overlays.retain(
         |overlay| !matches!(overlay, Overlay::Approval(approval) if approval.request.id == id),
     );
-    commands::next_question(model, Stray::Below);
+    commands::next_question(model, EarlyKey::PassThrough);
 }
 
-fn end_turn(model: &mut Model, turn: TurnId, outcome: &TurnOutcome) -> Vec<Effect> {
+fn end_turn(model: &mut ScreenModel, turn: TurnId, outcome: &TurnOutcome) -> Vec<ScreenEffect> {
     model.transcript.end_turn(turn, outcome, model.now);
     if model.turn.running().is_some_and(|running| running.id != turn) {
         return Vec::new();
     }
     let took = model.now.saturating_sub(model.turn.since().unwrap_or(model.now));
-    model.turn = Turn::Idle;
-    model.queue.miss_step();
+    model.turn = TurnActivity::Idle;
+    model.queue.requeue_steered();
     let mut effects = vec![read_git(model)];
     match outcome {
         TurnOutcome::Answered => effects.extend(commands::send_next(model)),
@@ -304,27 +325,27 @@ fn end_turn(model: &mut Model, turn: TurnId, outcome: &TurnOutcome) -> Vec<Effec
         }
     }
     let how = match outcome {
-        TurnOutcome::Answered => Some(Done::Answered),
-        TurnOutcome::RoundLimit | TurnOutcome::Failed(_) => Some(Done::Failed),
+        TurnOutcome::Answered => Some(TurnEndKind::Answered),
+        TurnOutcome::RoundLimit | TurnOutcome::Failed(_) => Some(TurnEndKind::Failed),
         // The person was asked, and is here.
         TurnOutcome::Budget(_) => None,
         TurnOutcome::Interrupted => None,
     };
     // Where the next message follows at once, nothing is done yet.
     if model.turn.is_idle() {
-        effects.extend(how.and_then(|how| attention::done(model, took, how)));
+        effects.extend(how.and_then(|how| attention::notify_turn_end(model, took, how)));
     }
     effects
 }
 
-fn fold_older(model: &mut Model, older: Older) -> Effect {
+fn fold_older(model: &mut ScreenModel, older: BackfillRequest) -> ScreenEffect {
     let id = model.requests.issue();
-    model.requests.older = Some(id);
-    Effect::FoldOlder { id, older }
+    model.requests.backfill = Some(id);
+    ScreenEffect::Backfill { id, older }
 }
 
-fn read_git(model: &mut Model) -> Effect {
+fn read_git(model: &mut ScreenModel) -> ScreenEffect {
     let id = model.requests.issue();
     model.requests.git = Some(id);
-    Effect::ReadGit(id)
+    ScreenEffect::ReadGit(id)
 }

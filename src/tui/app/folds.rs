@@ -9,9 +9,9 @@ use std::fmt;
 use crate::domain::NoticeLevel;
 use crate::session::{KindFolds, PaneName};
 
-use super::block::{Block, PaneFold};
-use super::effect::Effect;
-use super::model::Model;
+use super::block::{PaneFold, TranscriptBlock};
+use super::effect::ScreenEffect;
+use super::model::ScreenModel;
 use super::transcript::BlockId;
 
 /// Panes that are folded together.
@@ -31,7 +31,7 @@ pub enum PaneKind {
 
 /// What is asked of panes beyond single ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Folds {
+pub struct PaneFolds {
     /// Of all panes at once.
     pub all: Option<PaneFold>,
     /// Of those of a kind.
@@ -40,11 +40,11 @@ pub struct Folds {
 
 /// How far a kind reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum FoldScope {
     /// The calls of one tool.
     Kind,
     /// All calls.
-    Wider,
+    AllCalls,
 }
 
 impl PaneKind {
@@ -85,9 +85,9 @@ impl fmt::Display for PaneKind {
     }
 }
 
-impl Folds {
+impl PaneFolds {
     /// What is asked of a block beyond what is asked of it alone.
-    pub fn of(&self, block: &Block) -> Option<PaneFold> {
+    pub fn of(&self, block: &TranscriptBlock) -> Option<PaneFold> {
         if self.all.is_none() && self.kinds.0.is_empty() {
             return None;
         }
@@ -130,32 +130,36 @@ fn after(now: Option<PaneFold>, natural: Option<PaneFold>) -> Option<PaneFold> {
 }
 
 /// Folds or unfolds a pane.
-pub fn toggle(model: &mut Model, block: BlockId) -> Vec<Effect> {
+pub fn toggle(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
     model.transcript.toggle(block);
     keep_session(model).into_iter().collect()
 }
 
 /// Folds or unfolds all panes.
-pub fn toggle_all(model: &mut Model) -> Vec<Effect> {
+pub fn toggle_all(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     model.transcript.toggle_all();
     keep_session(model).into_iter().collect()
 }
 
 /// Folds or unfolds all panes of the kind of this one, or of the wider kind that it is of.
-pub fn toggle_like(model: &mut Model, block: BlockId, reach: Reach) -> Vec<Effect> {
+pub fn toggle_like(model: &mut ScreenModel, block: BlockId, reach: FoldScope) -> Vec<ScreenEffect> {
     let Some(block) = model.transcript.get(block) else { return Vec::new() };
     let Some(kind) = block.kind() else { return Vec::new() };
     let natural = block.natural_fold();
     let kind = match reach {
-        Reach::Kind => kind,
-        Reach::Wider => kind.wider().unwrap_or(kind),
+        FoldScope::Kind => kind,
+        FoldScope::AllCalls => kind.wider().unwrap_or(kind),
     };
     let now = model.transcript.folds().asked(&kind);
     set_kind(model, &kind, after(now, Some(natural)))
 }
 
 /// Folds all panes of a kind so, or as suits each.
-pub fn set_kind(model: &mut Model, kind: &PaneKind, fold: Option<PaneFold>) -> Vec<Effect> {
+pub fn set_kind(
+    model: &mut ScreenModel,
+    kind: &PaneKind,
+    fold: Option<PaneFold>,
+) -> Vec<ScreenEffect> {
     model.transcript.set_kind(kind, fold);
     let how = match fold {
         Some(PaneFold::Open) => "open",
@@ -165,24 +169,24 @@ pub fn set_kind(model: &mut Model, kind: &PaneKind, fold: Option<PaneFold>) -> V
     };
     model.toast(NoticeLevel::Info, format!("All {kind} panes: {how}, here and in other sessions"));
     let kinds = model.transcript.folds().kinds.clone();
-    [Some(Effect::KeepKinds(kinds)), keep_session(model)].into_iter().flatten().collect()
+    [Some(ScreenEffect::KeepKinds(kinds)), keep_session(model)].into_iter().flatten().collect()
 }
 
 /// Folds all panes of a kind as comes next.
-pub fn cycle_kind(model: &mut Model, kind: &PaneKind) -> Vec<Effect> {
+pub fn cycle_kind(model: &mut ScreenModel, kind: &PaneKind) -> Vec<ScreenEffect> {
     let now = model.transcript.folds().asked(kind);
     set_kind(model, kind, after(now, None))
 }
 
 /// Nothing is kept before what was kept is known: it would be lost. It follows with the answer.
-pub(super) fn keep_session(model: &Model) -> Option<Effect> {
+pub(super) fn keep_session(model: &ScreenModel) -> Option<ScreenEffect> {
     let session = model.status.session.filter(|_| model.requests.folds.is_none())?;
-    Some(Effect::KeepFolds { session, folds: model.transcript.session_folds() })
+    Some(ScreenEffect::KeepFolds { session, folds: model.transcript.session_folds() })
 }
 
 /// The name of each pane of some blocks, in their order: its entry, and which of the blocks of
 /// that entry it is.
-pub fn names(blocks: &[Block]) -> impl Iterator<Item = Option<PaneName>> + '_ {
+pub fn names(blocks: &[TranscriptBlock]) -> impl Iterator<Item = Option<PaneName>> + '_ {
     let mut last = None;
     let mut part = 0;
     blocks.iter().map(move |block| {

@@ -6,55 +6,55 @@ use std::sync::Arc;
 use crate::tui::layout::Run;
 
 use super::keymap::ApprovalKey;
-use super::pictures::Wanted;
-use super::reach::{AtEnd, Place};
-use super::scroll::Anchor;
+use super::page_position::{PageEnd, PageRow};
+use super::pictures::PictureRequest;
+use super::scroll::ScrollAnchor;
 use super::transcript::BlockId;
 
 /// The screen as it was drawn last.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Geometry {
+pub struct ScreenGeometry {
     /// Columns of the screen.
     pub width: u16,
     /// Rows of the screen.
     pub height: u16,
     /// Where the transcript is.
-    pub transcript: Area,
+    pub transcript: CellRect,
     /// What each row of the transcript shows, from the top.
     pub rows: Vec<VisibleRow>,
     /// What the top row shows, also while the view follows the tail.
-    pub top: Anchor,
+    pub top: ScrollAnchor,
     /// Where the position was found to be.
-    pub anchor: Anchor,
+    pub anchor: ScrollAnchor,
     /// The pictures on screen, there or not.
-    pub pictures: Vec<Wanted>,
+    pub pictures: Vec<PictureRequest>,
     /// The bar that says where in the session the rows are.
-    pub bar: Option<Bar>,
+    pub bar: Option<ScrollBar>,
     /// The line that says how much is new below.
-    pub below: Option<Area>,
+    pub below: Option<CellRect>,
     /// Where the input's text is.
-    pub input: Area,
+    pub input: CellRect,
     /// Rows of the input above what is shown.
     pub input_above: usize,
     /// What is on screen of a page over the whole of it.
     pub page: Option<PageGeometry>,
     /// The open dialog's scrolling part.
-    pub dialog: Option<Extent>,
+    pub dialog: Option<ScrollExtent>,
     /// Which of that part's rows each change of an edit takes.
     pub changes: Arc<[Range<usize>]>,
     /// The boxes of these changes that are on screen.
-    pub boxes: Vec<(Area, usize)>,
+    pub boxes: Vec<(CellRect, usize)>,
     /// The dialog's answers, and what else of it can be clicked.
-    pub answers: Vec<(Area, ApprovalKey)>,
+    pub answers: Vec<(CellRect, ApprovalKey)>,
     /// The open list's rows.
-    pub list: Option<Area>,
+    pub list: Option<CellRect>,
     /// The rows of the list of sessions.
-    pub sidebar: Option<Area>,
+    pub sidebar: Option<CellRect>,
 }
 
 /// A rectangle of cells.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Area {
+pub struct CellRect {
     /// Its left column.
     pub x: u16,
     /// Its top row.
@@ -73,7 +73,7 @@ pub struct VisibleRow {
     /// Which row of the block.
     pub row: usize,
     /// What kind of row.
-    pub kind: RowKind,
+    pub kind: TranscriptRowKind,
     /// Where it begins in the source.
     pub source: usize,
     /// Which of its columns show which bytes of the source.
@@ -82,9 +82,9 @@ pub struct VisibleRow {
 
 /// The scroll bar.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bar {
+pub struct ScrollBar {
     /// All of it.
-    pub area: Area,
+    pub area: CellRect,
     /// Rows above the thumb.
     pub start: u16,
     /// Rows of the thumb.
@@ -95,7 +95,7 @@ pub struct Bar {
 
 /// What kind of row it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RowKind {
+pub enum TranscriptRowKind {
     /// The empty row above a block.
     Gap,
     /// The line that names a pane; a click folds it.
@@ -108,40 +108,40 @@ pub enum RowKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageGeometry {
     /// Where its rows are.
-    pub area: Area,
+    pub area: CellRect,
     /// Which of its lines each row is of, from the top.
     pub rows: Vec<usize>,
     /// What the top row is.
-    pub top: Place,
+    pub top: PageRow,
     /// Whether its end is on screen.
-    pub end: AtEnd,
+    pub end: PageEnd,
     /// Where its list is, and which item the first row of that shows.
-    pub list: Option<(Area, usize)>,
+    pub list: Option<(CellRect, usize)>,
 }
 
 /// How much there is of something that scrolls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Extent {
+pub struct ScrollExtent {
     /// Rows in all.
     pub rows: usize,
     /// Rows on screen.
     pub shown: usize,
 }
 
-impl Geometry {
+impl ScreenGeometry {
     /// A screen that has not been drawn yet.
     pub fn of_size(width: u16, height: u16) -> Self {
         Self {
             width,
             height,
-            transcript: Area { x: 0, y: 2, width, height: height.saturating_sub(6) },
+            transcript: CellRect { x: 0, y: 2, width, height: height.saturating_sub(6) },
             rows: Vec::new(),
             pictures: Vec::new(),
-            top: Anchor::Tail,
-            anchor: Anchor::Tail,
+            top: ScrollAnchor::Tail,
+            anchor: ScrollAnchor::Tail,
             bar: None,
             below: None,
-            input: Area {
+            input: CellRect {
                 x: 3,
                 y: height.saturating_sub(3),
                 width: width.saturating_sub(4).max(1),
@@ -197,12 +197,12 @@ impl VisibleRow {
 
 impl Default for PageGeometry {
     fn default() -> Self {
-        let (area, top) = (Area::default(), Place::default());
-        Self { area, rows: Vec::new(), top, end: AtEnd::Yes, list: None }
+        let (area, top) = (CellRect::default(), PageRow::default());
+        Self { area, rows: Vec::new(), top, end: PageEnd::Visible, list: None }
     }
 }
 
-impl Area {
+impl CellRect {
     /// The row and column of a cell inside, counted from the top left.
     pub fn inside(&self, column: u16, row: u16) -> Option<(u16, u16)> {
         let column = column.checked_sub(self.x).filter(|column| *column < self.width)?;

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[derive(Debug, Clone)]
-    enum Step {
+    enum GuardTestStep {
         Drawn,
         Painted,
         Typed,
@@ -177,8 +177,8 @@ mod tests {
         fn no_order_of_things_arms_it_without_a_painted_question_and_silence(
             steps in prop::collection::vec(
                 (prop_oneof![
-                    Just(Step::Drawn), Just(Step::Painted), Just(Step::Typed), Just(Step::Idle),
-                    Just(Step::StartOver), Just(Step::Hidden),
+                    Just(GuardTestStep::Drawn), Just(GuardTestStep::Painted), Just(GuardTestStep::Typed), Just(GuardTestStep::Idle),
+                    Just(GuardTestStep::StartOver), Just(GuardTestStep::Hidden),
                 ], 0_u64..400),
                 0..60,
             )
@@ -191,18 +191,18 @@ mod tests {
                 now += wait;
                 let was_armed = guard.is_armed();
                 match step {
-                    Step::Drawn => { guard.drawn(); is_drawn = true; }
-                    Step::Painted => {
+                    GuardTestStep::Drawn => { guard.drawn(); is_drawn = true; }
+                    GuardTestStep::Painted => {
                         guard.painted(at(now));
                         if is_drawn && painted.is_none() { painted = Some(now); }
                     }
-                    Step::Typed => { guard.typed(at(now)); disturbed = now; }
-                    Step::Idle => guard.input_idle(at(now)),
-                    Step::StartOver => { guard.start_over(at(now)); disturbed = now; }
-                    Step::Hidden => { guard.hidden(); is_drawn = false; painted = None; }
+                    GuardTestStep::Typed => { guard.typed(at(now)); disturbed = now; }
+                    GuardTestStep::Idle => guard.input_idle(at(now)),
+                    GuardTestStep::StartOver => { guard.start_over(at(now)); disturbed = now; }
+                    GuardTestStep::Hidden => { guard.hidden(); is_drawn = false; painted = None; }
                 }
                 if guard.is_armed() && !was_armed {
-                    prop_assert!(matches!(step, Step::Idle));
+                    prop_assert!(matches!(step, GuardTestStep::Idle));
                     prop_assert!(painted.is_some_and(|painted| painted + 300 <= now));
                     prop_assert!(disturbed + 300 <= now);
                 }

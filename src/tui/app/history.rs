@@ -11,35 +11,35 @@ use crate::session::{HistoryPage, SentPrompt};
 /// What was sent from elsewhere comes before what was sent from this folder, so that the way back
 /// leads through this folder's first.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct History {
-    entries: Vec<Sent>,
+pub struct InputHistory {
+    entries: Vec<InputHistoryEntry>,
     /// Where the file goes on towards its beginning, in it; `None` where all of it is here.
     pub earlier: Option<u64>,
     /// Where up has led, and what was typed before.
-    visit: Option<Visit>,
+    visit: Option<HistoryCursor>,
 }
 
 /// Something that was sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sent {
+pub struct InputHistoryEntry {
     /// What it says.
     pub typed: UserInput,
     /// The folder it was sent from, where that is not this one.
-    pub elsewhere: Option<String>,
+    pub other_folder: Option<String>,
 }
 
 /// Whether something is worth keeping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Worth {
+pub enum HistoryRetention {
     /// It is.
-    Keeping,
+    Keep,
     /// It is not.
-    Nothing,
+    Skip,
 }
 
 /// What comes back on the way down.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Recalled {
+pub enum RecalledInput {
     /// A text that was sent.
     Sent(UserInput),
     /// What was being typed.
@@ -47,34 +47,34 @@ pub enum Recalled {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Visit {
+struct HistoryCursor {
     at: usize,
     typed: String,
 }
 
-impl Sent {
+impl InputHistoryEntry {
     fn of(prompt: SentPrompt, folder: &Path) -> Self {
         let elsewhere = prompt.folder.filter(|from| Path::new(from) != folder);
-        Self { typed: prompt.typed, elsewhere }
+        Self { typed: prompt.typed, other_folder: elsewhere }
     }
 }
 
-impl<T: Into<UserInput>> From<T> for Sent {
+impl<T: Into<UserInput>> From<T> for InputHistoryEntry {
     fn from(typed: T) -> Self {
-        Self { typed: typed.into(), elsewhere: None }
+        Self { typed: typed.into(), other_folder: None }
     }
 }
 
-impl History {
+impl InputHistory {
     /// A history of `entries`, oldest first.
-    pub fn new(entries: Vec<Sent>) -> Self {
+    pub fn new(entries: Vec<InputHistoryEntry>) -> Self {
         let mut history = Self { entries, earlier: None, visit: None };
         history.sort();
         history
     }
 
     /// All entries, the one that the way back leads to first last.
-    pub fn entries(&self) -> &[Sent] {
+    pub fn entries(&self) -> &[InputHistoryEntry] {
         &self.entries
     }
 
@@ -85,7 +85,8 @@ impl History {
         let mut known: HashSet<String> =
             self.entries.iter().map(|sent| sent.typed.text.clone()).collect();
         let new = page.prompts.into_iter().filter(|it| known.insert(it.typed.text.clone()));
-        let mut new: Vec<Sent> = new.map(|prompt| Sent::of(prompt, folder)).collect();
+        let mut new: Vec<InputHistoryEntry> =
+            new.map(|prompt| InputHistoryEntry::of(prompt, folder)).collect();
         new.reverse();
         new.append(&mut self.entries);
         self.entries = new;
@@ -93,21 +94,21 @@ impl History {
     }
 
     fn sort(&mut self) {
-        self.entries.sort_by_key(|sent| sent.elsewhere.is_none());
+        self.entries.sort_by_key(|sent| sent.other_folder.is_none());
     }
 
     /// Adds what was sent, as the newest. Says whether it is worth keeping over sessions, too: a
     /// slash command is not, since `/` lists them all, and neither is what is there already.
-    pub fn add(&mut self, text: &UserInput) -> Worth {
+    pub fn add(&mut self, text: &UserInput) -> HistoryRetention {
         self.visit = None;
         let is_command = matches!(crate::commands::parse(&text.text), Some(Ok(_)));
         if is_command || text.is_blank() || self.entries.last().is_some_and(|it| it.typed == *text)
         {
-            return Worth::Nothing;
+            return HistoryRetention::Skip;
         }
         self.entries.retain(|entry| entry.typed != *text);
         self.entries.push(text.clone().into());
-        Worth::Keeping
+        HistoryRetention::Keep
     }
 
     /// The newest entry before the present one that begins as what was typed does.
@@ -118,20 +119,20 @@ impl History {
         };
         let at =
             self.entries[..from].iter().rposition(|entry| entry.typed.text.starts_with(&typed))?;
-        self.visit = Some(Visit { at, typed });
+        self.visit = Some(HistoryCursor { at, typed });
         self.entries.get(at).map(|sent| sent.typed.clone())
     }
 
     /// The entry after the present one; after the newest, what was typed.
-    pub fn newer(&mut self) -> Option<Recalled> {
+    pub fn newer(&mut self) -> Option<RecalledInput> {
         let visit = self.visit.as_mut()?;
         let later = self.entries.iter().enumerate().skip(visit.at + 1);
         match later.into_iter().find(|(_, entry)| entry.typed.text.starts_with(&visit.typed)) {
             Some((at, entry)) => {
                 visit.at = at;
-                Some(Recalled::Sent(entry.typed.clone()))
+                Some(RecalledInput::Sent(entry.typed.clone()))
             }
-            None => self.visit.take().map(|visit| Recalled::Typed(visit.typed)),
+            None => self.visit.take().map(|visit| RecalledInput::Typed(visit.typed)),
         }
     }
 
@@ -147,29 +148,32 @@ mod tests {
 
     #[test]
     fn commands_and_repetitions_do_not_clutter_it() {
-        let mut history = History::new(vec!["run".into(), "fix".into()]);
+        let mut history = InputHistory::new(vec!["run".into(), "fix".into()]);
         for (text, worth) in [
-            ("/quit", Worth::Nothing),
-            ("/mode plan", Worth::Nothing),
-            (" ", Worth::Nothing),
-            ("fix", Worth::Nothing),
-            ("run", Worth::Keeping),
-            ("/usr/bin is full", Worth::Keeping),
-            ("!ls", Worth::Keeping),
+            ("/quit", HistoryRetention::Skip),
+            ("/mode plan", HistoryRetention::Skip),
+            (" ", HistoryRetention::Skip),
+            ("fix", HistoryRetention::Skip),
+            ("run", HistoryRetention::Keep),
+            ("/usr/bin is full", HistoryRetention::Keep),
+            ("!ls", HistoryRetention::Keep),
         ] {
             assert_eq!(history.add(&text.into()), worth, "{text}");
         }
-        assert_eq!(history.entries(), ["fix", "run", "/usr/bin is full", "!ls"].map(Sent::from));
+        assert_eq!(
+            history.entries(),
+            ["fix", "run", "/usr/bin is full", "!ls"].map(InputHistoryEntry::from)
+        );
     }
 
     #[test]
     fn up_and_down_walk_the_entries_that_begin_alike() {
-        let mut history = History::new(vec!["fix a".into(), "run".into(), "fix b".into()]);
+        let mut history = InputHistory::new(vec!["fix a".into(), "run".into(), "fix b".into()]);
         assert_eq!(history.older("fix"), Some("fix b".into()));
         assert_eq!(history.older("fix b"), Some("fix a".into()));
         assert_eq!(history.older("fix a"), None);
-        assert_eq!(history.newer(), Some(Recalled::Sent("fix b".into())));
-        assert_eq!(history.newer(), Some(Recalled::Typed("fix".into())));
+        assert_eq!(history.newer(), Some(RecalledInput::Sent("fix b".into())));
+        assert_eq!(history.newer(), Some(RecalledInput::Typed("fix".into())));
         assert_eq!(history.newer(), None);
     }
 
@@ -182,7 +186,7 @@ mod tests {
 
     #[test]
     fn the_way_back_leads_through_this_folder_first() {
-        let mut history = History::new(vec!["newest".into()]);
+        let mut history = InputHistory::new(vec!["newest".into()]);
         let prompts = vec![
             prompt("there", "/other"),
             prompt("here", "/w"),
@@ -193,7 +197,7 @@ mod tests {
         let texts: Vec<&str> =
             history.entries().iter().map(|sent| sent.typed.text.as_str()).collect();
         assert_eq!(texts, ["long ago there", "there", "here", "newest"]);
-        assert_eq!(history.entries()[0].elsewhere.as_deref(), Some("/other"));
+        assert_eq!(history.entries()[0].other_folder.as_deref(), Some("/other"));
         assert_eq!(history.older(""), Some("newest".into()));
         assert_eq!(
             (history.older(""), history.older("")),

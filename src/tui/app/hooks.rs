@@ -10,14 +10,14 @@ use crate::hooks::{
     HookAction, HookDecision, HookEvent, HookExit, HookId, HookOrigin, HookRow, HookTrial,
 };
 
-use super::approval::End;
-use super::effect::{Effect, RequestId};
+use super::approval::QuestionReview;
+use super::effect::{RequestId, ScreenEffect};
 use super::guard::QuestionGuard;
-use super::keymap::{self, Press};
-use super::model::Model;
-use super::overlay::{Overlay, Page, Reading, Step};
-use super::pager::{Pager, document::Document};
-use super::picker::{Beneath, Choice, Item, Picker};
+use super::keymap::{self, KeyPress};
+use super::model::ScreenModel;
+use super::overlay::{Overlay, OverlayOutcome, ReadingOverlay, ReadingPage};
+use super::pager::{Pager, document::PagerDocument};
+use super::picker::{Picker, PickerChoice, PickerItem, PickerPreview};
 use super::title::home_path;
 
 /// The question whether what is new in a project's hooks is trusted. Only `y` says yes, and only
@@ -29,7 +29,7 @@ pub struct HookTrustQuestion {
     /// Whether it takes answers.
     pub guard: QuestionGuard,
     /// Whether its end has been on screen.
-    pub end: End,
+    pub end: QuestionReview,
 }
 
 impl HookTrustQuestion {
@@ -37,38 +37,41 @@ impl HookTrustQuestion {
     pub const TITLE: &'static str = "Trust what is new?";
 
     fn new(news: Arc<str>) -> Self {
-        Self { news, guard: QuestionGuard::default(), end: End::Unseen }
+        Self { news, guard: QuestionGuard::default(), end: QuestionReview::Unseen }
     }
 
     /// A key that answers, or would if it did not come too early.
-    pub(super) fn key(&self, key: &Press<'_>) -> Option<Step> {
+    pub(super) fn key(&self, key: &KeyPress<'_>) -> Option<OverlayOutcome> {
         let (yes, step) = match keymap::typed(key)? {
             'y' => (true, self.yes()),
-            'n' => (false, Step::Close),
+            'n' => (false, OverlayOutcome::Close),
             _ if self.guard.is_armed() => return None,
-            _ => return Some(Step::Stay),
+            _ => return Some(OverlayOutcome::Stay),
         };
-        let is_taken = self.guard.is_armed() && (!yes || self.end == End::Seen);
-        Some(if is_taken { step } else { Step::Stay })
+        let is_taken = self.guard.is_armed() && (!yes || self.end == QuestionReview::Seen);
+        Some(if is_taken { step } else { OverlayOutcome::Stay })
     }
 
     /// A line, from a front end without keys, which has said all of it.
-    pub(super) fn line(&self, line: &str) -> Option<Step> {
+    pub(super) fn line(&self, line: &str) -> Option<OverlayOutcome> {
         match line.trim().to_lowercase().as_str() {
             "y" | "yes" => Some(self.yes()),
-            "n" | "no" | "" => Some(Step::Close),
+            "n" | "no" | "" => Some(OverlayOutcome::Close),
             _ => None,
         }
     }
 
-    fn yes(&self) -> Step {
-        Step::Choose(Choice::Hook(HookChoice::News(NewsDoes::Trust, self.news.clone())))
+    fn yes(&self) -> OverlayOutcome {
+        OverlayOutcome::Choose(PickerChoice::Hook(HookChoice::News(
+            HookNewsAction::Trust,
+            self.news.clone(),
+        )))
     }
 }
 
 /// What is asked of the hooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HookJob {
+pub enum HookAdminRequest {
     /// Which there are.
     List,
     /// That one be switched off, or on again; then which there are.
@@ -81,7 +84,7 @@ pub enum HookJob {
 
 /// What came of it.
 #[derive(Debug, Clone, PartialEq)]
-pub enum HookAnswer {
+pub enum HookAdminResponse {
     /// The hooks.
     Listed(Vec<HookRow>),
     /// The same, where some of a project have changed since they were trusted.
@@ -101,17 +104,17 @@ pub enum HookChoice {
     /// A hook.
     One {
         /// What choosing it does.
-        does: HookDoes,
+        action: HookChoiceAction,
         /// The hook.
         hook: Arc<HookRow>,
     },
     /// What is new, in lines.
-    News(NewsDoes, Arc<str>),
+    News(HookNewsAction, Arc<str>),
 }
 
 /// What choosing what is new does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NewsDoes {
+pub enum HookNewsAction {
     /// Asks about it.
     Ask,
     /// Trusts it.
@@ -130,15 +133,17 @@ impl HookChoice {
     /// What all rows of its list are about, where that is one thing.
     pub fn subject(&self) -> Option<String> {
         match self {
-            Self::One { does: HookDoes::Open, .. } | Self::News(..) => None,
-            Self::One { does: HookDoes::Switch | HookDoes::Try, .. } => Some(self.about()),
+            Self::One { action: HookChoiceAction::Open, .. } | Self::News(..) => None,
+            Self::One { action: HookChoiceAction::Switch | HookChoiceAction::Try, .. } => {
+                Some(self.about())
+            }
         }
     }
 }
 
 /// What choosing a row does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HookDoes {
+pub enum HookChoiceAction {
     /// Shows what can be done with the hook.
     Open,
     /// Switches it off, or on again.
@@ -148,32 +153,34 @@ pub enum HookDoes {
 }
 
 /// Opens the list.
-pub fn open(model: &mut Model) -> Vec<Effect> {
-    ask(model, "Hooks", HookJob::List)
+pub fn open(model: &mut ScreenModel) -> Vec<ScreenEffect> {
+    ask(model, "Hooks", HookAdminRequest::List)
 }
 
 /// Does what a row says.
-pub fn choose(model: &mut Model, choice: HookChoice) -> Vec<Effect> {
+pub fn choose(model: &mut ScreenModel, choice: HookChoice) -> Vec<ScreenEffect> {
     match choice {
-        HookChoice::One { does: HookDoes::Open, hook } => show(model, "Hook", actions(&hook)),
-        HookChoice::One { does: HookDoes::Switch, hook } => {
-            ask(model, "Hooks", HookJob::Switch(hook.id.clone()))
+        HookChoice::One { action: HookChoiceAction::Open, hook } => {
+            show(model, "Hook", actions(&hook))
         }
-        HookChoice::One { does: HookDoes::Try, hook } => {
-            ask(model, "Trying the hook", HookJob::Try(hook.id.clone()))
+        HookChoice::One { action: HookChoiceAction::Switch, hook } => {
+            ask(model, "Hooks", HookAdminRequest::Switch(hook.id.clone()))
         }
-        HookChoice::News(NewsDoes::Ask, news) => {
-            let question = Page::HookTrust(Box::new(HookTrustQuestion::new(news)));
-            model.overlays.push(Overlay::Reading(Reading::new(question)));
+        HookChoice::One { action: HookChoiceAction::Try, hook } => {
+            ask(model, "Trying the hook", HookAdminRequest::Try(hook.id.clone()))
+        }
+        HookChoice::News(HookNewsAction::Ask, news) => {
+            let question = ReadingPage::HookTrust(Box::new(HookTrustQuestion::new(news)));
+            model.overlays.push(Overlay::Reading(ReadingOverlay::new(question)));
             Vec::new()
         }
-        HookChoice::News(NewsDoes::Trust, _) => ask(model, "Hooks", HookJob::Trust),
+        HookChoice::News(HookNewsAction::Trust, _) => ask(model, "Hooks", HookAdminRequest::Trust),
     }
 }
 
-fn show(model: &mut Model, title: &'static str, items: Vec<Item>) -> Vec<Effect> {
+fn show(model: &mut ScreenModel, title: &'static str, items: Vec<PickerItem>) -> Vec<ScreenEffect> {
     let mut picker = Picker::ready(title, items);
-    picker.beneath = Beneath::Whole;
+    picker.beneath = PickerPreview::Whole;
     // Its rows run something, or change what runs.
     picker.guard = Some(QuestionGuard::default());
     model.overlays.push(Overlay::Picker(Box::new(picker)));
@@ -182,10 +189,10 @@ fn show(model: &mut Model, title: &'static str, items: Vec<Item>) -> Vec<Effect>
 
 /// Takes an answer in. Nobody waits for it where its list was closed.
 pub fn answered(
-    model: &mut Model,
+    model: &mut ScreenModel,
     id: RequestId,
-    answer: Result<HookAnswer, String>,
-) -> Vec<Effect> {
+    answer: Result<HookAdminResponse, String>,
+) -> Vec<ScreenEffect> {
     let waits = |overlay: &Overlay| match overlay {
         Overlay::Picker(picker) => picker.waits_for(id),
         Overlay::Approval(_)
@@ -197,25 +204,25 @@ pub fn answered(
     };
     let Some(at) = model.overlays.iter().position(waits) else { return Vec::new() };
     let (cwd, home) = (model.settings.cwd.clone(), model.settings.home.clone());
-    let near = |row| nearer(row, &cwd, home.as_deref());
+    let near = |row| with_short_path(row, &cwd, home.as_deref());
     match answer {
-        Ok(HookAnswer::Listed(rows)) if rows.is_empty() => {
+        Ok(HookAdminResponse::Listed(rows)) if rows.is_empty() => {
             model.overlays.remove(at);
             let text = "There are no hooks. They stand in ~/.slug/settings.json, or in \
                         .slug/settings.json and .slug/hooks.json of a project.";
             model.toast(NoticeLevel::Info, text);
         }
-        Ok(HookAnswer::Listed(rows)) => {
+        Ok(HookAdminResponse::Listed(rows)) => {
             fill(model, at, id, rows.into_iter().map(near).map(listed).collect());
         }
-        Ok(HookAnswer::Changed { rows, news }) => {
+        Ok(HookAdminResponse::Changed { rows, news }) => {
             let rows = rows.into_iter().map(near).map(listed);
             let items = std::iter::once(changed(news)).chain(rows).collect();
             fill(model, at, id, items);
         }
-        Ok(HookAnswer::Tried(trial)) => {
+        Ok(HookAdminResponse::Tried(trial)) => {
             let trial = HookTrial { hook: near(trial.hook), ..*trial };
-            let document = Document::new(model.requests.issue().0, &told(&trial));
+            let document = PagerDocument::new(model.requests.issue().0, &trial_report(&trial));
             let title = format!("{} tried out", name(&trial.hook));
             if let Some(overlay) = model.overlays.get_mut(at) {
                 *overlay = Overlay::Pager(Box::new(Pager::new(title, Arc::new(document))));
@@ -229,27 +236,27 @@ pub fn answered(
     Vec::new()
 }
 
-fn fill(model: &mut Model, at: usize, id: RequestId, items: Vec<Item>) {
+fn fill(model: &mut ScreenModel, at: usize, id: RequestId, items: Vec<PickerItem>) {
     if let Some(Overlay::Picker(picker)) = model.overlays.get_mut(at) {
         picker.fill(id, Ok(items), 0);
-        picker.beneath = Beneath::Whole;
+        picker.beneath = PickerPreview::Whole;
     }
 }
 
 /// With its file as people read it: relative in the working folder, or below `~`.
-fn nearer(row: HookRow, cwd: &Path, home: Option<&Path>) -> HookRow {
+fn with_short_path(row: HookRow, cwd: &Path, home: Option<&Path>) -> HookRow {
     let file = &row.origin.file;
     let file = file.strip_prefix(cwd).map_or_else(|_| home_path(file, home).into(), Path::to_owned);
     HookRow { origin: HookOrigin { file, ..row.origin }, ..row }
 }
 
-fn ask(model: &mut Model, title: &'static str, job: HookJob) -> Vec<Effect> {
+fn ask(model: &mut ScreenModel, title: &'static str, job: HookAdminRequest) -> Vec<ScreenEffect> {
     let id = model.requests.issue();
     model.overlays.push(Overlay::Picker(Box::new(Picker::waiting(title, id))));
-    vec![Effect::Hooks { id, job }]
+    vec![ScreenEffect::Hooks { id, job }]
 }
 
-fn listed(row: HookRow) -> Item {
+fn listed(row: HookRow) -> PickerItem {
     let state = match (&row.action, row.is_on, row.event, &row.last) {
         (_, false, _, _) => "off",
         (HookAction::Unreadable(_), true, _, _) => "unreadable",
@@ -257,38 +264,47 @@ fn listed(row: HookRow) -> Item {
         (_, true, _, Some(last)) => last.split(':').next().unwrap_or_default(),
         (_, true, _, None) => "on",
     };
-    Item {
+    PickerItem {
         label: name(&row),
         detail: one_line(row.action.text()),
         aside: state.to_owned(),
-        choice: Choice::Hook(HookChoice::One { does: HookDoes::Open, hook: Arc::new(row) }),
+        choice: PickerChoice::Hook(HookChoice::One {
+            action: HookChoiceAction::Open,
+            hook: Arc::new(row),
+        }),
     }
 }
 
-fn changed(news: Arc<str>) -> Item {
-    Item {
+fn changed(news: Arc<str>) -> PickerItem {
+    PickerItem {
         label: "Hooks have changed".to_owned(),
         detail: "what is new does not hold yet".to_owned(),
         aside: "not trusted".to_owned(),
-        choice: Choice::Hook(HookChoice::News(NewsDoes::Ask, news)),
+        choice: PickerChoice::Hook(HookChoice::News(HookNewsAction::Ask, news)),
     }
 }
 
-fn actions(hook: &Arc<HookRow>) -> Vec<Item> {
-    let item = |label: &str, detail: &str, does| Item {
+fn actions(hook: &Arc<HookRow>) -> Vec<PickerItem> {
+    let item = |label: &str, detail: &str, does| PickerItem {
         label: label.to_owned(),
         detail: detail.to_owned(),
         aside: String::new(),
-        choice: Choice::Hook(HookChoice::One { does, hook: hook.clone() }),
+        choice: PickerChoice::Hook(HookChoice::One { action: does, hook: hook.clone() }),
     };
     let switch = match hook.is_on {
-        true => item("Switch off", "until it changes, or is switched on again", HookDoes::Switch),
-        false => item("Switch on", "", HookDoes::Switch),
+        true => item(
+            "Switch off",
+            "until it changes, or is switched on again",
+            HookChoiceAction::Switch,
+        ),
+        false => item("Switch on", "", HookChoiceAction::Switch),
     };
     let tries = match &hook.action {
-        HookAction::Command { .. } => {
-            Some(item("Try it", "runs the command below, with a made-up input", HookDoes::Try))
-        }
+        HookAction::Command { .. } => Some(item(
+            "Try it",
+            "runs the command below, with a made-up input",
+            HookChoiceAction::Try,
+        )),
         HookAction::Prompt(_) | HookAction::Unreadable(_) => None,
     };
     std::iter::once(switch).chain(tries).collect()
@@ -322,7 +338,7 @@ fn about(row: &HookRow) -> String {
 }
 
 /// What a trial came to.
-fn told(trial: &HookTrial) -> String {
+fn trial_report(trial: &HookTrial) -> String {
     let verdict = &trial.verdict;
     let mut text = format!("{}\n\nIt {}", about_command(&trial.hook), verdict_words(trial));
     if let Some(ran) = &trial.ran {

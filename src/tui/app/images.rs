@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::{MessageImage, NoticeLevel};
 
-use super::editor::Content;
-use super::effect::{Effect, RequestId};
-use super::model::Model;
+use super::editor::ChipContent;
+use super::effect::{RequestId, ScreenEffect};
+use super::model::ScreenModel;
 
 /// Images that one paste brings at most; what names more files is text.
 const MOST: usize = 16;
@@ -30,7 +30,7 @@ pub enum ImageSource {
 
 /// What was found there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Taken {
+pub enum ImageLoadResult {
     /// An image, kept among the session's contents.
     Image(MessageImage),
     /// The clipboard holds text.
@@ -41,7 +41,7 @@ pub enum Taken {
 
 /// A path in a pasted text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dropped {
+pub struct DroppedFile {
     /// How it was written.
     pub text: String,
     /// The file it names.
@@ -49,7 +49,7 @@ pub struct Dropped {
 }
 
 /// The image files that a pasted text names, if it is nothing but that.
-pub fn dropped(text: &str, cwd: &Path, home: Option<&Path>) -> Option<Vec<Dropped>> {
+pub fn dropped(text: &str, cwd: &Path, home: Option<&Path>) -> Option<Vec<DroppedFile>> {
     let text = text.trim();
     if text.is_empty() || text.len() > LONGEST {
         return None;
@@ -61,16 +61,16 @@ pub fn dropped(text: &str, cwd: &Path, home: Option<&Path>) -> Option<Vec<Droppe
     // Some terminals drop a path with spaces as it is.
     let files = files.or_else(|| {
         let begins = ["/", "~/", "file://"].iter().any(|start| text.starts_with(start));
-        let word = Word { text: text.to_owned(), value: text.to_owned() };
+        let word = PastedWord { text: text.to_owned(), value: text.to_owned() };
         (begins && !text.contains('\n')).then(|| file(word, cwd, home))?.map(|file| vec![file])
     })?;
     (files.len() <= MOST).then_some(files)
 }
 
 /// Puts a chip in for each of these files, and has them read.
-pub fn take_files(model: &mut Model, files: Vec<Dropped>) -> Vec<Effect> {
+pub fn take_files(model: &mut ScreenModel, files: Vec<DroppedFile>) -> Vec<ScreenEffect> {
     let mut effects = Vec::new();
-    for (number, Dropped { text, path }) in files.into_iter().enumerate() {
+    for (number, DroppedFile { text, path }) in files.into_iter().enumerate() {
         if number > 0 {
             model.composer.paste(" ");
         }
@@ -80,15 +80,19 @@ pub fn take_files(model: &mut Model, files: Vec<Dropped>) -> Vec<Effect> {
 }
 
 /// Puts a chip in for what is on the clipboard, and has that read.
-pub fn take_clipboard(model: &mut Model) -> Vec<Effect> {
+pub fn take_clipboard(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     take(model, ImageSource::Clipboard, String::new()).into_iter().collect()
 }
 
 /// Something was read, or cannot be.
-pub fn taken(model: &mut Model, id: RequestId, taken: Result<Taken, String>) -> Vec<Effect> {
+pub fn on_image_loaded(
+    model: &mut ScreenModel,
+    id: RequestId,
+    taken: Result<ImageLoadResult, String>,
+) -> Vec<ScreenEffect> {
     match taken {
-        Ok(Taken::Image(image)) => model.composer.settle_image(id, image),
-        Ok(Taken::Text(text)) => {
+        Ok(ImageLoadResult::Image(image)) => model.composer.settle_image(id, image),
+        Ok(ImageLoadResult::Text(text)) => {
             let home = model.settings.home.as_deref();
             if let Some(files) = dropped(&text, &model.settings.cwd, home) {
                 // Files that were copied in a file manager.
@@ -97,7 +101,7 @@ pub fn taken(model: &mut Model, id: RequestId, taken: Result<Taken, String>) -> 
             }
             model.composer.settle_text(id, Some(&text));
         }
-        Ok(Taken::Nothing) => model.composer.settle_text(id, None),
+        Ok(ImageLoadResult::Nothing) => model.composer.settle_text(id, None),
         Err(reason) => {
             model.composer.settle_text(id, None);
             model.toast(NoticeLevel::Warning, reason);
@@ -106,23 +110,23 @@ pub fn taken(model: &mut Model, id: RequestId, taken: Result<Taken, String>) -> 
     Vec::new()
 }
 
-fn take(model: &mut Model, source: ImageSource, instead: String) -> Option<Effect> {
+fn take(model: &mut ScreenModel, source: ImageSource, instead: String) -> Option<ScreenEffect> {
     let id = model.requests.issue();
-    model.composer.insert_chip(Content::Reading { id, instead })?;
-    Some(Effect::TakeImage { id, source })
+    model.composer.insert_chip(ChipContent::Reading { id, fallback: instead })?;
+    Some(ScreenEffect::LoadImage { id, source })
 }
 
 /// A word as a shell would read it, and as it was written.
-struct Word {
+struct PastedWord {
     text: String,
     value: String,
 }
 
 /// The words of a text: quotes and backslashes hold spaces, as in a shell. `None` where a quote
 /// is left open.
-fn words(text: &str) -> Option<Vec<Word>> {
-    let mut words: Vec<Word> = Vec::new();
-    let mut open: Option<Word> = None;
+fn words(text: &str) -> Option<Vec<PastedWord>> {
+    let mut words: Vec<PastedWord> = Vec::new();
+    let mut open: Option<PastedWord> = None;
     let mut quote = None;
     let mut chars = text.chars();
     while let Some(c) = chars.next() {
@@ -130,7 +134,8 @@ fn words(text: &str) -> Option<Vec<Word>> {
             words.extend(open.take());
             continue;
         }
-        let word = open.get_or_insert_with(|| Word { text: String::new(), value: String::new() });
+        let word =
+            open.get_or_insert_with(|| PastedWord { text: String::new(), value: String::new() });
         word.text.push(c);
         match (quote, c) {
             (None, '\'' | '"') => quote = Some(c),
@@ -147,7 +152,7 @@ fn words(text: &str) -> Option<Vec<Word>> {
     quote.is_none().then_some(words)
 }
 
-fn file(word: Word, cwd: &Path, home: Option<&Path>) -> Option<Dropped> {
+fn file(word: PastedWord, cwd: &Path, home: Option<&Path>) -> Option<DroppedFile> {
     let value = match word.value.strip_prefix("file://") {
         Some(rest) => decoded(rest.strip_prefix("localhost").unwrap_or(rest))?,
         None if word.value.contains("://") => return None,
@@ -158,7 +163,7 @@ fn file(word: Word, cwd: &Path, home: Option<&Path>) -> Option<Dropped> {
         None => cwd.join(&value),
     };
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
-    ENDINGS.contains(&ending.as_str()).then_some(Dropped { text: word.text, path })
+    ENDINGS.contains(&ending.as_str()).then_some(DroppedFile { text: word.text, path })
 }
 
 /// The path in an address: `%20` and the like put back. `None` where it is another machine's.

@@ -8,16 +8,16 @@ use crate::agent::AgentCommand;
 use crate::domain::{CallId, EntryId, NoticeLevel, SessionId};
 use crate::session::SessionSearchHit;
 
-use super::block::{Block, Body};
+use super::block::{BlockBody, TranscriptBlock};
 use super::commands;
-use super::effect::Effect;
-use super::model::Model;
+use super::effect::ScreenEffect;
+use super::model::ScreenModel;
 use super::search;
 use super::transcript::BlockId;
 
 /// A place to be gone to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Goal {
+pub struct PendingJump {
     session: SessionId,
     entry: EntryId,
     call: Option<CallId>,
@@ -27,53 +27,53 @@ pub struct Goal {
 
 /// Whether the older part of the session may still come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum BackfillState {
     /// It may.
-    Newest,
+    Pending,
     /// All is there.
-    Whole,
+    Complete,
 }
 
-impl Goal {
+impl PendingJump {
     /// A place in a session, and the text that was found there.
     pub fn new(session: SessionId, place: &SessionSearchHit, text: String) -> Self {
         Self { session, entry: place.entry, call: place.call.clone(), text }
     }
 
     /// Whether the place is in a block: of its line, or of the call that its line answers.
-    fn is_in(&self, block: &Block) -> bool {
+    fn is_in(&self, block: &TranscriptBlock) -> bool {
         block.entry == Some(self.entry)
-            || matches!((&block.body, &self.call), (Body::Tool(tool), Some(call)) if tool.call == *call)
+            || matches!((&block.body, &self.call), (BlockBody::Tool(tool), Some(call)) if tool.call == *call)
     }
 }
 
 /// Goes to a place, and opens its session first.
-pub fn go(model: &mut Model, goal: Goal) -> Vec<Effect> {
+pub fn go(model: &mut ScreenModel, goal: PendingJump) -> Vec<ScreenEffect> {
     let session = goal.session;
     if model.status.session == Some(session) {
-        model.goal = Some(goal);
-        arrive(model, Part::Whole);
+        model.pending_jump = Some(goal);
+        arrive(model, BackfillState::Complete);
         return Vec::new();
     }
     let effects = commands::when_idle(model, AgentCommand::Resume { session });
-    model.goal = Some(goal).filter(|_| !effects.is_empty());
+    model.pending_jump = Some(goal).filter(|_| !effects.is_empty());
     effects
 }
 
 /// Goes to the place that is wanted, if what is there of its session has it by now.
-pub fn arrive(model: &mut Model, part: Part) {
-    let Some(goal) = &model.goal else { return };
+pub fn arrive(model: &mut ScreenModel, part: BackfillState) {
+    let Some(goal) = &model.pending_jump else { return };
     if model.status.session != Some(goal.session) {
-        model.goal = None;
+        model.pending_jump = None;
         return;
     }
     let blocks = model.transcript.blocks().iter().filter(|block| goal.is_in(block));
     let blocks: Vec<BlockId> = blocks.map(|block| block.id).collect();
-    if blocks.is_empty() && part == Part::Newest {
+    if blocks.is_empty() && part == BackfillState::Pending {
         return;
     }
-    if let Some(goal) = model.goal.take()
-        && !search::stand_at(model, &blocks, &goal.text)
+    if let Some(goal) = model.pending_jump.take()
+        && !search::open_at_match(model, &blocks, &goal.text)
     {
         model.toast(NoticeLevel::Info, "That place is no longer part of what is shown.");
     }

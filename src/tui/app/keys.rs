@@ -11,118 +11,130 @@ use crate::agent;
 use crate::commands::CopyArgument;
 use crate::domain::{ModelName, NoticeLevel};
 
-use super::approval::{Stage, Stray};
+use super::approval::{ApprovalStage, EarlyKey};
 use super::caret;
 use super::changes;
 use super::commands;
-use super::complete;
-use super::completing;
-use super::editor::{Edit, Unfolded};
-use super::effect::Effect;
-use super::folds::{self, Reach};
+use super::completion_items;
+use super::completion_state;
+use super::editor::{ChipExpansion, EditAction};
+use super::effect::ScreenEffect;
+use super::folds::{self, FoldScope};
+use super::history_picker;
 use super::images;
 use super::keymap::{
-    self, ActionId, AlwaysKey, ChatKey, Chord, CompletionKey, Context, EmptyInputKey, InputKey,
-    PATIENCE, PaneKey, Pending, Press, Progress, Scrolling,
+    self, AlwaysKey, ChatKey, CompletionKey, EmptyInputKey, InputKey, KeyActionId, KeyChord,
+    KeyContext, KeyPress, KeyPressProgress, PaneKey, PendingKeys, SEQUENCE_TIMEOUT, ScrollAction,
 };
-use super::model::{Focus, Model};
-use super::moving;
-use super::msg::Mark;
-use super::overlay::{Overlay, Page, Reading, Step};
+use super::model::{KeyboardFocus, ScreenModel};
+use super::msg::FavouriteMark;
+use super::navigation;
+use super::overlay::{Overlay, OverlayOutcome, ReadingOverlay, ReadingPage};
 use super::pager;
-use super::picker::Choice;
-use super::queue::Goes;
-use super::recall;
+use super::picker::PickerChoice;
+use super::queue::Delivery;
 use super::rewind;
 use super::rules;
-use super::scroll::Anchor;
+use super::scroll::ScrollAnchor;
 use super::search;
 use super::sidebar;
 use super::transcript::BlockId;
-use super::turn::{Phase, Turn};
+use super::turn::{RunningTurnPhase, TurnActivity};
 use super::vi;
 
 /// A key.
-pub fn key(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
+pub fn key(model: &mut ScreenModel, key: KeyEvent) -> Vec<ScreenEffect> {
     if key.kind == KeyEventKind::Release {
         return Vec::new();
     }
     let keys = Arc::clone(&model.settings.keys);
     let begun = model.pending.take().map_or_else(Vec::new, |pending| pending.chords);
-    let press = Press::new(&keys, begun, key);
+    let press = KeyPress::new(&keys, begun, key);
     let mut effects = pressed(model, &press);
     match (press.progress(), press.chords()) {
-        (Progress::Waits, chords) => {
-            let until = model.now + PATIENCE;
-            model.pending = Some(Pending { chords: chords.to_vec(), until });
+        (KeyPressProgress::Incomplete, chords) => {
+            let until = model.now + SEQUENCE_TIMEOUT;
+            model.pending = Some(PendingKeys { chords: chords.to_vec(), until });
         }
-        (Progress::Known, _) | (Progress::Unknown, [] | [_]) => {}
-        (Progress::Unknown, chords) => effects.extend(broken_off(model, key, chords)),
+        (KeyPressProgress::Known, _) | (KeyPressProgress::Unknown, [] | [_]) => {}
+        (KeyPressProgress::Unknown, chords) => {
+            effects.extend(on_broken_sequence(model, key, chords))
+        }
     }
     effects
 }
 
 /// Does what the key of an action would do, had it one.
-pub fn perform(model: &mut Model, action: ActionId) -> Vec<Effect> {
+pub fn perform(model: &mut ScreenModel, action: KeyActionId) -> Vec<ScreenEffect> {
     let keys = Arc::clone(&model.settings.keys);
-    pressed(model, &Press::action(&keys, action))
+    pressed(model, &KeyPress::action(&keys, action))
 }
 
 /// The contexts that a key is asked for where the focus is now, in the order they are asked.
-pub fn contexts(model: &Model) -> &'static [Context] {
+pub fn contexts(model: &ScreenModel) -> &'static [KeyContext] {
     match model.overlays.last() {
         Some(Overlay::Approval(approval)) => match approval.stage {
-            Stage::Choosing => &[Context::Approval, Context::Always],
-            Stage::Rule(..) | Stage::Command(_) | Stage::Instruction(_) => {
-                &[Context::Field, Context::Editing, Context::Always]
+            ApprovalStage::Choosing => &[KeyContext::Approval, KeyContext::Always],
+            ApprovalStage::Rule(..) | ApprovalStage::Command(_) | ApprovalStage::Instruction(_) => {
+                &[KeyContext::Field, KeyContext::Editing, KeyContext::Always]
             }
         },
-        Some(Overlay::Picker(picker)) if matches!(picker.list.chosen(), Some(Choice::Model(_))) => {
-            &[Context::Models, Context::List, Context::Editing, Context::Always]
+        Some(Overlay::Picker(picker))
+            if matches!(picker.list.chosen(), Some(PickerChoice::Model(_))) =>
+        {
+            &[KeyContext::Models, KeyContext::List, KeyContext::Editing, KeyContext::Always]
         }
-        Some(Overlay::Picker(_)) => &[Context::List, Context::Editing, Context::Always],
-        Some(Overlay::Reading(_)) => &[Context::Reading, Context::Always],
+        Some(Overlay::Picker(_)) => &[KeyContext::List, KeyContext::Editing, KeyContext::Always],
+        Some(Overlay::Reading(_)) => &[KeyContext::Reading, KeyContext::Always],
         Some(Overlay::Pager(pager)) => match pager.prompt {
-            Some(_) => &[Context::Find, Context::Editing, Context::Always],
-            None => &[Context::Pager, Context::Always],
+            Some(_) => &[KeyContext::Find, KeyContext::Editing, KeyContext::Always],
+            None => &[KeyContext::Pager, KeyContext::Always],
         },
-        Some(Overlay::Changes(_)) => &[Context::Changes, Context::Always],
+        Some(Overlay::Changes(_)) => &[KeyContext::Changes, KeyContext::Always],
         Some(Overlay::Rules(page)) => match page.stage {
-            rules::Stage::Choosing | rules::Stage::Removing => &[Context::Rules, Context::Always],
-            rules::Stage::Typing(_) => &[Context::Field, Context::Editing, Context::Always],
+            rules::RulesStage::Choosing | rules::RulesStage::Removing => {
+                &[KeyContext::Rules, KeyContext::Always]
+            }
+            rules::RulesStage::Typing(_) => {
+                &[KeyContext::Field, KeyContext::Editing, KeyContext::Always]
+            }
         },
-        Some(Overlay::Rewind(_)) => &[Context::Rewind, Context::Always],
-        None if search::is_typed(model) => &[Context::Search, Context::Editing, Context::Always],
+        Some(Overlay::Rewind(_)) => &[KeyContext::Rewind, KeyContext::Always],
+        None if search::is_typed(model) => {
+            &[KeyContext::Search, KeyContext::Editing, KeyContext::Always]
+        }
         None => match model.focus {
-            Focus::Pane(_) if model.search.is_some() => {
-                &[Context::Match, Context::Panes, Context::Chat, Context::Always]
+            KeyboardFocus::Pane(_) if model.search.is_some() => {
+                &[KeyContext::Match, KeyContext::Panes, KeyContext::Chat, KeyContext::Always]
             }
-            Focus::Caret(_) => &[Context::Caret, Context::Chat, Context::Always],
-            Focus::Pane(_) => &[Context::Panes, Context::Chat, Context::Always],
-            Focus::Sidebar => &[Context::Sessions, Context::Chat, Context::Always],
-            Focus::Input if model.composer.is_empty() => {
-                &[Context::EmptyInput, Context::Input, Context::Chat, Context::Always]
+            KeyboardFocus::Caret(_) => &[KeyContext::Caret, KeyContext::Chat, KeyContext::Always],
+            KeyboardFocus::Pane(_) => &[KeyContext::Panes, KeyContext::Chat, KeyContext::Always],
+            KeyboardFocus::Sidebar => &[KeyContext::Sessions, KeyContext::Chat, KeyContext::Always],
+            KeyboardFocus::Input if model.composer.is_empty() => {
+                &[KeyContext::EmptyInput, KeyContext::Input, KeyContext::Chat, KeyContext::Always]
             }
-            Focus::Input => &[Context::Input, Context::Editing, Context::Chat, Context::Always],
+            KeyboardFocus::Input => {
+                &[KeyContext::Input, KeyContext::Editing, KeyContext::Chat, KeyContext::Always]
+            }
         },
     }
 }
 
 /// Text in one piece, for whatever is being typed.
-pub fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
+pub fn paste(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
     let searches = search::is_typed(model);
     match model.overlays.last_mut() {
-        Some(Overlay::Approval(approval)) if approval.stage != Stage::Choosing => {
+        Some(Overlay::Approval(approval)) if approval.stage != ApprovalStage::Choosing => {
             approval.paste(text);
         }
         Some(Overlay::Approval(approval)) if approval.guard.is_armed() => {}
-        Some(Overlay::Approval(approval)) if approval.stray == Stray::Nowhere => {}
+        Some(Overlay::Approval(approval)) if approval.early_key == EarlyKey::Discard => {}
         Some(Overlay::Picker(picker)) => {
             picker.filter.paste(text);
             picker.list.set_query(&picker.filter.text());
         }
         None if searches => search::paste(model, text),
-        None if model.focus == Focus::Sidebar => return sidebar::paste(model, text),
+        None if model.focus == KeyboardFocus::Sidebar => return sidebar::paste(model, text),
         Some(Overlay::Pager(_)) => return pager::paste(model, text),
         Some(Overlay::Rules(page)) => {
             if let Some(field) = page.field() {
@@ -130,24 +142,26 @@ pub fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
             }
         }
         Some(Overlay::Rewind(_)) => {}
-        Some(Overlay::Reading(Reading { page: Page::HookTrust(_), .. })) => {}
+        Some(Overlay::Reading(ReadingOverlay { page: ReadingPage::HookTrust(_), .. })) => {}
         Some(Overlay::Approval(_) | Overlay::Reading(_) | Overlay::Changes(_)) | None => {
-            model.focus = Focus::Input;
+            model.focus = KeyboardFocus::Input;
             let home = model.settings.home.as_deref();
             if let Some(files) = images::dropped(text, &model.settings.cwd, home) {
                 return images::take_files(model, files);
             }
             model.composer.paste(text);
-            return completing::refresh(model);
+            return completion_state::refresh(model);
         }
     }
     Vec::new()
 }
 
 /// Does what a key of the chat does.
-pub fn chat_action(model: &mut Model, key: ChatKey) -> Vec<Effect> {
+pub fn chat_action(model: &mut ScreenModel, key: ChatKey) -> Vec<ScreenEffect> {
     match key {
-        ChatKey::Help => model.overlays.push(Overlay::Reading(Reading::new(Page::Help))),
+        ChatKey::Help => {
+            model.overlays.push(Overlay::Reading(ReadingOverlay::new(ReadingPage::Help)))
+        }
         ChatKey::Palette => commands::open_palette(model),
         ChatKey::Sessions => return sidebar::toggle(model),
         ChatKey::FoldAll => {
@@ -158,7 +172,7 @@ pub fn chat_action(model: &mut Model, key: ChatKey) -> Vec<Effect> {
         ChatKey::NextMode => return commands::next_mode(model),
         ChatKey::Back => return back(model),
         ChatKey::Scroll(how) => scroll(model, how),
-        ChatKey::Jump(to) => moving::jump(model, to),
+        ChatKey::Jump(to) => navigation::jump(model, to),
         ChatKey::CopyAnswer => return commands::copy(model, CopyArgument::Answer),
         ChatKey::CopyCode => return commands::copy(model, CopyArgument::Code),
         ChatKey::Search => search::open(model),
@@ -167,32 +181,32 @@ pub fn chat_action(model: &mut Model, key: ChatKey) -> Vec<Effect> {
 }
 
 /// Folds or unfolds a pane; the rows above it stay where they are.
-pub fn toggle(model: &mut Model, block: BlockId) -> Vec<Effect> {
+pub fn toggle(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
     hold(model);
     folds::toggle(model, block)
 }
 
 /// Moves through the transcript.
-pub fn scroll(model: &mut Model, how: Scrolling) {
+pub fn scroll(model: &mut ScreenModel, how: ScrollAction) {
     let page = i32::from(model.geometry.transcript.height).max(2) - 1;
     let lines = model.transcript.lines();
     match how {
-        Scrolling::LineUp => model.scroll.by(-1, lines),
-        Scrolling::LineDown => model.scroll.by(1, lines),
-        Scrolling::HalfUp => model.scroll.by(-(page / 2).max(1), lines),
-        Scrolling::HalfDown => model.scroll.by((page / 2).max(1), lines),
-        Scrolling::PageUp => model.scroll.by(-page, lines),
-        Scrolling::PageDown => model.scroll.by(page, lines),
-        Scrolling::Top => {
+        ScrollAction::LineUp => model.scroll.by(-1, lines),
+        ScrollAction::LineDown => model.scroll.by(1, lines),
+        ScrollAction::HalfUp => model.scroll.by(-(page / 2).max(1), lines),
+        ScrollAction::HalfDown => model.scroll.by((page / 2).max(1), lines),
+        ScrollAction::PageUp => model.scroll.by(-page, lines),
+        ScrollAction::PageDown => model.scroll.by(page, lines),
+        ScrollAction::Top => {
             if let Some(first) = model.transcript.blocks().first() {
                 model.scroll.to(first.id, 0, lines);
             }
         }
-        Scrolling::Bottom => model.scroll.to_tail(),
+        ScrollAction::Bottom => model.scroll.to_tail(),
     }
 }
 
-fn pressed(model: &mut Model, key: &Press<'_>) -> Vec<Effect> {
+fn pressed(model: &mut ScreenModel, key: &KeyPress<'_>) -> Vec<ScreenEffect> {
     if let Some(key) = keymap::find(keymap::ALWAYS, key) {
         return always_key(model, key);
     }
@@ -204,9 +218,13 @@ fn pressed(model: &mut Model, key: &Press<'_>) -> Vec<Effect> {
 }
 
 /// The last of these keys does not go on with the sequence.
-fn broken_off(model: &mut Model, key: KeyEvent, chords: &[Chord]) -> Vec<Effect> {
+fn on_broken_sequence(
+    model: &mut ScreenModel,
+    key: KeyEvent,
+    chords: &[KeyChord],
+) -> Vec<ScreenEffect> {
     let keys = Arc::clone(&model.settings.keys);
-    let alone = Press::new(&keys, Vec::new(), key);
+    let alone = KeyPress::new(&keys, Vec::new(), key);
     if let Some(key) = keymap::find(keymap::ALWAYS, &alone) {
         return always_key(model, key);
     }
@@ -216,10 +234,10 @@ fn broken_off(model: &mut Model, key: KeyEvent, chords: &[Chord]) -> Vec<Effect>
     Vec::new()
 }
 
-fn always_key(model: &mut Model, key: AlwaysKey) -> Vec<Effect> {
+fn always_key(model: &mut ScreenModel, key: AlwaysKey) -> Vec<ScreenEffect> {
     match key {
-        AlwaysKey::Redraw => vec![Effect::Redraw],
-        AlwaysKey::Suspend => vec![Effect::Suspend],
+        AlwaysKey::Redraw => vec![ScreenEffect::Redraw],
+        AlwaysKey::Suspend => vec![ScreenEffect::Suspend],
         AlwaysKey::Cancel => match model.overlays.last() {
             Some(
                 Overlay::Picker(_)
@@ -243,22 +261,22 @@ fn always_key(model: &mut Model, key: AlwaysKey) -> Vec<Effect> {
 }
 
 /// What ctrl+c does where there are no keys.
-pub fn cancel_all(model: &mut Model) -> Vec<Effect> {
+pub fn cancel_all(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     always_key(model, AlwaysKey::Cancel)
 }
 
 /// Clears the input, then stops the turn, then asks once, then leaves.
-fn cancel(model: &mut Model) -> Vec<Effect> {
+fn cancel(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     if !model.composer.is_empty() {
         let text = model.composer.take();
         model.completion = None;
         return commands::remember(model, &text);
     }
-    if commands::something_runs(model) {
+    if commands::is_busy(model) {
         return stop_turn(model);
     }
     if model.leaving.is_some_and(|until| model.now < until) {
-        return vec![Effect::Quit];
+        return vec![ScreenEffect::Quit];
     }
     let text = format!("{} again leaves slug", model.settings.keys.key(AlwaysKey::Cancel));
     model.toast(NoticeLevel::Info, text);
@@ -266,27 +284,27 @@ fn cancel(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-fn back(model: &mut Model) -> Vec<Effect> {
+fn back(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     model.selection = None;
     if model.search.is_some() {
         search::close(model);
         return Vec::new();
     }
-    if commands::something_runs(model) {
+    if commands::is_busy(model) {
         return stop_turn(model);
     }
     rewind::escape(model)
 }
 
-fn stop_turn(model: &mut Model) -> Vec<Effect> {
-    if let Turn::Running(running) = &mut model.turn {
-        running.phase = Phase::Stopping;
+fn stop_turn(model: &mut ScreenModel) -> Vec<ScreenEffect> {
+    if let TurnActivity::Running(running) = &mut model.turn {
+        running.phase = RunningTurnPhase::Stopping;
     }
-    vec![Effect::CancelTurn]
+    vec![ScreenEffect::CancelTurn]
 }
 
 /// A key for the topmost overlay. `None` where it goes to the chat.
-fn overlay_key(model: &mut Model, key: &Press<'_>) -> Option<Vec<Effect>> {
+fn overlay_key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Option<Vec<ScreenEffect>> {
     let extent = model.geometry.dialog.unwrap_or_default();
     let places = Arc::clone(&model.geometry.changes);
     let page = model.geometry.list.map_or(1, |list| usize::from(list.height));
@@ -294,9 +312,11 @@ fn overlay_key(model: &mut Model, key: &Press<'_>) -> Option<Vec<Effect>> {
     let below = match model.overlays.last_mut()? {
         // What is typed into one of its fields is no answer.
         Overlay::Approval(approval)
-            if approval.stage == Stage::Choosing && !approval.guard.is_armed() && !is_no(key) =>
+            if approval.stage == ApprovalStage::Choosing
+                && !approval.guard.is_armed()
+                && !is_no(key) =>
         {
-            Some(approval.stray)
+            Some(approval.early_key)
         }
         Overlay::Approval(_)
         | Overlay::Picker(_)
@@ -308,8 +328,8 @@ fn overlay_key(model: &mut Model, key: &Press<'_>) -> Option<Vec<Effect>> {
     };
     let depth = match below {
         None => 1,
-        Some(Stray::Below) => 2,
-        Some(Stray::Nowhere) => return Some(Vec::new()),
+        Some(EarlyKey::PassThrough) => 2,
+        Some(EarlyKey::Discard) => return Some(Vec::new()),
     };
     let at = model.overlays.len().checked_sub(depth)?;
     let step = match model.overlays.get_mut(at)? {
@@ -325,55 +345,55 @@ fn overlay_key(model: &mut Model, key: &Press<'_>) -> Option<Vec<Effect>> {
 }
 
 /// Escape is a "no" that nobody types by accident.
-fn is_no(key: &Press<'_>) -> bool {
+fn is_no(key: &KeyPress<'_>) -> bool {
     key.event().is_some_and(|key| key.code == KeyCode::Esc)
 }
 
 /// Does what an overlay's step asks for.
-pub fn take(model: &mut Model, at: usize, step: Step) -> Vec<Effect> {
+pub fn take(model: &mut ScreenModel, at: usize, step: OverlayOutcome) -> Vec<ScreenEffect> {
     match step {
-        Step::Stay => Vec::new(),
-        Step::Close => {
+        OverlayOutcome::Stay => Vec::new(),
+        OverlayOutcome::Close => {
             model.overlays.remove(at);
             Vec::new()
         }
-        Step::Answer(id, answer) => {
+        OverlayOutcome::Answer(id, answer) => {
             model.overlays.remove(at);
-            commands::next_question(model, Stray::Nowhere);
-            vec![Effect::Agent(agent::AgentCommand::Answer { id, answer })]
+            commands::next_question(model, EarlyKey::Discard);
+            vec![ScreenEffect::Agent(agent::AgentCommand::Answer { id, answer })]
         }
-        Step::Choose(choice) => {
+        OverlayOutcome::Choose(choice) => {
             model.overlays.remove(at);
             commands::choose(model, choice)
         }
-        Step::Rewind(plan, what) => {
-            vec![Effect::Agent(agent::AgentCommand::Rewind { plan, what })]
+        OverlayOutcome::Rewind(plan, what) => {
+            vec![ScreenEffect::Agent(agent::AgentCommand::Rewind { plan, what })]
         }
-        Step::Mark(name) => mark(model, at, name),
+        OverlayOutcome::Mark(name) => mark(model, at, name),
     }
 }
 
 /// Marks a model in the list that is open at `at`, or takes its mark off.
-fn mark(model: &mut Model, at: usize, name: ModelName) -> Vec<Effect> {
+fn mark(model: &mut ScreenModel, at: usize, name: ModelName) -> Vec<ScreenEffect> {
     for row in model.models.iter_mut().filter(|row| row.name == name) {
         row.mark = match row.mark {
-            Mark::Favourite => Mark::None,
-            Mark::None => Mark::Favourite,
+            FavouriteMark::Favourite => FavouriteMark::None,
+            FavouriteMark::None => FavouriteMark::Favourite,
         };
     }
-    let items = complete::models(model);
+    let items = completion_items::models(model);
     if let Some(Overlay::Picker(picker)) = model.overlays.get_mut(at) {
         picker.list.replace(items);
     }
-    vec![Effect::ToggleFavourite(name)]
+    vec![ScreenEffect::ToggleFavourite(name)]
 }
 
-fn chat_key(model: &mut Model, key: &Press<'_>) -> Vec<Effect> {
+fn chat_key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Vec<ScreenEffect> {
     if search::is_typed(model) {
         return search::typing_key(model, key);
     }
     match model.focus {
-        Focus::Pane(block) => {
+        KeyboardFocus::Pane(block) => {
             if let Some(effects) = search::found_key(model, key) {
                 return effects;
             }
@@ -382,38 +402,40 @@ fn chat_key(model: &mut Model, key: &Press<'_>) -> Vec<Effect> {
                 None => general_key(model, key),
             }
         }
-        Focus::Caret(caret) => {
+        KeyboardFocus::Caret(caret) => {
             caret::key(model, caret, key).unwrap_or_else(|| general_key(model, key))
         }
-        Focus::Input => input_key(model, key),
-        Focus::Sidebar => sidebar::key(model, key).unwrap_or_else(|| general_key(model, key)),
+        KeyboardFocus::Input => input_key(model, key),
+        KeyboardFocus::Sidebar => {
+            sidebar::key(model, key).unwrap_or_else(|| general_key(model, key))
+        }
     }
 }
 
-fn general_key(model: &mut Model, key: &Press<'_>) -> Vec<Effect> {
+fn general_key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Vec<ScreenEffect> {
     keymap::find(keymap::CHAT, key).map_or_else(Vec::new, |key| chat_action(model, key))
 }
 
-fn input_key(model: &mut Model, key: &Press<'_>) -> Vec<Effect> {
+fn input_key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Vec<ScreenEffect> {
     if let Some(key) = keymap::find(keymap::COMPLETION, key) {
-        if let Some(effects) = completing::key(model, key) {
+        if let Some(effects) = completion_state::key(model, key) {
             return effects;
         }
         let is_shell =
             model.composer.is_inserting() && model.composer.editor.text().starts_with('!');
         if key == CompletionKey::Complete && is_shell {
-            return completing::open_shell(model);
+            return completion_state::open_shell(model);
         }
     }
     let width = model.geometry.input.width;
     match key.event().and_then(|key| model.composer.vi_key(key, width)) {
-        Some(vi::Step::Done) => return completing::refresh(model),
-        Some(vi::Step::Older) => return older(model),
-        Some(vi::Step::Newer) => {
+        Some(vi::ViOutcome::Done) => return completion_state::refresh(model),
+        Some(vi::ViOutcome::Older) => return older(model),
+        Some(vi::ViOutcome::Newer) => {
             model.composer.newer();
             return Vec::new();
         }
-        Some(vi::Step::Pass) | None => {}
+        Some(vi::ViOutcome::Pass) | None => {}
     }
     let empty = model.composer.is_empty();
     if let Some(key) = empty.then(|| keymap::find(keymap::EMPTY_INPUT, key)).flatten() {
@@ -436,7 +458,7 @@ fn input_key(model: &mut Model, key: &Press<'_>) -> Vec<Effect> {
 }
 
 /// The message that waits, else the text sent before.
-fn older(model: &mut Model) -> Vec<Effect> {
+fn older(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     if model.composer.is_empty() && !model.queue.items().is_empty() {
         return commands::take_back(model);
     }
@@ -444,25 +466,27 @@ fn older(model: &mut Model) -> Vec<Effect> {
     Vec::new()
 }
 
-fn edit_input(model: &mut Model, edit: Edit) -> Vec<Effect> {
+fn edit_input(model: &mut ScreenModel, edit: EditAction) -> Vec<ScreenEffect> {
     model.composer.edit(edit, model.geometry.input.width);
-    completing::refresh(model)
+    completion_state::refresh(model)
 }
 
-fn type_in(model: &mut Model, c: char) -> Vec<Effect> {
+fn type_in(model: &mut ScreenModel, c: char) -> Vec<ScreenEffect> {
     if c == ':' {
-        return completing::colon(model);
+        return completion_state::colon(model);
     }
     model.composer.type_char(c);
-    completing::refresh(model)
+    completion_state::refresh(model)
 }
 
-fn typing_key(model: &mut Model, key: InputKey) -> Vec<Effect> {
+fn typing_key(model: &mut ScreenModel, key: InputKey) -> Vec<ScreenEffect> {
     let width = model.geometry.input.width;
     match key {
-        InputKey::Send if model.composer.continue_line() => return completing::refresh(model),
-        InputKey::Send => return commands::submit(model, Goes::AfterTurn),
-        InputKey::Steer => return commands::submit(model, Goes::NextStep),
+        InputKey::Send if model.composer.continue_line() => {
+            return completion_state::refresh(model);
+        }
+        InputKey::Send => return commands::submit(model, Delivery::Queue),
+        InputKey::Steer => return commands::submit(model, Delivery::Steer),
         InputKey::Newline => return type_in(model, '\n'),
         InputKey::File => return type_in(model, '@'),
         InputKey::Up if model.composer.is_empty() && !model.queue.items().is_empty() => {
@@ -470,21 +494,21 @@ fn typing_key(model: &mut Model, key: InputKey) -> Vec<Effect> {
         }
         InputKey::Up => model.composer.up(width),
         InputKey::Down => model.composer.down(width),
-        InputKey::History => return recall::open(model),
+        InputKey::History => return history_picker::open(model),
         InputKey::OpenEditor => {
-            return vec![Effect::OpenEditor { text: model.composer.expanded() }];
+            return vec![ScreenEffect::OpenEditor { text: model.composer.expanded() }];
         }
         InputKey::PasteImage => return images::take_clipboard(model),
-        InputKey::Unfold => match model.composer.editor.unfold() {
-            Unfolded::Done => return completing::refresh(model),
-            Unfolded::TooLong => {
+        InputKey::Unfold => match model.composer.editor.expand_chip() {
+            ChipExpansion::Done => return completion_state::refresh(model),
+            ChipExpansion::TooLong => {
                 let key = model.settings.keys.key(InputKey::OpenEditor);
                 let text = format!(
                     "This paste is too long to be edited here. {key} opens it in your editor."
                 );
                 model.toast(NoticeLevel::Warning, text);
             }
-            Unfolded::NoChip => {
+            ChipExpansion::NoChip => {
                 model.toast(NoticeLevel::Info, "Put the caret beside a paste to unfold it.");
             }
         },
@@ -492,18 +516,18 @@ fn typing_key(model: &mut Model, key: InputKey) -> Vec<Effect> {
     Vec::new()
 }
 
-fn pane_key(model: &mut Model, block: BlockId, key: PaneKey) -> Vec<Effect> {
+fn pane_key(model: &mut ScreenModel, block: BlockId, key: PaneKey) -> Vec<ScreenEffect> {
     match key {
         PaneKey::Toggle => {
             return search::open_hidden(model).unwrap_or_else(|| toggle(model, block));
         }
         PaneKey::ToggleKind => {
             hold(model);
-            return folds::toggle_like(model, block, Reach::Kind);
+            return folds::toggle_like(model, block, FoldScope::Kind);
         }
         PaneKey::ToggleTools => {
             hold(model);
-            return folds::toggle_like(model, block, Reach::Wider);
+            return folds::toggle_like(model, block, FoldScope::AllCalls);
         }
         PaneKey::Previous => step_pane(model, block, -1),
         PaneKey::Next => step_pane(model, block, 1),
@@ -513,7 +537,7 @@ fn pane_key(model: &mut Model, block: BlockId, key: PaneKey) -> Vec<Effect> {
         PaneKey::Rewind => return rewind::at(model, block),
         PaneKey::Help => return chat_action(model, ChatKey::Help),
         PaneKey::Scroll(how) => scroll(model, how),
-        PaneKey::Jump(to) => moving::jump(model, to),
+        PaneKey::Jump(to) => navigation::jump(model, to),
         PaneKey::CopyCode => return commands::copy_code_of(model, block),
         PaneKey::Search => search::open(model),
         PaneKey::Select => caret::enter(model, block),
@@ -522,26 +546,28 @@ fn pane_key(model: &mut Model, block: BlockId, key: PaneKey) -> Vec<Effect> {
 }
 
 /// To the lowest block on screen, or back to the input.
-fn swap_focus(model: &mut Model) {
+fn swap_focus(model: &mut ScreenModel) {
     model.focus = match model.focus {
-        Focus::Pane(_) | Focus::Caret(_) | Focus::Sidebar => Focus::Input,
-        Focus::Input => {
+        KeyboardFocus::Pane(_) | KeyboardFocus::Caret(_) | KeyboardFocus::Sidebar => {
+            KeyboardFocus::Input
+        }
+        KeyboardFocus::Input => {
             let shown = model.geometry.rows.iter().rev().map(|row| row.block);
-            let pane = shown
-                .clone()
-                .find(|id| model.transcript.get(*id).is_some_and(super::block::Block::is_pane));
+            let pane = shown.clone().find(|id| {
+                model.transcript.get(*id).is_some_and(super::block::TranscriptBlock::is_pane)
+            });
             match pane.or_else(|| shown.clone().next()) {
-                Some(block) => Focus::Pane(block),
-                None => Focus::Input,
+                Some(block) => KeyboardFocus::Pane(block),
+                None => KeyboardFocus::Input,
             }
         }
     };
 }
 
-fn step_pane(model: &mut Model, from: BlockId, by: isize) {
+fn step_pane(model: &mut ScreenModel, from: BlockId, by: isize) {
     let at = model.transcript.index(from).saturating_add_signed(by);
     let Some(block) = model.transcript.blocks().get(at).map(|block| block.id) else { return };
-    model.focus = Focus::Pane(block);
+    model.focus = KeyboardFocus::Pane(block);
     let visible = model.geometry.rows.iter().any(|row| row.block == block);
     if !visible {
         model.scroll.to(block, 2, model.transcript.lines());
@@ -549,9 +575,9 @@ fn step_pane(model: &mut Model, from: BlockId, by: isize) {
 }
 
 /// Keeps the top row where it is while something below it changes its height.
-pub fn hold(model: &mut Model) {
+pub fn hold(model: &mut ScreenModel) {
     let top = model.geometry.top;
-    if top != Anchor::Tail {
+    if top != ScrollAnchor::Tail {
         model.scroll.hold(top, model.transcript.lines());
     }
 }

@@ -1,46 +1,43 @@
 //! The screen's state and how it changes. Pure: no clock, no I/O, no task. Time arrives as
-//! [`Msg::Tick`], what is to happen leaves as [`Effect`]s, and one component a file has its
+//! [`ScreenMsg::Tick`], what is to happen leaves as [`ScreenEffect`]s, and one component a file has its
 //! state and its update in one place; [`update`] only routes between them.
 
 pub mod approval;
 pub mod attention;
+pub mod backfill;
 pub mod block;
 pub mod caret;
 pub mod changes;
 mod commands;
-pub mod complete;
-mod completing;
+pub mod completion_items;
+mod completion_state;
 pub mod composer;
 pub mod diff_text;
 pub mod editor;
 pub mod effect;
 mod events;
-pub mod find;
 pub mod folds;
 pub mod geometry;
 pub mod guard;
 pub mod history;
+mod history_picker;
 pub mod hooks;
 pub mod images;
 pub mod jump;
 pub mod keymap;
 mod keys;
-pub mod lines;
-pub mod looks;
+pub mod line_input;
 pub mod model;
 pub mod mouse;
-pub mod moving;
 pub mod msg;
-pub mod older;
+pub mod navigation;
 pub mod overlay;
+pub mod page_position;
 pub mod pager;
-pub mod pages;
 pub mod paths;
 pub mod picker;
 pub mod pictures;
 pub mod queue;
-pub mod reach;
-mod recall;
 pub mod rewind;
 pub mod rules;
 pub mod scroll;
@@ -53,6 +50,9 @@ pub mod source;
 pub mod status;
 pub mod status_line;
 pub mod status_page;
+pub mod store_queries;
+pub mod text_query;
+pub mod theme_state;
 pub mod title;
 pub mod transcript;
 pub mod trigger;
@@ -61,9 +61,9 @@ mod update;
 pub mod vi;
 pub mod wheel;
 
-pub use commands::something_runs;
-pub use effect::Effect;
+pub use commands::is_busy;
+pub use effect::ScreenEffect;
 pub use keys::contexts;
-pub use model::Model;
-pub use msg::{Job, Msg};
+pub use model::ScreenModel;
+pub use msg::{JobControl, ScreenMsg};
 pub use update::{armed_at, due_at, update, wake_at};

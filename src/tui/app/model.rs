@@ -9,88 +9,88 @@ use crate::config::StatusItems;
 use crate::domain::{ApprovalRequest, NoticeLevel, SandboxSummary, TodoItem};
 use crate::platform::graphics::GraphicsCanvas;
 
-use super::attention::Attention;
-use super::caret::Caret;
-use super::changes::Changes;
-use super::complete::Completion;
-use super::composer::{CaretShape, Composer, Typing};
+use super::attention::UserAttention;
+use super::caret::TranscriptCaret;
+use super::changes::SessionChanges;
+use super::completion_items::CompletionList;
+use super::composer::{CaretShape, ChatComposer, EditingMode};
 use super::effect::RequestId;
-use super::geometry::Geometry;
-use super::jump::Goal;
-use super::keymap::{Keymap, Pending};
-use super::looks::{self, Looks};
-use super::mouse::Held;
+use super::geometry::ScreenGeometry;
+use super::jump::PendingJump;
+use super::keymap::{Keymap, PendingKeys};
+use super::mouse::MouseDrag;
 use super::msg::ModelRow;
 use super::overlay::Overlay;
-use super::pictures::Pictures;
-use super::queue::Queue;
-use super::rules::Refused;
-use super::scroll::Scroll;
-use super::search::Search;
-use super::select::{Clicks, Selection};
+use super::pictures::PictureCache;
+use super::queue::MessageQueue;
+use super::rules::DeniedCall;
+use super::scroll::TranscriptScroll;
+use super::search::TranscriptSearch;
+use super::select::{ClickCounter, TranscriptSelection};
 use super::sessions::SessionList;
 use super::sidebar::Sidebar;
-use super::status::Status;
+use super::status::ScreenStatus;
 use super::status_line::StatusLine;
+use super::theme_state::{self, ThemeState};
 use super::transcript::{BlockId, Transcript};
-use super::turn::Turn;
-use super::wheel::{Turned, Wheel};
+use super::turn::TurnActivity;
+use super::wheel::{WheelRemainder, WheelSettings};
 
 /// The state of the screen.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Model {
+pub struct ScreenModel {
     /// How long slug runs, as of the last message.
     pub now: Duration,
     /// What does not change.
-    pub settings: Settings,
+    pub settings: ScreenSettings,
     /// How it looks.
-    pub looks: Looks,
+    pub theme: ThemeState,
     /// What the first line tells.
-    pub status: Status,
+    pub status: ScreenStatus,
     /// What was said and done.
     pub transcript: Transcript,
     /// Where in it the view stands.
-    pub scroll: Scroll,
+    pub scroll: TranscriptScroll,
     /// What is selected in it.
-    pub selection: Option<Selection>,
+    pub selection: Option<TranscriptSelection>,
     /// What is looked for in it.
-    pub search: Option<Box<Search>>,
+    pub search: Option<Box<TranscriptSearch>>,
     /// The mouse button.
-    pub clicks: Clicks,
+    pub clicks: ClickCounter,
     /// What the held button moves.
-    pub held: Option<Held>,
+    pub drag: Option<MouseDrag>,
     /// The pane whose head the button went down on.
     pub pressed: Option<BlockId>,
     /// The cell at which the selection ends once the next frame has shown what is there.
-    pub pointed: Option<(u16, u16)>,
+    pub pending_drag_end: Option<(u16, u16)>,
     /// What changed after the last frame was drawn, and needs another one.
-    pub restless: bool,
+    pub needs_redraw: bool,
     /// How far the wheel has turned.
-    pub turned: Turned,
+    pub wheel_remainder: WheelRemainder,
     /// The message or error that was gone to last.
     pub visited: Option<BlockId>,
     /// What is being typed.
-    pub composer: Composer,
+    pub composer: ChatComposer,
     /// The list under the caret.
-    pub completion: Option<Completion>,
+    pub completion: Option<CompletionList>,
     /// Where a list begins that was closed by hand, so that it stays closed.
     pub dismissed: Option<usize>,
     /// What the keys go to.
-    pub focus: Focus,
+    pub focus: KeyboardFocus,
     /// The keys of a sequence that was begun.
-    pub pending: Option<Pending>,
+    pub pending: Option<PendingKeys>,
     /// What was typed while a turn runs.
-    pub queue: Queue,
+    pub queue: MessageQueue,
     /// What runs.
-    pub turn: Turn,
+    pub turn: TurnActivity,
     /// The list of sessions.
     pub sidebar: Sidebar,
     /// A place in a session that is gone to once it is there.
-    pub goal: Option<Goal>,
+    pub pending_jump: Option<PendingJump>,
     /// Which files the session changed.
-    pub changes: Changes,
+    pub changes: SessionChanges,
     /// The calls that were refused in the session.
-    pub refused: Vec<Refused>,
+    pub denied_calls: Vec<DeniedCall>,
     /// The plan.
     pub todos: Vec<TodoItem>,
     /// What lies over the chat, the topmost last.
@@ -104,7 +104,7 @@ pub struct Model {
     /// Until when another Escape lists the messages to go back before.
     pub rewinding: Option<Duration>,
     /// The screen as it was drawn last.
-    pub geometry: Geometry,
+    pub geometry: ScreenGeometry,
     /// The workspace's files, for `@`.
     pub files: Arc<Vec<String>>,
     /// The folder that is typed in and what is in it.
@@ -118,26 +118,26 @@ pub struct Model {
     /// The server's models, for `/model`.
     pub models: Vec<ModelRow>,
     /// Requests that are under way.
-    pub requests: Requests,
+    pub requests: PendingRequests,
     /// What is known of the person's attention.
-    pub attention: Attention,
+    pub attention: UserAttention,
     /// What the person's own command says.
     pub status_line: StatusLine,
     /// Pictures of the images in the transcript.
-    pub pictures: Pictures,
+    pub pictures: PictureCache,
 }
 
 /// What does not change while slug runs.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Settings {
+pub struct ScreenSettings {
     /// The working folder.
     pub cwd: PathBuf,
     /// The person's home, shown as `~`.
     pub home: Option<PathBuf>,
     /// Whether things may move.
-    pub motion: Motion,
+    pub motion: MotionPreference,
     /// How far the wheel goes.
-    pub wheel: Wheel,
+    pub wheel: WheelSettings,
     /// What the keys do.
     pub keys: Arc<Keymap>,
     /// How long a turn has to take for its end to be told.
@@ -145,9 +145,9 @@ pub struct Settings {
     /// What the first line shows.
     pub status_items: StatusItems,
     /// Whether the person has a command for it.
-    pub status_command: StatusCommand,
+    pub status_command: StatusCommandState,
     /// How texts are typed.
-    pub typing: Typing,
+    pub typing: EditingMode,
     /// Seconds by which the person's clock is ahead of UTC.
     pub clock: i32,
     /// What pictures are painted on, and the number of the first; `None` where there are none.
@@ -158,7 +158,7 @@ pub struct Settings {
 
 /// Whether there is a command whose output the first line shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum StatusCommand {
+pub enum StatusCommandState {
     /// There is none.
     #[default]
     None,
@@ -168,7 +168,7 @@ pub enum StatusCommand {
 
 /// Whether things may move.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Motion {
+pub enum MotionPreference {
     /// A little.
     #[default]
     Full,
@@ -178,14 +178,14 @@ pub enum Motion {
 
 /// What the keys go to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Focus {
+pub enum KeyboardFocus {
     /// The input.
     #[default]
     Input,
     /// A block of the transcript.
     Pane(BlockId),
     /// The text of the transcript, to select from.
-    Caret(Caret),
+    Caret(TranscriptCaret),
     /// The list of sessions.
     Sidebar,
 }
@@ -203,7 +203,7 @@ pub struct Toast {
 
 /// Requests that are under way: only their answers are taken.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Requests {
+pub struct PendingRequests {
     last: RequestId,
     /// For `@`.
     pub files: Option<RequestId>,
@@ -224,16 +224,16 @@ pub struct Requests {
     /// For how the open session's panes are folded.
     pub folds: Option<RequestId>,
     /// For the older part of a long session.
-    pub older: Option<RequestId>,
+    pub backfill: Option<RequestId>,
     /// For `/theme`, and what is to be done then.
-    pub themes: Option<(RequestId, looks::Reading)>,
+    pub themes: Option<(RequestId, theme_state::ThemeReadPurpose)>,
 }
 
 /// Seconds between two changes of what counts seconds, where nothing is to move.
-pub const CALM: u64 = 5;
+pub const REDUCED_MOTION_SECONDS: u64 = 5;
 const TOAST_TIME: Duration = Duration::from_secs(4);
 
-impl Requests {
+impl PendingRequests {
     /// A new request's name.
     pub fn issue(&mut self) -> RequestId {
         self.last = RequestId(self.last.0 + 1);
@@ -241,12 +241,12 @@ impl Requests {
     }
 }
 
-impl Model {
+impl ScreenModel {
     /// A screen of this size with nothing on it yet.
     pub fn new(
-        settings: Settings,
-        status: Status,
-        mut composer: Composer,
+        settings: ScreenSettings,
+        status: ScreenStatus,
+        mut composer: ChatComposer,
         size: (u16, u16),
     ) -> Self {
         composer.set_typing(settings.typing);
@@ -254,54 +254,56 @@ impl Model {
             now: Duration::ZERO,
             transcript: Transcript::new(settings.cwd.clone()),
             sidebar: Sidebar::new(settings.cwd.clone()),
-            goal: None,
+            pending_jump: None,
             settings,
-            looks: Looks::default(),
+            theme: ThemeState::default(),
             status,
-            scroll: Scroll::default(),
+            scroll: TranscriptScroll::default(),
             selection: None,
             search: None,
-            clicks: Clicks::default(),
-            held: None,
+            clicks: ClickCounter::default(),
+            drag: None,
             pressed: None,
-            pointed: None,
-            restless: false,
-            turned: Turned::default(),
+            pending_drag_end: None,
+            needs_redraw: false,
+            wheel_remainder: WheelRemainder::default(),
             visited: None,
             composer,
             completion: None,
             dismissed: None,
-            focus: Focus::Input,
+            focus: KeyboardFocus::Input,
             pending: None,
-            queue: Queue::default(),
-            turn: Turn::Idle,
-            changes: Changes::default(),
-            refused: Vec::new(),
+            queue: MessageQueue::default(),
+            turn: TurnActivity::Idle,
+            changes: SessionChanges::default(),
+            denied_calls: Vec::new(),
             todos: Vec::new(),
             overlays: Vec::new(),
             questions: VecDeque::new(),
             toast: None,
             leaving: None,
             rewinding: None,
-            geometry: Geometry::of_size(size.0, size.1),
+            geometry: ScreenGeometry::of_size(size.0, size.1),
             files: Arc::default(),
             folder: None,
             line_count: None,
             sessions: None,
             mentioned: None,
             models: Vec::new(),
-            requests: Requests::default(),
-            attention: Attention::default(),
+            requests: PendingRequests::default(),
+            attention: UserAttention::default(),
             status_line: StatusLine::default(),
-            pictures: Pictures::default(),
+            pictures: PictureCache::default(),
         }
     }
 
     /// What counts seconds counts from here: where nothing is to move, in steps.
     pub fn shown_now(&self) -> Duration {
         match self.settings.motion {
-            Motion::Full => self.now,
-            Motion::Reduced => Duration::from_secs(self.now.as_secs() / CALM * CALM),
+            MotionPreference::Full => self.now,
+            MotionPreference::Reduced => Duration::from_secs(
+                self.now.as_secs() / REDUCED_MOTION_SECONDS * REDUCED_MOTION_SECONDS,
+            ),
         }
     }
 
@@ -326,8 +328,11 @@ impl Model {
     /// How the cursor looks.
     pub fn caret_shape(&self) -> CaretShape {
         match self.focus {
-            Focus::Input if self.overlays.is_empty() => self.composer.caret_shape(),
-            Focus::Input | Focus::Pane(_) | Focus::Caret(_) | Focus::Sidebar => CaretShape::Bar,
+            KeyboardFocus::Input if self.overlays.is_empty() => self.composer.caret_shape(),
+            KeyboardFocus::Input
+            | KeyboardFocus::Pane(_)
+            | KeyboardFocus::Caret(_)
+            | KeyboardFocus::Sidebar => CaretShape::Bar,
         }
     }
 

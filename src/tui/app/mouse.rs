@@ -9,20 +9,20 @@ use std::time::Duration;
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
-use super::block::Body;
+use super::block::BlockBody;
 use super::changes;
 use super::commands;
-use super::effect::Effect;
-use super::geometry::{Area, Geometry, RowKind, VisibleRow};
-use super::keymap::Scrolling;
+use super::effect::ScreenEffect;
+use super::geometry::{CellRect, ScreenGeometry, TranscriptRowKind, VisibleRow};
+use super::keymap::ScrollAction;
 use super::keys;
-use super::model::{Focus, Model};
-use super::moving;
-use super::overlay::{Overlay, Step, scrolled};
-use super::pager::{self, Drag};
-use super::scroll::{Anchor, Place};
+use super::model::{KeyboardFocus, ScreenModel};
+use super::navigation;
+use super::overlay::{Overlay, OverlayOutcome, scrolled};
+use super::pager::{self, PagerDrag};
+use super::scroll::{BlockPosition, ScrollAnchor};
 use super::search;
-use super::select::{Reach, Selection, Unit, reach};
+use super::select::{SelectionUnit, TranscriptRange, TranscriptSelection, range_at};
 use super::sidebar;
 use super::softwrap;
 
@@ -33,7 +33,7 @@ const FASTEST: u16 = 6;
 
 /// What the held button moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Held {
+pub enum MouseDrag {
     /// The end of the selection.
     Selection {
         /// Where the mouse is.
@@ -51,10 +51,10 @@ pub enum Held {
 }
 
 /// A mouse event.
-pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
+pub fn mouse(model: &mut ScreenModel, event: MouseEvent) -> Vec<ScreenEffect> {
     let turned = match event.kind {
-        MouseEventKind::ScrollUp => Some(model.turned.by(-1, model.settings.wheel)),
-        MouseEventKind::ScrollDown => Some(model.turned.by(1, model.settings.wheel)),
+        MouseEventKind::ScrollUp => Some(model.wheel_remainder.by(-1, model.settings.wheel)),
+        MouseEventKind::ScrollDown => Some(model.wheel_remainder.by(1, model.settings.wheel)),
         MouseEventKind::Down(_)
         | MouseEventKind::Up(_)
         | MouseEventKind::Drag(_)
@@ -65,7 +65,7 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
     if turned == Some(0) {
         return Vec::new();
     }
-    if let Some(effects) = sidebar::mouse(model, event).filter(|_| model.held.is_none()) {
+    if let Some(effects) = sidebar::mouse(model, event).filter(|_| model.drag.is_none()) {
         return effects;
     }
     match (event.kind, turned) {
@@ -79,40 +79,40 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
 }
 
 /// When the view goes on by itself.
-pub fn wake_at(model: &Model) -> Option<Duration> {
-    match model.held {
-        Some(Held::Selection { next, .. }) => next,
-        Some(Held::Bar { .. }) | None => None,
+pub fn wake_at(model: &ScreenModel) -> Option<Duration> {
+    match model.drag {
+        Some(MouseDrag::Selection { next, .. }) => next,
+        Some(MouseDrag::Bar { .. }) | None => None,
     }
 }
 
 /// Time has passed: the view goes on while the mouse is held past its edge.
-pub fn tick(model: &mut Model) {
-    let Some(Held::Selection { column, row, next: Some(next) }) = model.held else { return };
+pub fn tick(model: &mut ScreenModel) {
+    let Some(MouseDrag::Selection { column, row, next: Some(next) }) = model.drag else { return };
     if next > model.now {
         return;
     }
     let past = past_edge(&model.geometry, row);
     if past == 0 || is_at_end(model, past) {
-        model.held = Some(Held::Selection { column, row, next: None });
+        model.drag = Some(MouseDrag::Selection { column, row, next: None });
         return;
     }
     model.scroll.by(past, model.transcript.lines());
-    model.pointed = Some((column, row));
-    model.held = Some(Held::Selection { column, row, next: Some(model.now + STEP) });
+    model.pending_drag_end = Some((column, row));
+    model.drag = Some(MouseDrag::Selection { column, row, next: Some(model.now + STEP) });
 }
 
 /// The rows have changed under a mouse that is held: the selection ends where it points now.
-pub fn drawn(model: &mut Model) {
-    if let Some((column, row)) = model.pointed.take() {
+pub fn drawn(model: &mut ScreenModel) {
+    if let Some((column, row)) = model.pending_drag_end.take() {
         extend(model, column, row);
-        model.restless = true;
+        model.needs_redraw = true;
     }
 }
 
-fn wheel(model: &mut Model, rows: i32) {
+fn wheel(model: &mut ScreenModel, rows: i32) {
     let extent = model.geometry.dialog.unwrap_or_default();
-    let how = if rows < 0 { Scrolling::LineUp } else { Scrolling::LineDown };
+    let how = if rows < 0 { ScrollAction::LineUp } else { ScrollAction::LineDown };
     let scroll = |at: usize| (0..rows.abs()).fold(at, |at, _| scrolled(at, how, extent));
     match model.overlays.last_mut() {
         Some(Overlay::Picker(picker)) => picker.list.step(rows.signum() as isize),
@@ -121,20 +121,20 @@ fn wheel(model: &mut Model, rows: i32) {
         }
         Some(Overlay::Reading(reading)) => reading.scroll = scroll(reading.scroll),
         Some(Overlay::Pager(pager)) => pager::wheel(pager, rows, model.geometry.page.as_ref()),
-        Some(Overlay::Changes(page)) => page.reach.by(isize::try_from(rows).unwrap_or(0)),
-        Some(Overlay::Rules(page)) => page.step(rows.signum() as isize, &model.refused),
+        Some(Overlay::Changes(page)) => page.position.by(isize::try_from(rows).unwrap_or(0)),
+        Some(Overlay::Rules(page)) => page.step(rows.signum() as isize, &model.denied_calls),
         Some(Overlay::Rewind(dialog)) => dialog.scroll = scroll(dialog.scroll),
         None => {
             model.scroll.by(rows, model.transcript.lines());
             // Text that is being selected goes on under the mouse.
-            if let Some(Held::Selection { column, row, .. }) = model.held {
-                model.pointed = Some((column, row));
+            if let Some(MouseDrag::Selection { column, row, .. }) = model.drag {
+                model.pending_drag_end = Some((column, row));
             }
         }
     }
 }
 
-fn down(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
+fn down(model: &mut ScreenModel, event: MouseEvent) -> Vec<ScreenEffect> {
     if let Some(Overlay::Picker(picker)) = model.overlays.last_mut() {
         let Some((_, row)) =
             model.geometry.list.and_then(|list| list.inside(event.column, event.row))
@@ -148,7 +148,7 @@ fn down(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
         return keys::take(model, model.overlays.len() - 1, step);
     }
     match model.overlays.last() {
-        Some(Overlay::Pager(_)) => pager::drag(model, event.column, event.row, Drag::Down),
+        Some(Overlay::Pager(_)) => pager::drag(model, event.column, event.row, PagerDrag::Down),
         Some(Overlay::Changes(_)) => changes::click(model, event.column, event.row),
         Some(Overlay::Approval(_)) => return answer(model, event.column, event.row),
         Some(Overlay::Picker(_) | Overlay::Reading(_) | Overlay::Rules(_) | Overlay::Rewind(_))
@@ -161,8 +161,8 @@ fn down(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
     let below = model.geometry.below.and_then(|below| below.inside(column, row));
     if let Some((column, row)) = model.geometry.input.inside(column, row) {
         model.selection = None;
-        model.focus = Focus::Input;
-        search::rest(model);
+        model.focus = KeyboardFocus::Input;
+        search::stop_typing(model);
         let editor = &mut model.composer.editor;
         let rows = editor.rows(model.geometry.input.width);
         if let Some(row) = rows.get(usize::from(row) + model.geometry.input_above) {
@@ -179,9 +179,9 @@ fn down(model: &mut Model, event: MouseEvent) -> Vec<Effect> {
 
 /// A click on an answer of the permission dialog, or on the box of a change. It is held up as keys
 /// are: the hand may have been on its way to something else.
-fn answer(model: &mut Model, column: u16, row: u16) -> Vec<Effect> {
+fn answer(model: &mut ScreenModel, column: u16, row: u16) -> Vec<ScreenEffect> {
     let geometry = &model.geometry;
-    let is_under = |area: &Area| area.inside(column, row).is_some();
+    let is_under = |area: &CellRect| area.inside(column, row).is_some();
     let key = geometry.answers.iter().find(|(area, _)| is_under(area)).map(|(_, key)| *key);
     let change = geometry.boxes.iter().find(|(area, _)| is_under(area)).map(|(_, change)| *change);
     let (extent, places) = (geometry.dialog.unwrap_or_default(), Arc::clone(&geometry.changes));
@@ -190,7 +190,7 @@ fn answer(model: &mut Model, column: u16, row: u16) -> Vec<Effect> {
             if let Some(change) = change {
                 approval.pick(change);
             }
-            key.map_or(Step::Stay, |key| approval.press(key, extent, &places))
+            key.map_or(OverlayOutcome::Stay, |key| approval.press(key, extent, &places))
         }
         Some(
             Overlay::Approval(_)
@@ -201,29 +201,29 @@ fn answer(model: &mut Model, column: u16, row: u16) -> Vec<Effect> {
             | Overlay::Rules(_)
             | Overlay::Rewind(_),
         )
-        | None => Step::Stay,
+        | None => OverlayOutcome::Stay,
     };
     keys::take(model, model.overlays.len().saturating_sub(1), step)
 }
 
 /// Takes hold of the scroll bar's thumb; elsewhere on the bar the thumb goes there first.
-fn grab_bar(model: &mut Model, column: u16, row: u16) -> bool {
+fn grab_bar(model: &mut ScreenModel, column: u16, row: u16) -> bool {
     let Some(bar) = model.geometry.bar else { return false };
     let Some((_, row)) = bar.area.inside(column, row) else { return false };
     let grip = match row.checked_sub(bar.start).filter(|grip| *grip < bar.size) {
         Some(grip) => grip,
         None => {
             let grip = bar.size / 2;
-            moving::drag_bar(model, &bar, row.saturating_sub(grip));
+            navigation::drag_bar(model, &bar, row.saturating_sub(grip));
             grip
         }
     };
-    model.held = Some(Held::Bar { grip });
+    model.drag = Some(MouseDrag::Bar { grip });
     true
 }
 
 /// Begins a selection, or goes on with it where shift is held.
-fn begin(model: &mut Model, event: MouseEvent) {
+fn begin(model: &mut ScreenModel, event: MouseEvent) {
     let (column, row) = (event.column, event.row);
     let extends = event.modifiers.contains(KeyModifiers::SHIFT) && model.selection.is_some();
     if extends {
@@ -232,53 +232,62 @@ fn begin(model: &mut Model, event: MouseEvent) {
         model.selection = None;
         let Some((row_at, x)) = row_under(&model.geometry, column, row) else { return };
         let unit = match row_at.kind {
-            RowKind::Head => Unit::Char,
-            RowKind::Gap | RowKind::Body => model.clicks.down(column, row, model.now),
+            TranscriptRowKind::Head => SelectionUnit::Char,
+            TranscriptRowKind::Gap | TranscriptRowKind::Body => {
+                model.clicks.down(column, row, model.now)
+            }
         };
         let (id, kind) = (row_at.block, row_at.kind);
         // A long message has no head: its first row stands for one.
-        let first = kind == RowKind::Body
+        let first = kind == TranscriptRowKind::Body
             && row_at.source == 0
-            && model.transcript.get(id).is_some_and(|it| matches!(it.body, Body::User(_)));
-        model.pressed = (first || kind == RowKind::Head).then_some(id);
-        model.selection = taken(model, column, row, unit, x).map(|it| Selection::new(it, unit));
+            && model.transcript.get(id).is_some_and(|it| matches!(it.body, BlockBody::User(_)));
+        model.pressed = (first || kind == TranscriptRowKind::Head).then_some(id);
+        model.selection =
+            range_under(model, column, row, unit, x).map(|it| TranscriptSelection::new(it, unit));
     }
-    model.held = Some(Held::Selection { column, row, next: None });
+    model.drag = Some(MouseDrag::Selection { column, row, next: None });
 }
 
-fn taken(model: &Model, column: u16, row: u16, unit: Unit, x: u16) -> Option<Reach> {
+fn range_under(
+    model: &ScreenModel,
+    column: u16,
+    row: u16,
+    unit: SelectionUnit,
+    x: u16,
+) -> Option<TranscriptRange> {
     let (row, _) = row_under(&model.geometry, column, row)?;
-    reach(model, row, x, unit)
+    range_at(model, row, x, unit)
 }
 
-fn drag(model: &mut Model, event: MouseEvent) {
+fn drag(model: &mut ScreenModel, event: MouseEvent) {
     if let Some(Overlay::Pager(_)) = model.overlays.last() {
-        return pager::drag(model, event.column, event.row, Drag::Moved);
+        return pager::drag(model, event.column, event.row, PagerDrag::Moved);
     }
-    match model.held {
-        Some(Held::Bar { grip }) => {
+    match model.drag {
+        Some(MouseDrag::Bar { grip }) => {
             let Some(bar) = model.geometry.bar else { return };
             let start = event.row.saturating_sub(bar.area.y).saturating_sub(grip);
-            moving::drag_bar(model, &bar, start);
+            navigation::drag_bar(model, &bar, start);
         }
-        Some(Held::Selection { next, .. }) => {
+        Some(MouseDrag::Selection { next, .. }) => {
             let past = past_edge(&model.geometry, event.row);
             let next = (past != 0).then(|| next.unwrap_or(model.now));
-            model.held = Some(Held::Selection { column: event.column, row: event.row, next });
+            model.drag = Some(MouseDrag::Selection { column: event.column, row: event.row, next });
             extend(model, event.column, event.row);
         }
         None => {}
     }
 }
 
-fn up(model: &mut Model) -> Vec<Effect> {
+fn up(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     if let Some(Overlay::Pager(pager)) = model.overlays.last_mut() {
-        return pager::let_go(pager);
+        return pager::on_button_up(pager);
     }
     let pressed = model.pressed.take();
-    match model.held.take() {
-        Some(Held::Selection { .. }) => {}
-        Some(Held::Bar { .. }) | None => return Vec::new(),
+    match model.drag.take() {
+        Some(MouseDrag::Selection { .. }) => {}
+        Some(MouseDrag::Bar { .. }) | None => return Vec::new(),
     }
     let Some(selection) = model.selection else { return Vec::new() };
     if selection.covers() {
@@ -292,22 +301,22 @@ fn up(model: &mut Model) -> Vec<Effect> {
 }
 
 /// Ends the selection at a cell, or at the nearest one of the transcript.
-fn extend(model: &mut Model, column: u16, row: u16) {
-    let Some(Selection { unit, .. }) = model.selection else { return };
+fn extend(model: &mut ScreenModel, column: u16, row: u16) {
+    let Some(TranscriptSelection { unit, .. }) = model.selection else { return };
     let Some((row, x)) = nearest_row(&model.geometry, column, row) else { return };
-    let Some(head) = reach(model, row, x, unit) else { return };
+    let Some(head) = range_at(model, row, x, unit) else { return };
     if let Some(selection) = &mut model.selection {
         selection.head = head;
     }
 }
 
 /// The row under a cell, and the column in it.
-fn row_under(geometry: &Geometry, column: u16, row: u16) -> Option<(&VisibleRow, u16)> {
+fn row_under(geometry: &ScreenGeometry, column: u16, row: u16) -> Option<(&VisibleRow, u16)> {
     let (column, row) = geometry.transcript.inside(column, row)?;
     Some((geometry.rows.get(usize::from(row))?, column))
 }
 
-fn nearest_row(geometry: &Geometry, column: u16, row: u16) -> Option<(&VisibleRow, u16)> {
+fn nearest_row(geometry: &ScreenGeometry, column: u16, row: u16) -> Option<(&VisibleRow, u16)> {
     let area = geometry.transcript;
     let last = geometry.rows.len().checked_sub(1)?;
     let row = usize::from(row.saturating_sub(area.y)).min(last);
@@ -316,7 +325,7 @@ fn nearest_row(geometry: &Geometry, column: u16, row: u16) -> Option<(&VisibleRo
 }
 
 /// How far a row is past the edge of the transcript, as rows to go; negative is up.
-fn past_edge(geometry: &Geometry, row: u16) -> i32 {
+fn past_edge(geometry: &ScreenGeometry, row: u16) -> i32 {
     let area = geometry.transcript;
     let bottom = area.y + area.height;
     if row < area.y {
@@ -329,11 +338,11 @@ fn past_edge(geometry: &Geometry, row: u16) -> i32 {
 }
 
 /// Whether the transcript cannot be scrolled on; negative is up.
-pub fn is_at_end(model: &Model, direction: i32) -> bool {
+pub fn is_at_end(model: &ScreenModel, direction: i32) -> bool {
     let first = model.transcript.blocks().first().map(|block| block.id);
     match model.geometry.top {
-        _ if direction > 0 => model.geometry.anchor == Anchor::Tail,
-        Anchor::At { block, place: Place::Head(0) } => Some(block) == first,
-        Anchor::At { .. } | Anchor::Tail => false,
+        _ if direction > 0 => model.geometry.anchor == ScrollAnchor::Tail,
+        ScrollAnchor::At { block, place: BlockPosition::Head(0) } => Some(block) == first,
+        ScrollAnchor::At { .. } | ScrollAnchor::Tail => false,
     }
 }

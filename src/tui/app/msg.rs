@@ -12,29 +12,29 @@ use crate::session::{HistoryPage, SessionSearchResult};
 use crate::tui::gallery::Picture;
 use crate::tui::theme::Library;
 
-use super::attention::Presence;
+use super::attention::TerminalFocus;
+use super::backfill::BackfillResult;
 use super::effect::RequestId;
-use super::geometry::Geometry;
-use super::hooks::HookAnswer;
-use super::images::Taken;
-use super::older::Folded;
-use super::pager::search::Hit;
-use super::pages::PageAnswer;
-use super::sessions::SessionAnswer;
-use super::status::Git;
+use super::geometry::ScreenGeometry;
+use super::hooks::HookAdminResponse;
+use super::images::ImageLoadResult;
+use super::pager::search::PagerMatch;
+use super::sessions::SessionStoreResponse;
+use super::status::GitSummary;
+use super::store_queries::StoreQueryResult;
 
 /// What the shell, or who acts for it, does with slug.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Job {
+pub enum JobControl {
     /// It is asked to stop, as by ctrl+z (SIGTSTP).
-    StopAsked,
+    StopRequested,
     /// It goes on after a stop (SIGCONT), perhaps one that gave nothing back (SIGSTOP).
     Continued,
 }
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Msg {
+pub enum ScreenMsg {
     /// It is this long since slug started. Comes before every other message.
     Tick(Duration),
     /// A key.
@@ -48,9 +48,9 @@ pub enum Msg {
     /// The mouse.
     Mouse(MouseEvent),
     /// The shell, or who acts for it, does something with slug.
-    Job(Job),
+    JobControl(JobControl),
     /// The terminal says where the person looks.
-    Looks(Presence),
+    FocusChanged(TerminalFocus),
     /// The screen has another size.
     Resized {
         /// Columns.
@@ -59,7 +59,7 @@ pub enum Msg {
         height: u16,
     },
     /// A frame was made; this is what is where.
-    Drawn(Box<Geometry>),
+    Drawn(Box<ScreenGeometry>),
     /// The terminal has taken every frame that was made.
     Painted(Duration),
     /// All there is to say has been printed, by a front end without frames.
@@ -118,35 +118,35 @@ pub enum Msg {
         /// Which request.
         id: RequestId,
         /// What it came to, or why not.
-        answer: Result<SessionAnswer, String>,
+        answer: Result<SessionStoreResponse, String>,
     },
-    /// Answer to `Pages`.
-    Pages {
+    /// Answer to `StoreAnswered`.
+    StoreAnswered {
         /// Which request.
         id: RequestId,
         /// What it came to, or why not.
-        answer: Result<PageAnswer, String>,
+        answer: Result<StoreQueryResult, String>,
     },
     /// Answer to `Hooks`.
     Hooks {
         /// Which request.
         id: RequestId,
         /// What it came to, or why not.
-        answer: Result<HookAnswer, String>,
+        answer: Result<HookAdminResponse, String>,
     },
-    /// Answer to `FoldOlder`.
-    OlderFolded {
+    /// Answer to `Backfill`.
+    Backfilled {
         /// Which request.
         id: RequestId,
         /// What goes before what is shown.
-        folded: Folded,
+        folded: BackfillResult,
     },
-    /// Answer to `Find`.
+    /// Answer to `ViCharSearch`.
     Found {
         /// Which request.
         id: RequestId,
         /// The lines with matches.
-        hits: Vec<Hit>,
+        hits: Vec<PagerMatch>,
         /// How many lines were searched.
         searched: usize,
     },
@@ -171,14 +171,14 @@ pub enum Msg {
         /// Which request.
         id: RequestId,
         /// The state; `None` outside of git.
-        git: Option<Git>,
+        git: Option<GitSummary>,
     },
-    /// Answer to `TakeImage`: what was found, or why it cannot be taken.
-    ImageTaken {
+    /// Answer to `LoadImage`: what was found, or why it cannot be taken.
+    ImageLoaded {
         /// Which request.
         id: RequestId,
         /// What it came to.
-        taken: Result<Taken, String>,
+        taken: Result<ImageLoadResult, String>,
     },
     /// Answer to `DrawPicture`.
     PictureMade {
@@ -215,7 +215,7 @@ pub enum Msg {
     /// The person's editor was closed; its text, or why there is none.
     EditorClosed(Result<String, String>),
     /// An effect has come to something that the person should know.
-    Told {
+    Notice {
         /// How bad it is.
         level: NoticeLevel,
         /// A sentence.
@@ -225,7 +225,7 @@ pub enum Msg {
 
 /// Whether the person wants a model at hand.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Mark {
+pub enum FavouriteMark {
     /// They marked it.
     Favourite,
     /// They did not.
@@ -241,5 +241,5 @@ pub struct ModelRow {
     /// The served window in tokens.
     pub window: Option<u64>,
     /// Whether the person marked it.
-    pub mark: Mark,
+    pub mark: FavouriteMark,
 }

@@ -1,6 +1,6 @@
 //! What lies over the chat: a stack, of which the topmost gets the keys.
 //!
-//! A component here is a state with `fn key(..) -> Step` and a file in `view`; what a [`Step`]
+//! A component here is a state with `fn key(..) -> OverlayOutcome` and a file in `view`; what a [`OverlayOutcome`]
 //! asks for is done by `keys`.
 
 use std::sync::Arc;
@@ -9,14 +9,14 @@ use crate::agent::RewindPlan;
 use crate::domain::{ApprovalAnswer, ApprovalId, ModelName};
 use crate::session::RewindScope;
 
-use super::approval::Approval;
+use super::approval::ApprovalDialog;
 use super::changes::ChangesPage;
-use super::geometry::Extent;
+use super::geometry::ScrollExtent;
 use super::guard::QuestionGuard;
 use super::hooks::HookTrustQuestion;
-use super::keymap::{self, Press, ReadingKey, Scrolling};
+use super::keymap::{self, KeyPress, ReadingKey, ScrollAction};
 use super::pager::Pager;
-use super::picker::{Choice, Picker};
+use super::picker::{Picker, PickerChoice};
 use super::rewind::RewindDialog;
 use super::rules::RulesPage;
 
@@ -24,11 +24,11 @@ use super::rules::RulesPage;
 #[derive(Debug, Clone, PartialEq)]
 pub enum Overlay {
     /// A permission question.
-    Approval(Box<Approval>),
+    Approval(Box<ApprovalDialog>),
     /// A list to choose from.
     Picker(Box<Picker>),
     /// Something to read.
-    Reading(Reading),
+    Reading(ReadingOverlay),
     /// The whole of something long.
     Pager(Box<Pager>),
     /// What the session changed.
@@ -41,7 +41,7 @@ pub enum Overlay {
 
 /// What a key in an overlay comes to.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Step {
+pub enum OverlayOutcome {
     /// The overlay goes on.
     Stay,
     /// It closes.
@@ -49,7 +49,7 @@ pub enum Step {
     /// The question is answered.
     Answer(ApprovalId, ApprovalAnswer),
     /// A row was chosen.
-    Choose(Choice),
+    Choose(PickerChoice),
     /// What was shown of going back is to be done.
     Rewind(Arc<RewindPlan>, RewindScope),
     /// The mark of a model is set, or taken off.
@@ -58,16 +58,16 @@ pub enum Step {
 
 /// Something to read.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reading {
+pub struct ReadingOverlay {
     /// What.
-    pub page: Page,
+    pub page: ReadingPage,
     /// Rows above the screen.
     pub scroll: usize,
 }
 
 /// What there is to read.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Page {
+pub enum ReadingPage {
     /// Keys and commands.
     Help,
     /// The plan as it stands.
@@ -87,8 +87,8 @@ impl Overlay {
             Self::Picker(picker) => picker.guard.as_mut(),
             Self::Rules(page) => page.guard_mut(),
             Self::Reading(reading) => match &mut reading.page {
-                Page::HookTrust(question) => Some(&mut question.guard),
-                Page::Help | Page::Todos | Page::Status => None,
+                ReadingPage::HookTrust(question) => Some(&mut question.guard),
+                ReadingPage::Help | ReadingPage::Todos | ReadingPage::Status => None,
             },
             Self::Pager(_) | Self::Changes(_) => None,
         }
@@ -102,8 +102,8 @@ impl Overlay {
             Self::Picker(picker) => picker.guard,
             Self::Rules(page) => page.guard(),
             Self::Reading(reading) => match &reading.page {
-                Page::HookTrust(question) => Some(question.guard),
-                Page::Help | Page::Todos | Page::Status => None,
+                ReadingPage::HookTrust(question) => Some(question.guard),
+                ReadingPage::Help | ReadingPage::Todos | ReadingPage::Status => None,
             },
             Self::Pager(_) | Self::Changes(_) => None,
         }
@@ -115,48 +115,48 @@ impl Overlay {
     }
 }
 
-impl Reading {
+impl ReadingOverlay {
     /// A page from its beginning.
-    pub fn new(page: Page) -> Self {
+    pub fn new(page: ReadingPage) -> Self {
         Self { page, scroll: 0 }
     }
 
     /// A key.
-    pub fn key(&mut self, key: &Press<'_>, extent: Extent) -> Step {
-        if let Page::HookTrust(question) = &self.page
+    pub fn key(&mut self, key: &KeyPress<'_>, extent: ScrollExtent) -> OverlayOutcome {
+        if let ReadingPage::HookTrust(question) = &self.page
             && let Some(step) = question.key(key)
         {
             return step;
         }
         match keymap::find(keymap::READING, key) {
-            Some(ReadingKey::Back) => return Step::Close,
+            Some(ReadingKey::Back) => return OverlayOutcome::Close,
             Some(ReadingKey::Scroll(how)) => self.scroll = scrolled(self.scroll, how, extent),
             None => {}
         }
-        Step::Stay
+        OverlayOutcome::Stay
     }
 
     /// What was drawn of it.
-    pub fn drawn(&mut self, extent: Extent) {
-        if let Page::HookTrust(question) = &mut self.page {
+    pub fn drawn(&mut self, extent: ScrollExtent) {
+        if let ReadingPage::HookTrust(question) = &mut self.page {
             question.end.drawn(self.scroll, extent);
         }
     }
 }
 
 /// Where a scrolling part stands after a key.
-pub fn scrolled(at: usize, how: Scrolling, extent: Extent) -> usize {
+pub fn scrolled(at: usize, how: ScrollAction, extent: ScrollExtent) -> usize {
     let last = extent.rows.saturating_sub(extent.shown);
     let page = extent.shown.saturating_sub(1).max(1);
     let to = match how {
-        Scrolling::LineUp => at.saturating_sub(1),
-        Scrolling::LineDown => at + 1,
-        Scrolling::HalfUp => at.saturating_sub(page.div_ceil(2)),
-        Scrolling::HalfDown => at + page.div_ceil(2),
-        Scrolling::PageUp => at.saturating_sub(page),
-        Scrolling::PageDown => at + page,
-        Scrolling::Top => 0,
-        Scrolling::Bottom => last,
+        ScrollAction::LineUp => at.saturating_sub(1),
+        ScrollAction::LineDown => at + 1,
+        ScrollAction::HalfUp => at.saturating_sub(page.div_ceil(2)),
+        ScrollAction::HalfDown => at + page.div_ceil(2),
+        ScrollAction::PageUp => at.saturating_sub(page),
+        ScrollAction::PageDown => at + page,
+        ScrollAction::Top => 0,
+        ScrollAction::Bottom => last,
     };
     to.min(last)
 }

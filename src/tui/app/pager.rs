@@ -15,24 +15,24 @@ use crate::domain::{CallId, NoticeLevel};
 use crate::session::BranchComparison;
 use crate::tui::layout::paged;
 
-use super::block::{Block, Body, Shows, Tool};
-use super::editor::Editor;
-use super::effect::{Effect, RequestId};
-use super::find::{Query, QueryKind};
-use super::geometry::{Geometry, PageGeometry};
-use super::keymap::Scrolling;
-use super::model::Model;
+use super::block::{BlockBody, ToolCallBlock, ToolCallContent, TranscriptBlock};
+use super::editor::TextEditor;
+use super::effect::{RequestId, ScreenEffect};
+use super::geometry::{PageGeometry, ScreenGeometry};
+use super::keymap::ScrollAction;
+use super::model::ScreenModel;
 use super::overlay::Overlay;
-use super::pages::PageJob;
-use super::reach::{Place, Reach};
-use super::search::Hit as Match;
-use super::sessions::{BranchPage, PageOrder, SessionJob};
-use super::source::{self, Part};
+use super::page_position::{PagePosition, PageRow};
+use super::search::TranscriptMatch as Match;
+use super::sessions::{BranchPage, BranchPageRequest, SessionStoreRequest};
+use super::source::{self, BlockPart};
+use super::store_queries::StoreQuery;
+use super::text_query::{TextQuery, TextQueryKind};
 use super::transcript::BlockId;
-use document::Document;
-use search::{Search, Way};
+use document::PagerDocument;
+use search::{PagerSearch, PagerSearchDirection};
 
-pub use input::{Drag, drag, key, let_go, paste, wheel};
+pub use input::{PagerDrag, drag, key, on_button_up, paste, wheel};
 
 /// A long text on the screen.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,21 +40,21 @@ pub struct Pager {
     /// What it is.
     pub title: String,
     /// The text so far.
-    pub document: Arc<Document>,
+    pub document: Arc<PagerDocument>,
     /// Where it stands.
-    pub reach: Reach,
+    pub position: PagePosition,
     /// Whether long lines go on in the next row.
-    pub wrap: Wrap,
+    pub wrap: PagerWrap,
     /// Whether lines have their numbers.
-    pub numbers: Numbers,
+    pub numbers: PagerLineNumbers,
     /// Whether more comes, and is followed.
-    pub source: Source,
+    pub source: PagerSource,
     /// The whole, which is being read, and whether its end is to be in sight then.
-    pub waiting: Option<(RequestId, Follow)>,
+    pub waiting: Option<(RequestId, PagerFollow)>,
     /// What is looked for.
-    pub search: Option<Search>,
+    pub search: Option<PagerSearch>,
     /// The field for what to look for.
-    pub prompt: Option<Prompt>,
+    pub prompt: Option<PagerPrompt>,
     /// Lines that are marked, from where it began to where it is.
     pub marked: Option<(usize, usize)>,
     /// The line that the mouse's button went down on.
@@ -63,7 +63,7 @@ pub struct Pager {
 
 /// Whether long lines go on in the next row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wrap {
+pub enum PagerWrap {
     /// They do.
     On,
     /// They are cut; what is shown begins at this column.
@@ -72,7 +72,7 @@ pub enum Wrap {
 
 /// Whether lines have their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Numbers {
+pub enum PagerLineNumbers {
     /// They have.
     Shown,
     /// They have not.
@@ -81,11 +81,11 @@ pub enum Numbers {
 
 /// Where the text comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum PagerSource {
     /// It is all there.
     Whole,
     /// The output of a call that runs.
-    Running(CallId, Follow),
+    Running(CallId, PagerFollow),
     /// Two branches, laid out for a width; anew where there is another one now.
     Branches {
         /// What is in them.
@@ -99,36 +99,36 @@ pub enum Source {
 
 /// Whether the end stays in sight while more comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Follow {
+pub enum PagerFollow {
     /// It does.
     Tail,
     /// The person has scrolled up.
-    Held,
+    Paused,
 }
 
 /// The field for what to look for.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Prompt {
+pub struct PagerPrompt {
     /// What is typed.
-    pub editor: Editor,
+    pub editor: TextEditor,
     /// How it is read.
-    pub kind: QueryKind,
+    pub kind: TextQueryKind,
     /// What is wrong with it.
     pub error: Option<String>,
     /// Where the page stood before.
-    before: Reach,
+    before: PagePosition,
 }
 
 impl Pager {
     /// A text from its beginning.
-    pub fn new(title: String, document: Arc<Document>) -> Self {
+    pub fn new(title: String, document: Arc<PagerDocument>) -> Self {
         Self {
             title,
             document,
-            reach: Reach::default(),
-            wrap: Wrap::On,
-            numbers: Numbers::Hidden,
-            source: Source::Whole,
+            position: PagePosition::default(),
+            wrap: PagerWrap::On,
+            numbers: PagerLineNumbers::Hidden,
+            source: PagerSource::Whole,
             waiting: None,
             search: None,
             prompt: None,
@@ -139,7 +139,7 @@ impl Pager {
 
     /// Two branches, compared.
     pub fn of_branches(BranchPage { branches, width, document }: BranchPage) -> Self {
-        let source = Source::Branches { branches, width, asked: None };
+        let source = PagerSource::Branches { branches, width, asked: None };
         Self { source, ..Self::new("Two branches".to_owned(), document) }
     }
 
@@ -150,44 +150,47 @@ impl Pager {
 
     /// What the view found.
     pub fn drawn(&mut self, page: &PageGeometry) {
-        self.reach = match &self.source {
-            Source::Running(_, Follow::Tail) => Reach::END,
-            Source::Running(_, Follow::Held) | Source::Whole | Source::Branches { .. } => {
-                Reach { top: page.top, delta: 0 }
-            }
+        self.position = match &self.source {
+            PagerSource::Running(_, PagerFollow::Tail) => PagePosition::END,
+            PagerSource::Running(_, PagerFollow::Paused)
+            | PagerSource::Whole
+            | PagerSource::Branches { .. } => PagePosition { top: page.top, delta: 0 },
         };
     }
 
     /// The job that lays it out for the width that it has now.
-    fn lay(&mut self, width: u16, id: RequestId) -> Option<Effect> {
-        let Source::Branches { branches, width: laid, asked } = &mut self.source else {
+    fn request_layout(&mut self, width: u16, id: RequestId) -> Option<ScreenEffect> {
+        let PagerSource::Branches { branches, width: laid, asked } = &mut self.source else {
             return None;
         };
         if *laid == width || asked.is_some() {
             return None;
         }
         *asked = Some(id);
-        let page = PageOrder { document: id.0, width };
-        let job = SessionJob::Lay { branches: branches.clone(), page };
-        Some(Effect::Sessions { id, job })
+        let page = BranchPageRequest { document: id.0, width };
+        let job = SessionStoreRequest::Lay { branches: branches.clone(), page };
+        Some(ScreenEffect::Sessions { id, job })
     }
 
-    fn scroll(&mut self, how: Scrolling, page: &PageGeometry) {
+    fn scroll(&mut self, how: ScrollAction, page: &PageGeometry) {
         if let Some((_, to)) = &mut self.marked {
             *to = moved(*to, how, page.rows.len(), self.document.len());
             let to = *to;
             if !page.rows.contains(&to) {
                 self.hold();
-                self.reach = Reach::at(Place { line: to, row: 0 }, page.rows.len() / 2);
+                self.position = PagePosition::at(PageRow { line: to, row: 0 }, page.rows.len() / 2);
             }
             return;
         }
         let up = match how {
-            Scrolling::LineUp | Scrolling::HalfUp | Scrolling::PageUp | Scrolling::Top => true,
-            Scrolling::LineDown | Scrolling::HalfDown | Scrolling::PageDown => false,
-            Scrolling::Bottom => {
-                if let Source::Running(_, follow) = &mut self.source {
-                    *follow = Follow::Tail;
+            ScrollAction::LineUp
+            | ScrollAction::HalfUp
+            | ScrollAction::PageUp
+            | ScrollAction::Top => true,
+            ScrollAction::LineDown | ScrollAction::HalfDown | ScrollAction::PageDown => false,
+            ScrollAction::Bottom => {
+                if let PagerSource::Running(_, follow) = &mut self.source {
+                    *follow = PagerFollow::Tail;
                 }
                 false
             }
@@ -195,37 +198,39 @@ impl Pager {
         if up {
             self.hold_at(page.top);
         }
-        self.reach.scroll(how, page.rows.len());
+        self.position.scroll(how, page.rows.len());
     }
 
     fn hold(&mut self) {
-        if let Source::Running(_, follow) = &mut self.source {
-            *follow = Follow::Held;
+        if let PagerSource::Running(_, follow) = &mut self.source {
+            *follow = PagerFollow::Paused;
         }
     }
 
     /// Stops following where the page stands.
-    fn hold_at(&mut self, top: Place) {
-        if matches!(self.source, Source::Running(_, Follow::Tail)) {
+    fn hold_at(&mut self, top: PageRow) {
+        if matches!(self.source, PagerSource::Running(_, PagerFollow::Tail)) {
             self.hold();
-            self.reach = Reach { top, delta: 0 };
+            self.position = PagePosition { top, delta: 0 };
         }
     }
 
     /// Brings the current match into sight.
     fn show_match(&mut self, page: &PageGeometry) {
-        let Some((line, nth)) = self.search.as_ref().and_then(Search::here) else { return };
+        let Some((line, nth)) = self.search.as_ref().and_then(PagerSearch::current_place) else {
+            return;
+        };
         self.hold();
         let row = self.row_of(line, nth, page.area.width);
         let visible = page.rows.contains(&line) && row == 0;
         if !visible {
-            self.reach = Reach::at(Place { line, row }, page.rows.len() / 3);
+            self.position = PagePosition::at(PageRow { line, row }, page.rows.len() / 3);
         }
     }
 
     /// The row of a line that a match is in.
     fn row_of(&self, line: usize, nth: usize, width: u16) -> usize {
-        let (Wrap::On, Some(search)) = (self.wrap, &self.search) else { return 0 };
+        let (PagerWrap::On, Some(search)) = (self.wrap, &self.search) else { return 0 };
         let (text, starts) = paged::joined(&paged::rows(self.document.line(line), width));
         let found = search.query.matches(&text);
         let at = found.get(nth).map_or(0, |range| range.start);
@@ -233,35 +238,35 @@ impl Pager {
     }
 
     /// Looks for what is typed, from where the page stood before.
-    fn look(&mut self, id: RequestId, page: &PageGeometry) -> Option<Effect> {
+    fn look(&mut self, id: RequestId, page: &PageGeometry) -> Option<ScreenEffect> {
         let prompt = self.prompt.as_mut()?;
-        let query = Query::new(&prompt.editor.text(), prompt.kind);
+        let query = TextQuery::new(&prompt.editor.text(), prompt.kind);
         prompt.error = match &query {
-            Ok(_) | Err(super::find::QueryError::Empty) => None,
+            Ok(_) | Err(super::text_query::TextQueryError::Empty) => None,
             Err(error) => Some(error.to_string()),
         };
         let before = prompt.before;
         let Ok(query) = query else {
             self.search = None;
-            self.reach = before;
+            self.position = before;
             return None;
         };
-        let search = Search::new(query, before.top.line.min(self.document.len()));
+        let search = PagerSearch::new(query, before.top.line.min(self.document.len()));
         let effect = self.begin(search, id);
         if effect.is_none() {
-            self.reach = before;
+            self.position = before;
             self.show_match(page);
         }
         effect
     }
 
     /// Looks for all matches: in a short text at once, else off the UI task.
-    fn begin(&mut self, mut search: Search, id: RequestId) -> Option<Effect> {
+    fn begin(&mut self, mut search: PagerSearch, id: RequestId) -> Option<ScreenEffect> {
         let (document, query) = (Arc::clone(&self.document), search.query.clone());
         if document.bytes() > search::AT_ONCE {
             search.asked = Some(id);
             self.search = Some(search);
-            return Some(Effect::Find { id, document, query });
+            return Some(ScreenEffect::Find { id, document, query });
         }
         let hits = search::hits(&document, &query, 0..document.len());
         search.found(hits, document.len(), &document);
@@ -270,13 +275,18 @@ impl Pager {
     }
 
     /// Looks for all matches, and stands at the one in this line, so many rows below the top.
-    fn stand_at(&mut self, search: Search, above: usize, id: RequestId) -> Option<Effect> {
+    fn stand_at(
+        &mut self,
+        search: PagerSearch,
+        above: usize,
+        id: RequestId,
+    ) -> Option<ScreenEffect> {
         self.hold();
-        self.reach = Reach::at(Place { line: search.origin(), row: 0 }, above);
+        self.position = PagePosition::at(PageRow { line: search.origin(), row: 0 }, above);
         self.begin(search, id)
     }
 
-    fn step(&mut self, way: Way, page: &PageGeometry) {
+    fn step(&mut self, way: PagerSearchDirection, page: &PageGeometry) {
         if let Some(search) = &mut self.search {
             search.step(way);
             self.show_match(page);
@@ -285,14 +295,14 @@ impl Pager {
 
     /// More of the output that is followed.
     fn push(&mut self, text: &str) {
-        let before = self.document.let_go();
+        let before = self.document.dropped_lines();
         let document = Arc::make_mut(&mut self.document);
         document.push(text);
-        let gone = document.let_go() - before;
+        let gone = document.dropped_lines() - before;
         if gone > 0 {
             // Lines have other numbers now.
             (self.search, self.marked) = (None, None);
-            self.reach.top.line = self.reach.top.line.saturating_sub(gone);
+            self.position.top.line = self.position.top.line.saturating_sub(gone);
         } else if let Some(search) = &mut self.search {
             search.go_on(&self.document);
         }
@@ -302,68 +312,80 @@ impl Pager {
     /// it, too: what stood in the second half stands as far from the end as it did.
     fn replace(
         &mut self,
-        document: Arc<Document>,
+        document: Arc<PagerDocument>,
         page: &PageGeometry,
         id: RequestId,
-    ) -> Option<Effect> {
-        self.reach.top.line = self.reach.top.line.saturating_add(self.document.let_go());
+    ) -> Option<ScreenEffect> {
+        self.position.top.line =
+            self.position.top.line.saturating_add(self.document.dropped_lines());
         let (before, now) = (self.document.len(), document.len());
         self.document = document;
         self.marked = None;
         let search = self.search.take()?;
-        let (line, nth) = search.here().unwrap_or((search.origin(), 0));
+        let (line, nth) = search.current_place().unwrap_or((search.origin(), 0));
         let line = if line * 2 < before { line } else { (line + now).saturating_sub(before) };
-        self.stand_at(Search::at(search.query, line, nth), page.rows.len() / 3, id)
+        self.stand_at(PagerSearch::at(search.query, line, nth), page.rows.len() / 3, id)
     }
 }
 
 /// Where the moving end of the marked lines goes.
-fn moved(line: usize, how: Scrolling, shown: usize, count: usize) -> usize {
+fn moved(line: usize, how: ScrollAction, shown: usize, count: usize) -> usize {
     let page = shown.saturating_sub(1).max(1);
     let to = match how {
-        Scrolling::LineUp => line.saturating_sub(1),
-        Scrolling::LineDown => line + 1,
-        Scrolling::HalfUp => line.saturating_sub(page.div_ceil(2)),
-        Scrolling::HalfDown => line + page.div_ceil(2),
-        Scrolling::PageUp => line.saturating_sub(page),
-        Scrolling::PageDown => line + page,
-        Scrolling::Top => 0,
-        Scrolling::Bottom => usize::MAX,
+        ScrollAction::LineUp => line.saturating_sub(1),
+        ScrollAction::LineDown => line + 1,
+        ScrollAction::HalfUp => line.saturating_sub(page.div_ceil(2)),
+        ScrollAction::HalfDown => line + page.div_ceil(2),
+        ScrollAction::PageUp => line.saturating_sub(page),
+        ScrollAction::PageDown => line + page,
+        ScrollAction::Top => 0,
+        ScrollAction::Bottom => usize::MAX,
     };
     to.min(count.saturating_sub(1))
 }
 
 /// Opens the whole of a block.
-pub fn open(model: &mut Model, block: BlockId) -> Vec<Effect> {
+pub fn open(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
     let Some(block) = model.transcript.get(block) else { return Vec::new() };
     let text = whole(block);
     let (title, tool) = match &block.body {
-        Body::User(_) => ("What you said".to_owned(), None),
-        Body::Assistant(_) => ("The answer".to_owned(), None),
-        Body::Thinking(_) => ("Thinking".to_owned(), None),
-        Body::Tool(tool) => (format!("{}  {}", tool.name, tool.title), Some((**tool).clone())),
-        Body::Image(image) => (image.name().to_owned(), None),
-        Body::Notice(_) | Body::Interrupted | Body::Compacted => ("Notice".to_owned(), None),
+        BlockBody::User(_) => ("What you said".to_owned(), None),
+        BlockBody::Assistant(_) => ("The answer".to_owned(), None),
+        BlockBody::Thinking(_) => ("Thinking".to_owned(), None),
+        BlockBody::Tool(tool) => (format!("{}  {}", tool.name, tool.title), Some((**tool).clone())),
+        BlockBody::Image(image) => (image.name().to_owned(), None),
+        BlockBody::Notice(_) | BlockBody::Interrupted | BlockBody::Compacted => {
+            ("Notice".to_owned(), None)
+        }
     };
-    if text.is_empty() && tool.as_ref().is_none_or(Tool::is_over) {
+    if text.is_empty() && tool.as_ref().is_none_or(ToolCallBlock::is_over) {
         model.toast(NoticeLevel::Info, "There is no more of it");
         return Vec::new();
     }
     let id = model.requests.issue();
     let mut effects = Vec::new();
-    let let_go = match tool.as_ref().map(|tool| &tool.shows) {
-        Some(Shows::Live(live)) => live.hidden,
-        Some(Shows::Nothing | Shows::Text(_) | Shows::Terminal(_) | Shows::Diff(_)) | None => 0,
+    let let_go = match tool.as_ref().map(|tool| &tool.content) {
+        Some(ToolCallContent::Live(live)) => live.hidden,
+        Some(
+            ToolCallContent::Nothing
+            | ToolCallContent::Text(_)
+            | ToolCallContent::Terminal(_)
+            | ToolCallContent::Diff(_),
+        )
+        | None => 0,
     };
-    let mut pager = Pager::new(title, Arc::new(Document::with(id.0, &text, let_go)));
+    let mut pager = Pager::new(title, Arc::new(PagerDocument::with(id.0, &text, let_go)));
     if let Some(tool) = tool {
         if !tool.is_over() {
-            pager.source = Source::Running(tool.call.clone(), Follow::Tail);
-            pager.reach = Reach::END;
+            pager.source = PagerSource::Running(tool.call.clone(), PagerFollow::Tail);
+            pager.position = PagePosition::END;
         }
-        if let Some(hash) = tool.kept {
-            pager.waiting = Some((id, Follow::Held));
-            effects.push(Effect::Pages { id, job: PageJob::Kept { document: id.0, hash } });
+        if let Some(hash) = tool.full_output {
+            pager.waiting = Some((id, PagerFollow::Paused));
+            effects.push(ScreenEffect::QueryStore {
+                id,
+                job: StoreQuery::FullOutput { document: id.0, hash },
+            });
         }
     }
     model.overlays.push(Overlay::Pager(Box::new(pager)));
@@ -371,31 +393,31 @@ pub fn open(model: &mut Model, block: BlockId) -> Vec<Effect> {
 }
 
 /// Opens the whole of a block at a match of a search in the transcript.
-pub fn open_at(model: &mut Model, hit: Match, query: Query) -> Vec<Effect> {
+pub fn open_at(model: &mut ScreenModel, hit: Match, query: TextQuery) -> Vec<ScreenEffect> {
     let place = model.transcript.get(hit.block).and_then(|block| place_of(block, hit, &query));
     let mut effects = open(model, hit.block);
     let (line, nth) = place.unwrap_or_default();
     let above = usize::from(model.geometry.height / 3);
     let id = model.requests.issue();
     if let Some(Overlay::Pager(pager)) = model.overlays.last_mut() {
-        effects.extend(pager.stand_at(Search::at(query, line, nth), above, id));
+        effects.extend(pager.stand_at(PagerSearch::at(query, line, nth), above, id));
     }
     effects
 }
 
 /// The line of the pager's text that a match of the transcript is in, and which of the matches in
 /// that line it is.
-fn place_of(block: &Block, hit: Match, query: &Query) -> Option<(usize, usize)> {
-    let text = source::text(block, Part::Body);
+fn place_of(block: &TranscriptBlock, hit: Match, query: &TextQuery) -> Option<(usize, usize)> {
+    let text = source::text(block, BlockPart::Body);
     let start = match &block.body {
-        Body::Tool(tool) => source::output_start(tool),
-        Body::User(_)
-        | Body::Assistant(_)
-        | Body::Thinking(_)
-        | Body::Image(_)
-        | Body::Notice(_)
-        | Body::Interrupted
-        | Body::Compacted => 0,
+        BlockBody::Tool(tool) => source::output_start(tool),
+        BlockBody::User(_)
+        | BlockBody::Assistant(_)
+        | BlockBody::Thinking(_)
+        | BlockBody::Image(_)
+        | BlockBody::Notice(_)
+        | BlockBody::Interrupted
+        | BlockBody::Compacted => 0,
     };
     let before = text.get(start..hit.from)?;
     let line = before.matches('\n').count();
@@ -404,9 +426,9 @@ fn place_of(block: &Block, hit: Match, query: &Query) -> Option<(usize, usize)> 
 }
 
 /// A patch has lines of its own beside those of the files.
-fn in_patch(block: &Block, line: usize) -> usize {
-    let Body::Tool(tool) = &block.body else { return line };
-    let Shows::Diff(diff) = &tool.shows else { return line };
+fn in_patch(block: &TranscriptBlock, line: usize) -> usize {
+    let BlockBody::Tool(tool) = &block.body else { return line };
+    let ToolCallContent::Diff(diff) = &tool.content else { return line };
     let mut left = line;
     let names = 2;
     let headings = diff.hunks.iter().take_while(|hunk| {
@@ -418,54 +440,58 @@ fn in_patch(block: &Block, line: usize) -> usize {
 }
 
 /// The text of a block, with the colours of its output.
-fn whole(block: &Block) -> String {
+fn whole(block: &TranscriptBlock) -> String {
     match &block.body {
-        Body::Tool(tool) => match &tool.shows {
-            Shows::Live(live) => live.text.clone(),
-            Shows::Text(text) | Shows::Terminal(text) => text.clone(),
-            Shows::Nothing | Shows::Diff(_) => source::of_block(block),
+        BlockBody::Tool(tool) => match &tool.content {
+            ToolCallContent::Live(live) => live.text.clone(),
+            ToolCallContent::Text(text) | ToolCallContent::Terminal(text) => text.clone(),
+            ToolCallContent::Nothing | ToolCallContent::Diff(_) => source::of_block(block),
         },
-        Body::User(_)
-        | Body::Assistant(_)
-        | Body::Thinking(_)
-        | Body::Image(_)
-        | Body::Notice(_)
-        | Body::Interrupted
-        | Body::Compacted => source::of_block(block),
+        BlockBody::User(_)
+        | BlockBody::Assistant(_)
+        | BlockBody::Thinking(_)
+        | BlockBody::Image(_)
+        | BlockBody::Notice(_)
+        | BlockBody::Interrupted
+        | BlockBody::Compacted => source::of_block(block),
     }
 }
 
 /// The columns that the text of a pager has on this screen, its line numbers left out.
-pub fn text_width(geometry: &Geometry) -> u16 {
+pub fn text_width(geometry: &ScreenGeometry) -> u16 {
     geometry.width.saturating_sub(2).max(1)
 }
 
 /// The page on top was drawn: where it has another width than it was laid out for, it is made anew.
-pub fn lay_anew(model: &mut Model) -> Vec<Effect> {
+pub fn update_layout(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let width = model.geometry.page.as_ref().map(|page| page.area.width);
     let (Some(width), Some(Overlay::Pager(pager))) = (width, model.overlays.last_mut()) else {
         return Vec::new();
     };
-    pager.lay(width, model.requests.issue()).into_iter().collect()
+    pager.request_layout(width, model.requests.issue()).into_iter().collect()
 }
 
 /// A page was made anew. `None` where no pager waits for it.
-pub fn laid(model: &mut Model, id: RequestId, page: &BranchPage) -> Option<Vec<Effect>> {
+pub fn on_layout(
+    model: &mut ScreenModel,
+    id: RequestId,
+    page: &BranchPage,
+) -> Option<Vec<ScreenEffect>> {
     let shown = model.geometry.page.clone().unwrap_or_default();
     let next = model.requests.issue();
     let pager = pagers(model).find(|pager| pager.waits_for(id))?;
     let branches = page.branches.clone();
-    pager.source = Source::Branches { branches, width: page.width, asked: None };
+    pager.source = PagerSource::Branches { branches, width: page.width, asked: None };
     // About the same place of what is longer or shorter now.
     let (before, now) = (pager.document.len().max(1), page.document.len());
-    let line = pager.reach.top.line * now / before;
+    let line = pager.position.top.line * now / before;
     let effect = pager.replace(page.document.clone(), &shown, next);
-    pager.reach = Reach::at(Place { line, row: 0 }, 0);
+    pager.position = PagePosition::at(PageRow { line, row: 0 }, 0);
     Some(effect.into_iter().collect())
 }
 
 /// What a search elsewhere has found.
-pub fn found(model: &mut Model, id: RequestId, hits: &[search::Hit], searched: usize) {
+pub fn found(model: &mut ScreenModel, id: RequestId, hits: &[search::PagerMatch], searched: usize) {
     let page = model.geometry.page.clone().unwrap_or_default();
     for pager in pagers(model) {
         let document = Arc::clone(&pager.document);
@@ -477,36 +503,43 @@ pub fn found(model: &mut Model, id: RequestId, hits: &[search::Hit], searched: u
 }
 
 /// More output of a call.
-pub fn progress(model: &mut Model, call: &CallId, text: &str) {
+pub fn progress(model: &mut ScreenModel, call: &CallId, text: &str) {
     for pager in pagers(model).filter(|pager| pager.reads(call)) {
         pager.push(text);
     }
 }
 
 /// A call is over: where its output was kept whole, that is shown from now on.
-pub fn ended(model: &mut Model, call: &CallId) -> Vec<Effect> {
+pub fn ended(model: &mut ScreenModel, call: &CallId) -> Vec<ScreenEffect> {
     if !pagers(model).any(|pager| pager.reads(call)) {
         return Vec::new();
     }
     let id = model.requests.issue();
-    let hash = model.transcript.of_call(call).and_then(|tool| tool.kept.clone());
+    let hash = model.transcript.of_call(call).and_then(|tool| tool.full_output.clone());
     for pager in pagers(model).filter(|pager| pager.reads(call)) {
         let follow = match &pager.source {
-            Source::Running(_, follow) => *follow,
-            Source::Whole | Source::Branches { .. } => Follow::Held,
+            PagerSource::Running(_, follow) => *follow,
+            PagerSource::Whole | PagerSource::Branches { .. } => PagerFollow::Paused,
         };
-        if follow == Follow::Tail {
-            pager.reach = Reach::END;
+        if follow == PagerFollow::Tail {
+            pager.position = PagePosition::END;
         }
-        pager.source = Source::Whole;
+        pager.source = PagerSource::Whole;
         pager.waiting = hash.is_some().then_some((id, follow));
     }
-    let job = |hash| Effect::Pages { id, job: PageJob::Kept { document: id.0, hash } };
+    let job = |hash| ScreenEffect::QueryStore {
+        id,
+        job: StoreQuery::FullOutput { document: id.0, hash },
+    };
     hash.map(job).into_iter().collect()
 }
 
 /// The whole of an output was read, or could not be.
-pub fn kept(model: &mut Model, id: RequestId, document: Option<&Arc<Document>>) -> Vec<Effect> {
+pub fn on_full_output(
+    model: &mut ScreenModel,
+    id: RequestId,
+    document: Option<&Arc<PagerDocument>>,
+) -> Vec<ScreenEffect> {
     let page = model.geometry.page.clone().unwrap_or_default();
     let next = model.requests.issue();
     let mut effects = Vec::new();
@@ -515,8 +548,8 @@ pub fn kept(model: &mut Model, id: RequestId, document: Option<&Arc<Document>>) 
         if let Some(document) = document {
             effects.extend(pager.replace(Arc::clone(document), &page, next));
         }
-        if follow == Follow::Tail {
-            pager.reach = Reach::END;
+        if follow == PagerFollow::Tail {
+            pager.position = PagePosition::END;
         }
     }
     effects
@@ -525,20 +558,20 @@ pub fn kept(model: &mut Model, id: RequestId, document: Option<&Arc<Document>>) 
 impl Pager {
     fn waits_for(&self, id: RequestId) -> bool {
         match &self.source {
-            Source::Branches { asked, .. } => *asked == Some(id),
-            Source::Whole | Source::Running(..) => false,
+            PagerSource::Branches { asked, .. } => *asked == Some(id),
+            PagerSource::Whole | PagerSource::Running(..) => false,
         }
     }
 
     fn reads(&self, call: &CallId) -> bool {
         match &self.source {
-            Source::Running(running, _) => running == call,
-            Source::Whole | Source::Branches { .. } => false,
+            PagerSource::Running(running, _) => running == call,
+            PagerSource::Whole | PagerSource::Branches { .. } => false,
         }
     }
 }
 
-fn pagers(model: &mut Model) -> impl Iterator<Item = &mut Pager> {
+fn pagers(model: &mut ScreenModel) -> impl Iterator<Item = &mut Pager> {
     model.overlays.iter_mut().filter_map(|overlay| match overlay {
         Overlay::Pager(pager) => Some(&mut **pager),
         Overlay::Approval(_)

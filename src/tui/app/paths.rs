@@ -9,8 +9,8 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::domain::mention::{MentionTarget, mentions};
 
-use super::Model;
-use super::block::Body;
+use super::ScreenModel;
+use super::block::BlockBody;
 
 /// Rows that are offered at most; nobody goes through more.
 pub const MOST: usize = 200;
@@ -59,7 +59,7 @@ pub fn best(paths: &[String], recent: &[String], query: &str) -> Vec<usize> {
 }
 
 /// What the person has named and the tools have been at, the newest first.
-pub fn recent(model: &Model) -> Vec<String> {
+pub fn recent(model: &ScreenModel) -> Vec<String> {
     let mut recent: Vec<String> = Vec::new();
     let mut add = |path: String| {
         if recent.len() < REMEMBERED && !recent.contains(&path) {
@@ -68,8 +68,8 @@ pub fn recent(model: &Model) -> Vec<String> {
     };
     for block in model.transcript.blocks().iter().rev().take(BLOCKS) {
         match &block.body {
-            Body::User(text) => named_in(text).for_each(&mut add),
-            Body::Tool(tool) => {
+            BlockBody::User(text) => named_in(text).for_each(&mut add),
+            BlockBody::Tool(tool) => {
                 let input = tool.input.as_ref();
                 let path = input.and_then(|input| input.get("file_path")?.as_str());
                 let inside = path.and_then(|path| {
@@ -80,12 +80,12 @@ pub fn recent(model: &Model) -> Vec<String> {
                     add(path.to_owned());
                 }
             }
-            Body::Assistant(_)
-            | Body::Thinking(_)
-            | Body::Image(_)
-            | Body::Notice(_)
-            | Body::Interrupted
-            | Body::Compacted => {}
+            BlockBody::Assistant(_)
+            | BlockBody::Thinking(_)
+            | BlockBody::Image(_)
+            | BlockBody::Notice(_)
+            | BlockBody::Interrupted
+            | BlockBody::Compacted => {}
         }
     }
     for sent in model.composer.history.entries().iter().rev().take(BLOCKS) {

@@ -2,8 +2,8 @@
 //! and `/`.
 //!
 //! Rows made by hand are ranked at once. The paths of the workspace are so many that they are
-//! ranked elsewhere: [`List::unranked`] says what is to be ranked, and what is shown stays until
-//! [`List::ranked`] brings the answer.
+//! ranked elsewhere: [`PickerList::unranked`] says what is to be ranked, and what is shown stays until
+//! [`PickerList::ranked`] brings the answer.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -15,19 +15,19 @@ use crate::commands::{CopyArgument, EffortArgument};
 use crate::config::ThemeChoice;
 use crate::domain::{EntryId, ModelName, PermissionMode, SessionId, UserInput};
 
-use super::editor::{Editor, Lines};
+use super::editor::{EditorLines, TextEditor};
 use super::effect::RequestId;
 use super::guard::QuestionGuard;
 use super::hooks::HookChoice;
-use super::keymap::{self, ActionId, ListKey, ModelKey, Press};
-use super::overlay::Step;
+use super::keymap::{self, KeyActionId, KeyPress, ListKey, ModelListKey};
+use super::overlay::OverlayOutcome;
 use super::paths;
 
 /// What choosing a row means.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Choice {
+pub enum PickerChoice {
     /// Does what a key would do.
-    Key(ActionId),
+    Key(KeyActionId),
     /// Runs a slash command, by name.
     Command(&'static str),
     /// Changes the model.
@@ -54,7 +54,7 @@ pub enum Choice {
 
 /// A row.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Item {
+pub struct PickerItem {
     /// What is matched.
     pub label: String,
     /// What explains it.
@@ -62,13 +62,13 @@ pub struct Item {
     /// What stands at the right edge: a key, an age.
     pub aside: String,
     /// What choosing it means.
-    pub choice: Choice,
+    pub choice: PickerChoice,
 }
 
 /// Rows, filtered and ranked, one of them selected.
 #[derive(Debug, Clone, PartialEq)]
-pub struct List {
-    source: Source,
+pub struct PickerList {
+    source: PickerSource,
     query: String,
     matches: Vec<usize>,
     /// What the matches are places in, where they are paths.
@@ -80,20 +80,20 @@ pub struct List {
 
 /// Where rows come from.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Source {
+pub enum PickerSource {
     /// Each row made by hand. The filter knows `^`, `$`, `'` and `!`.
-    Items(Vec<Item>),
+    Items(Vec<PickerItem>),
     /// The same, of names that may have such signs in them.
-    Names(Vec<Item>),
+    Names(Vec<PickerItem>),
     /// The same, in the order that they have: what holds each word of the filter is shown.
-    Texts(Vec<Item>),
+    Texts(Vec<PickerItem>),
     /// The paths of the workspace, of which there may be very many.
-    Paths(Paths),
+    Paths(PickerPaths),
 }
 
 /// Paths to choose from.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Paths {
+pub struct PickerPaths {
     /// All of them, sorted by [`paths::sort`].
     pub all: Arc<Vec<String>>,
     /// What was used lately, the newest first.
@@ -106,22 +106,22 @@ pub struct Picker {
     /// What is chosen here.
     pub title: &'static str,
     /// What is typed to filter.
-    pub filter: Editor,
+    pub filter: TextEditor,
     /// The rows.
-    pub list: List,
+    pub list: PickerList,
     /// Whether the rows are there.
-    pub state: Loading,
+    pub state: PickerLoading,
     /// Where it opens.
-    pub room: Room,
+    pub room: PickerPlacement,
     /// What is shown of the selected row beneath the rows.
-    pub beneath: Beneath,
+    pub beneath: PickerPreview,
     /// Of a list whose rows run or change something: whether one can be chosen.
     pub guard: Option<QuestionGuard>,
 }
 
 /// What is shown of the selected row beneath the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Beneath {
+pub enum PickerPreview {
     /// Nothing.
     Nothing,
     /// The text that it puts in, or all there is to know of it.
@@ -130,7 +130,7 @@ pub enum Beneath {
 
 /// Where a list opens over the chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Room {
+pub enum PickerPlacement {
     /// In the middle.
     Middle,
     /// At the right edge, where it leaves something of the chat in sight.
@@ -139,7 +139,7 @@ pub enum Room {
 
 /// Whether rows are there.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Loading {
+pub enum PickerLoading {
     /// They were asked for.
     Waiting(RequestId),
     /// They are.
@@ -148,16 +148,16 @@ pub enum Loading {
     Failed(String),
 }
 
-impl Choice {
+impl PickerChoice {
     /// The theme that it would change to.
     pub fn theme(&self) -> Option<&ThemeChoice> {
         if let Self::Theme(choice) = self { Some(choice) } else { None }
     }
 }
 
-impl List {
+impl PickerList {
     /// A list of all rows, the first selected. Paths show once the filter is set.
-    pub fn new(source: Source) -> Self {
+    pub fn new(source: PickerSource) -> Self {
         let mut list = Self {
             source,
             query: String::new(),
@@ -166,7 +166,7 @@ impl List {
             ranked_for: None,
             selected: 0,
         };
-        if !matches!(list.source, Source::Paths(_)) {
+        if !matches!(list.source, PickerSource::Paths(_)) {
             list.rank();
         }
         list
@@ -184,7 +184,7 @@ impl List {
     }
 
     /// Puts other rows in; the filter stays, and so does what was selected by hand.
-    pub fn set_source(&mut self, source: Source) {
+    pub fn set_source(&mut self, source: PickerSource) {
         let chosen = self.chosen().filter(|_| self.selected > 0).cloned();
         self.source = source;
         self.ranked_for = None;
@@ -197,9 +197,9 @@ impl List {
     }
 
     /// Puts the same rows in another order or with other words; what was selected stays so.
-    pub fn replace(&mut self, items: Vec<Item>) {
+    pub fn replace(&mut self, items: Vec<PickerItem>) {
         let chosen = self.chosen().cloned();
-        self.source = Source::Items(items);
+        self.source = PickerSource::Items(items);
         self.rank();
         let same = |at: &usize| {
             let item = self.source.items().and_then(|items| items.get(*at));
@@ -209,19 +209,22 @@ impl List {
     }
 
     /// What is to be ranked, and for what.
-    pub fn unranked(&self) -> Option<(&Paths, &str)> {
+    pub fn unranked(&self) -> Option<(&PickerPaths, &str)> {
         match &self.source {
-            Source::Paths(paths) if self.ranked_for.as_ref() != Some(&self.query) => {
+            PickerSource::Paths(paths) if self.ranked_for.as_ref() != Some(&self.query) => {
                 Some((paths, &self.query))
             }
-            Source::Paths(_) | Source::Items(_) | Source::Names(_) | Source::Texts(_) => None,
+            PickerSource::Paths(_)
+            | PickerSource::Items(_)
+            | PickerSource::Names(_)
+            | PickerSource::Texts(_) => None,
         }
     }
 
     /// The paths that match `query` best, which may be an older one. What was selected by hand
     /// stays so.
     pub fn ranked(&mut self, query: &str, matches: Vec<usize>) {
-        let Source::Paths(paths) = &self.source else { return };
+        let PickerSource::Paths(paths) = &self.source else { return };
         let all = paths.all.clone();
         let kept = self.matches.get(self.selected).filter(|_| self.selected > 0);
         let kept = kept.and_then(|at| self.shown.get(*at));
@@ -283,16 +286,16 @@ impl List {
     }
 
     /// What choosing the selected row means.
-    pub fn choice(&self) -> Option<Choice> {
+    pub fn choice(&self) -> Option<PickerChoice> {
         let index = *self.matches.get(self.selected)?;
         match self.source.items() {
             Some(items) => items.get(index).map(|item| item.choice.clone()),
-            None => self.shown.get(index).cloned().map(Choice::Text),
+            None => self.shown.get(index).cloned().map(PickerChoice::Text),
         }
     }
 
     /// What choosing the selected row would mean, where rows are made by hand.
-    pub fn chosen(&self) -> Option<&Choice> {
+    pub fn chosen(&self) -> Option<&PickerChoice> {
         let index = *self.matches.get(self.selected)?;
         self.source.items()?.get(index).map(|item| &item.choice)
     }
@@ -314,23 +317,23 @@ impl List {
     fn pattern(&self) -> Pattern {
         let (case, normal) = (CaseMatching::Smart, Normalization::Smart);
         match &self.source {
-            Source::Items(_) => Pattern::parse(&self.query, case, normal),
-            Source::Names(_) | Source::Paths(_) => {
+            PickerSource::Items(_) => Pattern::parse(&self.query, case, normal),
+            PickerSource::Names(_) | PickerSource::Paths(_) => {
                 Pattern::new(&self.query, case, normal, AtomKind::Fuzzy)
             }
-            Source::Texts(_) => Pattern::new(&self.query, case, normal, AtomKind::Substring),
+            PickerSource::Texts(_) => Pattern::new(&self.query, case, normal, AtomKind::Substring),
         }
     }
 
     /// Ranks, unless it is paths by a filter.
     fn rank_what_is_quick(&mut self) {
-        if self.query.is_empty() || !matches!(self.source, Source::Paths(_)) {
+        if self.query.is_empty() || !matches!(self.source, PickerSource::Paths(_)) {
             self.rank();
         }
     }
 
     fn rank(&mut self) {
-        if let Source::Paths(Paths { all, recent }) = &self.source {
+        if let PickerSource::Paths(PickerPaths { all, recent }) = &self.source {
             let matches = paths::best(all, recent, &self.query);
             return self.ranked(&self.query.clone(), matches);
         }
@@ -350,14 +353,14 @@ impl List {
                 Some((pattern.score(label, &mut matcher)?, index))
             })
             .collect();
-        if !matches!(self.source, Source::Texts(_)) {
+        if !matches!(self.source, PickerSource::Texts(_)) {
             scored.sort_by_key(|(score, index)| (Reverse(*score), *index));
         }
         self.matches = scored.into_iter().map(|(_, index)| index).collect();
     }
 }
 
-impl Source {
+impl PickerSource {
     fn len(&self) -> usize {
         match self {
             Self::Items(items) | Self::Names(items) | Self::Texts(items) => items.len(),
@@ -366,7 +369,7 @@ impl Source {
     }
 
     /// The rows that were made by hand.
-    fn items(&self) -> Option<&[Item]> {
+    fn items(&self) -> Option<&[PickerItem]> {
         match self {
             Self::Items(items) | Self::Names(items) | Self::Texts(items) => Some(items),
             Self::Paths(_) => None,
@@ -376,53 +379,53 @@ impl Source {
 
 impl Picker {
     /// A list that is there.
-    pub fn ready(title: &'static str, items: Vec<Item>) -> Self {
-        let list = List::new(Source::Items(items));
+    pub fn ready(title: &'static str, items: Vec<PickerItem>) -> Self {
+        let list = PickerList::new(PickerSource::Items(items));
         Self {
             title,
-            filter: Editor::new(Lines::One),
+            filter: TextEditor::new(EditorLines::One),
             list,
-            state: Loading::Ready,
-            room: Room::Middle,
-            beneath: Beneath::Nothing,
+            state: PickerLoading::Ready,
+            room: PickerPlacement::Middle,
+            beneath: PickerPreview::Nothing,
             guard: None,
         }
     }
 
     /// A list that was asked for.
     pub fn waiting(title: &'static str, id: RequestId) -> Self {
-        Self { state: Loading::Waiting(id), ..Self::ready(title, Vec::new()) }
+        Self { state: PickerLoading::Waiting(id), ..Self::ready(title, Vec::new()) }
     }
 
     /// Whether its rows were asked for by this.
     pub fn waits_for(&self, id: RequestId) -> bool {
-        self.state == Loading::Waiting(id)
+        self.state == PickerLoading::Waiting(id)
     }
 
     /// The answer to a request, and the row that holds now. An answer to another one is stale.
-    pub fn fill(&mut self, id: RequestId, items: Result<Vec<Item>, String>, now: usize) {
-        if self.state != Loading::Waiting(id) {
+    pub fn fill(&mut self, id: RequestId, items: Result<Vec<PickerItem>, String>, now: usize) {
+        if self.state != PickerLoading::Waiting(id) {
             return;
         }
         match items {
             Ok(items) => {
-                self.list.set_source(Source::Items(items));
+                self.list.set_source(PickerSource::Items(items));
                 // A filter that was typed meanwhile has its own best match.
                 if self.list.query.is_empty() {
                     self.list.select(now);
                 }
-                self.state = Loading::Ready;
+                self.state = PickerLoading::Ready;
             }
-            Err(reason) => self.state = Loading::Failed(reason),
+            Err(reason) => self.state = PickerLoading::Failed(reason),
         }
     }
 
     /// A key.
-    pub fn key(&mut self, key: &Press<'_>, page: usize) -> Step {
-        if let (Some(Choice::Model(name)), Some(ModelKey::Mark)) =
+    pub fn key(&mut self, key: &KeyPress<'_>, page: usize) -> OverlayOutcome {
+        if let (Some(PickerChoice::Model(name)), Some(ModelListKey::Mark)) =
             (self.list.chosen(), keymap::find(keymap::MODELS, key))
         {
-            return Step::Mark(name.clone());
+            return OverlayOutcome::Mark(name.clone());
         }
         let page = isize::try_from(page.max(1)).unwrap_or(1);
         match keymap::find(keymap::LIST, key) {
@@ -431,19 +434,19 @@ impl Picker {
             Some(ListKey::PageUp) => self.list.step(-page),
             Some(ListKey::PageDown) => self.list.step(page),
             Some(ListKey::Accept) => return self.choose(),
-            Some(ListKey::Back) => return Step::Close,
+            Some(ListKey::Back) => return OverlayOutcome::Close,
             None => self.filter.key(key),
         }
         self.list.set_query(&self.filter.text());
-        Step::Stay
+        OverlayOutcome::Stay
     }
 
     /// Chooses the selected row.
-    pub fn choose(&self) -> Step {
+    pub fn choose(&self) -> OverlayOutcome {
         if self.guard.is_some_and(|guard| !guard.is_armed()) {
-            return Step::Stay;
+            return OverlayOutcome::Stay;
         }
-        self.list.choice().map_or(Step::Stay, Step::Choose)
+        self.list.choice().map_or(OverlayOutcome::Stay, OverlayOutcome::Choose)
     }
 }
 
@@ -451,30 +454,31 @@ impl Picker {
 mod tests {
     use super::*;
 
-    fn paths(names: &[&str], recent: &[&str]) -> Source {
+    fn paths(names: &[&str], recent: &[&str]) -> PickerSource {
         let mut all: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         paths::sort(&mut all);
         let recent = recent.iter().map(|name| (*name).to_owned()).collect();
-        Source::Paths(Paths { all: Arc::new(all), recent })
+        PickerSource::Paths(PickerPaths { all: Arc::new(all), recent })
     }
 
-    fn items(names: &[&str]) -> Vec<Item> {
-        let item = |name: &&str| Item {
+    fn items(names: &[&str]) -> Vec<PickerItem> {
+        let item = |name: &&str| PickerItem {
             label: (*name).to_owned(),
             detail: String::new(),
             aside: String::new(),
-            choice: Choice::Text((*name).to_owned()),
+            choice: PickerChoice::Text((*name).to_owned()),
         };
         names.iter().map(item).collect()
     }
 
-    fn labels(list: &List) -> Vec<&str> {
+    fn labels(list: &PickerList) -> Vec<&str> {
         (0..list.len()).filter_map(|at| list.row(at)).map(|(label, _, _)| label).collect()
     }
 
     #[test]
     fn the_best_match_comes_first() {
-        let mut list = List::new(paths(&["src/domain/cart.rs", "src/cart.rs", "README.md"], &[]));
+        let mut list =
+            PickerList::new(paths(&["src/domain/cart.rs", "src/cart.rs", "README.md"], &[]));
         list.set_query("");
         assert_eq!(list.len(), 3);
         list.set_query("cart");
@@ -484,13 +488,13 @@ mod tests {
         assert_eq!(list.selected(), 1);
         list.set_query("readme");
         list.rank_now();
-        assert_eq!(list.choice(), Some(Choice::Text("README.md".into())));
+        assert_eq!(list.choice(), Some(PickerChoice::Text("README.md".into())));
         assert_eq!(list.hits("README.md"), [0, 1, 2, 3, 4, 5]);
     }
 
     #[test]
     fn paths_stay_until_they_are_ranked() {
-        let mut list = List::new(paths(&["a.rs", "b.rs"], &[]));
+        let mut list = PickerList::new(paths(&["a.rs", "b.rs"], &[]));
         list.set_query("");
         list.set_query("b");
         assert_eq!(labels(&list), ["a.rs", "b.rs"]);
@@ -502,7 +506,7 @@ mod tests {
 
     #[test]
     fn an_answer_for_what_was_typed_before_is_shown_and_not_the_last_one() {
-        let mut list = List::new(paths(&["a.rs", "ab.rs"], &[]));
+        let mut list = PickerList::new(paths(&["a.rs", "ab.rs"], &[]));
         list.set_query("ab");
         list.ranked("a", vec![0, 1]);
         assert_eq!(list.len(), 2);
@@ -511,23 +515,24 @@ mod tests {
 
     #[test]
     fn what_was_selected_by_hand_stays_so_when_other_paths_come() {
-        let mut list = List::new(paths(&["b.rs", "c.rs"], &[]));
+        let mut list = PickerList::new(paths(&["b.rs", "c.rs"], &[]));
         list.set_query("");
         list.step(1);
         list.set_source(paths(&["a.rs", "b.rs", "c.rs"], &[]));
-        assert_eq!(list.choice(), Some(Choice::Text("c.rs".into())));
+        assert_eq!(list.choice(), Some(PickerChoice::Text("c.rs".into())));
     }
 
     #[test]
     fn the_signs_of_a_filter_are_part_of_a_name() {
-        let mut list = List::new(Source::Names(items(&["a!b", "ab"])));
+        let mut list = PickerList::new(PickerSource::Names(items(&["a!b", "ab"])));
         list.set_query("a!");
         assert_eq!(labels(&list), ["a!b"]);
     }
 
     #[test]
     fn texts_keep_their_order_and_hold_each_word_in_one_piece() {
-        let mut list = List::new(Source::Texts(items(&["fix the tests", "text", "test it"])));
+        let mut list =
+            PickerList::new(PickerSource::Texts(items(&["fix the tests", "text", "test it"])));
         list.set_query("test");
         assert_eq!(labels(&list), ["fix the tests", "test it"]);
         list.set_query("it test");
@@ -538,8 +543,8 @@ mod tests {
     fn an_answer_to_an_older_request_is_stale() {
         let mut picker = Picker::waiting("Models", RequestId(2));
         picker.fill(RequestId(1), Err("no".into()), 0);
-        assert_eq!(picker.state, Loading::Waiting(RequestId(2)));
+        assert_eq!(picker.state, PickerLoading::Waiting(RequestId(2)));
         picker.fill(RequestId(2), Ok(Vec::new()), 0);
-        assert_eq!(picker.state, Loading::Ready);
+        assert_eq!(picker.state, PickerLoading::Ready);
     }
 }

@@ -10,22 +10,22 @@ use crate::domain::{ContentHash, MessageImage};
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::tui::gallery::Picture;
 
-use super::effect::{Effect, RequestId};
-use super::model::Model;
+use super::effect::{RequestId, ScreenEffect};
+use super::model::ScreenModel;
 
 /// Pictures that are kept, at most.
 const KEPT: usize = 16;
 
 /// The pictures there are, those on screen last.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Pictures {
-    known: Vec<(Wanted, State)>,
+pub struct PictureCache {
+    known: Vec<(PictureRequest, PictureState)>,
     made: u32,
 }
 
 /// A picture that is on screen, or would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct PictureRequest {
     /// Of which image.
     pub image: MessageImage,
     /// How large.
@@ -33,7 +33,7 @@ pub struct Wanted {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum State {
+enum PictureState {
     /// It is being made.
     Asked(RequestId),
     /// It can be shown.
@@ -42,26 +42,26 @@ enum State {
     Never,
 }
 
-impl Wanted {
+impl PictureRequest {
     fn is(&self, hash: &ContentHash, cells: SizeInCells) -> bool {
         self.image.hash == *hash && self.cells == cells
     }
 }
 
-impl Pictures {
+impl PictureCache {
     /// The picture of an image at this size, once it is there.
     pub fn ready(&self, hash: &ContentHash, cells: SizeInCells) -> Option<&Picture> {
         self.known.iter().find(|(wanted, _)| wanted.is(hash, cells)).and_then(|(_, state)| {
             match state {
-                State::Ready(picture) => Some(picture),
-                State::Asked(_) | State::Never => None,
+                PictureState::Ready(picture) => Some(picture),
+                PictureState::Asked(_) | PictureState::Never => None,
             }
         })
     }
 }
 
 /// These are on screen: what is not there yet is asked for.
-pub fn seen(model: &mut Model, wanted: &[Wanted]) -> Vec<Effect> {
+pub fn seen(model: &mut ScreenModel, wanted: &[PictureRequest]) -> Vec<ScreenEffect> {
     let Some((canvas, first)) = model.settings.canvas else { return Vec::new() };
     let mut effects = Vec::new();
     for wanted in wanted {
@@ -77,22 +77,23 @@ pub fn seen(model: &mut Model, wanted: &[Wanted]) -> Vec<Effect> {
         let request = model.requests.issue();
         let number = first.wrapping_add(model.pictures.made) % 0xff_ffff + 1;
         model.pictures.made = model.pictures.made.wrapping_add(1);
-        model.pictures.known.push((wanted.clone(), State::Asked(request)));
-        let Wanted { image, cells } = wanted.clone();
-        effects.push(Effect::DrawPicture { id: request, canvas, number, image, cells });
+        model.pictures.known.push((wanted.clone(), PictureState::Asked(request)));
+        let PictureRequest { image, cells } = wanted.clone();
+        effects.push(ScreenEffect::DrawPicture { id: request, canvas, number, image, cells });
     }
     effects
 }
 
 /// A picture was made, or cannot be.
-pub fn made(model: &mut Model, id: RequestId, picture: Result<Picture, String>) {
-    let asked = model.pictures.known.iter_mut().find(|(_, state)| *state == State::Asked(id));
+pub fn made(model: &mut ScreenModel, id: RequestId, picture: Result<Picture, String>) {
+    let asked =
+        model.pictures.known.iter_mut().find(|(_, state)| *state == PictureState::Asked(id));
     // Scrolled away and forgotten meanwhile.
     let Some((_, state)) = asked else { return };
     *state = match picture {
-        Ok(picture) => State::Ready(picture),
+        Ok(picture) => PictureState::Ready(picture),
         // The labelled box stays, and says what the image is.
-        Err(_) => State::Never,
+        Err(_) => PictureState::Never,
     };
 }
 

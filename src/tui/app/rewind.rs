@@ -13,25 +13,25 @@ use crate::agent::{self, RewindDestination, RewindPlan};
 use crate::commands::MessageArgument;
 use crate::domain::{EntryId, NoticeLevel, UserInput};
 
-use super::block::{Body, Shows};
+use super::block::{BlockBody, ToolCallContent};
 use super::commands;
-use super::effect::Effect;
+use super::effect::ScreenEffect;
 use super::keymap::ChatKey;
-use super::model::{Focus, Model};
+use super::model::{KeyboardFocus, ScreenModel};
 use super::overlay::Overlay;
-use super::picker::{Choice, Item, Picker};
+use super::picker::{Picker, PickerChoice, PickerItem};
 use super::title::first_line;
 use super::transcript::BlockId;
 
-pub use dialog::{Asked, Fate, RewindDialog, Row, Stage};
+pub use dialog::{RewindDialog, RewindFileOutcome, RewindFileQuestion, RewindRow, RewindStage};
 
 const NOTHING_SAID: &str = "Nothing has been said in this session yet.";
 /// How long a second Escape may take.
-const TWICE: Duration = Duration::from_millis(1500);
+const DOUBLE_ESCAPE_TIME: Duration = Duration::from_millis(1500);
 
 /// Asks what going there would do, and shows it.
-pub fn open(model: &mut Model, to: RewindDestination) -> Vec<Effect> {
-    if commands::something_runs(model) {
+pub fn open(model: &mut ScreenModel, to: RewindDestination) -> Vec<ScreenEffect> {
+    if commands::is_busy(model) {
         let stop = model.settings.keys.key(ChatKey::Back);
         model.toast(NoticeLevel::Warning, format!("A turn is running. Stop it with {stop} first."));
         return Vec::new();
@@ -40,14 +40,14 @@ pub fn open(model: &mut Model, to: RewindDestination) -> Vec<Effect> {
         model.toast(NoticeLevel::Info, NOTHING_SAID);
         return Vec::new();
     }
-    let dialog = RewindDialog::new(Stage::Planning);
+    let dialog = RewindDialog::new(RewindStage::Planning);
     model.overlays.push(Overlay::Rewind(Box::new(dialog)));
-    vec![Effect::Agent(agent::AgentCommand::PlanRewind(to))]
+    vec![ScreenEffect::Agent(agent::AgentCommand::PlanRewind(to))]
 }
 
 /// A message of the person's that is in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Own<'a> {
+pub struct RewindMessage<'a> {
     /// Its line there.
     pub entry: EntryId,
     /// What it says.
@@ -56,7 +56,7 @@ pub struct Own<'a> {
     pub files: usize,
 }
 
-impl Own<'_> {
+impl RewindMessage<'_> {
     /// Its first line.
     pub fn title(&self) -> String {
         first_line(self.text)
@@ -69,35 +69,39 @@ impl Own<'_> {
 }
 
 /// The person's messages, the newest first.
-pub fn own_messages(model: &Model) -> Vec<Own<'_>> {
+pub fn user_messages(model: &ScreenModel) -> Vec<RewindMessage<'_>> {
     let mut own = Vec::new();
     let mut changed = BTreeSet::new();
     for block in model.transcript.blocks().iter().rev() {
         match &block.body {
-            Body::Tool(tool) => {
-                if let Shows::Diff(diff) = &tool.shows {
+            BlockBody::Tool(tool) => {
+                if let ToolCallContent::Diff(diff) = &tool.content {
                     changed.insert(&diff.path);
                 }
             }
-            Body::User(text) => {
+            BlockBody::User(text) => {
                 if let Some(entry) = block.entry {
-                    own.push(Own { entry, text, files: std::mem::take(&mut changed).len() });
+                    own.push(RewindMessage {
+                        entry,
+                        text,
+                        files: std::mem::take(&mut changed).len(),
+                    });
                 }
             }
-            Body::Assistant(_)
-            | Body::Thinking(_)
-            | Body::Image(_)
-            | Body::Notice(_)
-            | Body::Interrupted
-            | Body::Compacted => {}
+            BlockBody::Assistant(_)
+            | BlockBody::Thinking(_)
+            | BlockBody::Image(_)
+            | BlockBody::Notice(_)
+            | BlockBody::Interrupted
+            | BlockBody::Compacted => {}
         }
     }
     own
 }
 
 /// The message that is meant, or why there is none.
-pub fn find(model: &Model, which: &MessageArgument) -> Result<EntryId, String> {
-    let own = own_messages(model);
+pub fn find(model: &ScreenModel, which: &MessageArgument) -> Result<EntryId, String> {
+    let own = user_messages(model);
     if own.is_empty() {
         return Err(NOTHING_SAID.to_owned());
     }
@@ -121,14 +125,14 @@ pub fn find(model: &Model, which: &MessageArgument) -> Result<EntryId, String> {
 }
 
 /// The list of the person's messages, the newest first.
-pub fn list(model: &mut Model) -> Vec<Effect> {
-    let item = |message: &Own<'_>| Item {
+pub fn list(model: &mut ScreenModel) -> Vec<ScreenEffect> {
+    let item = |message: &RewindMessage<'_>| PickerItem {
         label: message.title(),
         detail: String::new(),
         aside: message.files_changed(),
-        choice: Choice::Rewind(message.entry),
+        choice: PickerChoice::Rewind(message.entry),
     };
-    let items: Vec<Item> = own_messages(model).iter().map(item).collect();
+    let items: Vec<PickerItem> = user_messages(model).iter().map(item).collect();
     if items.is_empty() {
         model.toast(NoticeLevel::Info, NOTHING_SAID);
         return Vec::new();
@@ -138,10 +142,10 @@ pub fn list(model: &mut Model) -> Vec<Effect> {
 }
 
 /// Escape, with nothing to close or stop: the second one in a row opens the list.
-pub fn escape(model: &mut Model) -> Vec<Effect> {
+pub fn escape(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let has_messages = model.transcript.blocks().iter().any(|block| block.entry.is_some());
-    if model.focus != Focus::Input || !has_messages {
-        model.focus = Focus::Input;
+    if model.focus != KeyboardFocus::Input || !has_messages {
+        model.focus = KeyboardFocus::Input;
         return Vec::new();
     }
     if model.rewinding.take().is_some_and(|until| model.now < until) {
@@ -150,15 +154,15 @@ pub fn escape(model: &mut Model) -> Vec<Effect> {
     }
     let key = model.settings.keys.key(ChatKey::Back);
     model.toast(NoticeLevel::Info, format!("{key} again: go back to an earlier message"));
-    model.rewinding = Some(model.now + TWICE);
+    model.rewinding = Some(model.now + DOUBLE_ESCAPE_TIME);
     Vec::new()
 }
 
 /// Goes back before the message that a block belongs to.
-pub fn at(model: &mut Model, block: BlockId) -> Vec<Effect> {
+pub fn at(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
     let upto = model.transcript.index(block);
     let blocks = model.transcript.blocks().iter().take(upto + 1).rev();
-    let mut own = blocks.filter(|block| matches!(block.body, Body::User(_)));
+    let mut own = blocks.filter(|block| matches!(block.body, BlockBody::User(_)));
     match own.find_map(|block| block.entry) {
         Some(entry) => open(model, RewindDestination::Before(entry)),
         None => {
@@ -169,13 +173,13 @@ pub fn at(model: &mut Model, block: BlockId) -> Vec<Effect> {
 }
 
 /// The agent says what would happen, or why it cannot.
-pub fn planned(model: &mut Model, plan: Result<Arc<RewindPlan>, String>) {
+pub fn on_plan(model: &mut ScreenModel, plan: Result<Arc<RewindPlan>, String>) {
     let dialog = |overlay: &Overlay| matches!(overlay, Overlay::Rewind(_));
     let Some(at) = model.overlays.iter().position(dialog) else { return };
     match plan {
         Ok(plan) => {
             if let Some(Overlay::Rewind(dialog)) = model.overlays.get_mut(at) {
-                **dialog = RewindDialog::new(Stage::Planned(plan));
+                **dialog = RewindDialog::new(RewindStage::Planned(plan));
             }
         }
         Err(reason) => {
@@ -186,7 +190,11 @@ pub fn planned(model: &mut Model, plan: Result<Arc<RewindPlan>, String>) {
 }
 
 /// It was done, here or in a fork: what the person had said is theirs again.
-pub fn done(model: &mut Model, message: Option<UserInput>, told: impl Into<String>) -> Vec<Effect> {
+pub fn on_rewound(
+    model: &mut ScreenModel,
+    message: Option<UserInput>,
+    told: impl Into<String>,
+) -> Vec<ScreenEffect> {
     model.toast(NoticeLevel::Info, told);
     let Some(message) = message else { return Vec::new() };
     let mut effects = Vec::new();

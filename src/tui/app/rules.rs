@@ -14,17 +14,17 @@ use crate::permissions::store::{RuleEdit, RuleEntry};
 use crate::permissions::{PermissionTestReport, RuleListReport, RuleWarning};
 use crate::session::{LogEntry, LogRecord, PermissionEntry};
 
-use super::editor::{Editor, Lines};
-use super::effect::Effect;
+use super::editor::{EditorLines, TextEditor};
+use super::effect::ScreenEffect;
 use super::guard::QuestionGuard;
-use super::keymap::{self, FieldKey, Press, RulesKey};
-use super::model::{Model, Settings};
+use super::keymap::{self, FieldKey, KeyPress, RulesKey};
+use super::model::{ScreenModel, ScreenSettings};
 use super::overlay::Overlay;
 use super::title::home_path;
 
 /// A call that was refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
+pub struct DeniedCall {
     /// When.
     pub at: DateTime<Utc>,
     /// What, and by whom or what.
@@ -41,39 +41,39 @@ pub struct RulesPage {
     /// The selected row, counted among those that are no headings.
     pub selected: usize,
     /// What the keys mean.
-    pub stage: Stage,
+    pub stage: RulesStage,
     /// Whether the key that removes a rule does so.
     guard: QuestionGuard,
     /// What came of the last call that was tried.
-    pub tried: Option<Tried>,
+    pub tried: Option<RulesTestResult>,
     /// Why what was typed does not hold.
     pub failed: Option<String>,
 }
 
 /// What the keys mean.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub enum Stage {
+pub enum RulesStage {
     /// They move, and begin something.
     #[default]
     Choosing,
     /// The selected rule goes with the same key again.
     Removing,
     /// They are typed.
-    Typing(Box<Typing>),
+    Typing(Box<RulesTextEntry>),
 }
 
 /// What is typed.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Typing {
+pub struct RulesTextEntry {
     /// What it will be.
-    pub what: What,
+    pub what: RulesEntryPurpose,
     /// The text so far.
-    pub editor: Editor,
+    pub editor: TextEditor,
 }
 
 /// What is to come of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub enum RulesEntryPurpose {
     /// A rule for this one of the files, or behind them for this session.
     Add(usize),
     /// A rule in the place of this one.
@@ -84,7 +84,7 @@ pub enum What {
 
 /// A call that was tried.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tried {
+pub struct RulesTestResult {
     /// As it was typed.
     pub typed: String,
     /// The mode in which.
@@ -95,7 +95,7 @@ pub struct Tried {
 
 /// A row of the page.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Row<'a> {
+pub enum RulesRow<'a> {
     /// What the rows below are.
     Heading(&'static str),
     /// A rule.
@@ -103,79 +103,79 @@ pub enum Row<'a> {
     /// Something wrong in a file.
     Warning(&'a RuleWarning),
     /// A call that was refused.
-    Refused(&'a Refused),
+    Refused(&'a DeniedCall),
 }
 
 impl RulesPage {
     /// All rows, with the newest refusals first.
-    pub fn rows<'a>(&'a self, refused: &'a [Refused]) -> Vec<Row<'a>> {
+    pub fn rows<'a>(&'a self, refused: &'a [DeniedCall]) -> Vec<RulesRow<'a>> {
         let mut rows = Vec::new();
         let list = self.list.as_ref();
         for kind in RuleKind::ALL {
             let rules = list.into_iter().flat_map(|list| &list.rules);
             let mut rules = rules.filter(|rule| rule.kind == kind).peekable();
             if rules.peek().is_some() {
-                rows.push(Row::Heading(kind.word()));
-                rows.extend(rules.map(Row::Rule));
+                rows.push(RulesRow::Heading(kind.word()));
+                rows.extend(rules.map(RulesRow::Rule));
             }
         }
         let warnings = list.map_or(&[][..], |list| &list.warnings);
         if !warnings.is_empty() {
-            rows.push(Row::Heading("does not hold as it reads"));
-            rows.extend(warnings.iter().map(Row::Warning));
+            rows.push(RulesRow::Heading("does not hold as it reads"));
+            rows.extend(warnings.iter().map(RulesRow::Warning));
         }
         if !refused.is_empty() {
-            rows.push(Row::Heading("refused in this session"));
-            rows.extend(refused.iter().rev().map(Row::Refused));
+            rows.push(RulesRow::Heading("refused in this session"));
+            rows.extend(refused.iter().rev().map(RulesRow::Refused));
         }
         rows
     }
 
     /// The selected row.
-    pub fn chosen<'a>(&'a self, refused: &'a [Refused]) -> Option<Row<'a>> {
+    pub fn chosen<'a>(&'a self, refused: &'a [DeniedCall]) -> Option<RulesRow<'a>> {
         let mut rows = self.rows(refused).into_iter().filter(|row| !row.is_heading());
         rows.nth(self.selected)
     }
 
     /// The guard of the question whether a rule goes, while that is asked.
     pub fn guard_mut(&mut self) -> Option<&mut QuestionGuard> {
-        (self.stage == Stage::Removing).then_some(&mut self.guard)
+        (self.stage == RulesStage::Removing).then_some(&mut self.guard)
     }
 
     /// The same, to look at.
     pub fn guard(&self) -> Option<QuestionGuard> {
-        (self.stage == Stage::Removing).then_some(self.guard)
+        (self.stage == RulesStage::Removing).then_some(self.guard)
     }
 
     /// What is typed, if anything.
-    pub fn field(&mut self) -> Option<&mut Editor> {
+    pub fn field(&mut self) -> Option<&mut TextEditor> {
         match &mut self.stage {
-            Stage::Typing(typing) => Some(&mut typing.editor),
-            Stage::Choosing | Stage::Removing => None,
+            RulesStage::Typing(typing) => Some(&mut typing.editor),
+            RulesStage::Choosing | RulesStage::Removing => None,
         }
     }
 
     /// Selects a row so many further, stopping at the ends.
-    pub fn step(&mut self, by: isize, refused: &[Refused]) {
+    pub fn step(&mut self, by: isize, refused: &[DeniedCall]) {
         let count = self.rows(refused).iter().filter(|row| !row.is_heading()).count();
         let last = count.saturating_sub(1);
         self.selected = self.selected.saturating_add_signed(by).min(last);
-        self.stage = Stage::Choosing;
+        self.stage = RulesStage::Choosing;
     }
 
-    fn type_in(&mut self, what: What, text: &str) {
+    fn type_in(&mut self, what: RulesEntryPurpose, text: &str) {
         self.failed = None;
-        let editor = Editor::with_text(Lines::One, text);
-        self.stage = Stage::Typing(Box::new(Typing { what, editor }));
+        let editor = TextEditor::with_text(EditorLines::One, text);
+        self.stage = RulesStage::Typing(Box::new(RulesTextEntry { what, editor }));
     }
 
-    fn choose(&mut self, key: RulesKey, page: isize, refused: &[Refused]) -> Then {
+    fn choose(&mut self, key: RulesKey, page: isize, refused: &[DeniedCall]) -> RulesOutcome {
         let rule = match self.chosen(refused) {
-            Some(Row::Rule(rule)) => Some(rule.clone()),
-            Some(Row::Heading(_) | Row::Warning(_) | Row::Refused(_)) | None => None,
+            Some(RulesRow::Rule(rule)) => Some(rule.clone()),
+            Some(RulesRow::Heading(_) | RulesRow::Warning(_) | RulesRow::Refused(_)) | None => None,
         };
-        if self.stage == Stage::Removing && key != RulesKey::Remove {
-            self.stage = Stage::Choosing;
+        if self.stage == RulesStage::Removing && key != RulesKey::Remove {
+            self.stage = RulesStage::Choosing;
         }
         match (key, rule) {
             (RulesKey::Previous, _) => self.step(-1, refused),
@@ -186,86 +186,90 @@ impl RulesPage {
             (RulesKey::Last, _) => self.step(isize::MAX, refused),
             // The narrowest file is the one that an "always" goes to.
             (RulesKey::Add, _) => {
-                self.type_in(What::Add(self.files.len().saturating_sub(1)), "allow ");
+                self.type_in(RulesEntryPurpose::Add(self.files.len().saturating_sub(1)), "allow ");
             }
             (RulesKey::Edit, Some(rule)) => {
                 let text = format!("{} {}", rule.kind.word(), rule.rule);
-                self.type_in(What::Edit(rule), &text);
+                self.type_in(RulesEntryPurpose::Edit(rule), &text);
             }
-            (RulesKey::Remove, Some(rule)) if self.stage == Stage::Removing => {
+            (RulesKey::Remove, Some(rule)) if self.stage == RulesStage::Removing => {
                 if !self.guard.is_armed() {
-                    return Then::Stay;
+                    return RulesOutcome::Stay;
                 }
-                self.stage = Stage::Choosing;
+                self.stage = RulesStage::Choosing;
                 let edit = RuleEdit::Remove((rule.kind, rule.rule));
-                return Then::Ask(RuleRequest::Change { file: rule.file, edit });
+                return RulesOutcome::Ask(RuleRequest::Change { file: rule.file, edit });
             }
             (RulesKey::Remove, Some(_)) => {
-                self.stage = Stage::Removing;
+                self.stage = RulesStage::Removing;
                 self.guard = QuestionGuard::default();
             }
             (RulesKey::Edit | RulesKey::Remove, None) => {}
             (RulesKey::Try, _) => {
                 let typed = self.tried.as_ref().map(|tried| tried.typed.clone());
-                self.type_in(What::Try, &typed.unwrap_or_default());
+                self.type_in(RulesEntryPurpose::Try, &typed.unwrap_or_default());
             }
-            (RulesKey::Back, _) => return Then::Close,
+            (RulesKey::Back, _) => return RulesOutcome::Close,
         }
-        Then::Stay
+        RulesOutcome::Stay
     }
 
-    fn typed(&mut self, key: &Press<'_>) -> Then {
+    fn typed(&mut self, key: &KeyPress<'_>) -> RulesOutcome {
         let files = self.files.len();
-        let Stage::Typing(typing) = &mut self.stage else { return Then::Stay };
+        let RulesStage::Typing(typing) = &mut self.stage else { return RulesOutcome::Stay };
         match (keymap::find(keymap::FIELD, key), &mut typing.what) {
             (Some(FieldKey::Accept), what) => {
                 let (what, text) = (what.clone(), typing.editor.text());
                 return self.accept(what, text.trim());
             }
             (Some(FieldKey::Back), _) => {
-                self.stage = Stage::Choosing;
+                self.stage = RulesStage::Choosing;
                 self.failed = None;
             }
-            (Some(FieldKey::Next), What::Add(file)) => *file = (*file + 1) % (files + 1),
+            (Some(FieldKey::Next), RulesEntryPurpose::Add(file)) => {
+                *file = (*file + 1) % (files + 1)
+            }
             (Some(FieldKey::Next | FieldKey::Newline), _) => {}
             (None, _) => typing.editor.key(key),
         }
-        Then::Stay
+        RulesOutcome::Stay
     }
 
-    fn accept(&mut self, what: What, text: &str) -> Then {
+    fn accept(&mut self, what: RulesEntryPurpose, text: &str) -> RulesOutcome {
         if text.is_empty() {
-            self.stage = Stage::Choosing;
-            return Then::Stay;
+            self.stage = RulesStage::Choosing;
+            return RulesOutcome::Stay;
         }
         let (file, edit) = match what {
-            What::Try => return Then::Ask(RuleRequest::Try(text.to_owned())),
-            What::Add(file) => (self.files.get(file).cloned(), listed(text).map(RuleEdit::Add)),
-            What::Edit(rule) => {
+            RulesEntryPurpose::Try => return RulesOutcome::Ask(RuleRequest::Try(text.to_owned())),
+            RulesEntryPurpose::Add(file) => {
+                (self.files.get(file).cloned(), listed(text).map(RuleEdit::Add))
+            }
+            RulesEntryPurpose::Edit(rule) => {
                 let from = (rule.kind, rule.rule);
                 let edit = listed(text).map(|to| RuleEdit::Replace { from, to });
                 (rule.file, edit)
             }
         };
         match edit {
-            Some(edit) => Then::Ask(RuleRequest::Change { file, edit }),
+            Some(edit) => RulesOutcome::Ask(RuleRequest::Change { file, edit }),
             None => {
                 let text = "Begin with deny, ask or allow, as in `allow Bash(npm test)`.";
                 self.failed = Some(text.to_owned());
-                Then::Stay
+                RulesOutcome::Stay
             }
         }
     }
 }
 
-impl Row<'_> {
+impl RulesRow<'_> {
     /// Whether it only says what is below it.
     pub fn is_heading(self) -> bool {
         matches!(self, Self::Heading(_))
     }
 }
 
-enum Then {
+enum RulesOutcome {
     Stay,
     Close,
     Ask(RuleRequest),
@@ -279,7 +283,7 @@ pub fn listed(text: &str) -> Option<RuleEntry> {
 }
 
 /// Where a rule stands: its file, short, and its line.
-pub fn stands_in(rule: &RuleSource, settings: &Settings) -> String {
+pub fn rule_location(rule: &RuleSource, settings: &ScreenSettings) -> String {
     match (&rule.file, rule.line) {
         (None, _) => "this session".to_owned(),
         (Some(file), None) => short(file, settings),
@@ -288,7 +292,7 @@ pub fn stands_in(rule: &RuleSource, settings: &Settings) -> String {
 }
 
 /// A settings file: inside the working folder from there on.
-pub fn short(file: &Path, settings: &Settings) -> String {
+pub fn short(file: &Path, settings: &ScreenSettings) -> String {
     match file.strip_prefix(&settings.cwd) {
         Ok(inside) => inside.display().to_string(),
         Err(_) => home_path(file, settings.home.as_deref()),
@@ -296,26 +300,26 @@ pub fn short(file: &Path, settings: &Settings) -> String {
 }
 
 /// Opens the page.
-pub fn open(model: &mut Model) -> Vec<Effect> {
+pub fn open(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     model.overlays.push(Overlay::Rules(Box::default()));
     vec![ask(RuleRequest::List)]
 }
 
 /// A key for the page at this place in the stack.
-pub fn key(model: &mut Model, at: usize, key: &Press<'_>) -> Vec<Effect> {
+pub fn key(model: &mut ScreenModel, at: usize, key: &KeyPress<'_>) -> Vec<ScreenEffect> {
     let rows = model.geometry.list.map_or(1, |list| isize::try_from(list.height).unwrap_or(1));
     let Some(Overlay::Rules(page)) = model.overlays.get_mut(at) else { return Vec::new() };
     let then = match page.stage {
-        Stage::Typing(_) => page.typed(key),
-        Stage::Choosing | Stage::Removing => match keymap::find(keymap::RULES, key) {
-            Some(key) => page.choose(key, rows.max(1), &model.refused),
-            None => Then::Stay,
+        RulesStage::Typing(_) => page.typed(key),
+        RulesStage::Choosing | RulesStage::Removing => match keymap::find(keymap::RULES, key) {
+            Some(key) => page.choose(key, rows.max(1), &model.denied_calls),
+            None => RulesOutcome::Stay,
         },
     };
     match then {
-        Then::Stay => Vec::new(),
-        Then::Ask(order) => vec![ask(order)],
-        Then::Close => {
+        RulesOutcome::Stay => Vec::new(),
+        RulesOutcome::Ask(order) => vec![ask(order)],
+        RulesOutcome::Close => {
             model.overlays.remove(at);
             Vec::new()
         }
@@ -323,8 +327,8 @@ pub fn key(model: &mut Model, at: usize, key: &Press<'_>) -> Vec<Effect> {
 }
 
 /// What came of something that was asked of the rules.
-pub fn told(model: &mut Model, news: RuleReply) {
-    let Model { overlays, refused, .. } = model;
+pub fn on_rule_news(model: &mut ScreenModel, news: RuleReply) {
+    let ScreenModel { overlays, denied_calls: refused, .. } = model;
     let pages = overlays.iter_mut().filter_map(|overlay| match overlay {
         Overlay::Rules(page) => Some(&mut **page),
         Overlay::Approval(_)
@@ -339,32 +343,32 @@ pub fn told(model: &mut Model, news: RuleReply) {
         RuleReply::Listed { list, files, failed } => {
             page.list = Some(list);
             page.files = files;
-            let is_try = matches!(&page.stage, Stage::Typing(typing) if typing.what == What::Try);
+            let is_try = matches!(&page.stage, RulesStage::Typing(typing) if typing.what == RulesEntryPurpose::Try);
             if failed.is_none() && !is_try {
                 page.step(0, refused);
             }
             page.failed = failed;
         }
         RuleReply::Tried { typed, mode, report } => {
-            page.tried = Some(Tried { typed, mode, report });
+            page.tried = Some(RulesTestResult { typed, mode, report });
         }
     }
 }
 
 /// Takes note of a refusal.
-pub fn note(model: &mut Model, record: &LogRecord) {
-    model.refused.extend(refusal(record));
+pub fn note(model: &mut ScreenModel, record: &LogRecord) {
+    model.denied_calls.extend(refusal(record));
 }
 
 /// Takes note of the refusals in the part of the log before what was shown at first.
-pub fn note_earlier(model: &mut Model, earlier: &[LogRecord]) {
-    model.refused.splice(0..0, earlier.iter().filter_map(refusal));
+pub fn note_earlier(model: &mut ScreenModel, earlier: &[LogRecord]) {
+    model.denied_calls.splice(0..0, earlier.iter().filter_map(refusal));
 }
 
-fn refusal(record: &LogRecord) -> Option<Refused> {
+fn refusal(record: &LogRecord) -> Option<DeniedCall> {
     match &record.entry {
         LogEntry::Permission(entry) if entry.decision == PermissionOutcome::Deny => {
-            Some(Refused { at: record.timestamp, entry: entry.clone() })
+            Some(DeniedCall { at: record.timestamp, entry: entry.clone() })
         }
         LogEntry::Session(_)
         | LogEntry::Message(_)
@@ -383,6 +387,6 @@ fn refusal(record: &LogRecord) -> Option<Refused> {
     }
 }
 
-fn ask(order: RuleRequest) -> Effect {
-    Effect::Agent(agent::AgentCommand::Rules(order))
+fn ask(order: RuleRequest) -> ScreenEffect {
+    ScreenEffect::Agent(agent::AgentCommand::Rules(order))
 }

@@ -7,14 +7,14 @@
 
 use super::transcript::BlockId;
 
-/// What a block has of [`Place::Share`]s.
+/// What a block has of [`BlockPosition::Share`]s.
 pub const SHARES: u16 = 10_000;
 
 /// The position of the view.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Scroll {
+pub struct TranscriptScroll {
     /// What the top row shows, or that the view follows the tail.
-    pub anchor: Anchor,
+    pub anchor: ScrollAnchor,
     /// Rows still to go from there; negative is up.
     pub delta: i32,
     /// The transcript's count of lines when the view left the tail.
@@ -23,7 +23,7 @@ pub struct Scroll {
 
 /// What the view is held to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Anchor {
+pub enum ScrollAnchor {
     /// The newest row is at the bottom.
     #[default]
     Tail,
@@ -32,13 +32,13 @@ pub enum Anchor {
         /// The block.
         block: BlockId,
         /// The place in it.
-        place: Place,
+        place: BlockPosition,
     },
 }
 
 /// A place in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum BlockPosition {
     /// This row of the gap above and the head.
     Head(usize),
     /// A row of the body.
@@ -52,10 +52,10 @@ pub enum Place {
     Share(u16),
 }
 
-impl Scroll {
+impl TranscriptScroll {
     /// Goes so many rows; negative is up.
     pub fn by(&mut self, rows: i32, lines: u64) {
-        if self.anchor == Anchor::Tail && self.delta == 0 {
+        if self.anchor == ScrollAnchor::Tail && self.delta == 0 {
             if rows >= 0 {
                 return;
             }
@@ -66,22 +66,22 @@ impl Scroll {
 
     /// Goes to the top of `block`, with `above` rows of what is before it.
     pub fn to(&mut self, block: BlockId, above: i32, lines: u64) {
-        if self.anchor == Anchor::Tail {
+        if self.anchor == ScrollAnchor::Tail {
             self.left_at = lines;
         }
-        self.anchor = Anchor::At { block, place: Place::Head(0) };
+        self.anchor = ScrollAnchor::At { block, place: BlockPosition::Head(0) };
         self.delta = -above;
     }
 
     /// Goes to the tail and follows it.
     pub fn to_tail(&mut self) {
-        self.anchor = Anchor::Tail;
+        self.anchor = ScrollAnchor::Tail;
         self.delta = 0;
     }
 
     /// Holds the top row where it is, whatever happens below.
-    pub fn hold(&mut self, top: Anchor, lines: u64) {
-        if self.anchor == Anchor::Tail {
+    pub fn hold(&mut self, top: ScrollAnchor, lines: u64) {
+        if self.anchor == ScrollAnchor::Tail {
             self.left_at = lines;
         }
         self.anchor = top;
@@ -89,7 +89,7 @@ impl Scroll {
     }
 
     /// Takes over the place that the view found.
-    pub fn found(&mut self, anchor: Anchor) {
+    pub fn found(&mut self, anchor: ScrollAnchor) {
         self.anchor = anchor;
         self.delta = 0;
     }
@@ -97,8 +97,8 @@ impl Scroll {
     /// Lines that have come since the view left the tail; `lines` is the count now.
     pub fn new_below(&self, lines: u64) -> u64 {
         match self.anchor {
-            Anchor::Tail => 0,
-            Anchor::At { .. } => lines.saturating_sub(self.left_at),
+            ScrollAnchor::Tail => 0,
+            ScrollAnchor::At { .. } => lines.saturating_sub(self.left_at),
         }
     }
 }

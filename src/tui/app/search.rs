@@ -11,17 +11,17 @@ use std::ops::Range;
 
 use crate::domain::sanitize::EscapeSequenceReader;
 
-use super::editor::{Editor, Lines};
-use super::effect::Effect;
-use super::find::{Query, QueryKind};
-use super::geometry::Geometry;
-use super::keymap::{self, FoundKey, Press, SearchKey};
-use super::model::{Focus, Model};
+use super::editor::{EditorLines, TextEditor};
+use super::effect::ScreenEffect;
+use super::geometry::ScreenGeometry;
+use super::keymap::{self, KeyPress, SearchKey, SearchMatchKey};
+use super::model::{KeyboardFocus, ScreenModel};
 use super::pager;
-use super::scroll::{Anchor, Place};
-use super::sidebar::Presence;
-use super::source::{self, Part};
-use super::transcript::{Block, BlockId, PaneFold, Transcript};
+use super::scroll::{BlockPosition, ScrollAnchor};
+use super::sidebar::SidebarVisibility;
+use super::source::{self, BlockPart};
+use super::text_query::{TextQuery, TextQueryKind};
+use super::transcript::{BlockId, PaneFold, Transcript, TranscriptBlock};
 
 /// Bytes that are looked at with one tick.
 pub const STEP: usize = 512 * 1024;
@@ -36,40 +36,40 @@ const NEWEST: usize = 64;
 
 /// An open search.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Search {
+pub struct TranscriptSearch {
     /// What is typed.
-    pub field: Editor,
+    pub field: TextEditor,
     /// How it is read.
-    pub kind: QueryKind,
+    pub kind: TextQueryKind,
     /// What keys do.
-    pub stage: Stage,
-    query: Option<Query>,
+    pub stage: TranscriptSearchStage,
+    query: Option<TextQuery>,
     error: Option<String>,
-    hits: VecDeque<Hit>,
-    current: Option<Hit>,
+    hits: VecDeque<TranscriptMatch>,
+    current: Option<TranscriptMatch>,
     /// Where the person was when it was opened.
-    origin: (Anchor, Focus),
-    scan: Scan,
+    origin: (ScrollAnchor, KeyboardFocus),
+    scan: TranscriptScan,
     /// How far the newest blocks were when they were looked at.
     looked: VecDeque<(BlockId, u32)>,
 }
 
 /// What keys do while a search is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stage {
+pub enum TranscriptSearchStage {
     /// They are typed into the query.
     Typing,
     /// They go from match to match, or do what they do on the panes.
-    Standing,
+    Navigating,
 }
 
 /// A match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Hit {
+pub struct TranscriptMatch {
     /// The block.
     pub block: BlockId,
     /// The text of the block that it is in.
-    pub part: Part,
+    pub part: BlockPart,
     /// Where it begins.
     pub from: usize,
     /// Where it ends.
@@ -78,7 +78,7 @@ pub struct Hit {
 
 /// What has come of a search so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum TranscriptSearchStatus {
     /// Nothing is looked for.
     Idle,
     /// The query makes no sense, and why.
@@ -95,7 +95,7 @@ pub enum Found {
 
 /// Which match to go to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Towards {
+pub enum TranscriptSearchDirection {
     /// The one before, else the last.
     Previous,
     /// The one behind, else the first.
@@ -104,51 +104,51 @@ pub enum Towards {
 
 /// How much was looked at: the blocks from `above` up to before `below`.
 #[derive(Debug, Clone, PartialEq)]
-struct Scan {
+struct TranscriptScan {
     /// Where it began.
     start: BlockId,
     above: BlockId,
     below: BlockId,
     /// A long block that was looked at in part.
-    inside: Option<Inside>,
+    inside: Option<PartialBlockScan>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-struct Inside {
+struct PartialBlockScan {
     block: BlockId,
-    part: Part,
+    part: BlockPart,
     at: usize,
-    found: Vec<Hit>,
+    found: Vec<TranscriptMatch>,
 }
 
 /// Whether keys are typed into the query.
-pub fn is_typed(model: &Model) -> bool {
-    model.search.as_ref().is_some_and(|search| search.stage == Stage::Typing)
+pub fn is_typed(model: &ScreenModel) -> bool {
+    model.search.as_ref().is_some_and(|search| search.stage == TranscriptSearchStage::Typing)
 }
 
 /// Opens the search, or goes back to typing in it.
-pub fn open(model: &mut Model) {
+pub fn open(model: &mut ScreenModel) {
     match &mut model.search {
-        Some(search) => search.stage = Stage::Typing,
+        Some(search) => search.stage = TranscriptSearchStage::Typing,
         None => {
             let origin = (model.scroll.anchor, model.focus);
-            model.search = Some(Box::new(Search::new(origin)));
+            model.search = Some(Box::new(TranscriptSearch::new(origin)));
         }
     }
 }
 
 /// A key while the query is typed.
-pub fn typing_key(model: &mut Model, key: &Press<'_>) -> Vec<Effect> {
+pub fn typing_key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Vec<ScreenEffect> {
     match keymap::find(keymap::SEARCH, key) {
         Some(SearchKey::Stay) => return stay(model),
         Some(SearchKey::Back) => back(model),
-        Some(SearchKey::Previous) => go(model, Towards::Previous),
-        Some(SearchKey::Next) => go(model, Towards::Next),
+        Some(SearchKey::Previous) => go(model, TranscriptSearchDirection::Previous),
+        Some(SearchKey::Next) => go(model, TranscriptSearchDirection::Next),
         Some(SearchKey::Regex) => {
             if let Some(search) = &mut model.search {
                 search.kind = match search.kind {
-                    QueryKind::Plain => QueryKind::Regex,
-                    QueryKind::Regex => QueryKind::Plain,
+                    TextQueryKind::Plain => TextQueryKind::Regex,
+                    TextQueryKind::Regex => TextQueryKind::Plain,
                 };
             }
             restart(model);
@@ -166,19 +166,19 @@ pub fn typing_key(model: &mut Model, key: &Press<'_>) -> Vec<Effect> {
 }
 
 /// A key while the search stands on a match; `None` where it means nothing to the search.
-pub fn found_key(model: &mut Model, key: &Press<'_>) -> Option<Vec<Effect>> {
+pub fn found_key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Option<Vec<ScreenEffect>> {
     model.search.as_ref()?;
     match keymap::find(keymap::FOUND, key)? {
-        FoundKey::Previous => go(model, Towards::Previous),
-        FoundKey::Next => go(model, Towards::Next),
-        FoundKey::Edit => open(model),
-        FoundKey::Close => close(model),
+        SearchMatchKey::Previous => go(model, TranscriptSearchDirection::Previous),
+        SearchMatchKey::Next => go(model, TranscriptSearchDirection::Next),
+        SearchMatchKey::Edit => open(model),
+        SearchMatchKey::Close => close(model),
     }
     Some(Vec::new())
 }
 
 /// Text in one piece for the query.
-pub fn paste(model: &mut Model, text: &str) {
+pub fn paste(model: &mut ScreenModel, text: &str) {
     if let Some(search) = &mut model.search {
         search.field.insert(text);
         restart(model);
@@ -186,113 +186,116 @@ pub fn paste(model: &mut Model, text: &str) {
 }
 
 /// Ends the search where it stands; one that began in the list of sessions goes back there.
-pub fn close(model: &mut Model) {
+pub fn close(model: &mut ScreenModel) {
     let origin = model.search.take().map(|search| search.origin.1);
     model.transcript.peek(None);
-    if origin == Some(Focus::Sidebar) && model.sidebar.presence == Presence::Shown {
-        model.focus = Focus::Sidebar;
+    if origin == Some(KeyboardFocus::Sidebar)
+        && model.sidebar.visibility == SidebarVisibility::Shown
+    {
+        model.focus = KeyboardFocus::Sidebar;
     }
 }
 
 /// Begins a search that stands on the first match in these blocks. False where there is no block.
-pub fn stand_at(model: &mut Model, blocks: &[BlockId], text: &str) -> bool {
+pub fn open_at_match(model: &mut ScreenModel, blocks: &[BlockId], text: &str) -> bool {
     let Some(first) = blocks.first().copied() else { return false };
-    let mut search = Search::new((model.scroll.anchor, Focus::Sidebar));
-    search.field = Editor::with_text(Lines::One, text);
-    search.stage = Stage::Standing;
-    search.query = Query::new(text, search.kind).ok();
-    let parts = blocks.iter().flat_map(|block| [(*block, Part::Head), (*block, Part::Body)]);
+    let mut search = TranscriptSearch::new((model.scroll.anchor, KeyboardFocus::Sidebar));
+    search.field = TextEditor::with_text(EditorLines::One, text);
+    search.stage = TranscriptSearchStage::Navigating;
+    search.query = TextQuery::new(text, search.kind).ok();
+    let parts =
+        blocks.iter().flat_map(|block| [(*block, BlockPart::Head), (*block, BlockPart::Body)]);
     search.current = search.query.as_ref().and_then(|query| {
         parts
             .filter_map(|(id, part)| {
                 let text = source::text(model.transcript.get(id)?, part);
                 let found = matches(query, &text).into_iter().next()?;
-                Some(Hit { block: id, part, from: found.start, to: found.end })
+                Some(TranscriptMatch { block: id, part, from: found.start, to: found.end })
             })
             .next()
     });
-    search.scan = Scan::from(BlockId(first.0.saturating_add(1)));
+    search.scan = TranscriptScan::from(BlockId(first.0.saturating_add(1)));
     let found = search.current.is_some();
     model.search = Some(Box::new(search));
     tick(model);
     if found {
-        stand(model);
+        show_match(model);
     } else {
         // The text goes over lines, or over what the block leaves out.
         let lines = model.transcript.lines();
-        model.scroll.hold(Anchor::At { block: first, place: Place::Head(0) }, lines);
-        model.focus = Focus::Pane(first);
+        model.scroll.hold(ScrollAnchor::At { block: first, place: BlockPosition::Head(0) }, lines);
+        model.focus = KeyboardFocus::Pane(first);
     }
     true
 }
 
 /// Ends the search and goes back to where it was opened.
-pub fn back(model: &mut Model) {
+pub fn back(model: &mut ScreenModel) {
     let Some(search) = model.search.take() else { return };
     hold(model);
     model.transcript.peek(None);
     let (anchor, focus) = search.origin;
     model.focus = focus;
     match anchor {
-        Anchor::Tail => model.scroll.to_tail(),
-        Anchor::At { .. } => model.scroll.hold(anchor, model.transcript.lines()),
+        ScrollAnchor::Tail => model.scroll.to_tail(),
+        ScrollAnchor::At { .. } => model.scroll.hold(anchor, model.transcript.lines()),
     }
 }
 
 /// Stays on the match: from here on letters are keys of the panes. One that is left out of what
 /// its pane shows is gone to in the pager.
-pub fn stay(model: &mut Model) -> Vec<Effect> {
+pub fn stay(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let Some(search) = &mut model.search else { return Vec::new() };
     if let Some(current) = search.current {
-        search.stage = Stage::Standing;
-        model.focus = Focus::Pane(current.block);
+        search.stage = TranscriptSearchStage::Navigating;
+        model.focus = KeyboardFocus::Pane(current.block);
     }
     open_hidden(model).unwrap_or_default()
 }
 
 /// Opens the pager at the match that the search stands on, where the pane that has the focus is
 /// unfolded and leaves it out.
-pub fn open_hidden(model: &mut Model) -> Option<Vec<Effect>> {
+pub fn open_hidden(model: &mut ScreenModel) -> Option<Vec<ScreenEffect>> {
     let search = model.search.as_ref()?;
     let (hit, query) = (search.current?, search.query.clone()?);
     let block = model.transcript.get(hit.block)?;
-    let is_hidden = hit.part == Part::Body
+    let is_hidden = hit.part == BlockPart::Body
         && model.transcript.fold(block) != PaneFold::Closed
-        && model.focus == Focus::Pane(hit.block)
+        && model.focus == KeyboardFocus::Pane(hit.block)
         && is_drawn(model)
         && !is_shown(&model.geometry, hit);
     is_hidden.then(|| pager::open_at(model, hit, query))
 }
 
 /// Whether any of a match is on screen: long output has a middle that is left out.
-pub fn is_shown(geometry: &Geometry, hit: Hit) -> bool {
+pub fn is_shown(geometry: &ScreenGeometry, hit: TranscriptMatch) -> bool {
     let rows = geometry.rows.iter();
     let mut rows = rows.filter(|row| (row.block, row.kind.part()) == (hit.block, hit.part));
     rows.any(|row| !row.columns(&(hit.from..hit.to)).is_empty())
 }
 
 /// Whether what was drawn last is what is on screen: nobody has gone elsewhere since.
-fn is_drawn(model: &Model) -> bool {
+fn is_drawn(model: &ScreenModel) -> bool {
     model.scroll.delta == 0 && model.scroll.anchor == model.geometry.anchor
 }
 
 /// The query is typed no longer; what was found stays marked.
-pub fn rest(model: &mut Model) {
+pub fn stop_typing(model: &mut ScreenModel) {
     if let Some(search) = &mut model.search {
-        search.stage = Stage::Standing;
+        search.stage = TranscriptSearchStage::Navigating;
     }
 }
 
 /// Goes to another match.
-pub fn go(model: &mut Model, towards: Towards) {
+pub fn go(model: &mut ScreenModel, towards: TranscriptSearchDirection) {
     let Some(search) = &mut model.search else { return };
     let Some(next) = search.other(towards) else { return };
     search.current = Some(next);
-    stand(model);
+    show_match(model);
 }
 
 /// Looks at more of the transcript, a bounded part of it.
-pub fn tick(model: &mut Model) {
+pub fn tick(model: &mut ScreenModel) {
     let Some(search) = &mut model.search else { return };
     if !search.is_looking(&model.transcript) {
         return;
@@ -302,12 +305,12 @@ pub fn tick(model: &mut Model) {
 }
 
 /// Whether not all was looked at.
-pub fn is_looking(model: &Model) -> bool {
+pub fn is_looking(model: &ScreenModel) -> bool {
     model.search.as_ref().is_some_and(|search| search.is_looking(&model.transcript))
 }
 
 /// The transcript has changed: what is newest is looked at again.
-pub fn changed(model: &mut Model) {
+pub fn changed(model: &mut ScreenModel) {
     if let Some(search) = &mut model.search {
         search.look_again(&model.transcript);
         settle(model);
@@ -316,7 +319,7 @@ pub fn changed(model: &mut Model) {
 
 /// Stands on the nearest match, if it stands on none: the last one above the end of the screen,
 /// else the first below.
-fn settle(model: &mut Model) {
+fn settle(model: &mut ScreenModel) {
     let Some(search) = model.search.as_mut().filter(|search| search.current.is_none()) else {
         return;
     };
@@ -328,17 +331,17 @@ fn settle(model: &mut Model) {
     };
     search.current = nearest.copied();
     if search.current.is_some() {
-        stand(model);
+        show_match(model);
     }
 }
 
 /// Begins to look for what is typed now.
-fn restart(model: &mut Model) {
+fn restart(model: &mut ScreenModel) {
     let bottom = model.geometry.rows.last().map(|row| row.block);
     let last = model.transcript.blocks().last().map(|block| block.id);
     let Some(search) = &mut model.search else { return };
     let text = search.field.text();
-    (search.query, search.error) = match Query::new(&text, search.kind) {
+    (search.query, search.error) = match TextQuery::new(&text, search.kind) {
         Ok(query) => (Some(query), None),
         Err(_) if text.is_empty() => (None, None),
         Err(error) => (None, Some(error.to_string())),
@@ -347,24 +350,25 @@ fn restart(model: &mut Model) {
     search.looked.clear();
     search.current = None;
     let from = bottom.or(last).unwrap_or(BlockId(0));
-    search.scan = Scan::from(BlockId(from.0.saturating_add(1)));
+    search.scan = TranscriptScan::from(BlockId(from.0.saturating_add(1)));
     // The match of a shorter query may have been far away.
     let (anchor, _) = search.origin;
     model.transcript.peek(None);
     match anchor {
-        Anchor::Tail => model.scroll.to_tail(),
-        Anchor::At { .. } => model.scroll.hold(anchor, model.transcript.lines()),
+        ScrollAnchor::Tail => model.scroll.to_tail(),
+        ScrollAnchor::At { .. } => model.scroll.hold(anchor, model.transcript.lines()),
     }
     tick(model);
 }
 
 /// Shows the match that the search stands on.
-fn stand(model: &mut Model) {
+fn show_match(model: &mut ScreenModel) {
     let Some(hit) = model.search.as_ref().and_then(|search| search.current) else { return };
-    if model.search.as_ref().is_some_and(|search| search.stage == Stage::Standing) {
-        model.focus = Focus::Pane(hit.block);
+    if model.search.as_ref().is_some_and(|search| search.stage == TranscriptSearchStage::Navigating)
+    {
+        model.focus = KeyboardFocus::Pane(hit.block);
     }
-    let peek = (hit.part == Part::Body).then_some(hit.block);
+    let peek = (hit.part == BlockPart::Body).then_some(hit.block);
     let unfolds = model.transcript.peek(peek);
     let seen = is_drawn(model)
         && model.geometry.rows.iter().any(|row| {
@@ -376,40 +380,40 @@ fn stand(model: &mut Model) {
         return;
     }
     let place = match hit.part {
-        Part::Head => Place::Head(0),
-        Part::Body => Place::Body { source: hit.from, row: 0 },
+        BlockPart::Head => BlockPosition::Head(0),
+        BlockPart::Body => BlockPosition::Body { source: hit.from, row: 0 },
     };
     let above = i32::from(model.geometry.transcript.height / 3);
     let lines = model.transcript.lines();
-    model.scroll.hold(Anchor::At { block: hit.block, place }, lines);
+    model.scroll.hold(ScrollAnchor::At { block: hit.block, place }, lines);
     model.scroll.by(-above, lines);
 }
 
-fn hold(model: &mut Model) {
+fn hold(model: &mut ScreenModel) {
     let top = model.geometry.top;
-    if top != Anchor::Tail {
+    if top != ScrollAnchor::Tail {
         model.scroll.hold(top, model.transcript.lines());
     }
 }
 
-impl Search {
-    fn new(origin: (Anchor, Focus)) -> Self {
+impl TranscriptSearch {
+    fn new(origin: (ScrollAnchor, KeyboardFocus)) -> Self {
         Self {
-            field: Editor::new(Lines::One),
-            kind: QueryKind::default(),
-            stage: Stage::Typing,
+            field: TextEditor::new(EditorLines::One),
+            kind: TextQueryKind::default(),
+            stage: TranscriptSearchStage::Typing,
             query: None,
             error: None,
             hits: VecDeque::new(),
             current: None,
             origin,
-            scan: Scan::from(BlockId(0)),
+            scan: TranscriptScan::from(BlockId(0)),
             looked: VecDeque::new(),
         }
     }
 
     /// The match that it stands on.
-    pub fn current(&self) -> Option<Hit> {
+    pub fn current(&self) -> Option<TranscriptMatch> {
         self.current
     }
 
@@ -417,9 +421,9 @@ impl Search {
     pub fn hits_in(
         &self,
         block: BlockId,
-        part: Part,
+        part: BlockPart,
         bytes: Range<usize>,
-    ) -> impl Iterator<Item = Hit> {
+    ) -> impl Iterator<Item = TranscriptMatch> {
         let place = (block, part, bytes.start);
         let from = self.hits.partition_point(|hit| (hit.block, hit.part, hit.to) <= place);
         let hits = self.hits.range(from..).copied();
@@ -427,30 +431,35 @@ impl Search {
     }
 
     /// What has come of it so far.
-    pub fn found(&self, transcript: &Transcript) -> Found {
+    pub fn found(&self, transcript: &Transcript) -> TranscriptSearchStatus {
         let count = self.hits.len();
         match (&self.query, &self.error, self.current) {
-            (_, Some(error), _) => Found::Wrong(error.clone()),
-            (None, None, _) => Found::Idle,
-            (Some(_), None, _) if count >= MOST => Found::TooMany,
-            (Some(_), None, _) if self.is_looking(transcript) => Found::SoFar(count),
-            (Some(_), None, None) => Found::None,
-            (Some(_), None, Some(current)) => {
-                Found::One(self.hits.partition_point(|hit| *hit < current) + 1, count)
+            (_, Some(error), _) => TranscriptSearchStatus::Wrong(error.clone()),
+            (None, None, _) => TranscriptSearchStatus::Idle,
+            (Some(_), None, _) if count >= MOST => TranscriptSearchStatus::TooMany,
+            (Some(_), None, _) if self.is_looking(transcript) => {
+                TranscriptSearchStatus::SoFar(count)
             }
+            (Some(_), None, None) => TranscriptSearchStatus::None,
+            (Some(_), None, Some(current)) => TranscriptSearchStatus::One(
+                self.hits.partition_point(|hit| *hit < current) + 1,
+                count,
+            ),
         }
     }
 
-    fn other(&self, towards: Towards) -> Option<Hit> {
+    fn other(&self, towards: TranscriptSearchDirection) -> Option<TranscriptMatch> {
         let current = self.current?;
         let at = self.hits.partition_point(|hit| *hit < current);
         let found = match towards {
-            Towards::Previous => at.checked_sub(1).and_then(|at| self.hits.get(at)),
-            Towards::Next => self.hits.get(at + 1),
+            TranscriptSearchDirection::Previous => {
+                at.checked_sub(1).and_then(|at| self.hits.get(at))
+            }
+            TranscriptSearchDirection::Next => self.hits.get(at + 1),
         };
         let around = match towards {
-            Towards::Previous => self.hits.back(),
-            Towards::Next => self.hits.front(),
+            TranscriptSearchDirection::Previous => self.hits.back(),
+            TranscriptSearchDirection::Next => self.hits.front(),
         };
         found.or(around).copied()
     }
@@ -488,16 +497,21 @@ impl Search {
     }
 
     /// Looks at a block, or at as much of it as is left for; `None` where there is more of it.
-    fn look_at(&mut self, block: &Block, left: &mut usize) -> Option<Vec<Hit>> {
+    fn look_at(
+        &mut self,
+        block: &TranscriptBlock,
+        left: &mut usize,
+    ) -> Option<Vec<TranscriptMatch>> {
         let query = self.query.as_ref()?;
         let inside = self.scan.inside.take().filter(|inside| inside.block == block.id);
-        let new = Inside { block: block.id, part: Part::Head, at: 0, found: Vec::new() };
+        let new =
+            PartialBlockScan { block: block.id, part: BlockPart::Head, at: 0, found: Vec::new() };
         let mut inside = inside.unwrap_or(new);
         loop {
             let text = source::text(block, inside.part);
             let rest = text.get(inside.at..).unwrap_or_default();
             let piece = piece(rest, (*left).max(PIECE));
-            let hits = matches(query, piece).into_iter().map(|range| Hit {
+            let hits = matches(query, piece).into_iter().map(|range| TranscriptMatch {
                 block: block.id,
                 part: inside.part,
                 from: inside.at + range.start,
@@ -514,14 +528,14 @@ impl Search {
                 return None;
             }
             match inside.part {
-                Part::Head => (inside.part, inside.at) = (Part::Body, 0),
-                Part::Body => return Some(inside.found),
+                BlockPart::Head => (inside.part, inside.at) = (BlockPart::Body, 0),
+                BlockPart::Body => return Some(inside.found),
             }
         }
     }
 
     /// Remembers how far a block was.
-    fn note(&mut self, block: &Block) {
+    fn note(&mut self, block: &TranscriptBlock) {
         self.looked.retain(|(id, _)| *id != block.id);
         self.looked.push_back((block.id, block.revision));
         if self.looked.len() > NEWEST {
@@ -567,7 +581,7 @@ impl Search {
     }
 }
 
-impl Scan {
+impl TranscriptScan {
     fn from(start: BlockId) -> Self {
         Self { start, above: start, below: start, inside: None }
     }
@@ -584,8 +598,8 @@ fn piece(text: &str, most: usize) -> &str {
 }
 
 /// The matches in a text, line by line. Colours do not come between the letters of a word.
-fn matches(query: &Query, text: &str) -> Vec<Range<usize>> {
-    if query.kind() == QueryKind::Plain && !text.contains('\u{1b}') {
+fn matches(query: &TextQuery, text: &str) -> Vec<Range<usize>> {
+    if query.kind() == TextQueryKind::Plain && !text.contains('\u{1b}') {
         return query.matches(text);
     }
     let mut found = Vec::new();

@@ -6,33 +6,33 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use super::geometry::{RowKind, VisibleRow};
-use super::model::Model;
-use super::source::{self, Part, Spot};
+use super::geometry::{TranscriptRowKind, VisibleRow};
+use super::model::ScreenModel;
+use super::source::{self, BlockPart, TranscriptPosition};
 
 /// What is selected: all between the two reaches, whichever comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Selection {
+pub struct TranscriptSelection {
     /// What was taken first.
-    pub anchor: Reach,
+    pub anchor: TranscriptRange,
     /// What was taken last.
-    pub head: Reach,
+    pub head: TranscriptRange,
     /// What is taken at once.
-    pub unit: Unit,
+    pub unit: SelectionUnit,
 }
 
 /// A part of the text that is taken at once: a character, a word, a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Reach {
+pub struct TranscriptRange {
     /// Its beginning.
-    pub from: Spot,
+    pub from: TranscriptPosition,
     /// Its end.
-    pub to: Spot,
+    pub to: TranscriptPosition,
 }
 
 /// What is taken at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Unit {
+pub enum SelectionUnit {
     /// Single characters.
     Char,
     /// Whole words.
@@ -43,74 +43,79 @@ pub enum Unit {
 
 /// The mouse button, for telling single, double and triple clicks.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Clicks {
+pub struct ClickCounter {
     last: Option<(u16, u16, Duration)>,
     count: u8,
 }
 
 const DOUBLE_CLICK: Duration = Duration::from_millis(400);
 
-impl Selection {
-    /// One that begins and ends with `reach`.
-    pub fn new(reach: Reach, unit: Unit) -> Self {
-        Self { anchor: reach, head: reach, unit }
+impl TranscriptSelection {
+    /// One that begins and ends with `range`.
+    pub fn new(range: TranscriptRange, unit: SelectionUnit) -> Self {
+        Self { anchor: range, head: range, unit }
     }
 
     /// Its first place and the one behind its last.
-    pub fn ends(&self) -> (Spot, Spot) {
+    pub fn ends(&self) -> (TranscriptPosition, TranscriptPosition) {
         (self.anchor.from.min(self.head.from), self.anchor.to.max(self.head.to))
     }
 
     /// Whether it is more than a click.
     pub fn covers(&self) -> bool {
-        self.anchor != self.head || self.unit != Unit::Char
+        self.anchor != self.head || self.unit != SelectionUnit::Char
     }
 
     /// Its text.
-    pub fn text(&self, model: &Model) -> String {
+    pub fn text(&self, model: &ScreenModel) -> String {
         let (from, to) = self.ends();
         source::between(&model.transcript, from, to)
     }
 }
 
-impl Clicks {
+impl ClickCounter {
     /// Notes that the button went down, and says what it selects.
-    pub fn down(&mut self, column: u16, row: u16, now: Duration) -> Unit {
+    pub fn down(&mut self, column: u16, row: u16, now: Duration) -> SelectionUnit {
         let again = self.last.is_some_and(|(c, r, at)| {
             (c, r) == (column, row) && now.saturating_sub(at) < DOUBLE_CLICK
         });
         self.count = if again { self.count % 3 + 1 } else { 1 };
         self.last = Some((column, row, now));
         match self.count {
-            2 => Unit::Word,
-            3 => Unit::Line,
-            _ => Unit::Char,
+            2 => SelectionUnit::Word,
+            3 => SelectionUnit::Line,
+            _ => SelectionUnit::Char,
         }
     }
 }
 
 /// What is taken at a column of a row of the transcript on screen.
-pub fn reach(model: &Model, row: &VisibleRow, column: u16, unit: Unit) -> Option<Reach> {
+pub fn range_at(
+    model: &ScreenModel,
+    row: &VisibleRow,
+    column: u16,
+    unit: SelectionUnit,
+) -> Option<TranscriptRange> {
     let block = model.transcript.get(row.block)?;
     let part = row.kind.part();
     let text = source::text(block, part);
     let cell = row.at(column);
     let range = match unit {
         // In the margin the marks of the line are taken along.
-        Unit::Char if row.is_before_text(column) && part == Part::Body => {
+        SelectionUnit::Char if row.is_before_text(column) && part == BlockPart::Body => {
             source::before_marks(&text, cell.start)..cell.start
         }
-        Unit::Char => cell,
-        Unit::Word => word(&text, &segment(model, row, &cell), cell.start),
-        Unit::Line => source::line_around(&text, cell.start),
+        SelectionUnit::Char => cell,
+        SelectionUnit::Word => word(&text, &segment(model, row, &cell), cell.start),
+        SelectionUnit::Line => source::line_around(&text, cell.start),
     };
-    let spot = |at: usize| Spot { block: row.block, part, at: at.min(text.len()) };
-    Some(Reach { from: spot(range.start), to: spot(range.end) })
+    let spot = |at: usize| TranscriptPosition { block: row.block, part, at: at.min(text.len()) };
+    Some(TranscriptRange { from: spot(range.start), to: spot(range.end) })
 }
 
 /// The bytes around `cell` that stand side by side in the source and on screen: wrapped rows of
 /// it, but nothing beyond a mark that is not shown.
-fn segment(model: &Model, row: &VisibleRow, cell: &Range<usize>) -> Range<usize> {
+fn segment(model: &ScreenModel, row: &VisibleRow, cell: &Range<usize>) -> Range<usize> {
     let rows = model.geometry.rows.iter();
     let rows = rows.filter(|it| it.block == row.block && it.kind.part() == row.kind.part());
     let mut runs: Vec<Range<usize>> =
@@ -136,13 +141,13 @@ fn word(text: &str, within: &Range<usize>, at: usize) -> Range<usize> {
     let start = text.floor_char_boundary(within.start);
     let end = text.ceil_char_boundary(within.end);
     let at = text.floor_char_boundary(at).clamp(start, end);
-    let kind = text[at..end].chars().next().map(Kind::of);
+    let kind = text[at..end].chars().next().map(SelectionCharKind::of);
     let Some(kind) = kind else { return at..at };
-    if kind == Kind::Other {
+    if kind == SelectionCharKind::Other {
         let length = text[at..end].chars().next().map_or(0, char::len_utf8);
         return at..at + length;
     }
-    let same = |c: &char| Kind::of(*c) == kind;
+    let same = |c: &char| SelectionCharKind::of(*c) == kind;
     let before: usize = text[start..at].chars().rev().take_while(same).map(char::len_utf8).sum();
     let behind: usize = text[at..end].chars().take_while(same).map(char::len_utf8).sum();
     let mut word = at - before..at + behind;
@@ -155,7 +160,7 @@ fn word(text: &str, within: &Range<usize>, at: usize) -> Range<usize> {
 
 /// Kinds of characters, for taking words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SelectionCharKind {
     /// White space.
     Blank,
     /// Of a word, a name or a path.
@@ -164,7 +169,7 @@ pub enum Kind {
     Other,
 }
 
-impl Kind {
+impl SelectionCharKind {
     /// The kind of a character.
     pub fn of(c: char) -> Self {
         if c.is_whitespace() {
@@ -177,12 +182,12 @@ impl Kind {
     }
 }
 
-impl RowKind {
+impl TranscriptRowKind {
     /// Which text of its block a row shows.
-    pub fn part(self) -> Part {
+    pub fn part(self) -> BlockPart {
         match self {
-            Self::Gap | Self::Head => Part::Head,
-            Self::Body => Part::Body,
+            Self::Gap | Self::Head => BlockPart::Head,
+            Self::Body => BlockPart::Body,
         }
     }
 }
@@ -193,13 +198,13 @@ mod tests {
 
     #[test]
     fn quick_clicks_at_one_place_take_more() {
-        let mut clicks = Clicks::default();
+        let mut clicks = ClickCounter::default();
         let at = Duration::from_millis;
-        assert_eq!(clicks.down(3, 3, at(0)), Unit::Char);
-        assert_eq!(clicks.down(3, 3, at(200)), Unit::Word);
-        assert_eq!(clicks.down(3, 3, at(400)), Unit::Line);
-        assert_eq!(clicks.down(4, 3, at(500)), Unit::Char);
-        assert_eq!(clicks.down(4, 3, at(2000)), Unit::Char);
+        assert_eq!(clicks.down(3, 3, at(0)), SelectionUnit::Char);
+        assert_eq!(clicks.down(3, 3, at(200)), SelectionUnit::Word);
+        assert_eq!(clicks.down(3, 3, at(400)), SelectionUnit::Line);
+        assert_eq!(clicks.down(4, 3, at(500)), SelectionUnit::Char);
+        assert_eq!(clicks.down(4, 3, at(2000)), SelectionUnit::Char);
     }
 
     #[test]

@@ -1,5 +1,5 @@
 //! Past sessions as the screen knows them: plain data, made from the store by whoever carries
-//! out a [`SessionJob`]. Nothing here reads a file or a clock.
+//! out a [`SessionStoreRequest`]. Nothing here reads a file or a clock.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use chrono::{DateTime, FixedOffset};
 use crate::domain::{EntryId, MessageRole, SessionId};
 use crate::session::{BranchComparison, ExportedFile, SessionGrouping};
 
-use super::pager::document::Document;
+use super::pager::document::PagerDocument;
 
 /// What is wanted of the sessions on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SessionJob {
+pub enum SessionStoreRequest {
     /// Those used last, as far as that is known at once.
     Newest,
     /// All of them, of every folder.
@@ -47,14 +47,14 @@ pub enum SessionJob {
         /// Which.
         sessions: [SessionId; 2],
         /// How the page is to be.
-        page: PageOrder,
+        page: BranchPageRequest,
     },
     /// Lays two that were compared out anew.
     Lay {
         /// What is in them.
         branches: Arc<BranchComparison>,
         /// How the page is to be.
-        page: PageOrder,
+        page: BranchPageRequest,
     },
     /// Writes one into a file that can be passed on, without its secrets.
     Export {
@@ -70,15 +70,15 @@ pub enum SessionJob {
     },
 }
 
-/// What a [`SessionJob`] came to.
+/// What a [`SessionStoreRequest`] came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SessionAnswer {
-    /// To `Newest` and `List`.
+pub enum SessionStoreResponse {
+    /// To `Pending` and `PickerList`.
     Listed(SessionList),
-    /// To `Rename`, `Trash`, `Restore` and `Group`: it is done.
+    /// To `Rename`, `Trash`, `Restore` and `UndoGroup`: it is done.
     Changed,
-    /// To `Preview`.
-    Previewed(Preview),
+    /// To `SessionPreview`.
+    Previewed(SessionPreview),
     /// To `Compare` and `Lay`: a page.
     Compared(BranchPage),
     /// To `Export`: where it is.
@@ -89,7 +89,7 @@ pub enum SessionAnswer {
 
 /// How a page of two branches is to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PageOrder {
+pub struct BranchPageRequest {
     /// The id that its document gets.
     pub document: u64,
     /// The columns that it may take.
@@ -104,7 +104,7 @@ pub struct BranchPage {
     /// The columns that it may take.
     pub width: u16,
     /// The page.
-    pub document: Arc<Document>,
+    pub document: Arc<PagerDocument>,
 }
 
 /// All sessions at one moment.
@@ -134,32 +134,32 @@ pub struct SessionRow {
     /// Where its first part comes from.
     pub forked_from: Option<SessionId>,
     /// Of a fork: how the last message begins that its parent has, too.
-    pub parted: Option<String>,
+    pub last_shared_message: Option<String>,
     /// What was said by person and model; none where the log is too long to count.
     pub message_count: Option<u64>,
     /// Whether another slug works with it.
-    pub held: Held,
+    pub lock: SessionLockState,
 }
 
 /// Whether another slug works with a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Held {
+pub enum SessionLockState {
     /// None does.
-    Nowhere,
+    Unlocked,
     /// One does, so it can be read and forked but not gone on with.
-    Elsewhere,
+    Locked,
 }
 
 /// What was said in a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Preview {
+pub struct SessionPreview {
     /// What was said, oldest first.
-    pub said: Vec<Said>,
+    pub messages: Vec<PreviewMessage>,
 }
 
 /// A message of a preview.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Said {
+pub struct PreviewMessage {
     /// The log's line, from which a fork can begin.
     pub entry: EntryId,
     /// Who said it.

@@ -1,7 +1,7 @@
 //! The list of past sessions beside the chat: what is in it, what its keys do, and what they
 //! change on disk. What is typed in it narrows it at once, and is looked for in all that was said.
 //!
-//! A change shows at once and is carried out by a [`SessionJob`]; jobs that change something run
+//! A change shows at once and is carried out by a [`SessionStoreRequest`]; jobs that change something run
 //! one after another, each begun when the one before is answered, and one that fails is taken
 //! back on screen.
 
@@ -9,7 +9,7 @@ mod changes;
 mod order;
 mod pane;
 mod routing;
-mod seeking;
+mod session_search;
 mod tree;
 
 use std::collections::VecDeque;
@@ -21,44 +21,46 @@ use chrono::{DateTime, FixedOffset, TimeDelta};
 use crate::domain::{EntryId, SessionId};
 use crate::session::SessionGrouping;
 
-use super::editor::{Editor, Lines};
-use super::effect::{Effect, RequestId};
-use super::jump::Goal;
-use super::keymap::{self, ChatKey, Keymap, ListKey, Press, SidebarKey};
-use super::model::Requests;
-use super::sessions::{Held, SessionAnswer, SessionJob, SessionList, SessionRow};
+use super::editor::{EditorLines, TextEditor};
+use super::effect::{RequestId, ScreenEffect};
+use super::jump::PendingJump;
+use super::keymap::{self, ChatKey, KeyPress, Keymap, ListKey, SidebarKey};
+use super::model::PendingRequests;
+use super::sessions::{
+    SessionList, SessionLockState, SessionRow, SessionStoreRequest, SessionStoreResponse,
+};
 
-use changes::Change;
+use changes::SidebarChange;
 
 pub use crate::domain::NoticeLevel;
-pub use pane::Pane;
+pub use pane::SidebarPreview;
 pub use routing::{
-    Placement, answered, found, key, leave, mouse, on_screen, open, open_line, paste, placement,
-    session_opened, title_changed, toggle,
+    SidebarPlacement, answered, found, key, leave, mouse, on_screen, open, open_line, paste,
+    placement, session_opened, title_changed, toggle,
 };
-pub use seeking::Seeking;
-pub use tree::{Hits, Line, Scope, Tree, age};
+pub use session_search::SidebarSearchState;
+pub use tree::{SessionTitleMatcher, SessionTree, SessionTreeLine, SidebarScope, age};
 
 /// The list of sessions. It keeps what was deleted also while it is closed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sidebar {
     /// Whether it is on screen.
-    pub presence: Presence,
+    pub visibility: SidebarVisibility,
     /// The sessions; `None` until they are there.
-    pub tree: Option<Tree>,
+    pub tree: Option<SessionTree>,
     /// What the keys do in it.
-    pub mode: Mode,
+    pub mode: SidebarMode,
     /// Which folders are shown.
-    pub scope: Scope,
+    pub scope: SidebarScope,
     /// The session shown below the list.
-    pub pane: Pane,
+    pub pane: SidebarPreview,
     /// The last thing to say about it.
-    pub note: Option<Note>,
+    pub note: Option<SidebarNote>,
     /// How far the search of what was said is.
-    seeking: Seeking,
+    search_state: SidebarSearchState,
     folder: PathBuf,
     listed_at: Duration,
-    reading: Reading,
+    reading: SidebarReadState,
     /// Those that are there at once, while nothing is.
     at_once: Option<RequestId>,
     selected: usize,
@@ -68,7 +70,7 @@ pub struct Sidebar {
     is_complete: bool,
     top: usize,
     trashed: Vec<SessionRow>,
-    changes: VecDeque<Change>,
+    changes: VecDeque<SidebarChange>,
     under_way: Option<RequestId>,
     /// A grouping that is not remembered yet.
     grouped: Option<SessionGrouping>,
@@ -82,7 +84,7 @@ pub struct Sidebar {
 
 /// Whether the list is on screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Presence {
+pub enum SidebarVisibility {
     /// It is.
     Shown,
     /// It is not.
@@ -91,23 +93,23 @@ pub enum Presence {
 
 /// What the keys do.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Mode {
+pub enum SidebarMode {
     /// Letters are commands.
     Browsing,
     /// What is typed filters.
-    Filtering(Editor),
+    Filtering(TextEditor),
     /// What is typed is a new title.
     Renaming {
         /// Of which session.
         session: SessionId,
         /// The title.
-        editor: Editor,
+        editor: TextEditor,
     },
 }
 
 /// Something to say below the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
+pub struct SidebarNote {
     /// How bad it is.
     pub level: NoticeLevel,
     /// A sentence.
@@ -116,7 +118,7 @@ pub struct Note {
 
 /// What a key comes to, beside what it changes here.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum SidebarOutcome {
     /// Nothing more.
     Stay,
     /// The key means nothing here.
@@ -130,7 +132,7 @@ pub enum Step {
     /// A session is to be opened.
     Open(SessionId),
     /// A place in a session is to be gone to.
-    GoTo(Goal),
+    GoTo(PendingJump),
     /// A session is to be forked, after an entry where one is named, and the fork opened.
     Fork(SessionId, Option<EntryId>),
     /// Two sessions are to be compared.
@@ -145,7 +147,7 @@ pub enum Step {
 
 /// What a key needs to know of the rest.
 #[derive(Debug, Clone, Copy)]
-pub struct Around<'a> {
+pub struct SidebarContext<'a> {
     /// Rows of the list on screen.
     pub page: usize,
     /// The session that is open.
@@ -156,29 +158,29 @@ pub struct Around<'a> {
 
 /// Whether the list is being read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Reading {
+enum SidebarReadState {
     No,
     Wanted,
     Asked(RequestId),
 }
 
 /// What is selected, over a change of the lines: the session, and the place in it.
-type Standing = Option<(SessionId, Option<usize>)>;
+type SidebarSelection = Option<(SessionId, Option<usize>)>;
 
 impl Sidebar {
     /// A list that has never been opened; the sessions of `folder` are to come first.
     pub fn new(folder: PathBuf) -> Self {
         Self {
-            presence: Presence::Hidden,
+            visibility: SidebarVisibility::Hidden,
             tree: None,
-            mode: Mode::Browsing,
-            scope: Scope::default(),
-            pane: Pane::Closed,
+            mode: SidebarMode::Browsing,
+            scope: SidebarScope::default(),
+            pane: SidebarPreview::Closed,
             note: None,
-            seeking: Seeking::No,
+            search_state: SidebarSearchState::No,
             folder,
             listed_at: Duration::ZERO,
-            reading: Reading::No,
+            reading: SidebarReadState::No,
             at_once: None,
             selected: 0,
             is_chosen: false,
@@ -196,19 +198,19 @@ impl Sidebar {
 
     /// Puts it on screen, if it is not there, and has the sessions read anew.
     pub fn open(&mut self) {
-        self.presence = Presence::Shown;
+        self.visibility = SidebarVisibility::Shown;
         self.refresh();
     }
 
     /// Takes it off the screen, and lets go of all but what can be undone.
     pub fn close(&mut self) {
-        self.presence = Presence::Hidden;
-        self.mode = Mode::Browsing;
+        self.visibility = SidebarVisibility::Hidden;
+        self.mode = SidebarMode::Browsing;
         self.tree = None;
         self.note = None;
-        self.pane = Pane::Closed;
-        self.stop_seeking();
-        self.reading = Reading::No;
+        self.pane = SidebarPreview::Closed;
+        self.stop_search();
+        self.reading = SidebarReadState::No;
         self.at_once = None;
         self.is_chosen = false;
         self.is_complete = false;
@@ -218,8 +220,8 @@ impl Sidebar {
 
     /// Has the sessions read anew.
     pub fn refresh(&mut self) {
-        if self.presence == Presence::Shown {
-            self.reading = Reading::Wanted;
+        if self.visibility == SidebarVisibility::Shown {
+            self.reading = SidebarReadState::Wanted;
         }
     }
 
@@ -235,15 +237,15 @@ impl Sidebar {
 
     /// The sessions that are shown, each with its line.
     pub fn sessions(&self) -> Vec<(usize, &SessionRow)> {
-        self.tree.iter().flat_map(Tree::session_lines).collect()
+        self.tree.iter().flat_map(SessionTree::session_lines).collect()
     }
 
     /// The first line on a screen of so many rows.
     pub fn first_shown(&self, rows: usize) -> usize {
         // A heading right above the selected session is shown with it.
         let heading = self.selected.checked_sub(1).filter(|above| {
-            let lines = self.tree.as_ref().map_or(&[][..], Tree::lines);
-            rows > 1 && matches!(lines.get(*above), Some(Line::Heading(_)))
+            let lines = self.tree.as_ref().map_or(&[][..], SessionTree::lines);
+            rows > 1 && matches!(lines.get(*above), Some(SessionTreeLine::Heading(_)))
         });
         let lowest = heading.unwrap_or(self.selected);
         self.top.clamp((self.selected + 1).saturating_sub(rows.max(1)), lowest)
@@ -261,31 +263,31 @@ impl Sidebar {
     }
 
     /// The text that is typed in, if one is.
-    pub fn editor(&mut self) -> Option<&mut Editor> {
+    pub fn editor(&mut self) -> Option<&mut TextEditor> {
         match &mut self.mode {
-            Mode::Browsing => None,
-            Mode::Filtering(editor) | Mode::Renaming { editor, .. } => Some(editor),
+            SidebarMode::Browsing => None,
+            SidebarMode::Filtering(editor) | SidebarMode::Renaming { editor, .. } => Some(editor),
         }
     }
 
     /// A key.
-    pub fn key(&mut self, key: &Press<'_>, around: Around<'_>) -> Step {
+    pub fn key(&mut self, key: &KeyPress<'_>, around: SidebarContext<'_>) -> SidebarOutcome {
         self.top = self.first_shown(around.page);
         // Both ways out work while something is typed, too.
         if keymap::is(SidebarKey::Leave, key) {
-            return Step::Leave;
+            return SidebarOutcome::Leave;
         }
         if keymap::is(ChatKey::Sessions, key) {
-            return Step::Close;
+            return SidebarOutcome::Close;
         }
         self.is_chosen = true;
         let step = match &self.mode {
-            Mode::Browsing => match keymap::find(keymap::SIDEBAR, key) {
+            SidebarMode::Browsing => match keymap::find(keymap::SIDEBAR, key) {
                 Some(command) => self.command(command, around),
-                None => return Step::Pass,
+                None => return SidebarOutcome::Pass,
             },
-            Mode::Filtering(_) => self.filter_key(key, around),
-            Mode::Renaming { .. } => self.title_key(key, around),
+            SidebarMode::Filtering(_) => self.filter_key(key, around),
+            SidebarMode::Renaming { .. } => self.title_key(key, around),
         };
         self.top = self.first_shown(around.page);
         step
@@ -293,7 +295,7 @@ impl Sidebar {
 
     /// After a text that is typed in here has changed.
     pub fn edited(&mut self) {
-        if let Mode::Filtering(editor) = &self.mode {
+        if let SidebarMode::Filtering(editor) = &self.mode {
             let query = editor.text();
             self.show(query.trim());
         }
@@ -323,55 +325,60 @@ impl Sidebar {
     }
 
     /// What has to be done outside now.
-    pub fn jobs(&mut self, requests: &mut Requests) -> Vec<Effect> {
+    pub fn jobs(&mut self, requests: &mut PendingRequests) -> Vec<ScreenEffect> {
         let mut effects = Vec::new();
-        let mut ask = |job: SessionJob| {
+        let mut ask = |job: SessionStoreRequest| {
             let id = requests.issue();
-            effects.push(Effect::Sessions { id, job });
+            effects.push(ScreenEffect::Sessions { id, job });
             id
         };
         if let (None, Some(change)) = (self.under_way, self.changes.front()) {
             self.under_way = Some(ask(change.job()));
         }
         // A list that is read while something changes would show neither one state nor the other.
-        if self.reading == Reading::Wanted && self.changes.is_empty() {
+        if self.reading == SidebarReadState::Wanted && self.changes.is_empty() {
             if self.tree.is_none() {
-                self.at_once = Some(ask(SessionJob::Newest));
+                self.at_once = Some(ask(SessionStoreRequest::Newest));
             }
-            self.reading = Reading::Asked(ask(SessionJob::List));
+            self.reading = SidebarReadState::Asked(ask(SessionStoreRequest::List));
         }
         let selected = self.session().map(|row| row.id);
-        if let Some(session) = self.pane.wants(selected) {
-            let id = ask(SessionJob::Preview { session });
+        if let Some(session) = self.pane.session_to_read(selected) {
+            let id = ask(SessionStoreRequest::Preview { session });
             self.pane.asked(id, session);
         }
         if let Some(grouping) = self.grouped.take() {
-            ask(SessionJob::Group(grouping));
+            ask(SessionStoreRequest::Group(grouping));
         }
-        effects.extend(self.seeking_effect(requests));
+        effects.extend(self.search_effect(requests));
         effects
     }
 
     /// The answer to a job. One to a request that nobody waits for is stale.
-    pub fn answer(&mut self, id: RequestId, answer: Result<SessionAnswer, String>, now: Duration) {
+    pub fn answer(
+        &mut self,
+        id: RequestId,
+        answer: Result<SessionStoreResponse, String>,
+        now: Duration,
+    ) {
         if self.at_once.take_if(|asked| *asked == id).is_some() {
             // All of them may have been faster, and a small store knows none at once.
-            if let Ok(SessionAnswer::Listed(list)) = answer
+            if let Ok(SessionStoreResponse::Listed(list)) = answer
                 && self.tree.is_none()
                 && !list.rows.is_empty()
             {
                 self.fill(list, now);
             }
-        } else if self.reading == Reading::Asked(id) {
-            self.reading = Reading::No;
+        } else if self.reading == SidebarReadState::Asked(id) {
+            self.reading = SidebarReadState::No;
             match answer {
-                Ok(SessionAnswer::Listed(list)) => self.fill(list, now),
+                Ok(SessionStoreResponse::Listed(list)) => self.fill(list, now),
                 Ok(
-                    SessionAnswer::Changed
-                    | SessionAnswer::Previewed(_)
-                    | SessionAnswer::Compared(_)
-                    | SessionAnswer::Exported(_)
-                    | SessionAnswer::SummedUp(_),
+                    SessionStoreResponse::Changed
+                    | SessionStoreResponse::Previewed(_)
+                    | SessionStoreResponse::Compared(_)
+                    | SessionStoreResponse::Exported(_)
+                    | SessionStoreResponse::SummedUp(_),
                 ) => {}
                 Err(reason) => self.say(NoticeLevel::Error, reason),
             }
@@ -389,38 +396,41 @@ impl Sidebar {
 
     fn fill(&mut self, list: SessionList, now: Duration) {
         // What was there at once stood in for all of them.
-        let before = self.standing().filter(|_| self.is_chosen || self.is_complete);
+        let before = self.selection().filter(|_| self.is_chosen || self.is_complete);
         let were_all_there = self.is_complete;
-        self.is_complete = self.reading == Reading::No;
+        self.is_complete = self.reading == SidebarReadState::No;
         self.listed_at = now;
-        let mut tree = Tree::new(list, &self.folder);
+        let mut tree = SessionTree::new(list, &self.folder);
         tree.show(self.scope, &self.query());
         if let Some(old) = &mut self.tree {
             tree.add_found(old.take_found().into_values().collect());
         }
         self.tree = Some(tree);
-        self.stand(before);
+        self.restore_selection(before);
         // What was typed meanwhile is to be looked for in all of them.
         if self.is_complete && !were_all_there {
-            self.seek();
+            self.start_search();
         }
     }
 
-    fn standing(&self) -> Standing {
+    fn selection(&self) -> SidebarSelection {
         let tree = self.tree.as_ref()?;
         let place = match tree.lines().get(self.selected)? {
-            Line::Place(_, place) => Some(*place),
-            Line::Heading(_) | Line::Session(_) | Line::Parted(_) => None,
+            SessionTreeLine::Place(_, place) => Some(*place),
+            SessionTreeLine::Heading(_)
+            | SessionTreeLine::Session(_)
+            | SessionTreeLine::Parted(_) => None,
         };
         Some((self.session()?.id, place))
     }
 
     /// Selects what was selected before the lines changed, else the first session.
-    fn stand(&mut self, before: Standing) {
+    fn restore_selection(&mut self, before: SidebarSelection) {
         let line = self.tree.as_ref().zip(before).and_then(|(tree, (session, place))| {
             let line = tree.line_of(session)?;
             let at = place.map(|place| line + 1 + place);
-            let is_there = |at: &usize| matches!(tree.lines().get(*at), Some(Line::Place(_, _)));
+            let is_there =
+                |at: &usize| matches!(tree.lines().get(*at), Some(SessionTreeLine::Place(_, _)));
             Some(at.filter(is_there).unwrap_or(line))
         });
         match line {
@@ -442,25 +452,25 @@ impl Sidebar {
 
     fn query(&self) -> String {
         match &self.mode {
-            Mode::Filtering(editor) => editor.text().trim().to_owned(),
-            Mode::Browsing | Mode::Renaming { .. } => String::new(),
+            SidebarMode::Filtering(editor) => editor.text().trim().to_owned(),
+            SidebarMode::Browsing | SidebarMode::Renaming { .. } => String::new(),
         }
     }
 
     /// Shows what the scope and `query` leave; what is selected stays so while it is shown.
     fn show(&mut self, query: &str) {
-        let before = self.standing();
+        let before = self.selection();
         let Some(tree) = &mut self.tree else { return };
         let changes = tree.shown() != (self.scope, query);
         tree.show(self.scope, query);
-        self.stand(before);
+        self.restore_selection(before);
         if changes {
             self.is_chosen = false;
-            self.seek();
+            self.start_search();
         }
     }
 
-    fn command(&mut self, command: SidebarKey, around: Around<'_>) -> Step {
+    fn command(&mut self, command: SidebarKey, around: SidebarContext<'_>) -> SidebarOutcome {
         self.note = None;
         let page = isize::try_from(around.page.max(2) - 1).unwrap_or(1);
         match command {
@@ -473,12 +483,16 @@ impl Sidebar {
             SidebarKey::Open => return self.open_selected(around),
             SidebarKey::Fork => {
                 let upto = self.session().and_then(|row| self.pane.chosen(row.id));
-                return self.session().map_or(Step::Stay, |row| Step::Fork(row.id, upto));
+                return self
+                    .session()
+                    .map_or(SidebarOutcome::Stay, |row| SidebarOutcome::Fork(row.id, upto));
             }
             SidebarKey::Rename => self.begin_rename(),
             SidebarKey::Delete => self.delete(around),
             SidebarKey::Undo => self.undo(),
-            SidebarKey::Filter => self.mode = Mode::Filtering(Editor::new(Lines::One)),
+            SidebarKey::Filter => {
+                self.mode = SidebarMode::Filtering(TextEditor::new(EditorLines::One))
+            }
             SidebarKey::Preview => self.pane.toggle(),
             SidebarKey::PreviousMessage => self.choose(-1),
             SidebarKey::NextMessage => self.choose(1),
@@ -486,30 +500,32 @@ impl Sidebar {
             SidebarKey::Compare => return self.compare(around),
             SidebarKey::Export => return self.export(),
             SidebarKey::SumUp => {
-                return self.session().map_or(Step::Stay, |row| Step::SumUp(row.id));
+                return self
+                    .session()
+                    .map_or(SidebarOutcome::Stay, |row| SidebarOutcome::SumUp(row.id));
             }
             SidebarKey::Scope => {
                 self.scope = match self.scope {
-                    Scope::AllProjects => Scope::ThisProject,
-                    Scope::ThisProject => Scope::AllProjects,
+                    SidebarScope::AllProjects => SidebarScope::ThisProject,
+                    SidebarScope::ThisProject => SidebarScope::AllProjects,
                 };
                 self.show("");
             }
-            SidebarKey::Help => return Step::Help,
-            SidebarKey::Leave => return Step::Leave,
-            SidebarKey::Close => return Step::Close,
+            SidebarKey::Help => return SidebarOutcome::Help,
+            SidebarKey::Leave => return SidebarOutcome::Leave,
+            SidebarKey::Close => return SidebarOutcome::Close,
         }
-        Step::Stay
+        SidebarOutcome::Stay
     }
 
     /// Groups the sessions in the next way, and has that remembered.
     fn group(&mut self) {
-        let before = self.standing();
+        let before = self.selection();
         let Some(tree) = &mut self.tree else { return };
         let next = tree.grouping().next();
         tree.group(next);
         self.grouped = Some(next);
-        self.stand(before);
+        self.restore_selection(before);
         let text = match next {
             SessionGrouping::Project => "By project, the newest first.",
             SessionGrouping::Date => "By date, those of all projects together.",
@@ -520,21 +536,21 @@ impl Sidebar {
         self.say(NoticeLevel::Info, text);
     }
 
-    fn export(&mut self) -> Step {
+    fn export(&mut self) -> SidebarOutcome {
         let Some((id, name)) = self.session().map(|row| (row.id, row.name().to_owned())) else {
-            return Step::Stay;
+            return SidebarOutcome::Stay;
         };
         self.say(NoticeLevel::Info, format!("“{name}” is being exported …"));
-        Step::Export(id)
+        SidebarOutcome::Export(id)
     }
 
     /// The first time marks a session, the second time compares another one with it.
-    fn compare(&mut self, around: Around<'_>) -> Step {
+    fn compare(&mut self, around: SidebarContext<'_>) -> SidebarOutcome {
         let Some((id, name)) = self.session().map(|row| (row.id, row.name().to_owned())) else {
-            return Step::Stay;
+            return SidebarOutcome::Stay;
         };
         match self.marked.take() {
-            Some(marked) if marked != id => return Step::Compare([marked, id]),
+            Some(marked) if marked != id => return SidebarOutcome::Compare([marked, id]),
             Some(_) => self.say(NoticeLevel::Info, "Compared with nothing."),
             None => {
                 self.marked = Some(id);
@@ -543,7 +559,7 @@ impl Sidebar {
                 self.say(NoticeLevel::Info, text);
             }
         }
-        Step::Stay
+        SidebarOutcome::Stay
     }
 
     /// The session that another one is to be compared with.
@@ -558,7 +574,7 @@ impl Sidebar {
         }
     }
 
-    fn filter_key(&mut self, key: &Press<'_>, around: Around<'_>) -> Step {
+    fn filter_key(&mut self, key: &KeyPress<'_>, around: SidebarContext<'_>) -> SidebarOutcome {
         let page = isize::try_from(around.page.max(2) - 1).unwrap_or(1);
         match keymap::find(keymap::LIST, key) {
             Some(ListKey::Previous) => self.step(-1),
@@ -567,7 +583,7 @@ impl Sidebar {
             Some(ListKey::PageDown) => self.step(page),
             Some(ListKey::Accept) => return self.open_selected(around),
             Some(ListKey::Back) => {
-                self.mode = Mode::Browsing;
+                self.mode = SidebarMode::Browsing;
                 self.show("");
             }
             None => {
@@ -577,37 +593,37 @@ impl Sidebar {
                 self.edited();
             }
         }
-        Step::Stay
+        SidebarOutcome::Stay
     }
 
-    fn open_selected(&mut self, around: Around<'_>) -> Step {
-        let Some(row) = self.session() else { return Step::Stay };
+    fn open_selected(&mut self, around: SidebarContext<'_>) -> SidebarOutcome {
+        let Some(row) = self.session() else { return SidebarOutcome::Stay };
         let goal = self.goal();
         if let Some(goal) = goal.filter(|_| around.open == Some(row.id)) {
-            return Step::GoTo(goal);
+            return SidebarOutcome::GoTo(goal);
         }
         if around.open == Some(row.id) {
-            return Step::Leave;
+            return SidebarOutcome::Leave;
         }
-        if row.held == Held::Elsewhere {
+        if row.lock == SessionLockState::Locked {
             let fork = around.keys.key(SidebarKey::Fork);
             let text =
                 format!("It is open in another slug. Fork it with {fork}, or close it there.");
             self.say(NoticeLevel::Warning, text);
-            return Step::Stay;
+            return SidebarOutcome::Stay;
         }
-        self.goal().map_or(Step::Open(row.id), Step::GoTo)
+        self.goal().map_or(SidebarOutcome::Open(row.id), SidebarOutcome::GoTo)
     }
 
     /// The place that the selected line leads to.
-    fn goal(&self) -> Option<Goal> {
+    fn goal(&self) -> Option<PendingJump> {
         let tree = self.tree.as_ref()?;
         let (row, place) = (self.session()?, tree.place_at(self.selected)?);
-        Some(Goal::new(row.id, place, tree.filter().text.clone()))
+        Some(PendingJump::new(row.id, place, tree.filter().text.clone()))
     }
 
     fn say(&mut self, level: NoticeLevel, text: impl Into<String>) {
-        self.note = Some(Note { level, text: text.into() });
+        self.note = Some(SidebarNote { level, text: text.into() });
     }
 }
 

@@ -13,19 +13,19 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::domain::sanitize::sanitize;
 
-use super::editor::Chips;
+use super::editor::ChipSet;
 use super::editor::words::before;
 
 /// One row: the bytes of the text that stand on it, without the line end.
-pub type Row = Range<usize>;
+pub type SoftWrapRow = Range<usize>;
 
 /// The rows of `text` at `width` columns. Never empty; every grapheme is on exactly one row.
-pub fn rows(text: &str, width: u16) -> Vec<Row> {
-    rows_with(text, width, &Chips::default())
+pub fn rows(text: &str, width: u16) -> Vec<SoftWrapRow> {
+    rows_with(text, width, &ChipSet::default())
 }
 
 /// The same of a text with chips.
-pub fn rows_with(text: &str, width: u16, chips: &Chips) -> Vec<Row> {
+pub fn rows_with(text: &str, width: u16, chips: &ChipSet) -> Vec<SoftWrapRow> {
     let width = usize::from(width.max(1));
     let mut rows = Vec::new();
     let mut start = 0;
@@ -38,19 +38,19 @@ pub fn rows_with(text: &str, width: u16, chips: &Chips) -> Vec<Row> {
 
 /// The row and column where the caret stands when it is before byte `at`. At a wrap it stands
 /// at the beginning of the lower row.
-pub fn place(text: &str, rows: &[Row], at: usize) -> (usize, u16) {
-    place_with(text, rows, at, &Chips::default())
+pub fn place(text: &str, rows: &[SoftWrapRow], at: usize) -> (usize, u16) {
+    place_with(text, rows, at, &ChipSet::default())
 }
 
 /// The same of a text with chips.
-pub fn place_with(text: &str, rows: &[Row], at: usize, chips: &Chips) -> (usize, u16) {
+pub fn place_with(text: &str, rows: &[SoftWrapRow], at: usize, chips: &ChipSet) -> (usize, u16) {
     let row = rows.partition_point(|row| row.start <= at).saturating_sub(1);
     let start = rows.get(row).map_or(0, |row| row.start);
     (row, columns_with(text.get(start..at).unwrap_or_default(), chips))
 }
 
 /// The byte on `row` that is nearest to `column`.
-pub fn at(text: &str, row: &Row, column: u16, chips: &Chips) -> usize {
+pub fn at(text: &str, row: &SoftWrapRow, column: u16, chips: &ChipSet) -> usize {
     let mut left = 0;
     for (offset, grapheme) in shown(&text[row.clone()], chips) {
         let next = left + grapheme.width();
@@ -64,7 +64,7 @@ pub fn at(text: &str, row: &Row, column: u16, chips: &Chips) -> usize {
 
 /// The last place on a row where the caret is shown on it: before its last grapheme where the
 /// text goes on in the next row.
-pub fn last_place(text: &str, row: &Row) -> usize {
+pub fn last_place(text: &str, row: &SoftWrapRow) -> usize {
     match text.as_bytes().get(row.end) {
         None | Some(b'\n') => row.end,
         Some(_) => row.start + before(&text[row.clone()], row.len()),
@@ -73,11 +73,11 @@ pub fn last_place(text: &str, row: &Row) -> usize {
 
 /// How many columns a text takes.
 pub fn columns(text: &str) -> u16 {
-    columns_with(text, &Chips::default())
+    columns_with(text, &ChipSet::default())
 }
 
 /// The same of a text with chips.
-pub fn columns_with(text: &str, chips: &Chips) -> u16 {
+pub fn columns_with(text: &str, chips: &ChipSet) -> u16 {
     let columns: usize = shown(text, chips).map(|(_, grapheme)| grapheme.width()).sum();
     u16::try_from(columns).unwrap_or(u16::MAX)
 }
@@ -86,7 +86,7 @@ pub fn columns_with(text: &str, chips: &Chips) -> u16 {
 /// chip its label, and what a terminal would obey is made visible.
 pub fn shown<'a>(
     line: &'a str,
-    chips: &'a Chips,
+    chips: &'a ChipSet,
 ) -> impl Iterator<Item = (usize, Cow<'a, str>)> + Clone {
     // What joins letters is harmless between them, which only the whole line tells.
     let harmless = matches!(sanitize(line), Cow::Borrowed(_));
@@ -104,7 +104,13 @@ pub fn shown<'a>(
 }
 
 /// Breaks after spaces; a word longer than a row is broken anywhere.
-fn wrap_line(line: &str, offset: usize, width: usize, chips: &Chips, rows: &mut Vec<Row>) {
+fn wrap_line(
+    line: &str,
+    offset: usize,
+    width: usize,
+    chips: &ChipSet,
+    rows: &mut Vec<SoftWrapRow>,
+) {
     let (mut start, mut used, mut word, mut word_used) = (0, 0, 0, 0);
     for (at, grapheme) in shown(line, chips) {
         let wide = grapheme.width();
@@ -154,7 +160,7 @@ mod tests {
         let rows = rows(text, 6);
         assert_eq!(place(text, &rows, 3), (0, 2));
         assert_eq!(place(text, &rows, text.len()), (rows.len() - 1, 3));
-        assert_eq!(at(text, &rows[0], 3, &Chips::default()), 3);
+        assert_eq!(at(text, &rows[0], 3, &ChipSet::default()), 3);
     }
 
     proptest! {

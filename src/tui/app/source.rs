@@ -14,22 +14,25 @@ use crate::domain::{DiffLineTag, FileDiff};
 use crate::tui::layout::markdown::code_blocks;
 
 use super::diff_text;
-use super::transcript::{Block, BlockId, Body, PaneFold, Shows, Tool, ToolState, Transcript};
+use super::transcript::{
+    BlockBody, BlockId, PaneFold, ToolCallBlock, ToolCallContent, ToolCallState, Transcript,
+    TranscriptBlock,
+};
 
 /// A place in the text of the transcript. Later ones are greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Spot {
+pub struct TranscriptPosition {
     /// The block.
     pub block: BlockId,
     /// Its head or its body.
-    pub part: Part,
+    pub part: BlockPart,
     /// The place in that, in bytes.
     pub at: usize,
 }
 
 /// The two texts of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
+pub enum BlockPart {
     /// The line that names a pane.
     Head,
     /// What stands below it.
@@ -37,45 +40,47 @@ pub enum Part {
 }
 
 /// The text of a part of a block; empty where it has none.
-pub fn text(block: &Block, part: Part) -> Cow<'_, str> {
+pub fn text(block: &TranscriptBlock, part: BlockPart) -> Cow<'_, str> {
     match (part, &block.body) {
-        (Part::Head, Body::Image(image)) => format!("Image {image}").into(),
-        (Part::Head, Body::Tool(tool)) => format!("{} {}", tool.name, tool.title).into(),
+        (BlockPart::Head, BlockBody::Image(image)) => format!("Image {image}").into(),
+        (BlockPart::Head, BlockBody::Tool(tool)) => format!("{} {}", tool.name, tool.title).into(),
         (
-            Part::Head,
-            Body::User(_)
-            | Body::Assistant(_)
-            | Body::Thinking(_)
-            | Body::Notice(_)
-            | Body::Interrupted
-            | Body::Compacted,
+            BlockPart::Head,
+            BlockBody::User(_)
+            | BlockBody::Assistant(_)
+            | BlockBody::Thinking(_)
+            | BlockBody::Notice(_)
+            | BlockBody::Interrupted
+            | BlockBody::Compacted,
         )
-        | (Part::Body, Body::Image(_) | Body::Interrupted | Body::Compacted) => Cow::Borrowed(""),
-        (Part::Body, Body::User(text)) => text.into(),
-        (Part::Body, Body::Assistant(prose)) => prose.text.as_str().into(),
-        (Part::Body, Body::Thinking(thinking)) => thinking.text.as_str().into(),
-        (Part::Body, Body::Notice(notice)) => notice.text.as_str().into(),
-        (Part::Body, Body::Tool(tool)) => tool_text(tool),
+        | (BlockPart::Body, BlockBody::Image(_) | BlockBody::Interrupted | BlockBody::Compacted) => {
+            Cow::Borrowed("")
+        }
+        (BlockPart::Body, BlockBody::User(text)) => text.into(),
+        (BlockPart::Body, BlockBody::Assistant(prose)) => prose.text.as_str().into(),
+        (BlockPart::Body, BlockBody::Thinking(thinking)) => thinking.text.as_str().into(),
+        (BlockPart::Body, BlockBody::Notice(notice)) => notice.text.as_str().into(),
+        (BlockPart::Body, BlockBody::Tool(tool)) => tool_text(tool),
     }
 }
 
 /// The command of a call, where it has several lines and is shown above the output.
-pub fn long_command(tool: &Tool) -> Option<&str> {
+pub fn long_command(tool: &ToolCallBlock) -> Option<&str> {
     let command = tool.input.as_ref()?.get("command")?.as_str()?;
     command.contains('\n').then_some(command)
 }
 
 /// Where the output of a call begins in its text.
-pub fn output_start(tool: &Tool) -> usize {
+pub fn output_start(tool: &ToolCallBlock) -> usize {
     long_command(tool).map_or(0, |command| command.len() + 1)
 }
 
 /// The steps of a plan that a call shows: each with its state, as TodoWrite got them.
-pub fn plan(tool: &Tool) -> Option<Vec<(&str, &str)>> {
-    let shown = match tool.shows {
-        Shows::Nothing => true,
-        Shows::Text(_) => tool.state == ToolState::Done,
-        Shows::Live(_) | Shows::Terminal(_) | Shows::Diff(_) => false,
+pub fn plan(tool: &ToolCallBlock) -> Option<Vec<(&str, &str)>> {
+    let shown = match tool.content {
+        ToolCallContent::Nothing => true,
+        ToolCallContent::Text(_) => tool.state == ToolCallState::Done,
+        ToolCallContent::Live(_) | ToolCallContent::Terminal(_) | ToolCallContent::Diff(_) => false,
     };
     let todos = tool.input.as_ref().filter(|_| shown && tool.name == "TodoWrite")?;
     let todos = todos.get("todos")?.as_array()?;
@@ -93,15 +98,20 @@ pub fn plan_mark(status: &str) -> &'static str {
 
 /// The text between two places: each part on lines of its own, blocks one blank line apart,
 /// folded panes by their names alone.
-pub fn between(transcript: &Transcript, from: Spot, to: Spot) -> String {
+pub fn between(
+    transcript: &Transcript,
+    from: TranscriptPosition,
+    to: TranscriptPosition,
+) -> String {
     let mut out = String::new();
     let mut last = None;
     for index in transcript.index(from.block)..=transcript.index(to.block) {
         let Some(block) = transcript.blocks().get(index) else { break };
-        let ends_inside = [from, to].iter().any(|it| it.block == block.id && it.part == Part::Body);
+        let ends_inside =
+            [from, to].iter().any(|it| it.block == block.id && it.part == BlockPart::Body);
         let body_shows = ends_inside || transcript.fold(block) != PaneFold::Closed;
-        for part in [Part::Head, Part::Body] {
-            if part == Part::Body && !body_shows {
+        for part in [BlockPart::Head, BlockPart::Body] {
+            if part == BlockPart::Body && !body_shows {
                 continue;
             }
             let piece = cut(block, part, from, to);
@@ -110,8 +120,8 @@ pub fn between(transcript: &Transcript, from: Spot, to: Spot) -> String {
             }
             if !out.is_empty() {
                 let below_a_name = match part {
-                    Part::Head => matches!(last, Some((_, Part::Head))),
-                    Part::Body => last == Some((block.id, Part::Head)),
+                    BlockPart::Head => matches!(last, Some((_, BlockPart::Head))),
+                    BlockPart::Body => last == Some((block.id, BlockPart::Head)),
                 };
                 out.push_str(if below_a_name { "\n" } else { "\n\n" });
             }
@@ -127,12 +137,12 @@ pub fn whole(transcript: &Transcript) -> String {
     let mut out = String::new();
     for block in transcript.blocks() {
         let piece = match &block.body {
-            Body::User(text) => format!("## You\n\n{}", text.trim()),
-            Body::Assistant(prose) => prose.text.trim().to_owned(),
-            Body::Tool(_) => format!("`{}`", text(block, Part::Head)),
-            Body::Image(image) => format!("({image})"),
-            Body::Notice(notice) => format!("({})", notice.text),
-            Body::Thinking(_) | Body::Interrupted | Body::Compacted => continue,
+            BlockBody::User(text) => format!("## You\n\n{}", text.trim()),
+            BlockBody::Assistant(prose) => prose.text.trim().to_owned(),
+            BlockBody::Tool(_) => format!("`{}`", text(block, BlockPart::Head)),
+            BlockBody::Image(image) => format!("({image})"),
+            BlockBody::Notice(notice) => format!("({})", notice.text),
+            BlockBody::Thinking(_) | BlockBody::Interrupted | BlockBody::Compacted => continue,
         };
         if !out.is_empty() {
             out.push_str("\n\n");
@@ -143,29 +153,32 @@ pub fn whole(transcript: &Transcript) -> String {
 }
 
 /// What copying a whole block takes.
-pub fn of_block(block: &Block) -> String {
+pub fn of_block(block: &TranscriptBlock) -> String {
     match &block.body {
-        Body::Tool(tool) => match &tool.shows {
-            Shows::Nothing if plan(tool).is_none() => tool.title.clone(),
-            Shows::Diff(diff) => diff_text::unified(diff),
-            Shows::Nothing | Shows::Live(_) | Shows::Text(_) | Shows::Terminal(_) => {
+        BlockBody::Tool(tool) => match &tool.content {
+            ToolCallContent::Nothing if plan(tool).is_none() => tool.title.clone(),
+            ToolCallContent::Diff(diff) => diff_text::unified(diff),
+            ToolCallContent::Nothing
+            | ToolCallContent::Live(_)
+            | ToolCallContent::Text(_)
+            | ToolCallContent::Terminal(_) => {
                 let text = tool_text(tool);
                 strip_ansi(text.get(output_start(tool)..).unwrap_or(&text)).into_owned()
             }
         },
-        Body::Image(image) => image.to_string(),
-        Body::User(_)
-        | Body::Assistant(_)
-        | Body::Thinking(_)
-        | Body::Notice(_)
-        | Body::Interrupted
-        | Body::Compacted => text(block, Part::Body).into_owned(),
+        BlockBody::Image(image) => image.to_string(),
+        BlockBody::User(_)
+        | BlockBody::Assistant(_)
+        | BlockBody::Thinking(_)
+        | BlockBody::Notice(_)
+        | BlockBody::Interrupted
+        | BlockBody::Compacted => text(block, BlockPart::Body).into_owned(),
     }
 }
 
 /// The code of the last code block in the text of a block.
-pub fn last_code(block: &Block) -> Option<String> {
-    let Body::Assistant(prose) = &block.body else { return None };
+pub fn last_code(block: &TranscriptBlock) -> Option<String> {
+    let BlockBody::Assistant(prose) = &block.body else { return None };
     let code = code_blocks(&prose.text).pop()?.code(&prose.text, &(0..prose.text.len()));
     Some(code.trim_end_matches('\n').to_owned())
 }
@@ -185,12 +198,12 @@ pub fn before_marks(text: &str, at: usize) -> usize {
     if text[start..text.floor_char_boundary(at)].chars().all(marks) { start } else { at }
 }
 
-fn tool_text(tool: &Tool) -> Cow<'_, str> {
-    let output = match &tool.shows {
-        Shows::Nothing => Cow::Borrowed(""),
-        Shows::Live(live) => live.text.as_str().into(),
-        Shows::Text(text) | Shows::Terminal(text) => text.as_str().into(),
-        Shows::Diff(diff) => {
+fn tool_text(tool: &ToolCallBlock) -> Cow<'_, str> {
+    let output = match &tool.content {
+        ToolCallContent::Nothing => Cow::Borrowed(""),
+        ToolCallContent::Live(live) => live.text.as_str().into(),
+        ToolCallContent::Text(text) | ToolCallContent::Terminal(text) => text.as_str().into(),
+        ToolCallContent::Diff(diff) => {
             let lines = diff.hunks.iter().flat_map(|hunk| &hunk.lines);
             lines.flat_map(|line| [line.text.as_str(), "\n"]).collect::<String>().into()
         }
@@ -206,9 +219,14 @@ fn tool_text(tool: &Tool) -> Cow<'_, str> {
 }
 
 /// The selected text of one part.
-fn cut(block: &Block, part: Part, from: Spot, to: Spot) -> String {
+fn cut(
+    block: &TranscriptBlock,
+    part: BlockPart,
+    from: TranscriptPosition,
+    to: TranscriptPosition,
+) -> String {
     let text = text(block, part);
-    let here = |at: usize| Spot { block: block.id, part, at };
+    let here = |at: usize| TranscriptPosition { block: block.id, part, at };
     let start = if from > here(0) { from.at } else { 0 };
     let end = if to < here(text.len()) { to.at } else { text.len() };
     if from > here(text.len()) || to <= here(0) || start >= end {
@@ -216,22 +234,24 @@ fn cut(block: &Block, part: Part, from: Spot, to: Spot) -> String {
     }
     let range = text.floor_char_boundary(start)..text.ceil_char_boundary(end);
     let piece = match (&block.body, part) {
-        (Body::Assistant(_), Part::Body) => markdown(&text, range),
-        (Body::Tool(tool), Part::Body) => match &tool.shows {
-            Shows::Diff(diff) => of_diff(diff, &range),
-            Shows::Terminal(_) | Shows::Live(_) => strip_ansi(&text[range]).into_owned(),
-            Shows::Nothing | Shows::Text(_) => text[range].to_owned(),
+        (BlockBody::Assistant(_), BlockPart::Body) => markdown(&text, range),
+        (BlockBody::Tool(tool), BlockPart::Body) => match &tool.content {
+            ToolCallContent::Diff(diff) => of_diff(diff, &range),
+            ToolCallContent::Terminal(_) | ToolCallContent::Live(_) => {
+                strip_ansi(&text[range]).into_owned()
+            }
+            ToolCallContent::Nothing | ToolCallContent::Text(_) => text[range].to_owned(),
         },
         (
-            Body::User(_)
-            | Body::Assistant(_)
-            | Body::Thinking(_)
-            | Body::Tool(_)
-            | Body::Image(_)
-            | Body::Notice(_)
-            | Body::Interrupted
-            | Body::Compacted,
-            Part::Head | Part::Body,
+            BlockBody::User(_)
+            | BlockBody::Assistant(_)
+            | BlockBody::Thinking(_)
+            | BlockBody::Tool(_)
+            | BlockBody::Image(_)
+            | BlockBody::Notice(_)
+            | BlockBody::Interrupted
+            | BlockBody::Compacted,
+            BlockPart::Head | BlockPart::Body,
         ) => text[range].to_owned(),
     };
     piece.trim_matches('\n').to_owned()

@@ -7,11 +7,11 @@ use crate::session::{SessionSpending, StoreSize};
 
 /// What is known of the session's surroundings. What is not known is not shown.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Status {
+pub struct ScreenStatus {
     /// The folder's name.
     pub project: String,
     /// The git state, where the folder has one and it has been read.
-    pub git: Option<Git>,
+    pub git: Option<GitSummary>,
     /// The model that answers.
     pub model: String,
     /// Whose it is, by the name in the configuration.
@@ -21,7 +21,7 @@ pub struct Status {
     /// How much the model can read at once, once it is known.
     pub window: Option<ContextWindow>,
     /// Whether the model runs on this machine.
-    pub host: Host,
+    pub host: ModelHost,
     /// How much is asked.
     pub mode: PermissionMode,
     /// What the last response took: together what stands in the window.
@@ -42,7 +42,7 @@ pub struct Status {
 
 /// Where the model runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Host {
+pub enum ModelHost {
     /// On this machine: rates and cache hits are worth showing.
     Local,
     /// Somewhere else.
@@ -52,7 +52,7 @@ pub enum Host {
 
 /// The state of the working tree, in files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Git {
+pub struct GitSummary {
     /// The branch, or the commit's short name.
     pub branch: String,
     /// New files.

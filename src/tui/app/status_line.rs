@@ -11,8 +11,8 @@ use serde::Serialize;
 
 use crate::domain::{ContextWindow, Money, NoticeLevel};
 
-use super::effect::{Effect, RequestId};
-use super::model::{Model, StatusCommand};
+use super::effect::{RequestId, ScreenEffect};
+use super::model::{ScreenModel, StatusCommandState};
 
 /// The least time between two runs.
 const REST: Duration = Duration::from_secs(1);
@@ -23,26 +23,26 @@ pub struct StatusLine {
     /// The first line that it printed last, colours and all.
     pub text: Option<String>,
     /// What it was told last.
-    told: Option<String>,
+    last_input: Option<String>,
     /// Whether what it would be told has changed since.
-    fresh: Fresh,
+    fresh: StatusLineFreshness,
     /// When it may run again.
     next: Duration,
     under_way: Option<RequestId>,
-    health: Health,
+    health: StatusLineHealth,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Fresh {
+enum StatusLineFreshness {
     /// It knows the state as it is.
     #[default]
-    Yes,
+    Current,
     /// It has to run again.
-    No,
+    Stale,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Health {
+enum StatusLineHealth {
     #[default]
     Well,
     Failed,
@@ -50,7 +50,7 @@ enum Health {
 
 /// What the command reads, one JSON object. What is not known is null.
 #[derive(Debug, Serialize)]
-struct State<'a> {
+struct StatusLineInput<'a> {
     version: &'a str,
     session_id: Option<String>,
     title: Option<&'a str>,
@@ -60,14 +60,14 @@ struct State<'a> {
     mode: &'a str,
     running: bool,
     waiting: bool,
-    git: Option<GitState<'a>>,
-    context: Context,
+    git: Option<StatusLineGit<'a>>,
+    context: StatusLineContext,
     tokens_per_second: Option<f64>,
     cost: Option<Money>,
 }
 
 #[derive(Debug, Serialize)]
-struct GitState<'a> {
+struct StatusLineGit<'a> {
     branch: &'a str,
     added: usize,
     changed: usize,
@@ -75,7 +75,7 @@ struct GitState<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct Context {
+struct StatusLineContext {
     used: Option<u64>,
     cached: Option<u64>,
     window: Option<u64>,
@@ -84,36 +84,36 @@ struct Context {
 }
 
 /// Time has passed, or something has changed.
-pub fn tick(model: &mut Model) -> Option<Effect> {
-    if model.settings.status_command == StatusCommand::None {
+pub fn tick(model: &mut ScreenModel) -> Option<ScreenEffect> {
+    if model.settings.status_command == StatusCommandState::None {
         return None;
     }
     let state = state(model);
     let line = &mut model.status_line;
-    if line.told.as_ref() == Some(&state) {
-        line.fresh = Fresh::Yes;
+    if line.last_input.as_ref() == Some(&state) {
+        line.fresh = StatusLineFreshness::Current;
         return None;
     }
-    line.fresh = Fresh::No;
+    line.fresh = StatusLineFreshness::Stale;
     if line.under_way.is_some() || model.now < line.next {
         return None;
     }
     let id = model.requests.issue();
-    line.fresh = Fresh::Yes;
+    line.fresh = StatusLineFreshness::Current;
     line.next = model.now + REST;
     line.under_way = Some(id);
-    line.told = Some(state.clone());
-    Some(Effect::RunStatusCommand { id, state })
+    line.last_input = Some(state.clone());
+    Some(ScreenEffect::RunStatusCommand { id, state })
 }
 
 /// When the command is due, if it is.
-pub fn wake_at(model: &Model) -> Option<Duration> {
+pub fn wake_at(model: &ScreenModel) -> Option<Duration> {
     let line = &model.status_line;
-    (line.fresh == Fresh::No && line.under_way.is_none()).then_some(line.next)
+    (line.fresh == StatusLineFreshness::Stale && line.under_way.is_none()).then_some(line.next)
 }
 
 /// The command has answered.
-pub fn answered(model: &mut Model, id: RequestId, answer: Result<String, String>) {
+pub fn answered(model: &mut ScreenModel, id: RequestId, answer: Result<String, String>) {
     let line = &mut model.status_line;
     if line.under_way != Some(id) {
         return;
@@ -123,8 +123,8 @@ pub fn answered(model: &mut Model, id: RequestId, answer: Result<String, String>
         Ok(text) => {
             line.text = Some(text);
         }
-        Err(reason) if line.health == Health::Well => {
-            line.health = Health::Failed;
+        Err(reason) if line.health == StatusLineHealth::Well => {
+            line.health = StatusLineHealth::Failed;
             let text = format!("`ui.status_command` fails: {reason}");
             model.transcript.notice(NoticeLevel::Warning, text);
         }
@@ -132,7 +132,7 @@ pub fn answered(model: &mut Model, id: RequestId, answer: Result<String, String>
     }
 }
 
-fn state(model: &Model) -> String {
+fn state(model: &ScreenModel) -> String {
     let status = &model.status;
     let (window, measured) = match status.window {
         Some(ContextWindow::Served(window)) => (Some(window), true),
@@ -141,7 +141,7 @@ fn state(model: &Model) -> String {
         }
         None => (None, false),
     };
-    let state = State {
+    let state = StatusLineInput {
         version: env!("CARGO_PKG_VERSION"),
         session_id: status.session.map(|session| session.to_string()),
         title: status.title.as_deref(),
@@ -151,13 +151,13 @@ fn state(model: &Model) -> String {
         mode: status.mode.name(),
         running: !model.turn.is_idle(),
         waiting: model.has_question(),
-        git: status.git.as_ref().map(|git| GitState {
+        git: status.git.as_ref().map(|git| StatusLineGit {
             branch: &git.branch,
             added: git.added,
             changed: git.changed,
             removed: git.removed,
         }),
-        context: Context {
+        context: StatusLineContext {
             used: status.usage.map(|usage| usage.input + usage.output),
             cached: status.usage.map(|usage| usage.cache_read),
             window,

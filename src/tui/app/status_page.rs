@@ -4,12 +4,12 @@
 use crate::domain::{ContextWindow, Money, SandboxSummary, SessionId, format_bytes};
 use crate::session::{SpendingSum, StoreSize};
 
-use super::model::Model;
+use super::model::ScreenModel;
 use super::status::tokens;
 
 /// A row of the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Row {
+pub enum StatusPageRow {
     /// Space before what follows.
     Gap,
     /// What follows, in a word or two.
@@ -17,14 +17,14 @@ pub enum Row {
     /// A name and what it stands for.
     Pair(&'static str, String),
     /// The sums of a model, or of all.
-    Sums(Box<Sums>),
+    Sums(Box<StatusPageTotals>),
     /// A sentence.
     Note(String),
 }
 
 /// What was taken, as text. What is not known is empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Sums {
+pub struct StatusPageTotals {
     /// Whose.
     pub name: String,
     /// Tokens that were read.
@@ -42,7 +42,7 @@ pub struct Sums {
 /// What stands over the sums.
 pub const HEADS: [&str; 6] = ["", "read", "cached", "stored", "written", "cost"];
 
-impl Sums {
+impl StatusPageTotals {
     fn of(name: &str, spent: &SpendingSum) -> Self {
         let usage = spent.usage;
         let some = |count| if count == 0 { String::new() } else { tokens(count) };
@@ -69,16 +69,16 @@ pub fn cost(spent: &SpendingSum) -> Option<String> {
 }
 
 /// The page as it is now.
-pub fn rows(model: &Model) -> Vec<Row> {
+pub fn rows(model: &ScreenModel) -> Vec<StatusPageRow> {
     let mut rows = about(model);
-    rows.extend([Row::Gap, Row::Heading("Tokens and cost")]);
+    rows.extend([StatusPageRow::Gap, StatusPageRow::Heading("Tokens and cost")]);
     rows.extend(taken(model));
     rows
 }
 
-fn about(model: &Model) -> Vec<Row> {
+fn about(model: &ScreenModel) -> Vec<StatusPageRow> {
     let status = &model.status;
-    let mut rows = vec![Row::Heading("Session")];
+    let mut rows = vec![StatusPageRow::Heading("Session")];
     let id = status.session.as_ref().map(SessionId::to_string);
     let pairs = [
         ("title", status.title.clone()),
@@ -90,7 +90,9 @@ fn about(model: &Model) -> Vec<Row> {
         ("network", model.settings.boundary.as_ref().map(SandboxSummary::network_phrase)),
         ("store", status.store.map(store)),
     ];
-    rows.extend(pairs.into_iter().filter_map(|(name, value)| Some(Row::Pair(name, value?))));
+    rows.extend(
+        pairs.into_iter().filter_map(|(name, value)| Some(StatusPageRow::Pair(name, value?))),
+    );
     rows
 }
 
@@ -116,22 +118,25 @@ fn window(window: ContextWindow) -> String {
 
 /// What was asked for beside the conversation, and the conversation's own part; nothing where that
 /// is all there is.
-fn parts<'a>(parts: impl Iterator<Item = (&'static str, &'a SpendingSum)>) -> Vec<Row> {
-    let rows: Vec<Row> = parts.map(|(of, spent)| sums(&format!("of it {of}"), spent)).collect();
+fn parts<'a>(parts: impl Iterator<Item = (&'static str, &'a SpendingSum)>) -> Vec<StatusPageRow> {
+    let rows: Vec<StatusPageRow> =
+        parts.map(|(of, spent)| sums(&format!("of it {of}"), spent)).collect();
     if rows.len() > 1 { rows } else { Vec::new() }
 }
 
-fn sums(name: &str, spent: &SpendingSum) -> Row {
-    Row::Sums(Box::new(Sums::of(name, spent)))
+fn sums(name: &str, spent: &SpendingSum) -> StatusPageRow {
+    StatusPageRow::Sums(Box::new(StatusPageTotals::of(name, spent)))
 }
 
-fn taken(model: &Model) -> Vec<Row> {
+fn taken(model: &ScreenModel) -> Vec<StatusPageRow> {
     let spending = &model.status.spending;
     let (total, before) = (spending.total(), spending.taken_over());
     let mut rows = Vec::new();
     rows.extend(spending.by_model().iter().map(|row| sums(&spending.name(row), &row.spent)));
     match spending.by_model().len() {
-        0 => rows.push(Row::Note("No model has answered in this session yet.".to_owned())),
+        0 => {
+            rows.push(StatusPageRow::Note("No model has answered in this session yet.".to_owned()))
+        }
         1 => {}
         _ => rows.push(sums("together", &total)),
     }
@@ -139,15 +144,15 @@ fn taken(model: &Model) -> Vec<Row> {
     if before.responses > 0 {
         rows.push(sums("before the fork, counted there", &before));
     }
-    rows.extend(model.status.cache_miss.clone().map(|reason| Row::Pair("cache", reason)));
+    rows.extend(model.status.cache_miss.clone().map(|reason| StatusPageRow::Pair("cache", reason)));
     match (total.responses, total.unpriced) {
         (_, 0) => {}
-        (all, unpriced) if all == unpriced => rows.push(Row::Note(
+        (all, unpriced) if all == unpriced => rows.push(StatusPageRow::Note(
             "No price is known for these: slug has none for servers of your own.".to_owned(),
         )),
-        (_, 1) => rows.push(Row::Note("One response has no known price.".to_owned())),
+        (_, 1) => rows.push(StatusPageRow::Note("One response has no known price.".to_owned())),
         (_, unpriced) => {
-            rows.push(Row::Note(format!("{unpriced} responses have no known price.")));
+            rows.push(StatusPageRow::Note(format!("{unpriced} responses have no known price.")));
         }
     }
     rows

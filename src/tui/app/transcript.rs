@@ -5,7 +5,7 @@
 
 mod folding;
 mod live;
-mod recorded;
+mod replay;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -16,18 +16,19 @@ use crate::domain::{CallId, CallInput, FileDiff, ToolDisplay, ToolStatus, TurnId
 use crate::session::undo::{self, RewindHistory, RewindMark};
 use crate::session::{LogRecord, ToolResultInfo};
 
+use super::backfill::{self, BackfillRequest};
 pub use super::block::{
-    Block, BlockId, Body, Live, Notice, Origin, PaneFold, Prose, Shows, TextState, Thinking, Tool,
-    ToolState,
+    AssistantText, BlockBody, BlockId, LiveOutput, PaneFold, TextState, ThinkingText,
+    ToolCallBlock, ToolCallContent, ToolCallOrigin, ToolCallState, TranscriptBlock,
+    TranscriptNotice,
 };
-use super::folds::Folds;
-use super::older::{self, Older};
-use folding::Absent;
+use super::folds::PaneFolds;
+use folding::PendingFolds;
 
 /// All blocks of the open session.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Transcript {
-    blocks: Vec<Block>,
+    blocks: Vec<TranscriptBlock>,
     next: u64,
     /// Where the ids begin that are kept for older blocks.
     older_from: u64,
@@ -38,11 +39,11 @@ pub struct Transcript {
     /// The pane that is open for as long as something in it is looked at.
     peeked: Option<BlockId>,
     /// What is asked of more than one pane.
-    folds: Folds,
+    folds: PaneFolds,
     /// What was asked of panes that have not come yet.
-    absent: Absent,
+    pending_folds: PendingFolds,
     /// The answer that the output limit cut, which goes on in the same block.
-    cut: Option<Cut>,
+    cut: Option<TruncatedAnswer>,
     /// The last turn whose end is marked, so that an event and a log's line mark it once.
     ended: Option<TurnId>,
     lines: u64,
@@ -52,7 +53,7 @@ pub struct Transcript {
 
 /// An answer that was cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Cut {
+struct TruncatedAnswer {
     block: BlockId,
     /// The bytes that the log has of it.
     upto: usize,
@@ -60,7 +61,7 @@ struct Cut {
 
 /// What a call has come to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ended {
+pub struct TranscriptToolOutcome {
     /// How it went.
     pub status: ToolStatus,
     /// What the person sees, where that is not the result's text.
@@ -102,13 +103,13 @@ impl Transcript {
     /// Shows another session: its newest part at once, and what comes back is the rest, to be
     /// folded elsewhere and brought to [`Self::prepend`]. No id is used twice, so that nothing
     /// laid out for the session before is taken for this one.
-    pub fn open(&mut self, records: &Arc<Vec<LogRecord>>) -> Option<Older> {
+    pub fn open(&mut self, records: &Arc<Vec<LogRecord>>) -> Option<BackfillRequest> {
         let older_from = self.next;
-        let next = older_from + older::IDS;
+        let next = older_from + backfill::IDS;
         let kinds = std::mem::take(&mut self.folds.kinds);
         *self = Self { next, older_from, ..Self::new(std::mem::take(&mut self.cwd)) };
         self.folds.kinds = kinds;
-        let upto = older::upto(records);
+        let upto = backfill::upto(records);
         let rewinds = RewindHistory::of(records);
         self.marks = undo::marks(&records[upto..]);
         self.take(records, upto, &rewinds);
@@ -116,21 +117,27 @@ impl Transcript {
     }
 
     /// What is to be folded of the records before those that are shown.
-    pub fn older(&self, records: &Arc<Vec<LogRecord>>, upto: usize) -> Option<Older> {
+    pub fn older(&self, records: &Arc<Vec<LogRecord>>, upto: usize) -> Option<BackfillRequest> {
         let later = self.marks.clone();
         (upto > 0).then(|| {
-            Older::new(Arc::clone(records), upto, later, self.older_from, self.cwd.clone())
+            BackfillRequest::new(
+                Arc::clone(records),
+                upto,
+                later,
+                self.older_from,
+                self.cwd.clone(),
+            )
         })
     }
 
     /// Puts what was folded elsewhere before everything else.
-    pub fn prepend(&mut self, mut blocks: Vec<Block>) {
+    pub fn prepend(&mut self, mut blocks: Vec<TranscriptBlock>) {
         blocks.append(&mut self.blocks);
         self.blocks = blocks;
     }
 
     /// The blocks, without what is around them.
-    pub(super) fn into_blocks(self) -> Vec<Block> {
+    pub(super) fn into_blocks(self) -> Vec<TranscriptBlock> {
         self.blocks
     }
 
@@ -145,7 +152,7 @@ impl Transcript {
     }
 
     /// All blocks, in order.
-    pub fn blocks(&self) -> &[Block] {
+    pub fn blocks(&self) -> &[TranscriptBlock] {
         &self.blocks
     }
 
@@ -155,21 +162,21 @@ impl Transcript {
     }
 
     /// The block with this id.
-    pub fn get(&self, id: BlockId) -> Option<&Block> {
+    pub fn get(&self, id: BlockId) -> Option<&TranscriptBlock> {
         self.blocks.get(self.index(id)).filter(|block| block.id == id)
     }
 
     /// The call with this id, as long as the turn runs that it is of.
-    pub fn of_call(&self, call: &CallId) -> Option<&Tool> {
+    pub fn of_call(&self, call: &CallId) -> Option<&ToolCallBlock> {
         match &self.get(*self.calls.get(call)?)?.body {
-            Body::Tool(tool) => Some(tool),
-            Body::User(_)
-            | Body::Assistant(_)
-            | Body::Thinking(_)
-            | Body::Image(_)
-            | Body::Notice(_)
-            | Body::Interrupted
-            | Body::Compacted => None,
+            BlockBody::Tool(tool) => Some(tool),
+            BlockBody::User(_)
+            | BlockBody::Assistant(_)
+            | BlockBody::Thinking(_)
+            | BlockBody::Image(_)
+            | BlockBody::Notice(_)
+            | BlockBody::Interrupted
+            | BlockBody::Compacted => None,
         }
     }
 
@@ -181,44 +188,49 @@ impl Transcript {
     /// What the model said last.
     pub fn last_answer(&self) -> Option<&str> {
         self.blocks.iter().rev().find_map(|block| match &block.body {
-            Body::Assistant(prose) if !prose.text.trim().is_empty() => Some(prose.text.as_str()),
-            Body::Assistant(_)
-            | Body::User(_)
-            | Body::Thinking(_)
-            | Body::Tool(_)
-            | Body::Image(_)
-            | Body::Notice(_)
-            | Body::Interrupted
-            | Body::Compacted => None,
+            BlockBody::Assistant(prose) if !prose.text.trim().is_empty() => {
+                Some(prose.text.as_str())
+            }
+            BlockBody::Assistant(_)
+            | BlockBody::User(_)
+            | BlockBody::Thinking(_)
+            | BlockBody::Tool(_)
+            | BlockBody::Image(_)
+            | BlockBody::Notice(_)
+            | BlockBody::Interrupted
+            | BlockBody::Compacted => None,
         })
     }
 
     /// Every change of a file that a call made, in order.
     pub fn diffs(&self) -> impl Iterator<Item = &FileDiff> {
         self.blocks.iter().filter_map(|block| match &block.body {
-            Body::Tool(tool) => match &tool.shows {
-                Shows::Diff(diff) => Some(diff),
-                Shows::Nothing | Shows::Live(_) | Shows::Text(_) | Shows::Terminal(_) => None,
+            BlockBody::Tool(tool) => match &tool.content {
+                ToolCallContent::Diff(diff) => Some(diff),
+                ToolCallContent::Nothing
+                | ToolCallContent::Live(_)
+                | ToolCallContent::Text(_)
+                | ToolCallContent::Terminal(_) => None,
             },
-            Body::Assistant(_)
-            | Body::User(_)
-            | Body::Thinking(_)
-            | Body::Image(_)
-            | Body::Notice(_)
-            | Body::Interrupted
-            | Body::Compacted => None,
+            BlockBody::Assistant(_)
+            | BlockBody::User(_)
+            | BlockBody::Thinking(_)
+            | BlockBody::Image(_)
+            | BlockBody::Notice(_)
+            | BlockBody::Interrupted
+            | BlockBody::Compacted => None,
         })
     }
 
-    fn push(&mut self, body: Body) -> BlockId {
+    fn push(&mut self, body: BlockBody) -> BlockId {
         let id = BlockId(self.next);
         self.next += 1;
         self.lines += 1;
-        self.blocks.push(Block { id, revision: 0, entry: None, body, fold: None });
+        self.blocks.push(TranscriptBlock { id, revision: 0, entry: None, body, fold: None });
         id
     }
 
-    fn push_open(&mut self, body: Body) -> BlockId {
+    fn push_open(&mut self, body: BlockBody) -> BlockId {
         let id = self.push(body);
         self.open.push(id);
         id
@@ -228,7 +240,7 @@ impl Transcript {
         let Some(id) = self.open.last().copied() else { return };
         let at = self.index(id);
         let Some(block) = self.blocks.get_mut(at) else { return };
-        if let Body::Thinking(thinking) = &mut block.body
+        if let BlockBody::Thinking(thinking) = &mut block.body
             && thinking.state == TextState::Streaming
         {
             thinking.state = TextState::Done;
@@ -242,7 +254,7 @@ impl Transcript {
         for id in std::mem::take(&mut self.open) {
             let at = self.index(id);
             let Some(block) = self.blocks.get_mut(at) else { continue };
-            if let Body::Assistant(prose) = &mut block.body {
+            if let BlockBody::Assistant(prose) = &mut block.body {
                 prose.state = TextState::Done;
                 block.revision += 1;
             }
@@ -254,20 +266,20 @@ impl Transcript {
         for id in std::mem::take(&mut self.calls).into_values() {
             let at = self.index(id);
             let Some(block) = self.blocks.get_mut(at) else { continue };
-            if let Body::Tool(tool) = &mut block.body
+            if let BlockBody::Tool(tool) = &mut block.body
                 && !tool.is_over()
             {
-                tool.state = ToolState::Cancelled;
+                tool.state = ToolCallState::Cancelled;
                 block.revision += 1;
             }
         }
     }
 
-    fn with_tool(&mut self, call: &CallId, change: impl FnOnce(&mut Tool)) {
+    fn with_tool(&mut self, call: &CallId, change: impl FnOnce(&mut ToolCallBlock)) {
         let Some(id) = self.calls.get(call).copied() else { return };
         let at = self.index(id);
         if let Some(block) = self.blocks.get_mut(at)
-            && let Body::Tool(tool) = &mut block.body
+            && let BlockBody::Tool(tool) = &mut block.body
         {
             change(tool);
             block.revision += 1;
@@ -289,42 +301,42 @@ impl Transcript {
     }
 }
 
-impl Tool {
-    fn new(call: CallId, name: &str, state: ToolState) -> Self {
+impl ToolCallBlock {
+    fn new(call: CallId, name: &str, state: ToolCallState) -> Self {
         Self {
             call,
             name: name.to_owned(),
             title: String::new(),
             input: None,
-            origin: Origin::Model,
+            origin: ToolCallOrigin::Model,
             state,
             since: None,
             elapsed: None,
             summary: None,
-            shows: Shows::Nothing,
-            kept: None,
+            content: ToolCallContent::Nothing,
+            full_output: None,
         }
     }
 
-    fn end(&mut self, ended: Ended) {
+    fn end(&mut self, ended: TranscriptToolOutcome) {
         self.state = match ended.status {
-            ToolStatus::Done => ToolState::Done,
-            ToolStatus::Failed => ToolState::Failed,
-            ToolStatus::Denied => ToolState::Denied,
-            ToolStatus::Cancelled => ToolState::Cancelled,
+            ToolStatus::Done => ToolCallState::Done,
+            ToolStatus::Failed => ToolCallState::Failed,
+            ToolStatus::Denied => ToolCallState::Denied,
+            ToolStatus::Cancelled => ToolCallState::Cancelled,
         };
         self.since = None;
         self.elapsed = Some(ended.elapsed);
         self.summary = ended.summary;
         match ended.display {
-            Some(ToolDisplay::Diff(diff)) => self.shows = Shows::Diff(diff),
-            Some(ToolDisplay::Terminal { text }) => self.shows = Shows::Terminal(text),
+            Some(ToolDisplay::Diff(diff)) => self.content = ToolCallContent::Diff(diff),
+            Some(ToolDisplay::Terminal { text }) => self.content = ToolCallContent::Terminal(text),
             None => {}
         }
     }
 }
 
-impl From<&ToolResultInfo> for Ended {
+impl From<&ToolResultInfo> for TranscriptToolOutcome {
     fn from(info: &ToolResultInfo) -> Self {
         Self {
             status: info.status,

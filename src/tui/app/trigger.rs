@@ -8,7 +8,7 @@ use crate::domain::mention::can_begin;
 
 /// What is being typed at the caret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trigger {
+pub enum CompletionTrigger {
     /// A path of the workspace, after `@`.
     Path,
     /// Lines of a file, after its path and a colon.
@@ -19,7 +19,7 @@ pub enum Trigger {
     /// A path that the index does not hold: by folder.
     Folder {
         /// What it is for.
-        sign: Sign,
+        sign: TriggerPathUse,
         /// The folder as it was typed, with the slash behind it; empty for the working folder.
         folder: String,
     },
@@ -35,17 +35,17 @@ pub enum Trigger {
 
 /// What a path is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sign {
+pub enum TriggerPathUse {
     /// A mention.
     Mention,
     /// A shell command.
     Shell,
 }
 
-impl Trigger {
+impl CompletionTrigger {
     /// Whether it is a path in a shell command.
     pub fn is_shell(&self) -> bool {
-        matches!(self, Self::Folder { sign: Sign::Shell, .. })
+        matches!(self, Self::Folder { sign: TriggerPathUse::Shell, .. })
     }
 }
 
@@ -55,7 +55,7 @@ pub fn trigger(
     text: &str,
     caret: usize,
     known: impl Fn(&str) -> bool,
-) -> Option<(Trigger, Range<usize>)> {
+) -> Option<(CompletionTrigger, Range<usize>)> {
     let typed = text.get(..caret)?;
     if typed.starts_with('!') {
         return Some(shell(typed));
@@ -63,7 +63,7 @@ pub fn trigger(
     if let Some(line) = typed.strip_prefix('/').filter(|line| !line.contains('\n')) {
         return match line.split_once(' ') {
             None if line.contains('/') => None,
-            None => Some((Trigger::Command, 1..caret)),
+            None => Some((CompletionTrigger::Command, 1..caret)),
             Some((name, argument)) => {
                 let spec =
                     commands::find(name).filter(|spec| spec.argument != SlashArgumentKind::None)?;
@@ -75,17 +75,18 @@ pub fn trigger(
 }
 
 /// What the list filters by.
-pub fn query(trigger: &Trigger, word: &str) -> String {
+pub fn query(trigger: &CompletionTrigger, word: &str) -> String {
     match trigger {
-        Trigger::Path | Trigger::Folder { sign: Sign::Mention, .. } => {
+        CompletionTrigger::Path
+        | CompletionTrigger::Folder { sign: TriggerPathUse::Mention, .. } => {
             word.strip_prefix('"').unwrap_or(word).to_owned()
         }
-        Trigger::Folder { sign: Sign::Shell, .. } => unquoted(word),
-        Trigger::Lines { .. }
-        | Trigger::Session
-        | Trigger::Command
-        | Trigger::Argument(_)
-        | Trigger::FoldHow => word.to_owned(),
+        CompletionTrigger::Folder { sign: TriggerPathUse::Shell, .. } => unquoted(word),
+        CompletionTrigger::Lines { .. }
+        | CompletionTrigger::Session
+        | CompletionTrigger::Command
+        | CompletionTrigger::Argument(_)
+        | CompletionTrigger::FoldHow => word.to_owned(),
     }
 }
 
@@ -108,7 +109,7 @@ pub fn escaped(path: &str) -> String {
 fn after_command<'a>(
     spec: &'static SlashCommandSpec,
     argument: &'a str,
-) -> Option<(Trigger, &'a str)> {
+) -> Option<(CompletionTrigger, &'a str)> {
     match (spec.argument, argument.split_once(' ')) {
         // A number says which message it is: enter is not to take one that has it in its words.
         (SlashArgumentKind::Message, None) if is_number(argument) => None,
@@ -116,9 +117,9 @@ fn after_command<'a>(
         | (
             SlashArgumentKind::Session | SlashArgumentKind::File | SlashArgumentKind::Message,
             Some(_),
-        ) => Some((Trigger::Argument(spec), argument)),
+        ) => Some((CompletionTrigger::Argument(spec), argument)),
         (SlashArgumentKind::Fold, Some((_, how))) if !how.contains(' ') => {
-            Some((Trigger::FoldHow, how))
+            Some((CompletionTrigger::FoldHow, how))
         }
         (
             SlashArgumentKind::None
@@ -138,7 +139,7 @@ fn is_number(text: &str) -> bool {
 }
 
 /// A mention that begins with a quote, whether it has been closed or not.
-fn quoted(typed: &str, known: &impl Fn(&str) -> bool) -> Option<(Trigger, Range<usize>)> {
+fn quoted(typed: &str, known: &impl Fn(&str) -> bool) -> Option<(CompletionTrigger, Range<usize>)> {
     let sign = typed.rfind("@\"").filter(|sign| can_begin(&typed[..*sign]))?;
     match typed[sign + 2..].split_once('"') {
         None if typed[sign..].contains('\n') => None,
@@ -146,12 +147,15 @@ fn quoted(typed: &str, known: &impl Fn(&str) -> bool) -> Option<(Trigger, Range<
         Some((path, rest)) => {
             let range = rest.strip_prefix(':').filter(|range| is_range(range) && known(path))?;
             let path = path.to_owned();
-            Some((Trigger::Lines { path }, typed.len() - range.len()..typed.len()))
+            Some((CompletionTrigger::Lines { path }, typed.len() - range.len()..typed.len()))
         }
     }
 }
 
-fn mention(typed: &str, known: &impl Fn(&str) -> bool) -> Option<(Trigger, Range<usize>)> {
+fn mention(
+    typed: &str,
+    known: &impl Fn(&str) -> bool,
+) -> Option<(CompletionTrigger, Range<usize>)> {
     let start = typed.char_indices().rfind(|(_, c)| c.is_whitespace());
     let start = start.map_or(0, |(at, c)| at + c.len_utf8());
     let mut signs = typed[start..].match_indices('@').map(|(offset, _)| start + offset).rev();
@@ -159,27 +163,27 @@ fn mention(typed: &str, known: &impl Fn(&str) -> bool) -> Option<(Trigger, Range
     let word = &typed[sign + 1..];
     let end = typed.len();
     if let Some(title) = word.strip_prefix("session:") {
-        return Some((Trigger::Session, end - title.len()..end));
+        return Some((CompletionTrigger::Session, end - title.len()..end));
     }
     if let Some((path, range)) = word.rsplit_once(':').filter(|(_, range)| is_range(range))
         && known(path)
     {
-        return Some((Trigger::Lines { path: path.to_owned() }, end - range.len()..end));
+        return Some((CompletionTrigger::Lines { path: path.to_owned() }, end - range.len()..end));
     }
     Some((by_place(word), sign + 1..end))
 }
 
 /// Paths of the workspace are in the index; others are looked for where they begin.
-fn by_place(path: &str) -> Trigger {
+fn by_place(path: &str) -> CompletionTrigger {
     if ["/", "~/", "./", "../"].iter().any(|beginning| path.starts_with(beginning)) {
-        Trigger::Folder { sign: Sign::Mention, folder: folder_of(path) }
+        CompletionTrigger::Folder { sign: TriggerPathUse::Mention, folder: folder_of(path) }
     } else {
-        Trigger::Path
+        CompletionTrigger::Path
     }
 }
 
 /// The last word of a shell command, its quotes included.
-fn shell(typed: &str) -> (Trigger, Range<usize>) {
+fn shell(typed: &str) -> (CompletionTrigger, Range<usize>) {
     let mut start = 1;
     let mut quote = None;
     let mut escaped = false;
@@ -196,7 +200,7 @@ fn shell(typed: &str) -> (Trigger, Range<usize>) {
         }
     }
     let folder = folder_of(&unquoted(&typed[start..]));
-    (Trigger::Folder { sign: Sign::Shell, folder }, start..typed.len())
+    (CompletionTrigger::Folder { sign: TriggerPathUse::Shell, folder }, start..typed.len())
 }
 
 fn folder_of(path: &str) -> String {
@@ -231,28 +235,28 @@ fn is_range(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn folder(sign: Sign, folder: &str) -> Trigger {
-        Trigger::Folder { sign, folder: folder.to_owned() }
+    fn folder(sign: TriggerPathUse, folder: &str) -> CompletionTrigger {
+        CompletionTrigger::Folder { sign, folder: folder.to_owned() }
     }
 
     #[test]
     fn the_word_at_the_caret_opens_a_list() {
-        use Sign::{Mention, Shell};
-        let argument = |name| Trigger::Argument(commands::find(name).unwrap());
-        let lines = |path: &str| Trigger::Lines { path: path.to_owned() };
-        type Opens = Option<(Trigger, Range<usize>)>;
-        let rows: &[(&str, Opens)] = &[
-            ("look at @src/ca", Some((Trigger::Path, 9..15))),
-            ("@", Some((Trigger::Path, 1..1))),
-            ("(@src", Some((Trigger::Path, 2..5))),
+        use TriggerPathUse::{Mention, Shell};
+        let argument = |name| CompletionTrigger::Argument(commands::find(name).unwrap());
+        let lines = |path: &str| CompletionTrigger::Lines { path: path.to_owned() };
+        type ExpectedTrigger = Option<(CompletionTrigger, Range<usize>)>;
+        let rows: &[(&str, ExpectedTrigger)] = &[
+            ("look at @src/ca", Some((CompletionTrigger::Path, 9..15))),
+            ("@", Some((CompletionTrigger::Path, 1..1))),
+            ("(@src", Some((CompletionTrigger::Path, 2..5))),
             ("me@example", None),
-            ("@\"my no", Some((Trigger::Path, 1..7))),
+            ("@\"my no", Some((CompletionTrigger::Path, 1..7))),
             ("@\"my notes.md\" and", None),
             ("@src/cart.rs:", Some((lines("src/cart.rs"), 13..13))),
             ("@src/cart.rs:10-", Some((lines("src/cart.rs"), 13..16))),
             ("@\"src/cart.rs\":7", Some((lines("src/cart.rs"), 15..16))),
-            ("@gone.rs:10", Some((Trigger::Path, 1..11))),
-            ("@session:fix", Some((Trigger::Session, 9..12))),
+            ("@gone.rs:10", Some((CompletionTrigger::Path, 1..11))),
+            ("@session:fix", Some((CompletionTrigger::Session, 9..12))),
             ("@../other/a", Some((folder(Mention, "../other/"), 1..11))),
             ("@~/", Some((folder(Mention, "~/"), 1..3))),
             ("@\"../my n", Some((folder(Mention, "../"), 1..9))),
@@ -260,13 +264,13 @@ mod tests {
             ("!cat my\\ no", Some((folder(Shell, ""), 5..11))),
             ("!cat \"a b/c", Some((folder(Shell, "a b/"), 5..11))),
             ("!ls|wc", Some((folder(Shell, ""), 4..6))),
-            ("/mo", Some((Trigger::Command, 1..3))),
-            ("/", Some((Trigger::Command, 1..1))),
+            ("/mo", Some((CompletionTrigger::Command, 1..3))),
+            ("/", Some((CompletionTrigger::Command, 1..1))),
             ("/usr/bin", None),
             ("/mode pl", Some((argument("mode"), 6..8))),
             ("/mode ", Some((argument("mode"), 6..6))),
             ("/mode plan x", None),
-            ("/fold tools o", Some((Trigger::FoldHow, 12..13))),
+            ("/fold tools o", Some((CompletionTrigger::FoldHow, 12..13))),
             ("/fold tools open x", None),
             ("/sessions fix the", Some((argument("sessions"), 10..17))),
             ("/help x", None),

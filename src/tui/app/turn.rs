@@ -8,7 +8,7 @@ use crate::providers::retry::RetryAttempt;
 
 /// Whether a turn runs.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub enum Turn {
+pub enum TurnActivity {
     /// None does.
     #[default]
     Idle,
@@ -18,27 +18,27 @@ pub enum Turn {
         since: Duration,
     },
     /// One does.
-    Running(Running),
+    Running(RunningTurn),
 }
 
 /// A running turn.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Running {
+pub struct RunningTurn {
     /// Its number.
     pub id: TurnId,
     /// Since when.
     pub since: Duration,
     /// What it is doing.
-    pub phase: Phase,
+    pub phase: RunningTurnPhase,
     /// Tokens of its finished responses.
     pub tokens: u64,
     /// What the running response has streamed.
-    pub streamed: Streamed,
+    pub streamed: StreamedBytes,
 }
 
 /// What a response has streamed so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Streamed {
+pub struct StreamedBytes {
     /// In bytes; four make about a token.
     pub bytes: u64,
     /// When the first ones came.
@@ -47,7 +47,7 @@ pub struct Streamed {
 
 /// What a turn is doing.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Phase {
+pub enum RunningTurnPhase {
     /// The model has not begun to answer.
     Waiting,
     /// The server reads the prompt.
@@ -70,7 +70,7 @@ pub enum Phase {
         reason: String,
     },
     /// The request waits until this time: the server asked to be left alone.
-    Held {
+    RateLimited {
         /// When.
         at: Duration,
         /// What the server said.
@@ -80,9 +80,9 @@ pub enum Phase {
     Stopping,
 }
 
-impl Turn {
+impl TurnActivity {
     /// The running turn.
-    pub fn running(&self) -> Option<&Running> {
+    pub fn running(&self) -> Option<&RunningTurn> {
         match self {
             Self::Running(running) => Some(running),
             Self::Idle | Self::Starting { .. } => None,
@@ -90,7 +90,7 @@ impl Turn {
     }
 
     /// The running turn if it is this one: what belongs to another is stale.
-    pub fn of(&mut self, id: TurnId) -> Option<&mut Running> {
+    pub fn of(&mut self, id: TurnId) -> Option<&mut RunningTurn> {
         match self {
             Self::Running(running) if running.id == id => Some(running),
             Self::Idle | Self::Starting { .. } | Self::Running(_) => None,
@@ -112,16 +112,16 @@ impl Turn {
     }
 }
 
-impl Running {
+impl RunningTurn {
     /// A turn that has just begun.
     pub fn new(id: TurnId, now: Duration) -> Self {
-        let streamed = Streamed::default();
-        Self { id, since: now, phase: Phase::Waiting, tokens: 0, streamed }
+        let streamed = StreamedBytes::default();
+        Self { id, since: now, phase: RunningTurnPhase::Waiting, tokens: 0, streamed }
     }
 
     /// Goes on to `phase`; what the person has stopped stays stopped.
-    pub fn enter(&mut self, phase: Phase) {
-        if self.phase != Phase::Stopping {
+    pub fn enter(&mut self, phase: RunningTurnPhase) {
+        if self.phase != RunningTurnPhase::Stopping {
             self.phase = phase;
         }
     }
@@ -133,26 +133,29 @@ impl Running {
     }
 
     /// Tokens so far, and whether some of them are an estimate.
-    pub fn tokens(&self) -> (u64, Certainty) {
+    pub fn tokens(&self) -> (u64, TokenCountCertainty) {
         match self.streamed.bytes {
-            0 => (self.tokens, Certainty::Measured),
-            bytes => (self.tokens + bytes / 4, Certainty::Estimated),
+            0 => (self.tokens, TokenCountCertainty::Measured),
+            bytes => (self.tokens + bytes / 4, TokenCountCertainty::Estimated),
         }
     }
 
     /// Tokens a second of the response that streams, estimated, once there is enough to tell.
     pub fn rate(&self, now: Duration) -> Option<f64> {
         match self.phase {
-            Phase::Thinking | Phase::Answering | Phase::Calling(_) if self.streamed.bytes > 0 => {}
-            Phase::Thinking
-            | Phase::Answering
-            | Phase::Calling(_)
-            | Phase::Waiting
-            | Phase::Prefill(_)
-            | Phase::Tool(_)
-            | Phase::Retrying { .. }
-            | Phase::Held { .. }
-            | Phase::Stopping => return None,
+            RunningTurnPhase::Thinking
+            | RunningTurnPhase::Answering
+            | RunningTurnPhase::Calling(_)
+                if self.streamed.bytes > 0 => {}
+            RunningTurnPhase::Thinking
+            | RunningTurnPhase::Answering
+            | RunningTurnPhase::Calling(_)
+            | RunningTurnPhase::Waiting
+            | RunningTurnPhase::Prefill(_)
+            | RunningTurnPhase::Tool(_)
+            | RunningTurnPhase::Retrying { .. }
+            | RunningTurnPhase::RateLimited { .. }
+            | RunningTurnPhase::Stopping => return None,
         }
         let seconds = now.checked_sub(self.streamed.since?)?.as_secs_f64();
         (seconds > 0.5).then(|| self.streamed.bytes as f64 / 4.0 / seconds)
@@ -161,7 +164,7 @@ impl Running {
 
 /// Whether a figure was counted or guessed. Guesses are shown with `~`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Certainty {
+pub enum TokenCountCertainty {
     /// The provider counted it.
     Measured,
     /// slug guessed it.

@@ -7,153 +7,165 @@ use crossterm::event::{KeyEventKind, MouseEvent, MouseEventKind};
 use crate::config::StatusItem;
 use crate::domain::ModelName;
 
-use super::approval::Stray;
-use super::attention::Presence;
-use super::effect::Effect;
-use super::geometry::Geometry;
+use super::approval::EarlyKey;
+use super::attention::TerminalFocus;
+use super::effect::ScreenEffect;
+use super::geometry::ScreenGeometry;
 use super::guard::QuestionGuard;
-use super::model::{CALM, Model, Motion};
-use super::msg::{Job, Msg};
+use super::model::{MotionPreference, REDUCED_MOTION_SECONDS, ScreenModel};
+use super::msg::{JobControl, ScreenMsg};
 use super::overlay::Overlay;
-use super::picker::Choice;
-use super::turn::Turn;
+use super::picker::PickerChoice;
+use super::turn::TurnActivity;
 use super::{
-    attention, caret, changes, commands, complete, completing, events, hooks, images, keys, lines,
-    looks, mouse, older, pager, pages, pictures, recall, search, sidebar, status_line,
+    attention, backfill, caret, changes, commands, completion_items, completion_state, events,
+    history_picker, hooks, images, keys, line_input, mouse, pager, pictures, search, sidebar,
+    status_line, store_queries, theme_state,
 };
 
 /// Takes a message in; what it returns is to happen.
-pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
-    if matches!(msg, Msg::Key(_) | Msg::Paste(_) | Msg::Mouse(_) | Msg::Line(_)) {
-        model.attention.sign(model.now);
+pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
+    if matches!(
+        msg,
+        ScreenMsg::Key(_) | ScreenMsg::Paste(_) | ScreenMsg::Mouse(_) | ScreenMsg::Line(_)
+    ) {
+        model.attention.record_activity(model.now);
     }
     let now = model.now;
     if is_typed(&msg) {
         on_guard(model, |guard| guard.typed(now));
     }
     match msg {
-        Msg::Tick(now) => tick(model, now),
-        Msg::Key(key) => keys::key(model, key),
-        Msg::Line(text) => lines::line(model, &text),
-        Msg::Interrupt => lines::interrupt(model),
-        Msg::Paste(text) => keys::paste(model, &text),
-        Msg::Mouse(event) => mouse::mouse(model, event),
-        Msg::Looks(presence) => {
-            attention::looks(model, presence);
-            if presence == Presence::Here {
+        ScreenMsg::Tick(now) => tick(model, now),
+        ScreenMsg::Key(key) => keys::key(model, key),
+        ScreenMsg::Line(text) => line_input::line(model, &text),
+        ScreenMsg::Interrupt => line_input::interrupt(model),
+        ScreenMsg::Paste(text) => keys::paste(model, &text),
+        ScreenMsg::Mouse(event) => mouse::mouse(model, event),
+        ScreenMsg::FocusChanged(presence) => {
+            attention::set_focus(model, presence);
+            if presence == TerminalFocus::Focused {
                 on_guard(model, |guard| guard.start_over(now));
             }
             Vec::new()
         }
-        Msg::StatusLine { id, line } => {
+        ScreenMsg::StatusLine { id, line } => {
             status_line::answered(model, id, line);
             Vec::new()
         }
-        Msg::ImageTaken { id, taken } => {
-            let mut effects = images::taken(model, id, taken);
-            effects.extend(completing::refresh(model));
+        ScreenMsg::ImageLoaded { id, taken } => {
+            let mut effects = images::on_image_loaded(model, id, taken);
+            effects.extend(completion_state::refresh(model));
             effects
         }
-        Msg::PictureMade { id, picture } => {
+        ScreenMsg::PictureMade { id, picture } => {
             pictures::made(model, id, picture);
             Vec::new()
         }
-        Msg::Resized { width, height } => {
+        ScreenMsg::Resized { width, height } => {
             model.geometry.width = width;
             model.geometry.height = height;
             changes::resized(model);
             Vec::new()
         }
-        Msg::Drawn(geometry) => drawn(model, *geometry),
-        Msg::Painted(now) => {
+        ScreenMsg::Drawn(geometry) => drawn(model, *geometry),
+        ScreenMsg::Painted(now) => {
             on_guard(model, |guard| guard.painted(now));
             Vec::new()
         }
-        Msg::Printed(now) => {
+        ScreenMsg::Printed(now) => {
             shown_on_top(model);
             on_guard(model, |guard| guard.painted(now));
             Vec::new()
         }
-        Msg::InputIdle(now) => {
+        ScreenMsg::InputIdle(now) => {
             on_guard(model, |guard| guard.input_idle(now));
             Vec::new()
         }
-        Msg::ScreenLost => {
+        ScreenMsg::ScreenLost => {
             screen_lost(model);
             Vec::new()
         }
-        Msg::Agent(event) => {
+        ScreenMsg::Agent(event) => {
             let effects = events::event(model, *event);
             search::changed(model);
             effects
         }
-        Msg::FilesIndexed { id, files } => completing::indexed(model, id, files),
-        Msg::HistoryRead { id, page } => recall::read(model, id, page),
-        Msg::PathsRanked { id, query, matches } => completing::ranked(model, id, &query, matches),
-        Msg::LinesCounted { id, path, lines } => {
-            completing::counted(model, id, path, lines);
+        ScreenMsg::FilesIndexed { id, files } => {
+            completion_state::on_files_indexed(model, id, files)
+        }
+        ScreenMsg::HistoryRead { id, page } => history_picker::on_history_read(model, id, page),
+        ScreenMsg::PathsRanked { id, query, matches } => {
+            completion_state::on_paths_ranked(model, id, &query, matches)
+        }
+        ScreenMsg::LinesCounted { id, path, lines } => {
+            completion_state::on_lines_counted(model, id, path, lines);
             Vec::new()
         }
-        Msg::FolderListed { id, folder, names } => completing::listed(model, id, folder, names),
-        Msg::Sessions { id, answer } => completing::sessions_listed(model, id, answer)
-            .unwrap_or_else(|answer| sidebar::answered(model, id, answer)),
-        Msg::SessionsFound { id, found } => {
+        ScreenMsg::FolderListed { id, folder, names } => {
+            completion_state::on_folder_listed(model, id, folder, names)
+        }
+        ScreenMsg::Sessions { id, answer } => {
+            completion_state::on_sessions_listed(model, id, answer)
+                .unwrap_or_else(|answer| sidebar::answered(model, id, answer))
+        }
+        ScreenMsg::SessionsFound { id, found } => {
             sidebar::found(model, id, found);
             Vec::new()
         }
-        Msg::Found { id, hits, searched } => {
+        ScreenMsg::Found { id, hits, searched } => {
             pager::found(model, id, &hits, searched);
             Vec::new()
         }
-        Msg::LinesRead { text, what } => vec![Effect::Copy { text, what }],
-        Msg::PagerClosed(Ok(())) => Vec::new(),
-        Msg::PagerClosed(Err(text)) => {
+        ScreenMsg::LinesRead { text, what } => vec![ScreenEffect::Copy { text, what }],
+        ScreenMsg::PagerClosed(Ok(())) => Vec::new(),
+        ScreenMsg::PagerClosed(Err(text)) => {
             model.toast(crate::domain::NoticeLevel::Error, text);
             Vec::new()
         }
-        Msg::Pages { id, answer } => pages::answered(model, id, answer),
-        Msg::Hooks { id, answer } => hooks::answered(model, id, answer),
-        Msg::OlderFolded { id, folded } => older::folded(model, id, folded),
-        Msg::ModelsListed { id, models } => {
+        ScreenMsg::StoreAnswered { id, answer } => store_queries::answered(model, id, answer),
+        ScreenMsg::Hooks { id, answer } => hooks::answered(model, id, answer),
+        ScreenMsg::Backfilled { id, folded } => backfill::on_backfilled(model, id, folded),
+        ScreenMsg::ModelsListed { id, models } => {
             let mut effects = Vec::new();
             if let Ok(models) = &models {
                 model.models.clone_from(models);
             }
             if model.requests.models == Some(id) {
                 model.requests.models = None;
-                effects = completing::refill(model);
+                effects = completion_state::refill(model);
             }
             fill_picker(model, id, models.map(drop));
             effects
         }
-        Msg::GitRead { id, git } => {
+        ScreenMsg::GitRead { id, git } => {
             if model.requests.git == Some(id) {
                 model.requests.git = None;
                 model.status.git = git;
             }
             Vec::new()
         }
-        Msg::EditorClosed(Ok(text)) => {
+        ScreenMsg::EditorClosed(Ok(text)) => {
             model.composer.edited(text.trim_end_matches('\n'));
             Vec::new()
         }
-        Msg::EditorClosed(Err(text)) => {
+        ScreenMsg::EditorClosed(Err(text)) => {
             model.toast(crate::domain::NoticeLevel::Error, text);
             Vec::new()
         }
-        Msg::ThemesRead { id, library } => looks::were_read(model, id, library),
-        Msg::Background(background) => {
-            model.looks.background = background;
+        ScreenMsg::ThemesRead { id, library } => theme_state::on_themes_read(model, id, library),
+        ScreenMsg::Background(background) => {
+            model.theme.background = background;
             Vec::new()
         }
         // The frame that follows lays the code out again.
-        Msg::CodeColoured => Vec::new(),
-        Msg::Job(Job::StopAsked) => vec![Effect::Suspend],
-        Msg::Job(Job::Continued) => {
+        ScreenMsg::CodeColoured => Vec::new(),
+        ScreenMsg::JobControl(JobControl::StopRequested) => vec![ScreenEffect::Suspend],
+        ScreenMsg::JobControl(JobControl::Continued) => {
             screen_lost(model);
-            vec![Effect::Retake]
+            vec![ScreenEffect::ReclaimTerminal]
         }
-        Msg::Told { level, text } => {
+        ScreenMsg::Notice { level, text } => {
             model.toast(level, text);
             Vec::new()
         }
@@ -161,13 +173,17 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Effect> {
 }
 
 /// When something on the screen next changes by itself. Nothing moves: no timer.
-pub fn wake_at(model: &Model) -> Option<Duration> {
+pub fn wake_at(model: &ScreenModel) -> Option<Duration> {
     let beat = match (&model.turn, model.settings.motion) {
-        (Turn::Idle, _) if !commands::something_runs(model) => None,
-        (Turn::Idle | Turn::Starting { .. } | Turn::Running(_), Motion::Full) => Some(500),
-        (Turn::Idle | Turn::Starting { .. } | Turn::Running(_), Motion::Reduced) => {
-            Some(u128::from(CALM) * 1000)
-        }
+        (TurnActivity::Idle, _) if !commands::is_busy(model) => None,
+        (
+            TurnActivity::Idle | TurnActivity::Starting { .. } | TurnActivity::Running(_),
+            MotionPreference::Full,
+        ) => Some(500),
+        (
+            TurnActivity::Idle | TurnActivity::Starting { .. } | TurnActivity::Running(_),
+            MotionPreference::Reduced,
+        ) => Some(u128::from(REDUCED_MOTION_SECONDS) * 1000),
     };
     let beat = beat.map(|beat: u128| {
         let next = (model.now.as_millis() / beat + 1) * beat;
@@ -177,8 +193,8 @@ pub fn wake_at(model: &Model) -> Option<Duration> {
 }
 
 /// When something is next to be done, be there a screen or not.
-pub fn due_at(model: &Model) -> Option<Duration> {
-    let again = (model.restless || search::is_looking(model)).then_some(model.now);
+pub fn due_at(model: &ScreenModel) -> Option<Duration> {
+    let again = (model.needs_redraw || search::is_looking(model)).then_some(model.now);
     let pending = model.pending.as_ref().map(|pending| pending.until);
     [
         pending,
@@ -196,19 +212,19 @@ pub fn due_at(model: &Model) -> Option<Duration> {
 }
 
 /// When the question on top takes answers, if nothing is typed before.
-pub fn armed_at(model: &Model) -> Option<Duration> {
+pub fn armed_at(model: &ScreenModel) -> Option<Duration> {
     model.overlays.last()?.guard()?.due_at()
 }
 
 /// The one item of the first line that moves by itself.
-fn next_minute(model: &Model) -> Option<Duration> {
+fn next_minute(model: &ScreenModel) -> Option<Duration> {
     let counts = model.settings.status_items.has(StatusItem::Time);
     counts.then(|| Duration::from_secs((model.now.as_secs() / 60 + 1) * 60))
 }
 
-fn tick(model: &mut Model, now: Duration) -> Vec<Effect> {
+fn tick(model: &mut ScreenModel, now: Duration) -> Vec<ScreenEffect> {
     model.now = now;
-    model.restless = false;
+    model.needs_redraw = false;
     mouse::tick(model);
     search::tick(model);
     if model.toast.as_ref().is_some_and(|toast| toast.until <= now) {
@@ -220,45 +236,45 @@ fn tick(model: &mut Model, now: Duration) -> Vec<Effect> {
     if model.rewinding.is_some_and(|until| until <= now) {
         model.rewinding = None;
     }
-    let mut effects: Vec<Effect> = model.composer.tick(now).into_iter().collect();
+    let mut effects: Vec<ScreenEffect> = model.composer.tick(now).into_iter().collect();
     effects.extend(attention::tick(model));
     effects.extend(status_line::tick(model));
     effects
 }
 
 /// Whether it says that a hand is at the keys or the mouse.
-fn is_typed(msg: &Msg) -> bool {
+fn is_typed(msg: &ScreenMsg) -> bool {
     let is_button = |event: &MouseEvent| matches!(event.kind, MouseEventKind::Down(_));
-    matches!(msg, Msg::Key(key) if key.kind != KeyEventKind::Release)
-        || matches!(msg, Msg::Mouse(event) if is_button(event))
-        || matches!(msg, Msg::Paste(_) | Msg::Line(_))
+    matches!(msg, ScreenMsg::Key(key) if key.kind != KeyEventKind::Release)
+        || matches!(msg, ScreenMsg::Mouse(event) if is_button(event))
+        || matches!(msg, ScreenMsg::Paste(_) | ScreenMsg::Line(_))
 }
 
 /// Tells the question that keys are for, if one is asked.
-fn on_guard(model: &mut Model, tell: impl FnOnce(&mut QuestionGuard)) {
+fn on_guard(model: &mut ScreenModel, tell: impl FnOnce(&mut QuestionGuard)) {
     if let Some(guard) = model.overlays.last_mut().and_then(Overlay::guard_mut) {
         tell(guard);
     }
 }
 
 /// The topmost question is in the frame; one below another overlay takes nothing.
-fn shown_on_top(model: &mut Model) {
+fn shown_on_top(model: &mut ScreenModel) {
     let Some((top, below)) = model.overlays.split_last_mut() else { return };
     below.iter_mut().filter_map(Overlay::guard_mut).for_each(QuestionGuard::hidden);
     top.guard_mut().into_iter().for_each(QuestionGuard::drawn);
 }
 
 /// What waits in the terminal was typed at somebody else: it is dropped until a question is armed.
-fn screen_lost(model: &mut Model) {
+fn screen_lost(model: &mut ScreenModel) {
     for overlay in &mut model.overlays {
         overlay.guard_mut().into_iter().for_each(QuestionGuard::hidden);
         if let Overlay::Approval(approval) = overlay {
-            approval.stray = Stray::Nowhere;
+            approval.early_key = EarlyKey::Discard;
         }
     }
 }
 
-fn drawn(model: &mut Model, geometry: Geometry) -> Vec<Effect> {
+fn drawn(model: &mut ScreenModel, geometry: ScreenGeometry) -> Vec<ScreenEffect> {
     model.scroll.found(geometry.anchor);
     shown_on_top(model);
     if let (Some(overlay), Some(extent)) = (model.overlays.last_mut(), geometry.dialog) {
@@ -290,14 +306,14 @@ fn drawn(model: &mut Model, geometry: Geometry) -> Vec<Effect> {
     caret::drawn(model);
     let wanted = std::mem::take(&mut model.geometry.pictures);
     let mut effects = pictures::seen(model, &wanted);
-    effects.extend(pager::lay_anew(model));
+    effects.extend(pager::update_layout(model));
     effects
 }
 
 /// Puts the models into the list that waits for them, with the one that answers now selected.
-fn fill_picker(model: &mut Model, id: super::effect::RequestId, models: Result<(), String>) {
-    let answers = Choice::Model(ModelName::new(&model.status.provider, &model.status.model));
-    let items = models.map(|()| complete::models(model));
+fn fill_picker(model: &mut ScreenModel, id: super::effect::RequestId, models: Result<(), String>) {
+    let answers = PickerChoice::Model(ModelName::new(&model.status.provider, &model.status.model));
+    let items = models.map(|()| completion_items::models(model));
     let now = items.iter().flatten().position(|item| item.choice == answers).unwrap_or_default();
     for overlay in &mut model.overlays {
         if let Overlay::Picker(picker) = overlay {

@@ -5,7 +5,7 @@
 
 /// How the wheel is set up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wheel {
+pub struct WheelSettings {
     /// Rows that a notch goes.
     pub rows: u16,
     /// Events that the terminal sends for a notch.
@@ -14,19 +14,19 @@ pub struct Wheel {
 
 /// How far the wheel has turned since the last whole row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Turned {
+pub struct WheelRemainder {
     rest: i32,
 }
 
-impl Default for Wheel {
+impl Default for WheelSettings {
     fn default() -> Self {
         Self { rows: 3, events: 1 }
     }
 }
 
-impl Turned {
+impl WheelRemainder {
     /// One event up (negative) or down; returns the rows to go.
-    pub fn by(&mut self, direction: i32, wheel: Wheel) -> i32 {
+    pub fn by(&mut self, direction: i32, wheel: WheelSettings) -> i32 {
         let turn = direction.signum() * i32::from(wheel.rows.max(1));
         // Turned back: what was left of the other direction is not waited for.
         if self.rest.signum() == -turn.signum() {
@@ -47,7 +47,8 @@ mod tests {
     #[test]
     fn a_notch_goes_the_same_way_in_every_terminal() {
         for events in [1, 3, 9] {
-            let (mut turned, wheel) = (Turned::default(), Wheel { rows: 3, events });
+            let (mut turned, wheel) =
+                (WheelRemainder::default(), WheelSettings { rows: 3, events });
             let rows: i32 = (0..events).map(|_| turned.by(1, wheel)).sum();
             assert_eq!(rows, 3, "{events} events");
         }
@@ -55,7 +56,7 @@ mod tests {
 
     #[test]
     fn turning_back_takes_effect_at_once() {
-        let (mut turned, wheel) = (Turned::default(), Wheel { rows: 1, events: 3 });
+        let (mut turned, wheel) = (WheelRemainder::default(), WheelSettings { rows: 1, events: 3 });
         turned.by(1, wheel);
         turned.by(1, wheel);
         let rows: Vec<i32> = (0..3).map(|_| turned.by(-1, wheel)).collect();

@@ -3,7 +3,7 @@
 //!
 //! Nothing is drawn anew and no cursor moves: each thing is said once, when it is final. `speaker`
 //! turns the model's changes into lines, `ears` reads the person's, `voice` writes. What a line
-//! means is decided in `app::lines`.
+//! means is decided in `app::line_input`.
 
 mod ears;
 mod pages;

@@ -6,19 +6,21 @@ use crate::commands;
 use crate::domain::sanitize::sanitize;
 use crate::domain::{ApprovalKind, CallPart, FileDiff, NoticeLevel, TodoItem, TodoStatus};
 use crate::session::undo::PlannedFile;
-use crate::tui::app::Model;
-use crate::tui::app::approval::{Approval, Asked, Stage};
-use crate::tui::app::block::{Block, Origin, PaneFold, Shows, Tool, ToolState};
-use crate::tui::app::changes::{Content, Net, Since, patch};
+use crate::tui::app::ScreenModel;
+use crate::tui::app::approval::{ApprovalDialog, ApprovalRequestExt, ApprovalStage};
+use crate::tui::app::block::{
+    PaneFold, ToolCallBlock, ToolCallContent, ToolCallOrigin, ToolCallState, TranscriptBlock,
+};
+use crate::tui::app::changes::{ExternalChange, NetChangeContent, NetFileChange, patch};
 use crate::tui::app::diff_text;
 use crate::tui::app::hooks::HookTrustQuestion;
-use crate::tui::app::model::{Focus, Settings};
-use crate::tui::app::overlay::{Overlay, Page};
-use crate::tui::app::picker::{Choice, Loading, Picker};
+use crate::tui::app::model::{KeyboardFocus, ScreenSettings};
+use crate::tui::app::overlay::{Overlay, ReadingPage};
+use crate::tui::app::picker::{Picker, PickerChoice, PickerLoading};
 use crate::tui::app::rewind::{self, RewindDialog};
-use crate::tui::app::rules::{self, RulesPage, stands_in};
-use crate::tui::app::sidebar::{Presence, Sidebar, age};
-use crate::tui::app::status_page::{self, Row, Sums};
+use crate::tui::app::rules::{self, RulesPage, rule_location};
+use crate::tui::app::sidebar::{Sidebar, SidebarVisibility, age};
+use crate::tui::app::status_page::{self, StatusPageRow, StatusPageTotals};
 use crate::tui::app::title::{first_line, home_path, visible_path};
 use crate::tui::layout::Span;
 use crate::tui::layout::ansi::{self, Keep};
@@ -49,8 +51,12 @@ pub(super) fn line(text: &str) -> String {
 }
 
 /// A call that is over: one line, and the output of the person's own commands.
-pub(super) fn call(model: &Model, block: &Block, tool: &Tool) -> Vec<Said> {
-    if tool.name == "TodoWrite" && tool.state == ToolState::Done {
+pub(super) fn call(
+    model: &ScreenModel,
+    block: &TranscriptBlock,
+    tool: &ToolCallBlock,
+) -> Vec<Said> {
+    if tool.name == "TodoWrite" && tool.state == ToolCallState::Done {
         return vec![Said::new(Who::Call, progress(&model.todos))];
     }
     let what = format!("{} {}", line(&tool.name), line(&tool.title));
@@ -59,9 +65,14 @@ pub(super) fn call(model: &Model, block: &Block, tool: &Tool) -> Vec<Said> {
         .unwrap_or_default();
     // What stands apart at a screen's edge is a list here.
     let apart = came.split("  ").map(str::trim).filter(|part| !part.is_empty());
-    let change = match &tool.shows {
-        Shows::Diff(diff) => Some((format!("+{} -{}", diff.added, diff.removed), counts(diff))),
-        Shows::Nothing | Shows::Live(_) | Shows::Text(_) | Shows::Terminal(_) => None,
+    let change = match &tool.content {
+        ToolCallContent::Diff(diff) => {
+            Some((format!("+{} -{}", diff.added, diff.removed), counts(diff)))
+        }
+        ToolCallContent::Nothing
+        | ToolCallContent::Live(_)
+        | ToolCallContent::Text(_)
+        | ToolCallContent::Terminal(_) => None,
     };
     let spoken = |part: &str| match &change {
         Some((signs, words)) if part == signs => words.clone(),
@@ -69,11 +80,15 @@ pub(super) fn call(model: &Model, block: &Block, tool: &Tool) -> Vec<Said> {
     };
     let came = apart.map(spoken).collect::<Vec<_>>().join(", ");
     let mut said = vec![Said::new(Who::Call, format!("{}: {came}", what.trim_end()))];
-    let output = match (&tool.shows, tool.origin) {
-        (Shows::Terminal(text) | Shows::Text(text), Origin::Person) => text.as_str(),
-        (Shows::Nothing | Shows::Live(_) | Shows::Diff(_), Origin::Person) | (_, Origin::Model) => {
-            ""
+    let output = match (&tool.content, tool.origin) {
+        (ToolCallContent::Terminal(text) | ToolCallContent::Text(text), ToolCallOrigin::User) => {
+            text.as_str()
         }
+        (
+            ToolCallContent::Nothing | ToolCallContent::Live(_) | ToolCallContent::Diff(_),
+            ToolCallOrigin::User,
+        )
+        | (_, ToolCallOrigin::Model) => "",
     };
     if !output.trim().is_empty() {
         // As a terminal would show it, without its colours.
@@ -84,18 +99,18 @@ pub(super) fn call(model: &Model, block: &Block, tool: &Tool) -> Vec<Said> {
 }
 
 /// What is open over the chat.
-pub(super) fn open(model: &Model) -> Option<Open> {
+pub(super) fn open(model: &ScreenModel) -> Option<Open> {
     match model.overlays.last() {
         Some(Overlay::Approval(approval)) => Some(question(model, approval)),
         Some(Overlay::Picker(picker)) => picked(picker),
         Some(Overlay::Reading(reading)) => Some(match &reading.page {
-            Page::Help => Open { key: "help".to_owned(), lines: help() },
-            Page::Status => {
+            ReadingPage::Help => Open { key: "help".to_owned(), lines: help() },
+            ReadingPage::Status => {
                 let rows = status_page::rows(model);
                 Open { key: "status".to_owned(), lines: status(&rows) }
             }
-            Page::Todos => Open { key: "todos".to_owned(), lines: plan(&model.todos) },
-            Page::HookTrust(question) => {
+            ReadingPage::Todos => Open { key: "todos".to_owned(), lines: plan(&model.todos) },
+            ReadingPage::HookTrust(question) => {
                 let text = format!("{}\n{}", HookTrustQuestion::TITLE, question.news);
                 let mut said = lines(Who::Question, &text);
                 said.push(Said::new(Who::Same, "Type y to trust it, n to leave it as it is."));
@@ -116,22 +131,22 @@ pub(super) fn open(model: &Model) -> Option<Open> {
             let key = format!("pager {}", pager.document.id());
             Some(Open { key, lines: lines(Who::Note, &text) })
         }
-        None if model.focus == Focus::Sidebar => sessions(model, &model.sidebar),
+        None if model.focus == KeyboardFocus::Sidebar => sessions(model, &model.sidebar),
         None => None,
     }
 }
 
 /// What going back would do, and what can be chosen, each with its number.
-fn going_back(model: &Model, dialog: &RewindDialog) -> Option<Open> {
-    let rewind::Stage::Planned(plan) = &dialog.stage else { return None };
+fn going_back(model: &ScreenModel, dialog: &RewindDialog) -> Option<Open> {
+    let rewind::RewindStage::Planned(plan) = &dialog.stage else { return None };
     let mut said = vec![Said::new(Who::Note, format!("{}:", dialog.title()))];
     let rows = dialog.rows(&model.settings.cwd);
     said.extend(rows.into_iter().filter_map(|row| {
         let text = match row {
-            rewind::Row::Gap => return None,
-            rewind::Row::Message(text) => format!("  before: {text}"),
-            rewind::Row::Note(text) | rewind::Row::Warning(text) => format!("  {text}"),
-            rewind::Row::File { name, what, fate, .. } => {
+            rewind::RewindRow::Gap => return None,
+            rewind::RewindRow::Message(text) => format!("  before: {text}"),
+            rewind::RewindRow::Note(text) | rewind::RewindRow::Warning(text) => format!("  {text}"),
+            rewind::RewindRow::File { name, what, fate, .. } => {
                 format!("  {}{name}: {what}", fate.mark())
             }
         };
@@ -147,17 +162,17 @@ fn going_back(model: &Model, dialog: &RewindDialog) -> Option<Open> {
 }
 
 /// The rules, and what was refused. `slug permissions` tests them.
-fn rule_list(model: &Model, page: &RulesPage, count: usize) -> Vec<Said> {
+fn rule_list(model: &ScreenModel, page: &RulesPage, count: usize) -> Vec<Said> {
     let heading = if count == 1 { "1 rule:".to_owned() } else { format!("{count} rules:") };
     let mut said = vec![Said::new(Who::Note, heading)];
-    said.extend(page.rows(&model.refused).into_iter().map(|row| {
+    said.extend(page.rows(&model.denied_calls).into_iter().map(|row| {
         let text = match row {
-            rules::Row::Heading(text) => format!("{text}:"),
-            rules::Row::Rule(rule) => {
-                format!("  {}, {}", rule.rule, stands_in(rule, &model.settings))
+            rules::RulesRow::Heading(text) => format!("{text}:"),
+            rules::RulesRow::Rule(rule) => {
+                format!("  {}, {}", rule.rule, rule_location(rule, &model.settings))
             }
-            rules::Row::Warning(warning) => format!("  {warning}"),
-            rules::Row::Refused(refused) => {
+            rules::RulesRow::Warning(warning) => format!("  {warning}"),
+            rules::RulesRow::Refused(refused) => {
                 let about = refused.entry.about.as_deref().unwrap_or_default();
                 format!("  {}: {}, {}", refused.entry.tool, first_line(about), by(refused))
             }
@@ -167,14 +182,14 @@ fn rule_list(model: &Model, page: &RulesPage, count: usize) -> Vec<Said> {
     said
 }
 
-fn question(model: &Model, approval: &Approval) -> Open {
+fn question(model: &ScreenModel, approval: &ApprovalDialog) -> Open {
     let request = &approval.request;
     let key = |stage| format!("question {} {stage}", request.id.0);
     match &approval.stage {
-        Stage::Choosing | Stage::Rule(..) => {
+        ApprovalStage::Choosing | ApprovalStage::Rule(..) => {
             Open { key: key("answer"), lines: asked(model, approval) }
         }
-        Stage::Command(editor) => {
+        ApprovalStage::Command(editor) => {
             let mut said = lines(Who::Note, &format!("The command is: {}", editor.text()));
             said.push(Said::new(
                 Who::Same,
@@ -182,14 +197,14 @@ fn question(model: &Model, approval: &Approval) -> Open {
             ));
             Open { key: key("command"), lines: said }
         }
-        Stage::Instruction(_) => {
+        ApprovalStage::Instruction(_) => {
             let text = "Type what it should do instead. An empty line goes back.";
             Open { key: key("instruction"), lines: vec![Said::new(Who::Note, text)] }
         }
     }
 }
 
-fn asked(model: &Model, approval: &Approval) -> Vec<Said> {
+fn asked(model: &ScreenModel, approval: &ApprovalDialog) -> Vec<Said> {
     let request = &approval.request;
     let home = model.settings.home.as_deref();
     let same = |text: String| Said::new(Who::Same, text);
@@ -237,7 +252,7 @@ fn asked(model: &Model, approval: &Approval) -> Vec<Said> {
     if !request.reason.is_empty() {
         said.extend(lines(Who::Same, &request.reason));
     }
-    if let Some(picks) = &approval.picks {
+    if let Some(picks) = &approval.hunks {
         let text = format!("These are {} changes; a yes here is to all of them.", picks.count);
         said.push(same(text));
     }
@@ -245,7 +260,7 @@ fn asked(model: &Model, approval: &Approval) -> Vec<Said> {
     said
 }
 
-fn answers(model: &Model, approval: &Approval) -> String {
+fn answers(model: &ScreenModel, approval: &ApprovalDialog) -> String {
     let mut answers = match approval.request.kind {
         ApprovalKind::Permission => vec!["y yes, once".to_owned(), "n no".to_owned()],
         ApprovalKind::SandboxEscalation => {
@@ -282,10 +297,10 @@ fn answers(model: &Model, approval: &Approval) -> String {
     format!("Answers: {}.", answers.join("; "))
 }
 
-fn part(part: &CallPart, settings: &Settings) -> String {
+fn part(part: &CallPart, settings: &ScreenSettings) -> String {
     let mut text = format!("  {}: {}", line(&part.text), line(&decided(part)));
     if let Some(source) = &part.rule {
-        text.push_str(&format!(" in {}", line(&stands_in(source, settings))));
+        text.push_str(&format!(" in {}", line(&rule_location(source, settings))));
     }
     text
 }
@@ -306,14 +321,14 @@ fn indented(text: &str) -> String {
 fn picked(picker: &Picker) -> Option<Open> {
     let title = picker.title;
     match &picker.state {
-        Loading::Waiting(_) => None,
-        Loading::Failed(reason) => {
+        PickerLoading::Waiting(_) => None,
+        PickerLoading::Failed(reason) => {
             Some(Open { key: format!("{title} failed"), lines: lines(Who::Error, reason) })
         }
-        Loading::Ready => {
+        PickerLoading::Ready => {
             let colon = if title.ends_with('?') { "" } else { ":" };
             let mut said = vec![Said::new(Who::Note, format!("{title}{colon}"))];
-            if let Some(Choice::Hook(choice)) = picker.list.chosen()
+            if let Some(PickerChoice::Hook(choice)) = picker.list.chosen()
                 && let Some(subject) = choice.subject()
             {
                 said.extend(lines(Who::Same, &indented(&subject)));
@@ -330,8 +345,8 @@ fn picked(picker: &Picker) -> Option<Open> {
     }
 }
 
-fn sessions(model: &Model, sidebar: &Sidebar) -> Option<Open> {
-    if sidebar.presence == Presence::Hidden {
+fn sessions(model: &ScreenModel, sidebar: &Sidebar) -> Option<Open> {
+    if sidebar.visibility == SidebarVisibility::Hidden {
         return None;
     }
     if let Some(note) = &sidebar.note {
@@ -382,21 +397,21 @@ fn help() -> Vec<Said> {
     said
 }
 
-fn changes(files: &[Net]) -> Vec<Said> {
+fn changes(files: &[NetFileChange]) -> Vec<Said> {
     let mut said = Vec::new();
     for file in files {
         let name = line(&file.name);
         let what = match &file.content {
-            Content::Changed(diff) => counts(diff),
-            Content::New(diff) => format!("new, {}", counts(diff)),
-            Content::Deleted(diff) => format!("deleted, {}", counts(diff)),
-            Content::Same => "as it was before this session".to_owned(),
-            Content::Unknown(why) => line(why),
+            NetChangeContent::Changed(diff) => counts(diff),
+            NetChangeContent::New(diff) => format!("new, {}", counts(diff)),
+            NetChangeContent::Deleted(diff) => format!("deleted, {}", counts(diff)),
+            NetChangeContent::Same => "as it was before this session".to_owned(),
+            NetChangeContent::Unknown(why) => line(why),
         };
-        let since = match file.since {
-            Since::Nothing => "",
-            Since::Changed => ", changed outside of slug since",
-            Since::Deleted => ", deleted outside of slug since",
+        let since = match file.external_change {
+            ExternalChange::Nothing => "",
+            ExternalChange::Changed => ", changed outside of slug since",
+            ExternalChange::Deleted => ", deleted outside of slug since",
         };
         said.push(Said::new(Who::Note, format!("{name}, {what}{since}:")));
         said.extend(
@@ -407,19 +422,19 @@ fn changes(files: &[Net]) -> Vec<Said> {
 }
 
 /// The page of `/status`, its sums as sentences.
-fn status(rows: &[Row]) -> Vec<Said> {
-    let spoken = |row: &Row| match row {
-        Row::Gap => None,
-        Row::Heading(text) => Some(format!("{text}:")),
-        Row::Pair(name, value) => Some(format!("{name}: {}", line(value))),
-        Row::Sums(sums) => Some(sums_in_words(sums)),
-        Row::Note(text) => Some(text.clone()),
+fn status(rows: &[StatusPageRow]) -> Vec<Said> {
+    let spoken = |row: &StatusPageRow| match row {
+        StatusPageRow::Gap => None,
+        StatusPageRow::Heading(text) => Some(format!("{text}:")),
+        StatusPageRow::Pair(name, value) => Some(format!("{name}: {}", line(value))),
+        StatusPageRow::Sums(sums) => Some(sums_in_words(sums)),
+        StatusPageRow::Note(text) => Some(text.clone()),
     };
     let who = std::iter::once(Who::Note).chain(std::iter::repeat(Who::Same));
     rows.iter().filter_map(spoken).zip(who).map(|(text, who)| Said::new(who, text)).collect()
 }
 
-fn sums_in_words(sums: &Sums) -> String {
+fn sums_in_words(sums: &StatusPageTotals) -> String {
     let parts = [
         ("tokens read", &sums.read),
         ("from the cache", &sums.cached),

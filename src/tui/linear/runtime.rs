@@ -15,13 +15,13 @@ use tokio_util::sync::CancellationToken;
 use crate::agent;
 use crate::platform::signals::ContinuedFlag;
 use crate::session::HistoryPage;
-use crate::tui::app::composer::Composer;
+use crate::tui::app::composer::ChatComposer;
 use crate::tui::app::guard::QuestionGuard;
-use crate::tui::app::lines::{Awaits, awaits};
-use crate::tui::app::model::Settings;
+use crate::tui::app::line_input::{ExpectedLine, expected_line};
+use crate::tui::app::model::ScreenSettings;
 use crate::tui::app::overlay::Overlay;
-use crate::tui::app::status::Status;
-use crate::tui::app::{Effect, Model, Msg, due_at, update};
+use crate::tui::app::status::ScreenStatus;
+use crate::tui::app::{ScreenEffect, ScreenModel, ScreenMsg, due_at, update};
 use crate::tui::executor::{Executor, Handles, Own};
 use crate::tui::runtime::Left;
 
@@ -37,9 +37,9 @@ const SIZE: (u16, u16) = (80, 24);
 /// What the conversation begins with.
 pub struct Start {
     /// What does not change.
-    pub settings: Settings,
+    pub settings: ScreenSettings,
     /// What is known from the beginning.
-    pub status: Status,
+    pub status: ScreenStatus,
     /// What was sent before, oldest first.
     pub history: HistoryPage,
     /// ctrl+c, as a signal.
@@ -83,10 +83,10 @@ pub async fn run<W: Write>(
 ) -> anyhow::Result<Left> {
     let Start { settings, status, history, mut interrupts, shutdown, bell } = start;
     let (answers_in, mut answers) = mpsc::channel(64);
-    let mut composer = Composer::new(Vec::new(), "");
+    let mut composer = ChatComposer::new(Vec::new(), "");
     composer.history.prepend(history, &settings.cwd);
     let mut talk = Talk {
-        model: Model::new(settings, status, composer, SIZE),
+        model: ScreenModel::new(settings, status, composer, SIZE),
         speaker: Speaker::default(),
         voice,
         bell,
@@ -109,18 +109,18 @@ pub async fn run<W: Write>(
             Some(()) = interrupts.recv() => {
                 ears.forget();
                 talk.voice.finish_line()?;
-                Some(Msg::Interrupt)
+                Some(ScreenMsg::Interrupt)
             }
             heard = ears.hear(), if talk.listens() => {
                 if continued.take() {
                     // The line was typed at the shell.
                     talk.speaker.repeat();
-                    update(&mut talk.model, Msg::ScreenLost);
+                    update(&mut talk.model, ScreenMsg::ScreenLost);
                 }
                 talk.heard(heard.context("Cannot read standard input")?)?
             }
             event = events.recv() => match event {
-                Some(event) => Some(Msg::Agent(Box::new(event))),
+                Some(event) => Some(ScreenMsg::Agent(Box::new(event))),
                 None => break,
             },
             answer = answers.recv() => answer,
@@ -130,14 +130,14 @@ pub async fn run<W: Write>(
             }
             () = tokio::time::sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => None,
         };
-        let mut effects = update(&mut talk.model, Msg::Tick(talk.began.elapsed()));
+        let mut effects = update(&mut talk.model, ScreenMsg::Tick(talk.began.elapsed()));
         effects.extend(first.map_or_else(Vec::new, |msg| update(&mut talk.model, msg)));
         for _ in 0..BATCH {
             let Ok(event) = events.try_recv() else { break };
-            effects.extend(update(&mut talk.model, Msg::Agent(Box::new(event))));
+            effects.extend(update(&mut talk.model, ScreenMsg::Agent(Box::new(event))));
         }
         if ears.is_idle() {
-            let idle = Msg::InputIdle(talk.began.elapsed());
+            let idle = ScreenMsg::InputIdle(talk.began.elapsed());
             effects.extend(update(&mut talk.model, idle));
         }
         if talk.carry_out(effects, &mut executor)? == Flow::Leave {
@@ -152,7 +152,7 @@ pub async fn run<W: Write>(
 
 /// The model with the ways in and out.
 struct Talk<W> {
-    model: Model,
+    model: ScreenModel,
     speaker: Speaker,
     voice: Voice<W>,
     bell: Bell,
@@ -173,7 +173,7 @@ impl<W: Write> Talk<W> {
         let question = self.model.overlays.last().and_then(Overlay::guard);
         if question.is_some_and(QuestionGuard::is_hidden) {
             ears.drop_typed_ahead();
-            update(&mut self.model, Msg::Printed(self.began.elapsed()));
+            update(&mut self.model, ScreenMsg::Printed(self.began.elapsed()));
         }
         if prompt.is_none() || self.lines == Lines::Open {
             return Ok(Flow::GoOn);
@@ -188,13 +188,13 @@ impl<W: Write> Talk<W> {
         // A message that is sent before the model is known would only fail.
         let begun = status.session.is_some()
             && (!status.model.is_empty() || !self.model.transcript.blocks().is_empty());
-        match awaits(&self.model) {
-            Awaits::Message if begun && self.model.turn.is_idle() => Some("You:"),
-            Awaits::Message | Awaits::Nothing => None,
-            Awaits::Answer => Some("Answer:"),
-            Awaits::Command => Some("Command:"),
-            Awaits::Instruction => Some("Instead:"),
-            Awaits::Row => Some("Number:"),
+        match expected_line(&self.model) {
+            ExpectedLine::Message if begun && self.model.turn.is_idle() => Some("You:"),
+            ExpectedLine::Message | ExpectedLine::Nothing => None,
+            ExpectedLine::Answer => Some("Answer:"),
+            ExpectedLine::Command => Some("Command:"),
+            ExpectedLine::Instruction => Some("Instead:"),
+            ExpectedLine::Row => Some("Number:"),
         }
     }
 
@@ -212,7 +212,7 @@ impl<W: Write> Talk<W> {
         self.model.overlays.last().is_none_or(Overlay::takes_answers)
     }
 
-    fn heard(&mut self, heard: Heard) -> std::io::Result<Option<Msg>> {
+    fn heard(&mut self, heard: Heard) -> std::io::Result<Option<ScreenMsg>> {
         Ok(match heard {
             Heard::GoesOn => None,
             Heard::Text(text) => {
@@ -223,7 +223,7 @@ impl<W: Write> Talk<W> {
                 if self.model.turn.is_idle() {
                     self.speaker.typed(&text);
                 }
-                Some(Msg::Line(text))
+                Some(ScreenMsg::Line(text))
             }
             Heard::End => {
                 self.lines = Lines::Ended;
@@ -241,7 +241,7 @@ impl<W: Write> Talk<W> {
 
     fn carry_out(
         &mut self,
-        effects: Vec<Effect>,
+        effects: Vec<ScreenEffect>,
         executor: &mut Executor,
     ) -> std::io::Result<Flow> {
         for effect in effects {
@@ -249,11 +249,11 @@ impl<W: Write> Talk<W> {
                 Some(Own::Quit) => return Ok(Flow::Leave),
                 Some(Own::OpenEditor(text)) => {
                     let edited = executor.edit(&text);
-                    update(&mut self.model, Msg::EditorClosed(edited));
+                    update(&mut self.model, ScreenMsg::EditorClosed(edited));
                 }
                 Some(Own::OpenPager(document)) => {
                     let paged = executor.page(&document);
-                    update(&mut self.model, Msg::PagerClosed(paged));
+                    update(&mut self.model, ScreenMsg::PagerClosed(paged));
                 }
                 Some(Own::Notify(_)) if self.bell == Bell::Rings => self.voice.ring()?,
                 // Only keys ask for these, and there is no screen to do it with.
@@ -266,8 +266,11 @@ impl<W: Write> Talk<W> {
             let text = "Nobody is there to answer any more: no.";
             self.voice.say(&[Said::new(Who::Note, text)])?;
             let answer = crate::domain::ApprovalAnswer::Deny { instruction: None };
-            executor.run(Effect::Agent(agent::AgentCommand::Answer { id, answer }));
-            update(&mut self.model, Msg::Agent(Box::new(agent::AgentEvent::ApprovalWithdrawn(id))));
+            executor.run(ScreenEffect::Agent(agent::AgentCommand::Answer { id, answer }));
+            update(
+                &mut self.model,
+                ScreenMsg::Agent(Box::new(agent::AgentEvent::ApprovalWithdrawn(id))),
+            );
         }
         Ok(Flow::GoOn)
     }

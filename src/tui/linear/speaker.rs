@@ -9,12 +9,14 @@ use std::time::Duration;
 
 use crate::domain::NoticeLevel;
 use crate::domain::SessionId;
-use crate::tui::app::Model;
-use crate::tui::app::block::{Block, BlockId, Body, Notice, Prose, TextState};
+use crate::tui::app::ScreenModel;
+use crate::tui::app::block::{
+    AssistantText, BlockBody, BlockId, TextState, TranscriptBlock, TranscriptNotice,
+};
 use crate::tui::app::model::Toast;
 use crate::tui::app::status::clock;
 use crate::tui::app::title::home_path;
-use crate::tui::app::turn::Phase;
+use crate::tui::app::turn::RunningTurnPhase;
 use crate::tui::view::activity;
 
 use super::pages::{self, lines};
@@ -69,7 +71,7 @@ impl Speaker {
     }
 
     /// What is new.
-    pub(super) fn hear(&mut self, model: &Model) -> Vec<Said> {
+    pub(super) fn hear(&mut self, model: &ScreenModel) -> Vec<Said> {
         // While a question waited, only the person was silent.
         if std::mem::replace(&mut self.asked, model.has_question()) {
             self.spoke = model.now;
@@ -90,11 +92,11 @@ impl Speaker {
     }
 
     /// When it has something to say though nothing happens.
-    pub(super) fn wake_at(&self, model: &Model) -> Option<Duration> {
+    pub(super) fn wake_at(&self, model: &ScreenModel) -> Option<Duration> {
         (!model.turn.is_idle() && !model.has_question()).then(|| self.spoke + SILENCE)
     }
 
-    fn greet(&mut self, model: &Model, said: &mut Vec<Said>) {
+    fn greet(&mut self, model: &ScreenModel, said: &mut Vec<Said>) {
         if self.greeted == Greeted::Yes {
             return;
         }
@@ -114,7 +116,7 @@ impl Speaker {
     }
 
     /// Reads out the end of a session that was opened: from the person's last message on.
-    fn open(&mut self, model: &Model, said: &mut Vec<Said>) {
+    fn open(&mut self, model: &ScreenModel, said: &mut Vec<Said>) {
         if self.session == model.status.session {
             return;
         }
@@ -124,7 +126,7 @@ impl Speaker {
         self.streaming = None;
         let blocks = model.transcript.blocks();
         let title = model.status.title.as_deref().map(pages::line).unwrap_or_default();
-        let Some(last) = blocks.iter().rposition(|block| matches!(block.body, Body::User(_)))
+        let Some(last) = blocks.iter().rposition(|block| matches!(block.body, BlockBody::User(_)))
         else {
             if !first {
                 said.push(Said::new(Who::Note, "A new session is open."));
@@ -140,7 +142,7 @@ impl Speaker {
         said.push(Said::new(Who::Note, format!("Session: {title}. This is its end{earlier}.")));
     }
 
-    fn blocks(&mut self, model: &Model, said: &mut Vec<Said>) {
+    fn blocks(&mut self, model: &ScreenModel, said: &mut Vec<Said>) {
         let blocks = model.transcript.blocks();
         self.rest(model, said);
         let from = self.frontier.map_or(0, |last| blocks.partition_point(|it| it.id <= last));
@@ -158,10 +160,11 @@ impl Speaker {
     }
 
     /// An answer that was cut off, and said, may go on.
-    fn rest(&mut self, model: &Model, said: &mut Vec<Said>) {
+    fn rest(&mut self, model: &ScreenModel, said: &mut Vec<Said>) {
         let Some((id, at)) = self.streaming else { return };
         let is_said = self.frontier.is_some_and(|last| id <= last) || self.ahead.contains(&id);
-        if let Some(Block { body: Body::Assistant(prose), .. }) = model.transcript.get(id)
+        if let Some(TranscriptBlock { body: BlockBody::Assistant(prose), .. }) =
+            model.transcript.get(id)
             && is_said
             && prose.text.len() > at
         {
@@ -169,15 +172,20 @@ impl Speaker {
         }
     }
 
-    fn block(&mut self, model: &Model, block: &Block, said: &mut Vec<Said>) -> Final {
+    fn block(
+        &mut self,
+        model: &ScreenModel,
+        block: &TranscriptBlock,
+        said: &mut Vec<Said>,
+    ) -> Final {
         match &block.body {
-            Body::User(text) => {
+            BlockBody::User(text) => {
                 if self.typed.take().is_none_or(|typed| typed.trim() != text.trim()) {
                     said.extend(lines(Who::You, text));
                 }
             }
-            Body::Assistant(prose) => return self.prose(block.id, prose, said),
-            Body::Thinking(thinking) => match (thinking.state, thinking.elapsed) {
+            BlockBody::Assistant(prose) => return self.prose(block.id, prose, said),
+            BlockBody::Thinking(thinking) => match (thinking.state, thinking.elapsed) {
                 (TextState::Streaming, _) => return Final::No,
                 (TextState::Done | TextState::Dropped, Some(time)) => {
                     let seconds = time.as_secs_f64();
@@ -185,12 +193,16 @@ impl Speaker {
                 }
                 (TextState::Done | TextState::Dropped, None) => {}
             },
-            Body::Tool(tool) if !tool.is_over() => return Final::No,
-            Body::Tool(tool) => said.extend(pages::call(model, block, tool)),
-            Body::Image(image) => said.push(Said::new(Who::You, format!("An image: {image}."))),
-            Body::Notice(Notice { level, text }) => said.extend(lines(who(*level), text)),
-            Body::Interrupted => said.push(Said::new(Who::Note, "Stopped by you.")),
-            Body::Compacted => {
+            BlockBody::Tool(tool) if !tool.is_over() => return Final::No,
+            BlockBody::Tool(tool) => said.extend(pages::call(model, block, tool)),
+            BlockBody::Image(image) => {
+                said.push(Said::new(Who::You, format!("An image: {image}.")))
+            }
+            BlockBody::Notice(TranscriptNotice { level, text }) => {
+                said.extend(lines(who(*level), text))
+            }
+            BlockBody::Interrupted => said.push(Said::new(Who::Note, "Stopped by you.")),
+            BlockBody::Compacted => {
                 said.push(Said::new(Who::Note, "What is above is no longer sent in full."));
             }
         }
@@ -198,7 +210,7 @@ impl Speaker {
     }
 
     /// The whole lines that were not said yet; all of it once it is complete.
-    fn prose(&mut self, id: BlockId, prose: &Prose, said: &mut Vec<Said>) -> Final {
+    fn prose(&mut self, id: BlockId, prose: &AssistantText, said: &mut Vec<Said>) -> Final {
         let begun = self.streaming.filter(|(of, _)| *of == id).map(|(_, at)| at);
         let from = begun.unwrap_or(0).min(prose.text.len());
         let text = prose.text.get(from..).unwrap_or_default();
@@ -222,7 +234,7 @@ impl Speaker {
     }
 
     /// What else has changed.
-    fn changes(&mut self, model: &Model, said: &mut Vec<Said>) {
+    fn changes(&mut self, model: &ScreenModel, said: &mut Vec<Said>) {
         let status = &model.status;
         if self.model != status.model {
             self.model.clone_from(&status.model);
@@ -254,7 +266,7 @@ impl Speaker {
     }
 
     /// What is open over the chat, once.
-    fn page(&mut self, model: &Model, said: &mut Vec<Said>) {
+    fn page(&mut self, model: &ScreenModel, said: &mut Vec<Said>) {
         let page = pages::open(model);
         let key = page.as_ref().map(|page| page.key.clone());
         if self.page == key {
@@ -264,7 +276,7 @@ impl Speaker {
         said.extend(page.into_iter().flat_map(|page| page.lines));
     }
 
-    fn silence(&mut self, model: &Model, said: &mut Vec<Said>) {
+    fn silence(&mut self, model: &ScreenModel, said: &mut Vec<Said>) {
         let silent = model.now.saturating_sub(self.spoke) >= SILENCE;
         if let (true, Some(since)) = (silent && !model.has_question(), model.turn.since()) {
             let words = activity::words(model);
@@ -282,16 +294,18 @@ enum Final {
 }
 
 /// When the pause before a request is over.
-fn pause_of(model: &Model) -> Option<Duration> {
+fn pause_of(model: &ScreenModel) -> Option<Duration> {
     match model.turn.running()?.phase {
-        Phase::Retrying { at, .. } | Phase::Held { at, .. } => Some(at),
-        Phase::Waiting
-        | Phase::Prefill(_)
-        | Phase::Thinking
-        | Phase::Answering
-        | Phase::Calling(_)
-        | Phase::Tool(_)
-        | Phase::Stopping => None,
+        RunningTurnPhase::Retrying { at, .. } | RunningTurnPhase::RateLimited { at, .. } => {
+            Some(at)
+        }
+        RunningTurnPhase::Waiting
+        | RunningTurnPhase::Prefill(_)
+        | RunningTurnPhase::Thinking
+        | RunningTurnPhase::Answering
+        | RunningTurnPhase::Calling(_)
+        | RunningTurnPhase::Tool(_)
+        | RunningTurnPhase::Stopping => None,
     }
 }
 

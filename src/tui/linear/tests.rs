@@ -23,13 +23,13 @@ use crate::session::{
     FileChangeSource, FileKind, KindFolds, RewindScope, SessionFolds, SessionSearchResult,
     ToolResultInfo, TurnOutcome,
 };
-use crate::tui::app::hooks::{HookAnswer, HookJob};
-use crate::tui::app::images::{ImageSource, Taken};
-use crate::tui::app::model::Settings;
-use crate::tui::app::msg::{Mark, ModelRow};
-use crate::tui::app::pages::{PageAnswer, PageJob};
-use crate::tui::app::sessions::{SessionAnswer, SessionJob};
-use crate::tui::app::status::{Git, Status};
+use crate::tui::app::hooks::{HookAdminRequest, HookAdminResponse};
+use crate::tui::app::images::{ImageLoadResult, ImageSource};
+use crate::tui::app::model::ScreenSettings;
+use crate::tui::app::msg::{FavouriteMark, ModelRow};
+use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
+use crate::tui::app::status::{GitSummary, ScreenStatus};
+use crate::tui::app::store_queries::{StoreQuery, StoreQueryResult};
 use crate::tui::executor::{Handles, Services};
 use crate::tui::gallery::Picture;
 use crate::tui::runtime::Left;
@@ -43,7 +43,7 @@ struct Desk;
 
 #[async_trait]
 impl Services for Desk {
-    async fn sessions(&self, _: SessionJob) -> Result<SessionAnswer, String> {
+    async fn sessions(&self, _: SessionStoreRequest) -> Result<SessionStoreResponse, String> {
         Err("The sessions cannot be read.".into())
     }
     async fn search_sessions(
@@ -53,11 +53,11 @@ impl Services for Desk {
         _: mpsc::Sender<SessionSearchResult>,
     ) {
     }
-    async fn pages(&self, _: PageJob) -> Result<PageAnswer, String> {
+    async fn pages(&self, _: StoreQuery) -> Result<StoreQueryResult, String> {
         // The answer is no part of what is tested here.
         std::future::pending().await
     }
-    async fn hooks(&self, _: HookJob) -> Result<HookAnswer, String> {
+    async fn hooks(&self, _: HookAdminRequest) -> Result<HookAdminResponse, String> {
         Err("not in this test".into())
     }
     async fn keep_folds(&self, _: SessionId, _: SessionFolds) -> Result<(), String> {
@@ -75,7 +75,7 @@ impl Services for Desk {
             .map(|name| ModelRow {
                 name: ModelName::new("vllm", name),
                 window: None,
-                mark: Mark::None,
+                mark: FavouriteMark::None,
             })
             .into())
     }
@@ -91,7 +91,7 @@ impl Services for Desk {
     async fn list_folder(&self, _: String) -> Vec<String> {
         Vec::new()
     }
-    async fn git(&self) -> Option<Git> {
+    async fn git(&self) -> Option<GitSummary> {
         None
     }
     async fn picture(
@@ -103,8 +103,8 @@ impl Services for Desk {
     ) -> Result<Picture, String> {
         Err("not in this test".into())
     }
-    async fn take_image(&self, _: ImageSource) -> Result<Taken, String> {
-        Ok(Taken::Nothing)
+    async fn take_image(&self, _: ImageSource) -> Result<ImageLoadResult, String> {
+        Ok(ImageLoadResult::Nothing)
     }
     async fn save_draft(&self, _: UserInput) -> Result<(), String> {
         Ok(())
@@ -169,12 +169,12 @@ fn rig(hand: Hand) -> Rig {
         services: Arc::new(Desk),
     };
     let start = Start {
-        settings: Settings {
+        settings: ScreenSettings {
             cwd: "/home/me/src/webshop".into(),
             home: Some("/home/me".into()),
-            ..Settings::default()
+            ..ScreenSettings::default()
         },
-        status: Status { mode: PermissionMode::Ask, ..Status::default() },
+        status: ScreenStatus { mode: PermissionMode::Ask, ..ScreenStatus::default() },
         history: crate::session::HistoryPage::default(),
         interrupts: interrupts_out,
         shutdown: CancellationToken::new(),

@@ -15,12 +15,12 @@ use crate::config::ThemeChoice;
 use crate::domain::{MessageImage, ModelName, TurnId};
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::session::{KindFolds, SessionFolds, SessionSearchResult};
-use crate::tui::app::hooks::{HookAnswer, HookJob};
-use crate::tui::app::images::{ImageSource, Taken};
+use crate::tui::app::hooks::{HookAdminRequest, HookAdminResponse};
+use crate::tui::app::images::{ImageLoadResult, ImageSource};
 use crate::tui::app::msg::ModelRow;
-use crate::tui::app::pages::{PageAnswer, PageJob};
-use crate::tui::app::sessions::{SessionAnswer, SessionJob};
-use crate::tui::app::status::Git;
+use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
+use crate::tui::app::status::GitSummary;
+use crate::tui::app::store_queries::{StoreQuery, StoreQueryResult};
 use crate::tui::executor::Services;
 use crate::tui::gallery::Picture;
 use crate::tui::scene::named;
@@ -33,8 +33,8 @@ struct Desk {
 
 #[async_trait]
 impl Services for Desk {
-    async fn sessions(&self, _: SessionJob) -> Result<SessionAnswer, String> {
-        Ok(SessionAnswer::Changed)
+    async fn sessions(&self, _: SessionStoreRequest) -> Result<SessionStoreResponse, String> {
+        Ok(SessionStoreResponse::Changed)
     }
     async fn search_sessions(
         &self,
@@ -43,10 +43,10 @@ impl Services for Desk {
         _: mpsc::Sender<SessionSearchResult>,
     ) {
     }
-    async fn pages(&self, _: PageJob) -> Result<PageAnswer, String> {
+    async fn pages(&self, _: StoreQuery) -> Result<StoreQueryResult, String> {
         Err("not in this test".into())
     }
-    async fn hooks(&self, _: HookJob) -> Result<HookAnswer, String> {
+    async fn hooks(&self, _: HookAdminRequest) -> Result<HookAdminResponse, String> {
         Err("not in this test".into())
     }
     async fn keep_folds(&self, _: SessionId, _: SessionFolds) -> Result<(), String> {
@@ -74,7 +74,7 @@ impl Services for Desk {
     async fn list_folder(&self, _: String) -> Vec<String> {
         Vec::new()
     }
-    async fn git(&self) -> Option<Git> {
+    async fn git(&self) -> Option<GitSummary> {
         None
     }
     async fn picture(
@@ -86,8 +86,8 @@ impl Services for Desk {
     ) -> Result<Picture, String> {
         Err("not in this test".into())
     }
-    async fn take_image(&self, _: ImageSource) -> Result<Taken, String> {
-        Ok(Taken::Nothing)
+    async fn take_image(&self, _: ImageSource) -> Result<ImageLoadResult, String> {
+        Ok(ImageLoadResult::Nothing)
     }
     async fn save_draft(&self, text: UserInput) -> Result<(), String> {
         self.kept.lock().unwrap().push(text.text);
@@ -186,11 +186,11 @@ fn start(shutdown: CancellationToken) -> Start {
     Start {
         leave: ExitTranscript::Nothing,
         code: Code::Plain,
-        settings: Settings::default(),
-        status: Status::default(),
+        settings: ScreenSettings::default(),
+        status: ScreenStatus::default(),
         history: HistoryPage::default(),
         draft: UserInput::default(),
-        looks: Looks::default(),
+        looks: ThemeState::default(),
         announcer: TerminalNotifier::silent(),
         jobs: mpsc::channel(1).1,
         shutdown,
@@ -268,7 +268,7 @@ fn an_idle_screen_has_no_timer() {
     assert!(ui.wake().is_some());
     ui.draw().unwrap();
     assert_eq!(ui.wake(), None);
-    ui.take(Msg::Agent(Box::new(agent::AgentEvent::TurnStarted { turn: TurnId(1) })));
+    ui.take(ScreenMsg::Agent(Box::new(agent::AgentEvent::TurnStarted { turn: TurnId(1) })));
     ui.draw().unwrap();
     assert!(ui.wake().is_some());
 }

@@ -2,7 +2,7 @@
 
 use crate::agent::{AgentCommand, AgentEvent};
 use crate::domain::{ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest, FileDiff};
-use crate::tui::app::Effect;
+use crate::tui::app::ScreenEffect;
 use crate::tui::scene::{Scene, TURN, question, screen};
 
 const COMMAND: &str = "git status && rm -rf build/";
@@ -14,8 +14,8 @@ fn asked() -> Scene {
         .quietly()
 }
 
-fn answered(answer: ApprovalAnswer) -> [Effect; 1] {
-    [Effect::Agent(AgentCommand::Answer { id: ApprovalId(1), answer })]
+fn answered(answer: ApprovalAnswer) -> [ScreenEffect; 1] {
+    [ScreenEffect::Agent(AgentCommand::Answer { id: ApprovalId(1), answer })]
 }
 
 fn rules() -> Vec<String> {
@@ -60,7 +60,7 @@ fn the_next_question_waits_for_a_quiet_hand_too() {
     let scene = asked().event(question(2, "make")).shows("1 of 2").key("y").quick("y");
     let scene = scene.asks(&answered(ApprovalAnswer::Once)).hides("1 of 2").shows("make");
     assert!(scene.model.composer.is_empty());
-    scene.key("n").asks(&[Effect::Agent(AgentCommand::Answer {
+    scene.key("n").asks(&[ScreenEffect::Agent(AgentCommand::Answer {
         id: ApprovalId(2),
         answer: ApprovalAnswer::Deny { instruction: None },
     })]);
@@ -244,8 +244,9 @@ fn a_click_on_the_box_of_a_change_leaves_it_out() {
     let scene =
         scene.quietly().shows("all 2 changes").click("[x]   11").shows("yes, 1 of 2 changes");
     let scene = scene.click("[ ]").shows("all 2 changes").click("[x]    1").shows("[ ]    1");
-    let Some(Effect::Agent(AgentCommand::Answer {
-        answer: ApprovalAnswer::Part { left_out }, ..
+    let Some(ScreenEffect::Agent(AgentCommand::Answer {
+        answer: ApprovalAnswer::Part { left_out },
+        ..
     })) = scene.click("yes, 1 of 2").effects.pop_back()
     else {
         panic!("no part is taken")

@@ -6,9 +6,9 @@ use crate::domain::{ContentHash, DiffContextSize, FileDiff, FileModeChange};
 use crate::session::{
     FileChangeEntry, FileChangeSource, FileKind, FileVersion, LogEntry, LogRecord,
 };
-use crate::tui::app::changes::{Content, Net, Since};
-use crate::tui::app::pages::{PageAnswer, PageJob};
-use crate::tui::app::{Effect, Msg};
+use crate::tui::app::changes::{ExternalChange, NetChangeContent, NetFileChange};
+use crate::tui::app::store_queries::{StoreQuery, StoreQueryResult};
+use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::scene::{Scene, record, recorded, screen};
 
 const ROOT: &str = "/home/me/src/webshop";
@@ -22,8 +22,14 @@ fn change(path: &str) -> LogRecord {
     record(LogEntry::FileChange(FileChangeEntry::new(path, image("before"), image("after"), by)))
 }
 
-fn net(name: &str, content: Content, since: Since) -> Net {
-    Net { path: format!("{ROOT}/{name}").into(), name: name.into(), content, since, mode: None }
+fn net(name: &str, content: NetChangeContent, since: ExternalChange) -> NetFileChange {
+    NetFileChange {
+        path: format!("{ROOT}/{name}").into(),
+        name: name.into(),
+        content,
+        external_change: since,
+        mode: None,
+    }
 }
 
 fn diff(name: &str, old: &str, new: &str) -> Arc<FileDiff> {
@@ -36,25 +42,29 @@ fn cart() -> Arc<FileDiff> {
     diff("src/cart.rs", &old, &new)
 }
 
-fn nets() -> Vec<Net> {
+fn nets() -> Vec<NetFileChange> {
     let mode = Some(FileModeChange { old: 0o644, new: 0o755 });
     let run = FileDiff { mode, ..(*diff("run.sh", "ls\n", "ls -l\n")).clone() };
     vec![
-        net("src/cart.rs", Content::Changed(cart()), Since::Nothing),
-        net("src/new.rs", Content::New(diff("src/new.rs", "", "fn new() {}")), Since::Nothing),
-        net("run.sh", Content::Changed(Arc::new(run)), Since::Changed),
-        net("same.txt", Content::Same, Since::Nothing),
+        net("src/cart.rs", NetChangeContent::Changed(cart()), ExternalChange::Nothing),
+        net(
+            "src/new.rs",
+            NetChangeContent::New(diff("src/new.rs", "", "fn new() {}")),
+            ExternalChange::Nothing,
+        ),
+        net("run.sh", NetChangeContent::Changed(Arc::new(run)), ExternalChange::Changed),
+        net("same.txt", NetChangeContent::Same, ExternalChange::Nothing),
     ]
 }
 
 /// Answers the question for the files.
 fn answered(mut scene: Scene) -> Scene {
     let asked = scene.effects.drain(..).find_map(|effect| match effect {
-        Effect::Pages { id, job: PageJob::Changes { .. } } => Some(id),
+        ScreenEffect::QueryStore { id, job: StoreQuery::Changes { .. } } => Some(id),
         _ => None,
     });
-    let answer = Ok(PageAnswer::Changes(Arc::new(nets())));
-    scene.msg(Msg::Pages { id: asked.expect("the files are asked for"), answer })
+    let answer = Ok(StoreQueryResult::Changes(Arc::new(nets())));
+    scene.msg(ScreenMsg::StoreAnswered { id: asked.expect("the files are asked for"), answer })
 }
 
 fn page(width: u16, height: u16) -> Scene {
@@ -126,9 +136,9 @@ fn sides_are_chosen() {
 #[test]
 fn the_patch_is_copied() {
     let mut scene = page(120, 40).key("tab").key("c");
-    let copied = scene.effects.drain(..).find(|effect| matches!(effect, Effect::Copy { .. }));
+    let copied = scene.effects.drain(..).find(|effect| matches!(effect, ScreenEffect::Copy { .. }));
     match copied {
-        Some(Effect::Copy { text, .. }) => insta::assert_snapshot!(text, @r"
+        Some(ScreenEffect::Copy { text, .. }) => insta::assert_snapshot!(text, @r"
         diff --git a/src/new.rs b/src/new.rs
         new file mode 100644
         --- /dev/null

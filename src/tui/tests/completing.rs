@@ -3,9 +3,9 @@
 use crate::agent::AgentCommand;
 use crate::domain::PermissionMode;
 use crate::tui::app::effect::RequestId;
-use crate::tui::app::sessions::SessionAnswer;
+use crate::tui::app::sessions::SessionStoreResponse;
 use crate::tui::app::sidebar::samples;
-use crate::tui::app::{Effect, Msg};
+use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::scene::{Scene, screen};
 
 const FILES: &[&str] = &["README.md", "my notes.md", "src/", "src/cart.rs", "src/domain/"];
@@ -21,30 +21,30 @@ fn has(scene: &Scene, text: &str) {
     assert_eq!(scene.model.composer.editor.text(), text, "{}", scene.text());
 }
 
-fn asked(scene: &Scene, wanted: impl Fn(&Effect) -> Option<RequestId>) -> RequestId {
+fn asked(scene: &Scene, wanted: impl Fn(&ScreenEffect) -> Option<RequestId>) -> RequestId {
     scene.effects.iter().rev().find_map(wanted).unwrap()
 }
 
 fn counts(scene: Scene, path: &str, lines: Option<u64>) -> Scene {
     let id = asked(&scene, |effect| match effect {
-        Effect::CountLines { id, path: asked } if asked == path => Some(*id),
+        ScreenEffect::CountLines { id, path: asked } if asked == path => Some(*id),
         _ => None,
     });
-    scene.msg(Msg::LinesCounted { id, path: path.into(), lines })
+    scene.msg(ScreenMsg::LinesCounted { id, path: path.into(), lines })
 }
 
 fn lists(scene: Scene, folder: &str, names: &[&str]) -> Scene {
     let id = asked(&scene, |effect| match effect {
-        Effect::ListFolder { id, folder: asked } if asked == folder => Some(*id),
+        ScreenEffect::ListFolder { id, folder: asked } if asked == folder => Some(*id),
         _ => None,
     });
     let names = names.iter().map(|name| (*name).to_owned()).collect();
-    scene.msg(Msg::FolderListed { id, folder: folder.into(), names })
+    scene.msg(ScreenMsg::FolderListed { id, folder: folder.into(), names })
 }
 
 fn knows_sessions(scene: Scene) -> Scene {
     let id = asked(&scene, |effect| match effect {
-        Effect::Sessions { id, .. } => Some(*id),
+        ScreenEffect::Sessions { id, .. } => Some(*id),
         _ => None,
     });
     let row = |number, title, minutes| {
@@ -55,8 +55,8 @@ fn knows_sessions(scene: Scene) -> Scene {
         row(1, "Upgrade to axum 0.9", 130),
         row(2, "Fix empty cart checkout", 12),
     ];
-    let answer = Ok(SessionAnswer::Listed(samples::list(rows)));
-    scene.msg(Msg::Sessions { id, answer })
+    let answer = Ok(SessionStoreResponse::Listed(samples::list(rows)));
+    scene.msg(ScreenMsg::Sessions { id, answer })
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn the_lists_at_80x24() {
 #[test]
 fn a_file_is_picked_under_an_at() {
     let scene = screen(80, 24).types("see @");
-    assert_eq!(scene.effects, [Effect::IndexFiles(RequestId(1))]);
+    assert_eq!(scene.effects, [ScreenEffect::IndexFiles(RequestId(1))]);
     let scene = scene.files(FILES).types("cart").ranks().shows("src/cart.rs").hides("README.md");
     has(&scene.key("tab"), "see @src/cart.rs ");
 }
@@ -80,7 +80,7 @@ fn a_file_is_picked_under_an_at() {
 fn one_ranking_is_under_way_at_a_time() {
     let scene = screen(80, 24).types("@").files(FILES).types("cart");
     let queries = scene.effects.iter().filter_map(|effect| match effect {
-        Effect::RankPaths { query, .. } => Some(query.as_str()),
+        ScreenEffect::RankPaths { query, .. } => Some(query.as_str()),
         _ => None,
     });
     let queries: Vec<&str> = queries.collect();
@@ -149,14 +149,14 @@ fn a_session_is_found_by_its_title() {
     has(&scene, "as in @session:empty");
     let scene = knows_sessions(screen(80, 24).types("/sessions refunds")).quietly().key("enter");
     let session = samples::id(3);
-    scene.asks(&[Effect::Agent(AgentCommand::Resume { session })]);
+    scene.asks(&[ScreenEffect::Agent(AgentCommand::Resume { session })]);
 }
 
 #[test]
 fn what_follows_a_command_is_explained() {
     let scene = screen(80, 24).types("/mode ").shows("/mode takes a mode").shows("changes nothing");
     let scene = scene.types("pl").quietly().key("enter");
-    scene.asks(&[Effect::Agent(AgentCommand::SetMode(PermissionMode::Plan))]);
+    scene.asks(&[ScreenEffect::Agent(AgentCommand::SetMode(PermissionMode::Plan))]);
     screen(80, 24).types("/vi ").shows("/vi takes one of these words").shows("from now on");
     let scene = screen(80, 24).types("/fold too").key("enter").shows("as suits what each shows");
     has(&scene.key("down").key("tab"), "/fold tools closed ");
@@ -176,7 +176,7 @@ fn the_only_path_that_goes_on_is_put_in_at_once() {
     has(&scene, "!ls src/");
     let scene = lists(scene, "src/", &["cart.rs", "domain/"]).shows("src/cart.rs").quietly();
     let command = "ls src/".to_owned();
-    let run = Effect::Agent(AgentCommand::Shell { command });
+    let run = ScreenEffect::Agent(AgentCommand::Shell { command });
     let scene = scene.key("esc").key("enter");
     assert!(scene.effects.contains(&run), "{:?}", scene.effects);
 }
@@ -184,6 +184,6 @@ fn the_only_path_that_goes_on_is_put_in_at_once() {
 #[test]
 fn enter_runs_a_shell_command_that_has_no_list() {
     let scene = screen(80, 24).types("!ls src").quietly().key("enter");
-    let run = Effect::Agent(AgentCommand::Shell { command: "ls src".into() });
+    let run = ScreenEffect::Agent(AgentCommand::Shell { command: "ls src".into() });
     assert!(scene.effects.contains(&run), "{:?}", scene.effects);
 }

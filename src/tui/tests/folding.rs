@@ -11,7 +11,7 @@ use crate::domain::{
 };
 use crate::providers::retry::RetryAttempt;
 use crate::session::{LogEntry, LogRecord, RewindEntry, RewindScope, ToolResultInfo, TurnOutcome};
-use crate::tui::app::block::{Body, Thinking, Tool};
+use crate::tui::app::block::{BlockBody, ThinkingText, ToolCallBlock};
 use crate::tui::app::transcript::Transcript;
 use crate::tui::scene::{
     Scene, TURN, assistant, call, done, recorded, result, screen, turn_end, user,
@@ -96,18 +96,18 @@ fn turn() -> (Vec<LogRecord>, Vec<AgentEvent>) {
 }
 
 /// Bodies without the times that only a live turn knows.
-fn bodies(transcript: &Transcript) -> Vec<Body> {
-    let timeless = |body: &Body| match body.clone() {
-        Body::Thinking(thinking) => {
-            Body::Thinking(Thinking { since: None, elapsed: None, ..thinking })
+fn bodies(transcript: &Transcript) -> Vec<BlockBody> {
+    let timeless = |body: &BlockBody| match body.clone() {
+        BlockBody::Thinking(thinking) => {
+            BlockBody::Thinking(ThinkingText { since: None, elapsed: None, ..thinking })
         }
-        Body::Tool(tool) => Body::Tool(Box::new(Tool { since: None, ..*tool })),
+        BlockBody::Tool(tool) => BlockBody::Tool(Box::new(ToolCallBlock { since: None, ..*tool })),
         other => other,
     };
     transcript.blocks().iter().map(|block| timeless(&block.body)).collect()
 }
 
-fn from_log(log: &[LogRecord]) -> Vec<Body> {
+fn from_log(log: &[LogRecord]) -> Vec<BlockBody> {
     bodies(&Transcript::from_records("/home/me/src/webshop".into(), log))
 }
 

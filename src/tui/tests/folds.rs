@@ -8,8 +8,8 @@ use serde_json::json;
 use crate::agent::AgentEvent;
 use crate::domain::{ContentBlock, PaneFold, ToolStatus};
 use crate::session::{KindFolds, LogRecord, SessionFolds, ToolResultInfo};
-use crate::tui::app::pages::{PageAnswer, PageJob};
-use crate::tui::app::{Effect, Msg};
+use crate::tui::app::store_queries::{StoreQuery, StoreQueryResult};
+use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::scene::{Scene, assistant, call, done, result, screen, session, user};
 
 fn thinking(text: &str) -> ContentBlock {
@@ -46,8 +46,8 @@ fn kept(scene: &mut Scene) -> (Option<SessionFolds>, Option<KindFolds>) {
     let (mut panes, mut kinds) = (None, None);
     for effect in scene.effects.drain(..) {
         match effect {
-            Effect::KeepFolds { folds, .. } => panes = Some(folds),
-            Effect::KeepKinds(folds) => kinds = Some(folds),
+            ScreenEffect::KeepFolds { folds, .. } => panes = Some(folds),
+            ScreenEffect::KeepKinds(folds) => kinds = Some(folds),
             _ => {}
         }
     }
@@ -57,11 +57,11 @@ fn kept(scene: &mut Scene) -> (Option<SessionFolds>, Option<KindFolds>) {
 /// Answers the question for what was remembered.
 fn remembering(mut scene: Scene, session: &SessionFolds, kinds: &KindFolds) -> Scene {
     let asked = scene.effects.drain(..).find_map(|effect| match effect {
-        Effect::Pages { id, job: PageJob::Folds { .. } } => Some(id),
+        ScreenEffect::QueryStore { id, job: StoreQuery::Folds { .. } } => Some(id),
         _ => None,
     });
-    let answer = Ok(PageAnswer::Folds { session: session.clone(), kinds: kinds.clone() });
-    scene.msg(Msg::Pages { id: asked.unwrap(), answer })
+    let answer = Ok(StoreQueryResult::Folds { session: session.clone(), kinds: kinds.clone() });
+    scene.msg(ScreenMsg::StoreAnswered { id: asked.unwrap(), answer })
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn what_is_folded_before_the_answer_is_kept_with_it() {
     let mut scene = scene.quietly().key("tab").key("up").key("up").key("enter");
     let before = kept(&mut scene).0.unwrap();
     let scene = opened(&log).key("tab").key("enter");
-    assert!(!scene.effects.iter().any(|it| matches!(it, Effect::KeepFolds { .. })));
+    assert!(!scene.effects.iter().any(|it| matches!(it, ScreenEffect::KeepFolds { .. })));
     let mut scene = remembering(scene, &before, &KindFolds::default());
     assert_eq!(kept(&mut scene).0.unwrap().panes.len(), 2);
 }
@@ -176,14 +176,14 @@ fn kinds_hold_in_every_session() {
 fn a_stale_answer_folds_nothing() {
     let scene = opened(&log());
     let records = Arc::new(log());
-    let id = match scene.effects.iter().find(|it| matches!(it, Effect::Pages { .. })) {
-        Some(Effect::Pages { id, .. }) => *id,
+    let id = match scene.effects.iter().find(|it| matches!(it, ScreenEffect::QueryStore { .. })) {
+        Some(ScreenEffect::QueryStore { id, .. }) => *id,
         _ => panic!("nothing was asked"),
     };
     let scene = scene.event(AgentEvent::SessionOpened { session: session(), records });
     let kinds = KindFolds(BTreeMap::from([("Bash".to_owned(), PaneFold::Closed)]));
-    let answer = Ok(PageAnswer::Folds { session: SessionFolds::default(), kinds });
-    scene.msg(Msg::Pages { id, answer }).shows("one line 0");
+    let answer = Ok(StoreQueryResult::Folds { session: SessionFolds::default(), kinds });
+    scene.msg(ScreenMsg::StoreAnswered { id, answer }).shows("one line 0");
 }
 
 #[test]

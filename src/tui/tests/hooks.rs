@@ -7,8 +7,8 @@ use crate::hooks::{
     HookAction, HookCommandResult, HookDecision, HookEvent, HookExit, HookId, HookOrigin, HookRow,
     HookTrial, HookVerdict,
 };
-use crate::tui::app::hooks::{HookAnswer, HookJob};
-use crate::tui::app::{Effect, Msg};
+use crate::tui::app::hooks::{HookAdminRequest, HookAdminResponse};
+use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::scene::{Scene, screen};
 
 fn row(event: HookEvent, filter: &str, line: &str, at: usize) -> HookRow {
@@ -43,25 +43,25 @@ fn rows() -> Vec<HookRow> {
 }
 
 /// What was asked of the hooks last.
-fn job(scene: &Scene) -> Option<HookJob> {
+fn job(scene: &Scene) -> Option<HookAdminRequest> {
     scene.effects.iter().rev().find_map(|effect| match effect {
-        Effect::Hooks { job, .. } => Some(job.clone()),
+        ScreenEffect::Hooks { job, .. } => Some(job.clone()),
         _ => None,
     })
 }
 
-fn answer(scene: Scene, answer: Result<HookAnswer, String>) -> Scene {
+fn answer(scene: Scene, answer: Result<HookAdminResponse, String>) -> Scene {
     let id = scene.effects.iter().rev().find_map(|effect| match effect {
-        Effect::Hooks { id, .. } => Some(*id),
+        ScreenEffect::Hooks { id, .. } => Some(*id),
         _ => None,
     });
-    scene.msg(Msg::Hooks { id: id.expect("nothing was asked"), answer })
+    scene.msg(ScreenMsg::Hooks { id: id.expect("nothing was asked"), answer })
 }
 
 fn listed(width: u16, height: u16, rows: Vec<HookRow>) -> Scene {
     let scene = screen(width, height).types("/hooks").key("enter");
-    assert_eq!(job(&scene), Some(HookJob::List));
-    answer(scene, Ok(HookAnswer::Listed(rows)))
+    assert_eq!(job(&scene), Some(HookAdminRequest::List));
+    answer(scene, Ok(HookAdminResponse::Listed(rows)))
 }
 
 #[test]
@@ -88,17 +88,17 @@ fn without_any_there_is_a_word_on_where_they_go() {
 fn one_is_switched_off_and_the_list_comes_again() {
     let scene = listed(80, 24, rows()).key("enter").key("enter");
     let first = rows().remove(0);
-    assert_eq!(job(&scene), Some(HookJob::Switch(first.id.clone())));
+    assert_eq!(job(&scene), Some(HookAdminRequest::Switch(first.id.clone())));
     let after =
         std::iter::once(HookRow { is_on: false, ..first }).chain(rows().into_iter().skip(1));
-    answer(scene, Ok(HookAnswer::Listed(after.collect()))).shows("Hooks");
+    answer(scene, Ok(HookAdminResponse::Listed(after.collect()))).shows("Hooks");
 }
 
 fn changed(width: u16, height: u16) -> Scene {
     let news = ".slug/settings.json, programs that slug would run\n    on Stop runs cargo test -q\n  \
          + on Stop runs curl x.example\n";
     let scene = screen(width, height).types("/hooks").key("enter");
-    answer(scene, Ok(HookAnswer::Changed { rows: rows(), news: news.into() }))
+    answer(scene, Ok(HookAdminResponse::Changed { rows: rows(), news: news.into() }))
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn trusting_what_is_new_is_asked_at_80_columns() {
 /// Whoever only presses enter gives nothing.
 #[test]
 fn what_is_new_is_trusted_by_y_alone_with_its_lines_in_sight() {
-    let asked = |scene: &Scene| job(scene) == Some(HookJob::Trust);
+    let asked = |scene: &Scene| job(scene) == Some(HookAdminRequest::Trust);
     let scene = changed(120, 40).key("enter").shows("+ on Stop runs curl x.example");
     let scene = scene.key("enter").key("Y").key("space").key("tab").quick("enter");
     assert!(!asked(&scene));
@@ -124,20 +124,20 @@ fn what_is_new_is_trusted_by_y_alone_with_its_lines_in_sight() {
     }
     let scene = changed(80, 24).key("enter").key("y");
     assert!(asked(&scene));
-    answer(scene, Ok(HookAnswer::Listed(rows()))).shows("Hooks");
+    answer(scene, Ok(HookAdminResponse::Listed(rows()))).shows("Hooks");
 }
 
 #[test]
 fn what_is_new_is_trusted_only_once_its_end_was_shown() {
     let news: String = (0..60).map(|line| format!("  + on Stop runs {line}\n")).collect();
     let scene = screen(80, 24).types("/hooks").key("enter");
-    let scene = answer(scene, Ok(HookAnswer::Changed { rows: rows(), news: news.into() }));
+    let scene = answer(scene, Ok(HookAdminResponse::Changed { rows: rows(), news: news.into() }));
     let scene = scene.key("enter").shows("to the end, then y trusts it").key("y").key("enter");
-    assert_ne!(job(&scene), Some(HookJob::Trust));
+    assert_ne!(job(&scene), Some(HookAdminRequest::Trust));
     let scene = scene.key("pgdn").key("y");
-    assert_ne!(job(&scene), Some(HookJob::Trust));
+    assert_ne!(job(&scene), Some(HookAdminRequest::Trust));
     let scene = scene.key("end").shows("on Stop runs 59").shows("y trusts it, n leaves it");
-    assert_eq!(job(&scene.key("y")), Some(HookJob::Trust));
+    assert_eq!(job(&scene.key("y")), Some(HookAdminRequest::Trust));
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn one_is_tried_out_with_its_command_in_sight() {
     let scene = listed(80, 24, rows()).key("enter").key("down");
     let scene = scene.shows("./.slug/guard.sh --strict").shows("settings.json:4").key("enter");
     let hook = rows().remove(0);
-    assert_eq!(job(&scene), Some(HookJob::Try(hook.id.clone())));
+    assert_eq!(job(&scene), Some(HookAdminRequest::Try(hook.id.clone())));
     let trial = HookTrial {
         hook,
         ran: Some(HookCommandResult {
@@ -166,7 +166,7 @@ fn one_is_tried_out_with_its_command_in_sight() {
             ..HookVerdict::default()
         },
     };
-    let scene = answer(scene, Ok(HookAnswer::Tried(Box::new(trial))));
+    let scene = answer(scene, Ok(HookAdminResponse::Tried(Box::new(trial))));
     insta::assert_snapshot!(scene.text());
 }
 

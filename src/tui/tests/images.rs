@@ -9,9 +9,9 @@ use crate::domain::{
 use crate::platform::graphics::{GraphicsCanvas, GraphicsProtocol};
 use crate::session::{LogEntry, MessageEntry};
 use crate::tui::app::effect::RequestId;
-use crate::tui::app::images::{ImageSource, Taken};
+use crate::tui::app::images::{ImageLoadResult, ImageSource};
 use crate::tui::app::pictures::picture;
-use crate::tui::app::{Effect, Msg};
+use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::scene::{Scene, TURN, record, recorded, screen};
 
 const LABEL: &str = "[Image 1 shot.png 1200×800]";
@@ -27,23 +27,23 @@ fn typed(text: &str) -> UserInput {
     }
 }
 
-fn taken(id: u64, taken: Result<Taken, String>) -> Msg {
-    Msg::ImageTaken { id: RequestId(id), taken }
+fn taken(id: u64, taken: Result<ImageLoadResult, String>) -> ScreenMsg {
+    ScreenMsg::ImageLoaded { id: RequestId(id), taken }
 }
 
 /// An image was dropped and read.
 fn dropped() -> Scene {
-    let scene = screen(80, 24).msg(Msg::Paste("/tmp/shot.png".into()));
+    let scene = screen(80, 24).msg(ScreenMsg::Paste("/tmp/shot.png".into()));
     let source = ImageSource::File("/tmp/shot.png".into());
     let scene = scene.shows("[reading an image]");
     let id = id_of(&scene, &source);
-    scene.quietly().msg(taken(id, Ok(Taken::Image(image()))))
+    scene.quietly().msg(taken(id, Ok(ImageLoadResult::Image(image()))))
 }
 
 /// The request that reads this.
 fn id_of(scene: &Scene, wanted: &ImageSource) -> u64 {
     let id = scene.effects.iter().find_map(|effect| match effect {
-        Effect::TakeImage { id, source } if source == wanted => Some(id.0),
+        ScreenEffect::LoadImage { id, source } if source == wanted => Some(id.0),
         _ => None,
     });
     id.unwrap_or_else(|| panic!("not asked for: {wanted:?} in {:?}", scene.effects))
@@ -53,8 +53,8 @@ fn id_of(scene: &Scene, wanted: &ImageSource) -> u64 {
 fn a_dropped_path_becomes_an_image_that_goes_with_the_message() {
     let scene = dropped().shows(LABEL).types(" why?").quietly().key("enter");
     let said = typed(&format!("{LABEL} why?"));
-    let sent = Effect::Agent(AgentCommand::Send { text: said.clone() });
-    scene.asks(&[Effect::AddHistory(said), sent]);
+    let sent = ScreenEffect::Agent(AgentCommand::Send { text: said.clone() });
+    scene.asks(&[ScreenEffect::AddHistory(said), sent]);
 }
 
 #[test]
@@ -65,9 +65,9 @@ fn an_image_is_deleted_as_one() {
 
 #[test]
 fn what_is_no_image_file_after_all_is_the_text_that_was_pasted() {
-    let scene = screen(80, 24).types("see ").msg(Msg::Paste("'/tmp/my shot.png'".into()));
+    let scene = screen(80, 24).types("see ").msg(ScreenMsg::Paste("'/tmp/my shot.png'".into()));
     let id = id_of(&scene, &ImageSource::File(PathBuf::from("/tmp/my shot.png")));
-    let scene = scene.types(" ok").msg(taken(id, Ok(Taken::Nothing)));
+    let scene = scene.types(" ok").msg(taken(id, Ok(ImageLoadResult::Nothing)));
     assert_eq!(scene.model.composer.editor.text(), "see '/tmp/my shot.png' ok");
     let scene = scene.types("!");
     assert_eq!(scene.model.composer.editor.text(), "see '/tmp/my shot.png' ok!");
@@ -75,7 +75,7 @@ fn what_is_no_image_file_after_all_is_the_text_that_was_pasted() {
 
 #[test]
 fn what_cannot_be_taken_says_why() {
-    let scene = screen(80, 24).msg(Msg::Paste("/tmp/a.png".into()));
+    let scene = screen(80, 24).msg(ScreenMsg::Paste("/tmp/a.png".into()));
     let id = id_of(&scene, &ImageSource::File("/tmp/a.png".into()));
     let scene = scene.msg(taken(id, Err("a.png is larger than 20 MB.".into())));
     scene.shows("/tmp/a.png").shows("a.png is larger than 20 MB.");
@@ -83,9 +83,9 @@ fn what_cannot_be_taken_says_why() {
 
 #[test]
 fn nothing_is_sent_while_an_image_is_read() {
-    let scene = screen(80, 24).msg(Msg::Paste("/tmp/a.png".into())).quietly();
+    let scene = screen(80, 24).msg(ScreenMsg::Paste("/tmp/a.png".into())).quietly();
     let scene = scene.key("enter").shows("An image is still being read");
-    assert!(!scene.effects.iter().any(|effect| matches!(effect, Effect::Agent(_))));
+    assert!(!scene.effects.iter().any(|effect| matches!(effect, ScreenEffect::Agent(_))));
 }
 
 #[test]
@@ -93,11 +93,11 @@ fn a_key_takes_an_image_from_the_clipboard_or_else_text() {
     for key in ["ctrl+v", "alt+v"] {
         let scene = screen(80, 24).types("see ").key(key);
         let id = id_of(&scene, &ImageSource::Clipboard);
-        scene.msg(taken(id, Ok(Taken::Image(image())))).shows(&format!("see {LABEL}"));
+        scene.msg(taken(id, Ok(ImageLoadResult::Image(image())))).shows(&format!("see {LABEL}"));
     }
     let scene = screen(80, 24).key("ctrl+v");
     let id = id_of(&scene, &ImageSource::Clipboard);
-    let scene = scene.msg(taken(id, Ok(Taken::Text("some\ntext".into()))));
+    let scene = scene.msg(taken(id, Ok(ImageLoadResult::Text("some\ntext".into()))));
     assert_eq!(scene.model.composer.editor.text(), "some\ntext");
     let scene = screen(80, 24).key("ctrl+v");
     let id = id_of(&scene, &ImageSource::Clipboard);
@@ -109,7 +109,8 @@ fn a_key_takes_an_image_from_the_clipboard_or_else_text() {
 fn a_file_copied_elsewhere_is_read_as_an_image() {
     let scene = screen(80, 24).key("ctrl+v");
     let id = id_of(&scene, &ImageSource::Clipboard);
-    let scene = scene.quietly().msg(taken(id, Ok(Taken::Text("file:///tmp/a%20b.png\n".into()))));
+    let scene =
+        scene.quietly().msg(taken(id, Ok(ImageLoadResult::Text("file:///tmp/a%20b.png\n".into()))));
     id_of(&scene, &ImageSource::File("/tmp/a b.png".into()));
 }
 
@@ -130,16 +131,16 @@ fn an_image_comes_back_from_the_history_and_stays_in_the_draft() {
     let scene = dropped().key("ctrl+c").key("up").shows(LABEL);
     assert_eq!(scene.model.composer.typed(), typed(LABEL));
     let scene = dropped().quietly().after(600).after(600);
-    let draft = Effect::SaveDraft { text: typed(LABEL) };
+    let draft = ScreenEffect::SaveDraft { text: typed(LABEL) };
     assert!(scene.effects.contains(&draft), "{:?}", scene.effects);
 }
 
 #[test]
 fn an_editor_that_keeps_the_label_keeps_the_image() {
     let kept = format!("look: {LABEL}\n");
-    let scene = dropped().msg(Msg::EditorClosed(Ok(kept)));
+    let scene = dropped().msg(ScreenMsg::EditorClosed(Ok(kept)));
     assert_eq!(scene.model.composer.typed(), typed(&format!("look: {LABEL}")));
-    let scene = scene.msg(Msg::EditorClosed(Ok("look:".into())));
+    let scene = scene.msg(ScreenMsg::EditorClosed(Ok("look:".into())));
     assert_eq!(scene.model.composer.typed(), UserInput::from("look:"));
 }
 
@@ -167,13 +168,13 @@ fn canvas(graphics: GraphicsProtocol, width: u16, height: u16) -> Scene {
 /// The picture that is asked for is made.
 fn made(scene: Scene) -> Scene {
     let asked = scene.effects.iter().find_map(|effect| match effect {
-        Effect::DrawPicture { id, canvas, number, cells, .. } => {
+        ScreenEffect::DrawPicture { id, canvas, number, cells, .. } => {
             Some((*id, picture(*canvas, *number, *cells, b"picture".to_vec())))
         }
         _ => None,
     });
     let (id, picture) = asked.unwrap_or_else(|| panic!("nothing asked: {:?}", scene.effects));
-    scene.quietly().msg(Msg::PictureMade { id, picture: Ok(picture) })
+    scene.quietly().msg(ScreenMsg::PictureMade { id, picture: Ok(picture) })
 }
 
 #[test]
@@ -201,10 +202,10 @@ fn a_picture_that_is_partly_visible_is_painted_where_cells_name_their_parts() {
 #[test]
 fn what_cannot_be_painted_stays_a_frame_and_is_not_asked_for_again() {
     let scene = canvas(GraphicsProtocol::Sixel, 80, 30);
-    let Some(Effect::DrawPicture { id, .. }) = scene.effects.back().cloned() else {
+    let Some(ScreenEffect::DrawPicture { id, .. }) = scene.effects.back().cloned() else {
         panic!("{:?}", scene.effects)
     };
-    let scene = scene.quietly().msg(Msg::PictureMade { id, picture: Err("gone".into()) });
+    let scene = scene.quietly().msg(ScreenMsg::PictureMade { id, picture: Err("gone".into()) });
     assert!(scene.after(10).shows("PNG 1200×800").effects.is_empty());
 }
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::config::KeyPreset;
 use crate::domain::ContentBlock;
-use crate::tui::app::effect::Effect;
-use crate::tui::app::model::Focus;
+use crate::tui::app::effect::ScreenEffect;
+use crate::tui::app::model::KeyboardFocus;
 use crate::tui::app::wake_at;
 use crate::tui::scene::{Scene, assistant, question, recorded, screen};
 
@@ -27,7 +27,7 @@ fn a_sequence_shows_how_it_can_go_on() {
     let scene =
         bound().key("ctrl+t").shows("ctrl+t …").shows("s sessions").shows("p every command");
     let scene = scene.quick("s").hides("ctrl+t …");
-    assert_eq!(scene.model.focus, Focus::Sidebar);
+    assert_eq!(scene.model.focus, KeyboardFocus::Sidebar);
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn the_dialog_names_the_keys_that_hold() {
 #[test]
 fn the_palette_has_the_actions_of_the_place_and_does_them() {
     let scene = answers().key("tab").key("ctrl+p").types("copy its text").shows("❯ copy its text");
-    let copied = Effect::Copy { text: "answer 39".into(), what: "the pane" };
+    let copied = ScreenEffect::Copy { text: "answer 39".into(), what: "the pane" };
     scene.quietly().key("enter").asks(&[copied]);
     screen(80, 24).key("ctrl+p").types("copy its text").shows("Nothing matches");
 }
@@ -94,7 +94,7 @@ fn vi_hands_move_in_the_transcript() {
     let scene =
         scene.key("g").shows("g …").quick("g").shows("answer 0").key("G").shows("answer 39");
     let scene = scene.quietly().key("y").quick("y");
-    let copied = Effect::Copy { text: "answer 39".into(), what: "the pane" };
+    let copied = ScreenEffect::Copy { text: "answer 39".into(), what: "the pane" };
     scene.asks(&[copied]).key("ctrl+b").hides("answer 39").key("ctrl+f").shows("answer 39");
 }
 

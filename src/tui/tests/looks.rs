@@ -12,9 +12,9 @@ use crate::platform::terminal_notifier::TerminalProgress;
 use crate::providers::retry::RetryAttempt;
 use crate::providers::{PrefillProgress, RateLimited};
 use crate::session::TurnOutcome;
-use crate::tui::app::attention::Presence;
-use crate::tui::app::model::{Motion, StatusCommand};
-use crate::tui::app::{Effect, Msg, wake_at};
+use crate::tui::app::attention::TerminalFocus;
+use crate::tui::app::model::{MotionPreference, StatusCommandState};
+use crate::tui::app::{ScreenEffect, ScreenMsg, wake_at};
 use crate::tui::scene::{Scene, TURN, assistant, call, question, recorded, screen, turn_end, user};
 use crate::tui::view::label::label;
 
@@ -40,7 +40,7 @@ fn runs(id: &str, command: &str) -> [AgentEvent; 3] {
 fn notified(scene: &Scene) -> Vec<&str> {
     let mut texts = Vec::new();
     for effect in &scene.effects {
-        if let Effect::Notify(text) = effect {
+        if let ScreenEffect::Notify(text) = effect {
             texts.push(text.as_str());
         }
     }
@@ -114,7 +114,7 @@ fn estimates_carry_a_tilde_and_measured_counts_none() {
 #[test]
 fn with_reduced_motion_only_seconds_move_and_in_steps() {
     let mut scene = screen(80, 24);
-    scene.model.settings.motion = Motion::Reduced;
+    scene.model.settings.motion = MotionPreference::Reduced;
     // The scene begins at one second; what counts seconds moves at 5, 10, 15.
     let scene = scene.event(RUNS).event(AgentEvent::Text { turn: TURN, text: "abc ".repeat(100) });
     assert_eq!(wake_at(&scene.model), Some(Duration::from_secs(5)));
@@ -127,7 +127,7 @@ fn with_reduced_motion_only_seconds_move_and_in_steps() {
 #[test]
 fn a_person_who_looks_here_is_not_called() {
     let scene = screen(80, 24)
-        .msg(Msg::Looks(Presence::Here))
+        .msg(ScreenMsg::FocusChanged(TerminalFocus::Focused))
         .event(RUNS)
         .event(question(1, "rm -rf build/"))
         .after(60_000)
@@ -147,7 +147,7 @@ fn ended(outcome: TurnOutcome) -> AgentEvent {
 
 #[test]
 fn a_person_who_looks_elsewhere_is_called_for_questions_and_long_turns() {
-    let mut scene = screen(80, 24).msg(Msg::Looks(Presence::Away));
+    let mut scene = screen(80, 24).msg(ScreenMsg::FocusChanged(TerminalFocus::Unfocused));
     scene.model.settings.notify_after = Duration::from_secs(5);
     let scene = scene.event(RUNS).event(question(1, "rm -rf build/"));
     assert_eq!(notified(&scene), ["webshop: Bash needs your answer"]);
@@ -162,7 +162,10 @@ fn a_person_who_looks_elsewhere_is_called_for_questions_and_long_turns() {
 
 #[test]
 fn a_turn_that_is_stopped_or_followed_by_the_next_calls_nobody() {
-    let scene = screen(80, 24).msg(Msg::Looks(Presence::Away)).event(RUNS).after(60_000);
+    let scene = screen(80, 24)
+        .msg(ScreenMsg::FocusChanged(TerminalFocus::Unfocused))
+        .event(RUNS)
+        .after(60_000);
     let scene = scene.event(ended(TurnOutcome::Interrupted));
     assert_eq!(notified(&scene), [""; 0]);
     let scene = scene.event(RUNS).after(60_000).types("and then").key("enter");
@@ -220,14 +223,16 @@ fn time_in_the_first_line_wakes_once_a_minute_and_nothing_else_does() {
 
 fn with_command() -> Scene {
     let mut scene = screen(80, 24);
-    scene.model.settings.status_command = StatusCommand::Given;
+    scene.model.settings.status_command = StatusCommandState::Given;
     scene
 }
 
 /// The requests to run the command, with what it is told.
 fn asked(scene: &mut Scene) -> Vec<(crate::tui::app::effect::RequestId, serde_json::Value)> {
     let parse = |effect| match effect {
-        Effect::RunStatusCommand { id, state } => Some((id, serde_json::from_str(&state).unwrap())),
+        ScreenEffect::RunStatusCommand { id, state } => {
+            Some((id, serde_json::from_str(&state).unwrap()))
+        }
         _ => None,
     };
     scene.effects.drain(..).filter_map(parse).collect()
@@ -247,7 +252,7 @@ fn the_command_is_told_the_state_when_it_has_changed() {
         })
     );
     let line = Ok("\x1b[32mall \x1b]0;evil\x07green\x1b[0m".to_owned());
-    let mut scene = scene.msg(Msg::StatusLine { id: *id, line }).shows("all ").shows("green");
+    let mut scene = scene.msg(ScreenMsg::StatusLine { id: *id, line }).shows("all ").shows("green");
     assert!(asked(&mut scene).is_empty());
     let mut scene = scene.after(5_000);
     assert!(asked(&mut scene).is_empty());
@@ -262,10 +267,10 @@ fn the_command_runs_at_most_once_a_second_and_one_at_a_time() {
     let id = asked(&mut scene)[0].0;
     let mut scene = scene.event(RUNS).after(5_000);
     assert!(asked(&mut scene).is_empty(), "the first has not answered yet");
-    let mut scene = scene.msg(Msg::StatusLine { id, line: Ok("a".into()) }).after(1);
+    let mut scene = scene.msg(ScreenMsg::StatusLine { id, line: Ok("a".into()) }).after(1);
     let id = asked(&mut scene)[0].0;
-    let mut scene = scene.msg(Msg::StatusLine { id, line: Ok("b".into()) });
-    scene.model.turn = crate::tui::app::turn::Turn::Idle;
+    let mut scene = scene.msg(ScreenMsg::StatusLine { id, line: Ok("b".into()) });
+    scene.model.turn = crate::tui::app::turn::TurnActivity::Idle;
     let mut scene = scene.after(500);
     assert!(asked(&mut scene).is_empty(), "a second has not passed");
     assert!(wake_at(&scene.model).is_some());
@@ -277,7 +282,7 @@ fn the_command_runs_at_most_once_a_second_and_one_at_a_time() {
 fn a_command_that_fails_is_told_of_once() {
     let mut scene = with_command().after(100);
     let id = asked(&mut scene)[0].0;
-    let failed = |id| Msg::StatusLine { id, line: Err("it ended with 1".into()) };
+    let failed = |id| ScreenMsg::StatusLine { id, line: Err("it ended with 1".into()) };
     let mut scene = scene.msg(failed(id)).shows("`ui.status_command` fails: it ended with 1");
     let before = scene.model.transcript.blocks().len();
     scene = scene.event(recorded(&user("hello"))).event(RUNS).after(2_000);

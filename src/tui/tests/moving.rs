@@ -5,8 +5,8 @@ use serde_json::json;
 
 use crate::domain::{ContentBlock, ToolStatus};
 use crate::session::ToolResultInfo;
-use crate::tui::app::scroll::Anchor;
-use crate::tui::app::wheel::Wheel;
+use crate::tui::app::scroll::ScrollAnchor;
+use crate::tui::app::wheel::WheelSettings;
 use crate::tui::scene::{Scene, assistant, call, done, recorded, result, screen, user};
 
 const LEFT: MouseButton = MouseButton::Left;
@@ -78,7 +78,7 @@ fn from_inside_an_answer_the_message_above_is_its_own() {
 fn a_notch_goes_its_rows_however_many_events_it_has() {
     let at = |events: u16, count: usize| {
         let mut scene = talk();
-        scene.model.settings.wheel = Wheel { rows: 3, events };
+        scene.model.settings.wheel = WheelSettings { rows: 3, events };
         let turns = 0..count * usize::from(events);
         let scene = turns.fold(scene, |scene, _| scene.mouse(MouseEventKind::ScrollUp, 10, 10));
         top(&scene)
@@ -112,7 +112,7 @@ fn the_scroll_bar_is_dragged_and_clicked() {
         .mouse(MouseEventKind::Drag(LEFT), 5, 23)
         .mouse(MouseEventKind::Up(LEFT), 5, 23)
         .shows("answer 9.11");
-    assert_eq!(scene.model.scroll.anchor, Anchor::Tail);
+    assert_eq!(scene.model.scroll.anchor, ScrollAnchor::Tail);
     let middle = bar.area.y + bar.area.height / 2;
     let scene = scene.mouse(MouseEventKind::Down(LEFT), bar.area.x, middle);
     let scene = scene.mouse(MouseEventKind::Up(LEFT), bar.area.x, middle).hides("answer 9.11");

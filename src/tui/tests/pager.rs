@@ -7,9 +7,9 @@ use serde_json::json;
 use crate::agent::AgentEvent;
 use crate::domain::{CallId, ContentBlock, ContentHash, ToolStatus};
 use crate::session::ToolResultInfo;
-use crate::tui::app::pager::document::Document;
-use crate::tui::app::pages::{PageAnswer, PageJob};
-use crate::tui::app::{Effect, Msg};
+use crate::tui::app::pager::document::PagerDocument;
+use crate::tui::app::store_queries::{StoreQuery, StoreQueryResult};
+use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::scene::{Scene, TURN, assistant, call, done, recorded, result, screen};
 
 pub(super) fn ran(width: u16, height: u16, output: &str, kept: Option<ContentHash>) -> Scene {
@@ -31,12 +31,14 @@ fn answered(mut scene: Scene, text: &str) -> Scene {
         .effects
         .drain(..)
         .find_map(|effect| match effect {
-            Effect::Pages { id, job: PageJob::Kept { document, .. } } => Some((id, document)),
+            ScreenEffect::QueryStore { id, job: StoreQuery::FullOutput { document, .. } } => {
+                Some((id, document))
+            }
             _ => None,
         })
         .expect("the whole is asked for");
-    let answer = PageAnswer::Kept(Arc::new(Document::new(document, text)));
-    scene.msg(Msg::Pages { id, answer: Ok(answer) })
+    let answer = StoreQueryResult::FullOutput(Arc::new(PagerDocument::new(document, text)));
+    scene.msg(ScreenMsg::StoreAnswered { id, answer: Ok(answer) })
 }
 
 fn running() -> Scene {
@@ -124,7 +126,7 @@ fn long_lines_wrap_or_are_looked_at_sideways() {
 fn lines_or_all_of_it_are_copied() {
     let mut scene = ran(80, 24, &numbered(30), None).key("j").key("v").key("j").key("c");
     let copied = |scene: &mut Scene| match scene.effects.pop_front() {
-        Some(Effect::CopyLines { document, lines, what }) => (document.read(lines), what),
+        Some(ScreenEffect::CopyLines { document, lines, what }) => (document.read(lines), what),
         other => panic!("{other:?}"),
     };
     assert_eq!(copied(&mut scene), ("line 2\nline 3\n".to_owned(), "the lines"));
@@ -136,7 +138,7 @@ fn lines_or_all_of_it_are_copied() {
 fn lines_are_marked_with_the_mouse() {
     let scene = ran(80, 24, &numbered(30), None).drag((3, 3), (3, 5));
     let asked = scene.effects.iter().any(|effect| match effect {
-        Effect::CopyLines { lines, .. } => *lines == (1..4),
+        ScreenEffect::CopyLines { lines, .. } => *lines == (1..4),
         _ => false,
     });
     assert!(asked, "{:?}", scene.effects);
@@ -149,11 +151,12 @@ fn a_long_text_is_searched_elsewhere() {
         .effects
         .drain(..)
         .find_map(|effect| match effect {
-            Effect::Find { id, document, query } => Some((id, document, query)),
+            ScreenEffect::Find { id, document, query } => Some((id, document, query)),
             _ => None,
         })
         .unwrap();
     let hits = crate::tui::app::pager::search::hits(&document, &query, 0..document.len());
-    let scene = scene.shows("searching").msg(Msg::Found { id, hits, searched: document.len() });
+    let scene =
+        scene.shows("searching").msg(ScreenMsg::Found { id, hits, searched: document.len() });
     scene.shows("not found");
 }

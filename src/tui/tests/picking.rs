@@ -4,7 +4,7 @@ use crossterm::event::MouseEventKind;
 
 use crate::agent::{AgentCommand, AgentEvent};
 use crate::domain::{ApprovalAnswer, ApprovalId, ApprovalRequest, FileDiff};
-use crate::tui::app::Effect;
+use crate::tui::app::ScreenEffect;
 use crate::tui::app::overlay::Overlay;
 use crate::tui::scene::{Scene, question, screen};
 
@@ -50,13 +50,13 @@ fn asked(width: u16, height: u16) -> Scene {
     asked_about(width, height, &old, &new)
 }
 
-fn answered(answer: ApprovalAnswer) -> [Effect; 1] {
-    [Effect::Agent(AgentCommand::Answer { id: ApprovalId(1), answer })]
+fn answered(answer: ApprovalAnswer) -> [ScreenEffect; 1] {
+    [ScreenEffect::Agent(AgentCommand::Answer { id: ApprovalId(1), answer })]
 }
 
 fn focus(scene: &Scene) -> usize {
     let Some(Overlay::Approval(approval)) = scene.model.overlays.last() else { unreachable!() };
-    approval.picks.as_ref().unwrap().focus
+    approval.hunks.as_ref().unwrap().focus
 }
 
 #[test]

@@ -11,11 +11,11 @@ use crate::domain::{ApprovalKind, ApprovalRequest, FileDiff, RuleKind, RuleSourc
 use crate::hooks::{HookAction, HookEvent, HookId, HookOrigin, HookRow};
 use crate::permissions::RuleListReport;
 use crate::session::RewindScope;
-use crate::tui::app::attention::Presence;
-use crate::tui::app::hooks::{HookAnswer, HookJob};
-use crate::tui::app::msg::Job;
+use crate::tui::app::attention::TerminalFocus;
+use crate::tui::app::hooks::{HookAdminRequest, HookAdminResponse};
+use crate::tui::app::msg::JobControl;
 use crate::tui::app::overlay::Overlay;
-use crate::tui::app::{Effect, Msg, update};
+use crate::tui::app::{ScreenEffect, ScreenMsg, update};
 use crate::tui::scene::{Scene, TURN, named, question, screen};
 
 /// A question: how it comes up, the key that says yes, and those that say so in no case.
@@ -91,22 +91,22 @@ fn row() -> HookRow {
     }
 }
 
-fn hook_list(answer: HookAnswer) -> Scene {
+fn hook_list(answer: HookAdminResponse) -> Scene {
     let scene = screen(80, 24).types("/hooks").key("enter");
     let id = scene.effects.iter().rev().find_map(|effect| match effect {
-        Effect::Hooks { id, .. } => Some(*id),
+        ScreenEffect::Hooks { id, .. } => Some(*id),
         _ => None,
     });
-    scene.msg(Msg::Hooks { id: id.unwrap(), answer: Ok(answer) })
+    scene.msg(ScreenMsg::Hooks { id: id.unwrap(), answer: Ok(answer) })
 }
 
 fn hooks() -> Scene {
     let news = "  + on Stop runs curl x.example\n".into();
-    hook_list(HookAnswer::Changed { rows: vec![row()], news }).key("enter")
+    hook_list(HookAdminResponse::Changed { rows: vec![row()], news }).key("enter")
 }
 
 fn hook() -> Scene {
-    hook_list(HookAnswer::Listed(vec![row()])).key("enter").quick("down")
+    hook_list(HookAdminResponse::Listed(vec![row()])).key("enter").quick("down")
 }
 
 fn removal() -> Scene {
@@ -125,23 +125,25 @@ fn removal() -> Scene {
 /// Whether something was agreed to since the last look.
 fn agreed(scene: &Scene) -> bool {
     scene.effects.iter().any(|effect| match effect {
-        Effect::Agent(
+        ScreenEffect::Agent(
             AgentCommand::Answer { .. } | AgentCommand::Rewind { .. } | AgentCommand::Rules(_),
         ) => true,
-        Effect::Hooks { job, .. } => matches!(job, HookJob::Trust | HookJob::Try(_)),
+        ScreenEffect::Hooks { job, .. } => {
+            matches!(job, HookAdminRequest::Trust | HookAdminRequest::Try(_))
+        }
         _ => false,
     })
 }
 
 /// A key that is read at once, with nothing drawn and no time passed.
-fn raw(mut scene: Scene, msg: Msg) -> Scene {
+fn raw(mut scene: Scene, msg: ScreenMsg) -> Scene {
     let effects = update(&mut scene.model, msg);
     scene.effects.extend(effects);
     scene
 }
 
-fn press(name: &str) -> Msg {
-    Msg::Key(named(name))
+fn press(name: &str) -> ScreenMsg {
+    ScreenMsg::Key(named(name))
 }
 
 #[test]
@@ -159,7 +161,7 @@ fn no_kind_is_answered_by_a_key_that_comes_too_early() {
         assert!(!agreed(&scene), "{}", kind.name);
         // The hand types on: each key begins the wait anew.
         let scene = scene.after(200).quick(kind.yes).after(200).quick(kind.yes).after(200);
-        let scene = scene.msg(Msg::Paste("y".into())).after(200).quick(kind.yes);
+        let scene = scene.msg(ScreenMsg::Paste("y".into())).after(200).quick(kind.yes);
         assert!(!agreed(&scene), "{}", kind.name);
     }
 }
@@ -167,14 +169,16 @@ fn no_kind_is_answered_by_a_key_that_comes_too_early() {
 #[test]
 fn no_kind_is_answered_before_it_was_painted() {
     for kind in &KINDS {
-        let scene = raw((kind.ask)().quietly().after(400), Msg::ScreenLost);
+        let scene = raw((kind.ask)().quietly().after(400), ScreenMsg::ScreenLost);
         // No frame leaves, however long that takes.
-        let scene = raw(scene, Msg::Tick(Duration::from_secs(1_000)));
-        let scene = raw(raw(scene, Msg::InputIdle(Duration::from_secs(1_000))), press(kind.yes));
+        let scene = raw(scene, ScreenMsg::Tick(Duration::from_secs(1_000)));
+        let scene =
+            raw(raw(scene, ScreenMsg::InputIdle(Duration::from_secs(1_000))), press(kind.yes));
         assert!(!agreed(&scene), "{}", kind.name);
         // A frame was taken that was made before the question came.
-        let scene = raw(scene, Msg::Painted(Duration::from_secs(1_001)));
-        let scene = raw(raw(scene, Msg::InputIdle(Duration::from_secs(1_002))), press(kind.yes));
+        let scene = raw(scene, ScreenMsg::Painted(Duration::from_secs(1_001)));
+        let scene =
+            raw(raw(scene, ScreenMsg::InputIdle(Duration::from_secs(1_002))), press(kind.yes));
         assert!(!agreed(&scene), "{}", kind.name);
     }
 }
@@ -183,14 +187,18 @@ fn no_kind_is_answered_before_it_was_painted() {
 fn no_kind_is_answered_by_a_key_that_waited_while_slug_was_busy() {
     for kind in &KINDS {
         let scene = (kind.ask)().quietly();
-        let scene = raw(scene, Msg::Tick(Duration::from_secs(1_000)));
+        let scene = raw(scene, ScreenMsg::Tick(Duration::from_secs(1_000)));
         assert!(!agreed(&raw(scene, press(kind.yes))), "{}", kind.name);
     }
 }
 
 #[test]
 fn no_kind_is_answered_by_what_was_typed_elsewhere() {
-    let elsewhere = [Msg::ScreenLost, Msg::Job(Job::Continued), Msg::Looks(Presence::Here)];
+    let elsewhere = [
+        ScreenMsg::ScreenLost,
+        ScreenMsg::JobControl(JobControl::Continued),
+        ScreenMsg::FocusChanged(TerminalFocus::Focused),
+    ];
     for kind in &KINDS {
         for msg in &elsewhere {
             let scene = (kind.ask)().after(5_000).quietly().msg(msg.clone()).quick(kind.yes);
@@ -234,7 +242,7 @@ fn escape_is_a_no_at_once() {
 fn text_that_was_typed_ahead_stands_in_the_input() {
     let scene = start().types("why does it ").event(question(1, "ls")).quietly();
     let scene = "fail y".chars().fold(scene, |scene, c| {
-        raw(scene, Msg::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)))
+        raw(scene, ScreenMsg::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)))
     });
     assert!(!agreed(&scene));
     assert_eq!(scene.model.composer.expanded(), "why does it fail y");
@@ -242,8 +250,8 @@ fn text_that_was_typed_ahead_stands_in_the_input() {
 
 #[test]
 fn text_that_was_typed_at_the_shell_stands_nowhere() {
-    let scene = asked(ApprovalKind::Permission).after(500).quietly().msg(Msg::ScreenLost);
-    let scene = scene.quick("y").quick("enter").msg(Msg::Paste("y".into()));
+    let scene = asked(ApprovalKind::Permission).after(500).quietly().msg(ScreenMsg::ScreenLost);
+    let scene = scene.quick("y").quick("enter").msg(ScreenMsg::Paste("y".into()));
     assert!(!agreed(&scene) && scene.model.composer.is_empty());
 }
 
@@ -251,7 +259,10 @@ fn text_that_was_typed_at_the_shell_stands_nowhere() {
 fn a_question_below_another_overlay_takes_nothing() {
     let scene = rewind().after(500).event(question(1, "ls")).quietly().quick("y").quick("f");
     assert!(
-        !scene.effects.iter().any(|it| matches!(it, Effect::Agent(AgentCommand::Rewind { .. })))
+        !scene
+            .effects
+            .iter()
+            .any(|it| matches!(it, ScreenEffect::Agent(AgentCommand::Rewind { .. })))
     );
     // Once the upper one is answered, the lower one is to be read anew.
     let scene = scene.key("n").quietly().quick("y");
@@ -259,7 +270,7 @@ fn a_question_below_another_overlay_takes_nothing() {
     let scene = scene.after(300).quick("y");
     assert!(matches!(
         scene.effects.back(),
-        Some(Effect::Agent(AgentCommand::Rewind { what: RewindScope::Both, .. }))
+        Some(ScreenEffect::Agent(AgentCommand::Rewind { what: RewindScope::Both, .. }))
     ));
 }
 
@@ -304,11 +315,11 @@ fn a_line_that_was_typed_before_the_question_was_printed_is_no_answer() {
         (hooks, "y"),
         (hook, "2"),
     ] {
-        let scene = raw(ask().quietly(), Msg::Line(line.into()));
+        let scene = raw(ask().quietly(), ScreenMsg::Line(line.into()));
         assert!(!agreed(&scene), "{line}");
         let toast = scene.model.toast.as_ref().map(|toast| toast.text.clone());
         assert!(toast.unwrap().contains("before the question could be read"));
-        let scene = raw(scene.after(300), Msg::Line(line.into()));
+        let scene = raw(scene.after(300), ScreenMsg::Line(line.into()));
         assert!(agreed(&scene), "{line}");
     }
 }

@@ -3,7 +3,7 @@
 use crate::agent::AgentEvent;
 use crate::domain::{NoticeLevel, TokenUsage};
 use crate::session::TurnOutcome;
-use crate::tui::app::{Msg, wake_at};
+use crate::tui::app::{ScreenMsg, wake_at};
 use crate::tui::scene::{Scene, TURN, question, screen, turn_end, user};
 
 /// What is done on a new screen.
@@ -27,7 +27,7 @@ const RESTING: [(&str, Play); 13] = [
     ("a completion", |scene| scene.types("/")),
     ("a search in the history", |scene| scene.key("ctrl+r")),
     ("something was told", |scene| {
-        scene.msg(Msg::Told { level: NoticeLevel::Info, text: "Copied".into() })
+        scene.msg(ScreenMsg::Notice { level: NoticeLevel::Info, text: "Copied".into() })
     }),
     ("a question outside of a turn", |scene| scene.event(question(1, "make"))),
 ];

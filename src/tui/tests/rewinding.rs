@@ -11,7 +11,7 @@ use crate::session::{
     FileChangeSource, FileKind, FileVersion, LogEntry, LogRecord, RewindEntry, RewindScope,
     TurnOutcome, UntrackedChanges, UntrackedFile, UntrackedReason,
 };
-use crate::tui::app::{Effect, Msg};
+use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::scene::{Scene, assistant, record, screen, session, turn_end, user};
 
 const ROOT: &str = "/home/me/src/webshop";
@@ -81,7 +81,7 @@ fn what_lies_outside_or_is_protected_is_marked_at_120x40() {
 fn a_file_outside_or_protected_goes_back_only_by_its_own_answer_and_never_by_enter() {
     let back = |plan: &RewindPlan| {
         let plan = Arc::new(plan.clone());
-        [Effect::Agent(AgentCommand::Rewind { plan, what: RewindScope::Both })]
+        [ScreenEffect::Agent(AgentCommand::Rewind { plan, what: RewindScope::Both })]
     };
     let (scene, plan) = far(80, 24);
     scene.key("enter").asks(&back(&plan));
@@ -178,11 +178,11 @@ fn a_message_is_named_by_its_number_or_its_words() {
     let log = log();
     let fork = |at: usize| {
         let at = ForkPosition::Before(log[at].id);
-        Some(Effect::Agent(AgentCommand::Fork { session: session(), at }))
+        Some(ScreenEffect::Agent(AgentCommand::Fork { session: session(), at }))
     };
     let back = |at: usize| {
         let to = RewindDestination::Before(log[at].id);
-        Some(Effect::Agent(AgentCommand::PlanRewind(to)))
+        Some(ScreenEffect::Agent(AgentCommand::PlanRewind(to)))
     };
     for (line, effect, told) in [
         ("/fork 1", fork(3), ""),
@@ -193,9 +193,10 @@ fn a_message_is_named_by_its_number_or_its_words() {
         ("/rewind 2", back(0), ""),
         ("/rewind checkout", back(0), ""),
     ] {
-        let mut scene = opened(80, 24, &log).msg(Msg::Paste(line.into())).key("esc").quietly();
+        let mut scene =
+            opened(80, 24, &log).msg(ScreenMsg::Paste(line.into())).key("esc").quietly();
         scene = scene.quick("enter").shows(told);
-        scene.effects.retain(|effect| matches!(effect, Effect::Agent(_)));
+        scene.effects.retain(|effect| matches!(effect, ScreenEffect::Agent(_)));
         assert_eq!(scene.effects, Vec::from_iter(effect), "{line}");
     }
 }
@@ -206,9 +207,9 @@ fn behind_fork_the_messages_are_listed_and_one_is_taken() {
     let mut scene = opened(80, 24, &log).types("/fork ");
     insta::assert_snapshot!(scene.text());
     scene = scene.key("down").quietly().key("enter");
-    scene.effects.retain(|effect| matches!(effect, Effect::Agent(_)));
+    scene.effects.retain(|effect| matches!(effect, ScreenEffect::Agent(_)));
     let at = ForkPosition::Before(log[0].id);
-    assert_eq!(scene.effects, [Effect::Agent(AgentCommand::Fork { session: session(), at })]);
+    assert_eq!(scene.effects, [ScreenEffect::Agent(AgentCommand::Fork { session: session(), at })]);
 }
 
 #[test]
@@ -226,7 +227,7 @@ fn a_fork_before_a_message_puts_its_words_into_the_input() {
     let scene = forked(Some(words.into())).shows("a fork from before that message");
     assert_eq!(scene.model.composer.editor.text(), words);
     assert!(
-        scene.effects.contains(&Effect::AddHistory("half a draft".into())),
+        scene.effects.contains(&ScreenEffect::AddHistory("half a draft".into())),
         "the draft is kept"
     );
     let scene = forked(None).shows("This is a fork; the session it came from is kept.");
@@ -246,15 +247,16 @@ fn nothing_is_done_but_what_the_dialog_shows() {
         ("esc", None),
     ] {
         let scene = opened(80, 24, &log).types("/undo").key("enter");
-        let scene = scene.asks(&[Effect::Agent(AgentCommand::PlanRewind(RewindDestination::Last))]);
+        let scene =
+            scene.asks(&[ScreenEffect::Agent(AgentCommand::PlanRewind(RewindDestination::Last))]);
         // Before it is known what would happen, no key does anything.
-        let is_for_agent = |effect: &Effect| matches!(effect, Effect::Agent(_));
+        let is_for_agent = |effect: &ScreenEffect| matches!(effect, ScreenEffect::Agent(_));
         let scene = scene.quietly().key("y");
         assert!(!scene.effects.iter().any(is_for_agent), "{:?}", scene.effects);
         let scene = scene.event(shown.clone());
         let wanted =
-            what.map(|what| Effect::Agent(AgentCommand::Rewind { plan: plan.clone(), what }));
-        let wanted: Vec<Effect> = wanted.into_iter().collect();
+            what.map(|what| ScreenEffect::Agent(AgentCommand::Rewind { plan: plan.clone(), what }));
+        let wanted: Vec<ScreenEffect> = wanted.into_iter().collect();
         let mut asked = scene.quietly().key(key).effects;
         asked.retain(is_for_agent);
         assert_eq!(asked, wanted, "{key}");
@@ -267,7 +269,7 @@ fn escape_twice_lists_the_messages_and_one_is_gone_back_before() {
     let scene = opened(80, 24, &log).key("esc").shows("esc again").hides("Go back before");
     let scene = scene.key("esc").shows("Go back before").key("down").quietly().key("enter");
     let wanted = AgentCommand::PlanRewind(RewindDestination::Before(log[0].id));
-    scene.asks(&[Effect::Agent(wanted)]).shows("One moment");
+    scene.asks(&[ScreenEffect::Agent(wanted)]).shows("One moment");
 }
 
 #[test]
@@ -280,7 +282,9 @@ fn two_escapes_far_apart_list_nothing() {
 fn a_pane_goes_back_before_the_message_that_it_answers() {
     let log = log();
     let scene = opened(80, 24, &log).key("tab").quietly().key("r");
-    scene.asks(&[Effect::Agent(AgentCommand::PlanRewind(RewindDestination::Before(log[3].id)))]);
+    scene.asks(&[ScreenEffect::Agent(AgentCommand::PlanRewind(RewindDestination::Before(
+        log[3].id,
+    )))]);
 }
 
 #[test]
@@ -332,8 +336,7 @@ fn a_draft_that_has_to_make_room_goes_to_the_history() {
     let scene = opened(80, 24, &log()).types("my draft").quietly();
     let done = AgentEvent::Rewound { message: Some("also add a test".into()), told: String::new() };
     let scene = scene.event(done).shows("❯ also add a test");
-    let kept =
-        |effect: &Effect| matches!(effect, Effect::AddHistory(text) if text.text == "my draft");
+    let kept = |effect: &ScreenEffect| matches!(effect, ScreenEffect::AddHistory(text) if text.text == "my draft");
     assert!(scene.effects.iter().any(kept), "{:?}", scene.effects);
 }
 
@@ -385,7 +388,7 @@ fn a_file_that_the_person_has_changed_goes_back_by_their_word_alone() {
         let (scene, mut plan) = asking(120, 40);
         let scene = keys.iter().fold(scene, |scene, key| scene.key(key)).quietly().key("y");
         let sent = scene.effects.iter().find_map(|effect| match effect {
-            Effect::Agent(AgentCommand::Rewind { plan, .. }) => Some(plan.files.clone()),
+            ScreenEffect::Agent(AgentCommand::Rewind { plan, .. }) => Some(plan.files.clone()),
             _ => None,
         });
         let sent = sent.unwrap();

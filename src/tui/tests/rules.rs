@@ -7,7 +7,7 @@ use crate::domain::{CallId, CallPart, PermissionMode, PermissionOutcome, RuleKin
 use crate::permissions::store::RuleEdit;
 use crate::permissions::{PermissionTestReport, RuleListReport, RuleWarning};
 use crate::session::{LogEntry, PermissionEntry};
-use crate::tui::app::Effect;
+use crate::tui::app::ScreenEffect;
 use crate::tui::scene::{Scene, record, recorded, screen};
 
 const OWN: &str = "/home/me/.slug/settings.json";
@@ -68,9 +68,9 @@ fn page(width: u16, height: u16) -> Scene {
         .quietly()
 }
 
-fn changes(file: Option<&str>, edit: RuleEdit) -> [Effect; 1] {
+fn changes(file: Option<&str>, edit: RuleEdit) -> [ScreenEffect; 1] {
     let file = file.map(PathBuf::from);
-    [Effect::Agent(AgentCommand::Rules(RuleRequest::Change { file, edit }))]
+    [ScreenEffect::Agent(AgentCommand::Rules(RuleRequest::Change { file, edit }))]
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn the_page_at_40x12() {
 
 #[test]
 fn opening_it_asks_for_the_rules() {
-    let order = Effect::Agent(AgentCommand::Rules(RuleRequest::List));
+    let order = ScreenEffect::Agent(AgentCommand::Rules(RuleRequest::List));
     let scene = screen(80, 24).types("/permissions").quietly().key("enter");
     assert!(scene.effects.contains(&order));
     scene.shows("One moment");
@@ -157,7 +157,8 @@ fn a_refusal_is_no_rule_that_could_be_removed() {
 fn a_call_is_tested_and_each_part_has_its_rule_and_line() {
     let scene = page(80, 24).key("t").types("npm test && rm x").key("enter");
     let typed = "npm test && rm x".to_owned();
-    let scene = scene.asks(&[Effect::Agent(AgentCommand::Rules(RuleRequest::Try(typed.clone())))]);
+    let scene =
+        scene.asks(&[ScreenEffect::Agent(AgentCommand::Rules(RuleRequest::Try(typed.clone())))]);
     let npm = rule(RuleKind::Allow, "Bash(npm *)", Some(PROJECT), 3);
     let report = PermissionTestReport {
         decision: PermissionOutcome::Ask,

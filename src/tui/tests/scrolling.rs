@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::agent::AgentEvent;
 use crate::domain::ContentBlock;
-use crate::tui::app::scroll::Anchor;
+use crate::tui::app::scroll::ScrollAnchor;
 use crate::tui::scene::{Scene, TURN, assistant, call, done, recorded, result, screen, user};
 
 /// Forty answers of one numbered sentence each.
@@ -35,7 +35,7 @@ fn the_tail_is_followed_until_the_person_goes_up() {
 #[test]
 fn going_down_to_the_tail_follows_it_again() {
     let scene = long().key("pgup").key("pgdn").key("pgdn");
-    assert_eq!(scene.model.scroll.anchor, Anchor::Tail);
+    assert_eq!(scene.model.scroll.anchor, ScrollAnchor::Tail);
 }
 
 #[test]

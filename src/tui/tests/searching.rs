@@ -5,9 +5,9 @@ use serde_json::json;
 use crate::agent::AgentEvent;
 use crate::domain::{ContentBlock, ToolDisplay};
 use crate::session::ToolResultInfo;
-use crate::tui::app::Effect;
-use crate::tui::app::model::Focus;
-use crate::tui::app::scroll::Anchor;
+use crate::tui::app::ScreenEffect;
+use crate::tui::app::model::KeyboardFocus;
+use crate::tui::app::scroll::ScrollAnchor;
 use crate::tui::scene::{Scene, TURN, assistant, call, done, recorded, result, screen, user};
 
 /// Forty answers, a folded read with one line that says `needle`, and a last answer.
@@ -41,7 +41,7 @@ fn matches_are_counted_and_gone_through() {
     let scene = scene.key("enter").shows("n next").key("N").shows("80 of 80");
     let scene = scene.key("n").key("n").shows("2 of 80");
     let scene = scene.key("esc").hides("of 80").shows("answer 0 says");
-    assert!(matches!(scene.model.focus, Focus::Pane(_)));
+    assert!(matches!(scene.model.focus, KeyboardFocus::Pane(_)));
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn escape_goes_back_to_where_one_was() {
     let scene = scene.key("esc");
     assert_eq!((scene.model.scroll.anchor, scene.text()), (anchor, text));
     let scene = talk().key("ctrl+f").types("answer 2 ").after(20).key("esc").shows("answer 39");
-    assert_eq!(scene.model.scroll.anchor, Anchor::Tail);
+    assert_eq!(scene.model.scroll.anchor, ScrollAnchor::Tail);
 }
 
 #[test]
@@ -131,7 +131,8 @@ fn what_streams_while_one_searches_is_found_too() {
 
 #[test]
 fn pasted_text_is_looked_for() {
-    let scene = talk().key("ctrl+f").msg(crate::tui::app::Msg::Paste("needle".into())).after(20);
+    let scene =
+        talk().key("ctrl+f").msg(crate::tui::app::ScreenMsg::Paste("needle".into())).after(20);
     scene.shows("/ needle").shows("1 of 1");
 }
 
@@ -160,9 +161,9 @@ fn the_caret_selects_by_characters_words_and_rows() {
         for key in keys.split(' ') {
             scene = scene.key(key);
         }
-        let copied = Effect::Copy { text: wanted.into(), what: "the selection" };
+        let copied = ScreenEffect::Copy { text: wanted.into(), what: "the selection" };
         assert_eq!(scene.effects.pop_front(), Some(copied), "{keys}\n{}", scene.text());
-        assert!(matches!(scene.model.focus, Focus::Pane(_)));
+        assert!(matches!(scene.model.focus, KeyboardFocus::Pane(_)));
     }
 }
 
@@ -174,11 +175,13 @@ fn the_caret_goes_beyond_the_screen() {
         scene = scene.key("up").after(20).after(20);
     }
     let scene = scene.quietly().key("y");
-    let Some(Effect::Copy { text, .. }) = scene.effects.front() else { panic!("nothing copied") };
+    let Some(ScreenEffect::Copy { text, .. }) = scene.effects.front() else {
+        panic!("nothing copied")
+    };
     assert!(text.starts_with("9\n\nline 30") && text.ends_with("line 59"), "{text}");
     let mut scene = scene.key("v").key("g").after(20).after(20).key("V").quietly();
     scene = scene.key("y");
-    let copied = Effect::Copy { text: "hi".into(), what: "the selection" };
+    let copied = ScreenEffect::Copy { text: "hi".into(), what: "the selection" };
     assert_eq!(scene.effects.pop_front(), Some(copied));
 }
 
@@ -187,9 +190,11 @@ fn the_caret_leaves_in_two_steps() {
     let scene = caret("some text").key("v").key("l");
     assert!(scene.model.selection.is_some());
     let scene = scene.key("esc");
-    assert!(scene.model.selection.is_none() && matches!(scene.model.focus, Focus::Caret(_)));
+    assert!(
+        scene.model.selection.is_none() && matches!(scene.model.focus, KeyboardFocus::Caret(_))
+    );
     let scene = scene.key("esc");
-    assert!(matches!(scene.model.focus, Focus::Pane(_)));
+    assert!(matches!(scene.model.focus, KeyboardFocus::Pane(_)));
 }
 
 #[test]
@@ -202,6 +207,6 @@ fn coloured_output_is_copied_without_its_colours() {
     ];
     let scene = screen(60, 16).events(log.iter().map(recorded));
     let mut scene = scene.key("tab").key("v").key("j").quietly().key("y");
-    let copied = Effect::Copy { text: "all good".into(), what: "the selection" };
+    let copied = ScreenEffect::Copy { text: "all good".into(), what: "the selection" };
     assert_eq!(scene.effects.pop_front(), Some(copied));
 }

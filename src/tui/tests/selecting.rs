@@ -7,8 +7,8 @@ use serde_json::json;
 use crate::agent::AgentEvent;
 use crate::domain::{ContentBlock, FileDiff, ToolDisplay};
 use crate::session::ToolResultInfo;
-use crate::tui::app::geometry::RowKind;
-use crate::tui::app::{Effect, Msg};
+use crate::tui::app::geometry::TranscriptRowKind;
+use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::layout::markdown::code_blocks;
 use crate::tui::layout::{Highlighter, markdown};
 use crate::tui::scene::{Scene, TURN, assistant, call, done, recorded, result, screen, user};
@@ -53,7 +53,7 @@ fn across(scene: Scene, from: &str, to: &str) -> String {
 fn a_drag_copies_the_text_without_its_wrap() {
     let text = "one two three four five six seven eight nine ten eleven twelve thirteen fourteen";
     let mut scene = answer(50, 24, text).drag((1, 2), (46, 3));
-    let copied = Effect::Copy { text: text.into(), what: "the selection" };
+    let copied = ScreenEffect::Copy { text: text.into(), what: "the selection" };
     assert_eq!(scene.effects.pop_back(), Some(copied));
     let scene = clicks(scene, find(&answer(50, 24, text), "two"), 2);
     assert_eq!(scene.selected(), "two");
@@ -133,7 +133,7 @@ fn shift_and_a_click_go_on_with_it() {
     let (from, mid, to) = (find(&scene, "alpha"), find(&scene, "beta"), find(&scene, "gamma"));
     let shifted = |kind| {
         let modifiers = KeyModifiers::SHIFT;
-        Msg::Mouse(MouseEvent { kind, column: to.0 + 4, row: to.1, modifiers })
+        ScreenMsg::Mouse(MouseEvent { kind, column: to.0 + 4, row: to.1, modifiers })
     };
     let scene = scene
         .drag(from, mid)
@@ -158,7 +158,7 @@ fn a_diff_says_what_was_removed_and_is_code_where_nothing_was() {
             let area = scene.model.geometry.transcript;
             let source = "a\nb\nB\nc\n".find(text).unwrap();
             let mut cells =
-                rows.filter(|(row, _)| row.kind == RowKind::Body).flat_map(|(row, y)| {
+                rows.filter(|(row, _)| row.kind == TranscriptRowKind::Body).flat_map(|(row, y)| {
                     let runs = row.runs.iter().filter(move |run| run.range().contains(&source));
                     runs.map(move |run| (area.x + run.column, area.y + y))
                 });

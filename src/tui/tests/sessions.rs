@@ -9,10 +9,10 @@ use crate::domain::{CallId, ContentBlock, EntryId};
 use crate::session::{
     LogEntry, LogRecord, SearchHitSource, SessionHeader, SessionSearchHit, SessionSearchResult,
 };
-use crate::tui::app::Effect;
-use crate::tui::app::Msg;
-use crate::tui::app::model::Focus;
-use crate::tui::app::sessions::{SessionAnswer, SessionJob};
+use crate::tui::app::ScreenEffect;
+use crate::tui::app::ScreenMsg;
+use crate::tui::app::model::KeyboardFocus;
+use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::tui::app::sidebar::samples::{HERE, id, now, week};
 use crate::tui::scene::{Scene, assistant, call, done, recorded, result, screen, user};
 
@@ -22,11 +22,11 @@ pub(super) fn listed(width: u16, height: u16) -> Scene {
     scene.model.sidebar = crate::tui::app::sidebar::Sidebar::new(HERE.into());
     let scene = scene.event(recorded(&user("why does checkout fail?"))).quietly().key("ctrl+b");
     let id = scene.effects.iter().find_map(|effect| match effect {
-        Effect::Sessions { id, job: SessionJob::List } => Some(*id),
+        ScreenEffect::Sessions { id, job: SessionStoreRequest::List } => Some(*id),
         _ => None,
     });
     let id = id.unwrap();
-    scene.msg(Msg::Sessions { id, answer: Ok(SessionAnswer::Listed(week())) })
+    scene.msg(ScreenMsg::Sessions { id, answer: Ok(SessionStoreResponse::Listed(week())) })
 }
 
 #[test]
@@ -52,10 +52,13 @@ fn what_is_typed_after_tab_is_for_the_chat() {
 /// The list, with `needle` found at this line of a past session, and gone to.
 fn gone_to(width: u16, entry: EntryId, call: Option<CallId>) -> Scene {
     let scene = screen(width, 30).key("ctrl+b");
-    let Some(Effect::Sessions { id: asked, .. }) = scene.effects.back().cloned() else { panic!() };
-    let scene = scene.msg(Msg::Sessions { id: asked, answer: Ok(SessionAnswer::Listed(week())) });
+    let Some(ScreenEffect::Sessions { id: asked, .. }) = scene.effects.back().cloned() else {
+        panic!()
+    };
+    let scene = scene
+        .msg(ScreenMsg::Sessions { id: asked, answer: Ok(SessionStoreResponse::Listed(week())) });
     let scene = scene.key("/").types("needle");
-    let Some(Effect::SearchSessions { id: asked, .. }) = scene.effects.back().cloned() else {
+    let Some(ScreenEffect::SearchSessions { id: asked, .. }) = scene.effects.back().cloned() else {
         panic!("{:?}", scene.effects)
     };
     let place = SessionSearchHit {
@@ -68,7 +71,7 @@ fn gone_to(width: u16, entry: EntryId, call: Option<CallId>) -> Scene {
         behind: " here".into(),
     };
     let found = vec![SessionSearchResult { session: id(1), places: vec![place], more: false }];
-    scene.msg(Msg::SessionsFound { id: asked, found }).shows("a needle here").key("enter")
+    scene.msg(ScreenMsg::SessionsFound { id: asked, found }).shows("a needle here").key("enter")
 }
 
 /// The session in which it was found: long, and the place is in its middle.
@@ -86,23 +89,24 @@ fn enter_on_a_place_that_was_found_opens_its_session_there_and_escape_goes_back(
     for width in [80, 120] {
         let (records, entry) = with_a_needle();
         let scene = gone_to(width, entry, None);
-        let Some(Effect::Agent(AgentCommand::Resume { session })) = scene.effects.back().cloned()
+        let Some(ScreenEffect::Agent(AgentCommand::Resume { session })) =
+            scene.effects.back().cloned()
         else {
             panic!("{:?}", scene.effects)
         };
         let opened = AgentEvent::SessionOpened { session, records: Arc::clone(&records) };
         let mut scene = scene.event(opened).shows("hay").hides("/ needle  ");
         let folded = scene.effects.iter().find_map(|effect| match effect {
-            Effect::FoldOlder { id, older } => Some((*id, older.clone().fold())),
+            ScreenEffect::Backfill { id, older } => Some((*id, older.clone().replay())),
             _ => None,
         });
         let (id, folded) = folded.unwrap();
-        scene = scene.msg(Msg::OlderFolded { id, folded }).after(20);
+        scene = scene.msg(ScreenMsg::Backfilled { id, folded }).after(20);
         let scene = scene.shows("a needle here").shows("1 of 1");
         let block = scene.model.search.as_ref().unwrap().current().unwrap().block;
-        assert_eq!(scene.model.focus, Focus::Pane(block), "{width}");
+        assert_eq!(scene.model.focus, KeyboardFocus::Pane(block), "{width}");
         let scene = scene.key("esc").shows("/ needle").hides("1 of 1");
-        assert_eq!(scene.model.focus, Focus::Sidebar, "{width}");
+        assert_eq!(scene.model.focus, KeyboardFocus::Sidebar, "{width}");
     }
 }
 
@@ -134,6 +138,6 @@ fn a_place_that_is_gone_is_said() {
     let scene = scene.event(AgentEvent::SessionOpened { session: id(1), records: short });
     let scene =
         scene.event(AgentEvent::SessionRead { session: id(1), earlier: Arc::new(Vec::new()) });
-    assert_eq!(scene.model.goal, None);
+    assert_eq!(scene.model.pending_jump, None);
     scene.shows("no longer part of what is shown");
 }

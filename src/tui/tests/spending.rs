@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::agent::{AgentCommand, AgentEvent};
 use crate::domain::{ApprovalAnswer, ApprovalId, ApprovalKind, ContextWindow, Money, TokenUsage};
 use crate::session::{LogEntry, LogRecord, MessageEntry, ReplayedConversation};
-use crate::tui::app::Effect;
+use crate::tui::app::ScreenEffect;
 use crate::tui::scene::{Scene, assistant, question, screen};
 
 /// A response of `model` that took this many tokens, a tenth of them written, and cost this many
@@ -108,7 +108,7 @@ fn a_budget_is_overdrawn_once_doubled_or_kept() {
         ("s", ApprovalAnswer::Session { rules: Vec::new() }),
         ("n", ApprovalAnswer::Deny { instruction: None }),
     ] {
-        let told = Effect::Agent(AgentCommand::Answer { id: ApprovalId(1), answer });
+        let told = ScreenEffect::Agent(AgentCommand::Answer { id: ApprovalId(1), answer });
         screen(80, 24).event(over_budget()).after(400).key(key).asks(&[told]);
     }
 }

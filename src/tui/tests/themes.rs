@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::config::ThemeChoice;
 use crate::platform::terminal_background::TerminalBackground;
 use crate::tui::app::effect::RequestId;
-use crate::tui::app::{Effect, Msg, looks};
+use crate::tui::app::{ScreenEffect, ScreenMsg, theme_state};
 use crate::tui::scene::{Scene, screen};
 use crate::tui::theme::Library;
 use crate::tui::theme::library::OwnTheme;
@@ -18,7 +18,7 @@ fn named(name: &str) -> ThemeChoice {
 fn list() -> Scene {
     let scene = screen(80, 24).types("/theme").key("enter");
     let id = asked(&scene);
-    scene.quietly().msg(Msg::ThemesRead { id, library: Arc::new(library()) })
+    scene.quietly().msg(ScreenMsg::ThemesRead { id, library: Arc::new(library()) })
 }
 
 fn library() -> Library {
@@ -32,7 +32,7 @@ fn library() -> Library {
 
 fn asked(scene: &Scene) -> RequestId {
     let read = scene.effects.iter().find_map(|effect| match effect {
-        Effect::ReadThemes(id) => Some(*id),
+        ScreenEffect::ReadThemes(id) => Some(*id),
         _ => None,
     });
     read.unwrap()
@@ -41,7 +41,7 @@ fn asked(scene: &Scene) -> RequestId {
 /// The themes that are to be kept.
 fn kept(scene: &Scene) -> Vec<ThemeChoice> {
     let kept = scene.effects.iter().filter_map(|effect| match effect {
-        Effect::KeepTheme(choice) => Some(choice.clone()),
+        ScreenEffect::KeepTheme(choice) => Some(choice.clone()),
         _ => None,
     });
     kept.collect()
@@ -49,7 +49,7 @@ fn kept(scene: &Scene) -> Vec<ThemeChoice> {
 
 #[track_caller]
 fn wears(scene: Scene, name: &str) -> Scene {
-    assert_eq!(looks::shown(&scene.model), name, "{}", scene.text());
+    assert_eq!(theme_state::shown(&scene.model), name, "{}", scene.text());
     scene
 }
 
@@ -90,7 +90,7 @@ fn the_filter_shows_its_best_match() {
 fn a_theme_can_be_named_at_once() {
     let scene = screen(80, 24).types("/theme light").key("esc").key("enter");
     let id = asked(&scene);
-    let scene = scene.quietly().msg(Msg::ThemesRead { id, library: Arc::default() });
+    let scene = scene.quietly().msg(ScreenMsg::ThemesRead { id, library: Arc::default() });
     assert_eq!(kept(&wears(scene, "light")), [named("light")]);
 }
 
@@ -98,7 +98,7 @@ fn a_theme_can_be_named_at_once() {
 fn a_name_that_there_is_not_changes_nothing() {
     let scene = screen(80, 24).types("/theme ligth").key("enter");
     let id = asked(&scene);
-    let scene = scene.quietly().msg(Msg::ThemesRead { id, library: Arc::default() });
+    let scene = scene.quietly().msg(ScreenMsg::ThemesRead { id, library: Arc::default() });
     assert_eq!(kept(&wears(scene, "dark").shows("Did you mean `light`?")), []);
 }
 
@@ -117,19 +117,19 @@ fn an_answer_to_an_older_request_opens_nothing() {
     let scene = screen(80, 24).types("/theme").key("enter");
     let first = asked(&scene);
     let scene = scene.quietly().types("/theme").key("enter");
-    scene.msg(Msg::ThemesRead { id: first, library: Arc::default() }).hides("Themes");
+    scene.msg(ScreenMsg::ThemesRead { id: first, library: Arc::default() }).hides("Themes");
 }
 
 #[test]
 fn the_background_decides_while_nothing_else_is_chosen() {
-    let scene = wears(screen(80, 24), "dark").msg(Msg::Background(TerminalBackground::Light));
+    let scene = wears(screen(80, 24), "dark").msg(ScreenMsg::Background(TerminalBackground::Light));
     let mut scene = wears(scene, "light");
-    scene.model.looks.choice =
+    scene.model.theme.choice =
         ThemeChoice::Pair { dark: "ansi".into(), light: "high-contrast".into() };
-    let scene = wears(scene, "high-contrast").msg(Msg::Background(TerminalBackground::Dark));
+    let scene = wears(scene, "high-contrast").msg(ScreenMsg::Background(TerminalBackground::Dark));
     let mut scene = wears(scene, "ansi");
-    assert!(scene.model.looks.follows_background());
-    scene.model.looks.choice = named("light");
-    assert!(!scene.model.looks.follows_background());
+    assert!(scene.model.theme.follows_background());
+    scene.model.theme.choice = named("light");
+    assert!(!scene.model.theme.follows_background());
     wears(scene, "light");
 }

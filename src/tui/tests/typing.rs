@@ -10,14 +10,14 @@ use crate::domain::{
 };
 use crate::session::{HistoryPage, TurnOutcome};
 use crate::tui::app::effect::RequestId;
-use crate::tui::app::msg::{Mark, ModelRow};
-use crate::tui::app::sessions::SessionJob;
-use crate::tui::app::{Effect, Msg};
+use crate::tui::app::msg::{FavouriteMark, ModelRow};
+use crate::tui::app::sessions::SessionStoreRequest;
+use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::scene::{Scene, TURN, screen, session};
 
-fn send(text: &str) -> [Effect; 2] {
+fn send(text: &str) -> [ScreenEffect; 2] {
     let text = UserInput::from(text);
-    [Effect::AddHistory(text.clone()), Effect::Agent(AgentCommand::Send { text })]
+    [ScreenEffect::AddHistory(text.clone()), ScreenEffect::Agent(AgentCommand::Send { text })]
 }
 
 fn running(scene: Scene) -> Scene {
@@ -50,7 +50,7 @@ fn enter_behind_a_backslash_does_not_either() {
 #[test]
 fn a_long_paste_is_a_label_that_unfolds() {
     let long = "line\n".repeat(30);
-    let scene = screen(80, 24).types("see ").msg(Msg::Paste(long.clone())).types(" ok");
+    let scene = screen(80, 24).types("see ").msg(ScreenMsg::Paste(long.clone())).types(" ok");
     let scene = scene.shows("❯ see [pasted 30 lines] ok").quietly();
     let scene = scene.key("alt+o").shows("Put the caret beside a paste");
     let scene = scene.key("left").key("left").key("left").key("alt+o").hides("[pasted");
@@ -60,9 +60,10 @@ fn a_long_paste_is_a_label_that_unfolds() {
 #[test]
 fn a_long_paste_is_sent_in_full_and_goes_as_a_whole() {
     let long = "line\n".repeat(30);
-    let scene = screen(80, 24).msg(Msg::Paste(long.clone())).key("backspace").hides("[pasted");
+    let scene =
+        screen(80, 24).msg(ScreenMsg::Paste(long.clone())).key("backspace").hides("[pasted");
     assert!(scene.model.composer.is_empty());
-    let scene = screen(80, 24).msg(Msg::Paste(long.clone())).quietly();
+    let scene = screen(80, 24).msg(ScreenMsg::Paste(long.clone())).quietly();
     scene.asks(&[]).quick("enter").asks(&send(&long));
 }
 
@@ -83,10 +84,10 @@ fn the_caret_stands_behind_what_is_shown() {
         ("e\u{301}", 4, 21),
         ("日本語日本語日本語日本語日本語日本語", 7, 21),
     ] {
-        let scene = screen(37, 24).msg(Msg::Paste(text.into()));
+        let scene = screen(37, 24).msg(ScreenMsg::Paste(text.into()));
         assert_eq!(scene.caret(), (column, row), "{text}\n{}", scene.text());
     }
-    let scene = screen(80, 24).msg(Msg::Paste("x\n".repeat(30)));
+    let scene = screen(80, 24).msg(ScreenMsg::Paste("x\n".repeat(30)));
     assert_eq!(scene.caret(), (3 + 17, 21));
 }
 
@@ -94,8 +95,8 @@ fn the_caret_stands_behind_what_is_shown() {
 fn a_second_message_waits_for_the_first() {
     let scene = screen(80, 24).types("one").quick("enter").types("two").quick("enter").quietly();
     running(scene).shows("+ two").event(ended(TurnOutcome::Answered)).asks(&[
-        Effect::ReadGit(RequestId(1)),
-        Effect::Agent(AgentCommand::Send { text: "two".into() }),
+        ScreenEffect::ReadGit(RequestId(1)),
+        ScreenEffect::Agent(AgentCommand::Send { text: "two".into() }),
     ]);
 }
 
@@ -106,9 +107,9 @@ fn after_a_stop_messages_wait_for_a_word() {
         .quick("enter")
         .quietly()
         .event(ended(TurnOutcome::Interrupted))
-        .asks(&[Effect::ReadGit(RequestId(1))])
+        .asks(&[ScreenEffect::ReadGit(RequestId(1))])
         .key("enter")
-        .asks(&[Effect::Agent(AgentCommand::Send { text: "next".into() })]);
+        .asks(&[ScreenEffect::Agent(AgentCommand::Send { text: "next".into() })]);
 }
 
 #[test]
@@ -126,12 +127,12 @@ fn ctrl_s_steers_the_running_turn() {
         .quietly()
         .quick("ctrl+s")
         .asks(&[
-            Effect::AddHistory(text.clone().into()),
-            Effect::Agent(AgentCommand::Steer { id: SteerId(0), text: text.clone().into() }),
+            ScreenEffect::AddHistory(text.clone().into()),
+            ScreenEffect::Agent(AgentCommand::Steer { id: SteerId(0), text: text.clone().into() }),
         ])
         .shows("next step")
         .key("up")
-        .asks(&[Effect::Agent(AgentCommand::WithdrawSteer { id: SteerId(0) })])
+        .asks(&[ScreenEffect::Agent(AgentCommand::WithdrawSteer { id: SteerId(0) })])
         .event(AgentEvent::SteerSettled { id: SteerId(0), returned: Some(text.clone().into()) })
         .hides("next step")
         .shows("❯ use sum()");
@@ -139,7 +140,7 @@ fn ctrl_s_steers_the_running_turn() {
 
 #[test]
 fn escape_stops_the_turn() {
-    running(screen(80, 24)).key("esc").asks(&[Effect::CancelTurn]).shows("Stopping");
+    running(screen(80, 24)).key("esc").asks(&[ScreenEffect::CancelTurn]).shows("Stopping");
     screen(80, 24).key("esc").asks(&[]);
 }
 
@@ -149,42 +150,47 @@ fn ctrl_c_clears_then_stops_then_asks_then_leaves() {
         .types("half")
         .quietly()
         .quick("ctrl+c")
-        .asks(&[Effect::AddHistory("half".into())])
+        .asks(&[ScreenEffect::AddHistory("half".into())])
         .quick("ctrl+c")
-        .asks(&[Effect::CancelTurn])
+        .asks(&[ScreenEffect::CancelTurn])
         .event(ended(TurnOutcome::Interrupted))
         .quietly()
         .quick("ctrl+c")
         .asks(&[])
         .shows("ctrl+c again leaves slug")
         .quick("ctrl+c")
-        .asks(&[Effect::Quit]);
+        .asks(&[ScreenEffect::Quit]);
 }
 
 #[test]
 fn a_shell_command_is_the_persons_own() {
     let scene = screen(80, 24).types("!ls -l").quietly().quick("enter");
     scene.asks(&[
-        Effect::AddHistory("!ls -l".into()),
-        Effect::Agent(AgentCommand::Shell { command: "ls -l".into() }),
+        ScreenEffect::AddHistory("!ls -l".into()),
+        ScreenEffect::Agent(AgentCommand::Shell { command: "ls -l".into() }),
     ]);
 }
 
 #[test]
 fn slash_commands_do_what_they_say() {
-    let rows: &[(&str, Effect)] = &[
-        ("/new", Effect::Agent(AgentCommand::NewSession)),
-        ("/compact", Effect::Agent(AgentCommand::Compact)),
-        ("/fork", Effect::Agent(AgentCommand::Fork { session: session(), at: ForkPosition::End })),
-        ("/mode plan", Effect::Agent(AgentCommand::SetMode(PermissionMode::Plan))),
-        ("/retry", Effect::Agent(AgentCommand::Retry)),
-        ("/sessions", Effect::Sessions { id: RequestId(2), job: SessionJob::List }),
-        ("/quit", Effect::Quit),
+    let rows: &[(&str, ScreenEffect)] = &[
+        ("/new", ScreenEffect::Agent(AgentCommand::NewSession)),
+        ("/compact", ScreenEffect::Agent(AgentCommand::Compact)),
+        (
+            "/fork",
+            ScreenEffect::Agent(AgentCommand::Fork { session: session(), at: ForkPosition::End }),
+        ),
+        ("/mode plan", ScreenEffect::Agent(AgentCommand::SetMode(PermissionMode::Plan))),
+        ("/retry", ScreenEffect::Agent(AgentCommand::Retry)),
+        ("/sessions", ScreenEffect::Sessions { id: RequestId(2), job: SessionStoreRequest::List }),
+        ("/quit", ScreenEffect::Quit),
     ];
     for (line, effect) in rows {
-        let scene = screen(80, 24).msg(Msg::Paste((*line).into())).key("esc").quietly();
+        let scene = screen(80, 24).msg(ScreenMsg::Paste((*line).into())).key("esc").quietly();
         let mut scene = scene.quick("enter");
-        scene.effects.retain(|it| !matches!(it, Effect::Sessions { job: SessionJob::Newest, .. }));
+        scene.effects.retain(|it| {
+            !matches!(it, ScreenEffect::Sessions { job: SessionStoreRequest::Newest, .. })
+        });
         scene.asks(std::slice::from_ref(effect));
     }
 }
@@ -202,7 +208,7 @@ fn the_palette_under_a_slash_runs_a_command() {
         .shows("send less of the older conversation")
         .quietly()
         .quick("enter")
-        .asks(&[Effect::Agent(AgentCommand::Compact)]);
+        .asks(&[ScreenEffect::Agent(AgentCommand::Compact)]);
 }
 
 #[test]
@@ -210,26 +216,26 @@ fn a_favourite_comes_first_and_stays_selected() {
     let row = |provider: &str, model: &str| ModelRow {
         name: ModelName::new(provider, model),
         window: None,
-        mark: Mark::None,
+        mark: FavouriteMark::None,
     };
     let models = vec![row("vllm", "small"), row("router", "large")];
     screen(80, 24)
         .types("/model")
         .key("enter")
-        .msg(Msg::ModelsListed { id: RequestId(1), models: Ok(models) })
+        .msg(ScreenMsg::ModelsListed { id: RequestId(1), models: Ok(models) })
         .shows("vllm/small")
         .shows("tab favourite")
         .key("down")
         .quietly()
         .key("tab")
         .asks(&[
-            Effect::SaveDraft { text: UserInput::default() },
-            Effect::ToggleFavourite(ModelName::new("router", "large")),
+            ScreenEffect::SaveDraft { text: UserInput::default() },
+            ScreenEffect::ToggleFavourite(ModelName::new("router", "large")),
         ])
         .shows("❯ router/large  ★")
         .quietly()
         .key("enter")
-        .asks(&[Effect::Agent(AgentCommand::UseModel(ModelName::new("router", "large")))]);
+        .asks(&[ScreenEffect::Agent(AgentCommand::UseModel(ModelName::new("router", "large")))]);
 }
 
 #[test]
@@ -238,7 +244,7 @@ fn how_hard_the_model_thinks_is_chosen() {
         .types("/effort high")
         .quietly()
         .key("enter")
-        .asks(&[Effect::Agent(AgentCommand::SetEffort(Some(ReasoningEffort::High)))]);
+        .asks(&[ScreenEffect::Agent(AgentCommand::SetEffort(Some(ReasoningEffort::High)))]);
 }
 
 #[test]
@@ -246,15 +252,15 @@ fn models_are_listed_and_chosen() {
     let models = vec![ModelRow {
         name: ModelName::new("vllm", "small"),
         window: Some(32_000),
-        mark: Mark::None,
+        mark: FavouriteMark::None,
     }];
     screen(80, 24)
         .types("/model ")
-        .msg(Msg::ModelsListed { id: RequestId(1), models: Ok(models) })
+        .msg(ScreenMsg::ModelsListed { id: RequestId(1), models: Ok(models) })
         .shows("32k")
         .quietly()
         .key("enter")
-        .asks(&[Effect::Agent(AgentCommand::SetModel("vllm/small".into()))]);
+        .asks(&[ScreenEffect::Agent(AgentCommand::SetModel("vllm/small".into()))]);
 }
 
 #[test]
@@ -262,7 +268,7 @@ fn the_list_of_models_begins_at_the_one_that_answers() {
     let row = |model: &str| ModelRow {
         name: ModelName::new("vllm", model),
         window: None,
-        mark: Mark::None,
+        mark: FavouriteMark::None,
     };
     let models = vec![row("small"), row("qwen3"), row("large")];
     let model = ModelName::new("vllm", "qwen3");
@@ -276,7 +282,7 @@ fn the_list_of_models_begins_at_the_one_that_answers() {
         .event(changed)
         .types("/model")
         .key("enter")
-        .msg(Msg::ModelsListed { id: RequestId(1), models: Ok(models) })
+        .msg(ScreenMsg::ModelsListed { id: RequestId(1), models: Ok(models) })
         .shows("❯ qwen3         answers now");
 }
 
@@ -319,15 +325,16 @@ fn the_history_shows_the_whole_of_a_long_text() {
 fn the_history_is_read_further_back_while_its_list_is_open() {
     let scene = remembers((80, 24), &[(HERE, "one")]).key("ctrl+r");
     let id = RequestId(1);
-    let scene = scene.asks(&[Effect::ReadHistory { id, before: 4096 }]).types("old");
+    let scene = scene.asks(&[ScreenEffect::ReadHistory { id, before: 4096 }]).types("old");
     let prompts = serde_json::from_value(json!([
         {"timestamp": "2026-01-01T00:00:00Z", "folder": HERE, "text": "an old one"}
     ]));
     let page = HistoryPage { prompts: prompts.unwrap(), earlier: Some(1024) };
-    let scene = scene.hides("an old one").msg(Msg::HistoryRead { id, page: Ok(page) });
+    let scene = scene.hides("an old one").msg(ScreenMsg::HistoryRead { id, page: Ok(page) });
     let next = RequestId(2);
-    let scene = scene.shows("an old one").asks(&[Effect::ReadHistory { id: next, before: 1024 }]);
-    let scene = scene.key("esc").msg(Msg::HistoryRead {
+    let scene =
+        scene.shows("an old one").asks(&[ScreenEffect::ReadHistory { id: next, before: 1024 }]);
+    let scene = scene.key("esc").msg(ScreenMsg::HistoryRead {
         id: next,
         page: Ok(HistoryPage { earlier: Some(7), ..HistoryPage::default() }),
     });
@@ -338,13 +345,14 @@ fn the_history_is_read_further_back_while_its_list_is_open() {
 fn the_next_mode_never_asks_nothing() {
     let mut scene = screen(80, 24);
     for want in [PermissionMode::AllowEdits, PermissionMode::Plan, PermissionMode::Ask] {
-        scene = scene.key("shift+tab").asks(&[Effect::Agent(AgentCommand::SetMode(want))]);
+        scene = scene.key("shift+tab").asks(&[ScreenEffect::Agent(AgentCommand::SetMode(want))]);
         scene = scene.event(AgentEvent::ModeChanged(want));
     }
 }
 
 #[test]
 fn the_input_grows_to_a_third_and_keeps_the_caret_in_sight() {
-    let scene = screen(80, 24).msg(Msg::Paste("l1\nl2\nl3\nl4\nl5\nl6\nl7\nl8\nl9\nl10".into()));
+    let scene =
+        screen(80, 24).msg(ScreenMsg::Paste("l1\nl2\nl3\nl4\nl5\nl6\nl7\nl8\nl9\nl10".into()));
     scene.shows("l10").shows("l3").hides("l2 ");
 }

@@ -1,13 +1,13 @@
 //! Vi's keys in the input: what they leave to the rest of the screen, and what is shown of them.
 
 use crate::agent::{AgentCommand, AgentEvent};
-use crate::tui::app::composer::{CaretShape, Typing};
-use crate::tui::app::{Effect, Msg};
+use crate::tui::app::composer::{CaretShape, EditingMode};
+use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::scene::{Scene, TURN, screen};
 
 fn vi() -> Scene {
     let mut scene = screen(80, 24);
-    scene.model.composer.set_typing(Typing::Vi);
+    scene.model.composer.set_typing(EditingMode::Vi);
     scene.after(1)
 }
 
@@ -36,14 +36,14 @@ fn escape_leaves_insert_mode_before_it_stops_the_turn() {
         .asks(&[])
         .shows("NORMAL")
         .quick("esc")
-        .asks(&[Effect::CancelTurn]);
+        .asks(&[ScreenEffect::CancelTurn]);
 }
 
 #[test]
 fn enter_sends_in_normal_mode_and_the_next_text_is_typed() {
     let scene = vi().types("hello").quick("esc").quietly().quick("enter").asks(&[
-        Effect::AddHistory("hello".into()),
-        Effect::Agent(AgentCommand::Send { text: "hello".into() }),
+        ScreenEffect::AddHistory("hello".into()),
+        ScreenEffect::Agent(AgentCommand::Send { text: "hello".into() }),
     ]);
     assert_eq!(text(&scene.shows("INSERT").types("x")), "x");
 }
@@ -69,8 +69,9 @@ fn no_list_opens_under_commands_of_vis() {
 
 #[test]
 fn a_command_turns_it_on_and_off() {
-    let on = screen(80, 24).msg(Msg::Paste("/vi on".into())).key("enter").shows("Vi keys are on");
-    let off = on.after(5000).shows("INSERT").msg(Msg::Paste("/vi off".into())).key("enter");
+    let on =
+        screen(80, 24).msg(ScreenMsg::Paste("/vi on".into())).key("enter").shows("Vi keys are on");
+    let off = on.after(5000).shows("INSERT").msg(ScreenMsg::Paste("/vi off".into())).key("enter");
     off.after(5000).hides("INSERT");
     screen(80, 24).types("/vi o").shows("from now on");
 }

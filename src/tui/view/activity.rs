@@ -9,12 +9,12 @@ use ratatui::layout::Rect;
 
 use crate::domain::TodoStatus;
 use crate::providers::PrefillProgress;
-use crate::tui::app::Model;
-use crate::tui::app::block::{Body, Tool, ToolState};
+use crate::tui::app::ScreenModel;
+use crate::tui::app::block::{BlockBody, ToolCallBlock, ToolCallState};
 use crate::tui::app::keymap::ChatKey;
-use crate::tui::app::model::Motion;
+use crate::tui::app::model::MotionPreference;
 use crate::tui::app::status::{clock, tokens};
-use crate::tui::app::turn::{Certainty, Phase, Running, Turn};
+use crate::tui::app::turn::{RunningTurn, RunningTurnPhase, TokenCountCertainty, TurnActivity};
 use crate::tui::layout::{Role, Span};
 
 use super::blocks::harmless;
@@ -24,18 +24,18 @@ use super::paint::{self, Styles, span, spans_width, truncate, width};
 const RECENT: usize = 32;
 
 /// Rows of the line.
-pub fn height(model: &Model) -> u16 {
+pub fn height(model: &ScreenModel) -> u16 {
     u16::from(!model.turn.is_idle())
 }
 
 /// Draws the line.
-pub fn draw(model: &Model, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+pub fn draw(model: &ScreenModel, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
     let Some(since) = model.turn.since() else { return };
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     let elapsed = clock(model.shown_now().saturating_sub(since));
     let counted = match &model.turn {
-        Turn::Running(running) => written(running, model),
-        Turn::Idle | Turn::Starting { .. } => Vec::new(),
+        TurnActivity::Running(running) => written(running, model),
+        TurnActivity::Idle | TurnActivity::Starting { .. } => Vec::new(),
     };
     let mut right: Vec<Span> = counted;
     right.push(span(elapsed, Role::Muted));
@@ -55,13 +55,13 @@ pub fn draw(model: &Model, styles: &dyn Styles, area: Rect, buffer: &mut Buffer)
 }
 
 /// What the turn does, in words, for other places too.
-pub fn words(model: &Model) -> String {
+pub fn words(model: &ScreenModel) -> String {
     let Doing { what, detail } = doing(model);
     if detail.is_empty() { what } else { format!("{what}, {detail}") }
 }
 
 /// The same without the detail.
-pub fn what(model: &Model) -> String {
+pub fn what(model: &ScreenModel) -> String {
     doing(model).what
 }
 
@@ -76,29 +76,29 @@ impl Doing {
     }
 }
 
-fn doing(model: &Model) -> Doing {
-    let Turn::Running(running) = &model.turn else { return Doing::of("Sending", "") };
-    if running.phase != Phase::Stopping && model.has_question() {
+fn doing(model: &ScreenModel) -> Doing {
+    let TurnActivity::Running(running) = &model.turn else { return Doing::of("Sending", "") };
+    if running.phase != RunningTurnPhase::Stopping && model.has_question() {
         let tool = model.question().map(|question| harmless(&question.tool)).unwrap_or_default();
         return Doing::of("Waiting for your answer", tool);
     }
     let (plain, detail) = match &running.phase {
-        Phase::Stopping => return Doing::of("Stopping", ""),
-        Phase::Retrying { at, again, reason } => {
+        RunningTurnPhase::Stopping => return Doing::of("Stopping", ""),
+        RunningTurnPhase::Retrying { at, again, reason } => {
             let seconds = seconds_left(model, *at);
             let what = format!("Trying again in {seconds} s ({} of {})", again.number, again.of);
             return Doing::of(what, harmless(reason));
         }
-        Phase::Held { at, reason } => {
+        RunningTurnPhase::RateLimited { at, reason } => {
             let what = format!("Waiting {} s for the server", seconds_left(model, *at));
             return Doing::of(what, harmless(reason));
         }
-        Phase::Prefill(progress) => return reading(progress),
-        Phase::Waiting => ("Waiting for the model", String::new()),
-        Phase::Thinking => ("Thinking", String::new()),
-        Phase::Answering => ("Answering", String::new()),
-        Phase::Calling(tool) => ("Writing a call", harmless(tool)),
-        Phase::Tool(tool) => ("Running", running_tools(model, tool)),
+        RunningTurnPhase::Prefill(progress) => return reading(progress),
+        RunningTurnPhase::Waiting => ("Waiting for the model", String::new()),
+        RunningTurnPhase::Thinking => ("Thinking", String::new()),
+        RunningTurnPhase::Answering => ("Answering", String::new()),
+        RunningTurnPhase::Calling(tool) => ("Writing a call", harmless(tool)),
+        RunningTurnPhase::Tool(tool) => ("Running", running_tools(model, tool)),
     };
     let step = model.todos.iter().find(|todo| todo.status == TodoStatus::InProgress);
     match (step, detail.is_empty()) {
@@ -110,26 +110,28 @@ fn doing(model: &Model) -> Doing {
 }
 
 /// The seconds until then, as the clock beside them counts.
-fn seconds_left(model: &Model, at: Duration) -> u128 {
+fn seconds_left(model: &ScreenModel, at: Duration) -> u128 {
     at.saturating_sub(model.shown_now()).as_millis().div_ceil(1000)
 }
 
 /// How a wait that is counted down is ended.
-fn stops(model: &Model) -> Option<String> {
-    let Turn::Running(running) = &model.turn else { return None };
+fn stops(model: &ScreenModel) -> Option<String> {
+    let TurnActivity::Running(running) = &model.turn else { return None };
     match running.phase {
-        Phase::Retrying { .. } | Phase::Held { .. } if !model.has_question() => {
+        RunningTurnPhase::Retrying { .. } | RunningTurnPhase::RateLimited { .. }
+            if !model.has_question() =>
+        {
             Some(format!("{} stops", model.settings.keys.key(ChatKey::Back)))
         }
-        Phase::Retrying { .. }
-        | Phase::Held { .. }
-        | Phase::Waiting
-        | Phase::Prefill(_)
-        | Phase::Thinking
-        | Phase::Answering
-        | Phase::Calling(_)
-        | Phase::Tool(_)
-        | Phase::Stopping => None,
+        RunningTurnPhase::Retrying { .. }
+        | RunningTurnPhase::RateLimited { .. }
+        | RunningTurnPhase::Waiting
+        | RunningTurnPhase::Prefill(_)
+        | RunningTurnPhase::Thinking
+        | RunningTurnPhase::Answering
+        | RunningTurnPhase::Calling(_)
+        | RunningTurnPhase::Tool(_)
+        | RunningTurnPhase::Stopping => None,
     }
 }
 
@@ -147,20 +149,21 @@ fn reading(progress: &PrefillProgress) -> Doing {
 }
 
 /// The newest call that runs, with what it is about, and how many run beside it.
-fn running_tools(model: &Model, name: &str) -> String {
+fn running_tools(model: &ScreenModel, name: &str) -> String {
     let recent = model.transcript.blocks().iter().rev().take(RECENT);
     let mut running = recent.filter_map(|block| match &block.body {
-        Body::Tool(tool) if tool.state == ToolState::Running => Some(&**tool),
-        Body::Tool(_)
-        | Body::User(_)
-        | Body::Assistant(_)
-        | Body::Thinking(_)
-        | Body::Image(_)
-        | Body::Notice(_)
-        | Body::Interrupted
-        | Body::Compacted => None,
+        BlockBody::Tool(tool) if tool.state == ToolCallState::Running => Some(&**tool),
+        BlockBody::Tool(_)
+        | BlockBody::User(_)
+        | BlockBody::Assistant(_)
+        | BlockBody::Thinking(_)
+        | BlockBody::Image(_)
+        | BlockBody::Notice(_)
+        | BlockBody::Interrupted
+        | BlockBody::Compacted => None,
     });
-    let named = |tool: &Tool| format!("{} {}", harmless(&tool.name), harmless(&tool.title));
+    let named =
+        |tool: &ToolCallBlock| format!("{} {}", harmless(&tool.name), harmless(&tool.title));
     let Some(newest) = running.next() else { return harmless(name) };
     match running.count() {
         0 => named(newest).trim_end().to_owned(),
@@ -169,27 +172,31 @@ fn running_tools(model: &Model, name: &str) -> String {
 }
 
 /// Moves a little while something runs: it grows and shrinks, once in two seconds.
-fn mark(model: &Model) -> &'static str {
+fn mark(model: &ScreenModel) -> &'static str {
     const BEATS: [&str; 4] = ["∙", "•", "●", "•"];
     match model.settings.motion {
-        Motion::Reduced => "●",
-        Motion::Full => BEATS[(model.now.as_millis() / 500 % 4) as usize],
+        MotionPreference::Reduced => "●",
+        MotionPreference::Full => BEATS[(model.now.as_millis() / 500 % 4) as usize],
     }
 }
 
 /// Tokens and their rate. Where nothing is to move, only what was measured.
-fn written(running: &Running, model: &Model) -> Vec<Span> {
+fn written(running: &RunningTurn, model: &ScreenModel) -> Vec<Span> {
     let mut text = String::new();
     let (count, certainty) = match model.settings.motion {
-        Motion::Full => running.tokens(),
-        Motion::Reduced => (running.tokens, Certainty::Measured),
+        MotionPreference::Full => running.tokens(),
+        MotionPreference::Reduced => (running.tokens, TokenCountCertainty::Measured),
     };
     match (count, certainty) {
         (0, _) => {}
-        (count, Certainty::Measured) => text.push_str(&format!("{} tokens  ", tokens(count))),
-        (count, Certainty::Estimated) => text.push_str(&format!("~{} tokens  ", tokens(count))),
+        (count, TokenCountCertainty::Measured) => {
+            text.push_str(&format!("{} tokens  ", tokens(count)))
+        }
+        (count, TokenCountCertainty::Estimated) => {
+            text.push_str(&format!("~{} tokens  ", tokens(count)))
+        }
     }
-    if let (Motion::Full, Some(rate)) = (model.settings.motion, running.rate(model.now)) {
+    if let (MotionPreference::Full, Some(rate)) = (model.settings.motion, running.rate(model.now)) {
         text.push_str(&format!("~{rate:.0}/s  "));
     }
     if text.is_empty() { Vec::new() } else { vec![span(text, Role::Muted)] }

@@ -11,10 +11,10 @@ use ratatui::layout::{Position, Rect};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::domain::ApprovalKind;
-use crate::tui::app::Model;
-use crate::tui::app::approval::{Approval, End, Stage};
-use crate::tui::app::geometry::{Extent, Geometry};
-use crate::tui::app::keymap::{ApprovalKey, Scrolling};
+use crate::tui::app::ScreenModel;
+use crate::tui::app::approval::{ApprovalDialog, ApprovalStage, QuestionReview};
+use crate::tui::app::geometry::{ScreenGeometry, ScrollExtent};
+use crate::tui::app::keymap::{ApprovalKey, ScrollAction};
 use crate::tui::app::title::visible_path;
 use crate::tui::layout::Role;
 
@@ -46,13 +46,13 @@ fn both_ends(name: &str, columns: u16) -> String {
 
 /// Draws the dialog, and returns the caret's cell when something is typed in it.
 pub fn draw(
-    model: &Model,
-    approval: &Approval,
+    model: &ScreenModel,
+    approval: &ApprovalDialog,
     layouts: &mut Layouts,
     styles: &dyn Styles,
     area: Rect,
     buffer: &mut Buffer,
-    geometry: &mut Geometry,
+    geometry: &mut ScreenGeometry,
 ) -> Option<Position> {
     let widest = if approval.request.preview.is_some() { WIDEST } else { WIDE };
     let width = area.width.saturating_sub(2).min(widest);
@@ -93,24 +93,24 @@ pub fn draw(
             geometry.boxes.push((Rect { width, ..place }.into(), change));
         }
     }
-    geometry.dialog = Some(Extent { rows: what.len(), shown });
+    geometry.dialog = Some(ScrollExtent { rows: what.len(), shown });
     geometry.changes = what.changes.clone();
     let split = inner.y + u16::try_from(shown).unwrap_or(0);
     if what.len() > shown {
         let more = what.len() - shown - scroll;
-        let up = model.settings.keys.key(ApprovalKey::Scroll(Scrolling::LineUp));
-        let down = model.settings.keys.key(ApprovalKey::Scroll(Scrolling::LineDown));
-        let text = match (more, approval.end) {
+        let up = model.settings.keys.key(ApprovalKey::Scroll(ScrollAction::LineUp));
+        let down = model.settings.keys.key(ApprovalKey::Scroll(ScrollAction::LineDown));
+        let text = match (more, approval.review) {
             (0, _) => format!("{up} scrolls back"),
-            (more, End::Seen) => format!("{more} more below: {down}"),
-            (more, End::Unseen) => {
+            (more, QuestionReview::Seen) => format!("{more} more below: {down}"),
+            (more, QuestionReview::Unseen) => {
                 format!("{more} more below: {down} to the end, then it can be approved")
             }
         };
         let place = Rect { y: split, height: 1, ..inner };
         paint::spans(&[span(truncate(&text, inner.width), Role::Warning)], styles, place, buffer);
-        if approval.stage == Stage::Choosing {
-            let how = if more == 0 { Scrolling::PageUp } else { Scrolling::PageDown };
+        if approval.stage == ApprovalStage::Choosing {
+            let how = if more == 0 { ScrollAction::PageUp } else { ScrollAction::PageDown };
             geometry.answers.push((place.into(), ApprovalKey::Scroll(how)));
         }
     }

@@ -5,7 +5,8 @@ use crate::domain::NoticeLevel;
 use crate::domain::sanitize::sanitize;
 use crate::platform::graphics::GraphicsCanvas;
 use crate::tui::app::block::{
-    Block, Body, Live, PaneFold, Prose, Shows, TextState, Tool, ToolState,
+    AssistantText, BlockBody, LiveOutput, PaneFold, TextState, ToolCallBlock, ToolCallContent,
+    ToolCallState, TranscriptBlock,
 };
 use crate::tui::app::source;
 use crate::tui::layout::ansi::{self, Keep};
@@ -29,16 +30,16 @@ pub(super) const INDENT: usize = 4;
 
 /// The lines of a block below its head.
 pub fn body(
-    block: &Block,
+    block: &TranscriptBlock,
     fold: PaneFold,
     width: u16,
     highlighter: &Highlighter,
     canvas: Option<GraphicsCanvas>,
 ) -> Laid {
     let lines = match &block.body {
-        Body::User(text) => user(text, fold, width),
-        Body::Assistant(prose) => return assistant(prose, width, highlighter),
-        Body::Thinking(thinking) => match fold {
+        BlockBody::User(text) => user(text, fold, width),
+        BlockBody::Assistant(prose) => return assistant(prose, width, highlighter),
+        BlockBody::Thinking(thinking) => match fold {
             PaneFold::Closed => Vec::new(),
             PaneFold::Preview | PaneFold::Open => {
                 let role = prose_role(thinking.state, Role::Thinking);
@@ -46,11 +47,11 @@ pub fn body(
                 indent(cut(&thinking.text, WHOLE, lay), 2)
             }
         },
-        Body::Tool(tool) => {
+        BlockBody::Tool(tool) => {
             let laid = tool_body(tool, fold, narrower(width, INDENT), highlighter);
             return Laid { lines: indent(laid.lines, INDENT), ..laid };
         }
-        Body::Image(picture) => match fold {
+        BlockBody::Image(picture) => match fold {
             PaneFold::Closed => Vec::new(),
             PaneFold::Preview | PaneFold::Open => {
                 let width = narrower(width, INDENT);
@@ -63,7 +64,7 @@ pub fn body(
                 )
             }
         },
-        Body::Notice(notice) => {
+        BlockBody::Notice(notice) => {
             let (mark, role) = match notice.level {
                 NoticeLevel::Info => ("i ", Role::System),
                 NoticeLevel::Warning => ("! ", Role::Warning),
@@ -71,8 +72,8 @@ pub fn body(
             };
             marked(mark, role, plain::render(&notice.text, role, narrower(width, 2)))
         }
-        Body::Interrupted => vec![line(vec![span("■ stopped by you", Role::Warning)])],
-        Body::Compacted => {
+        BlockBody::Interrupted => vec![line(vec![span("■ stopped by you", Role::Warning)])],
+        BlockBody::Compacted => {
             vec![line(vec![span("─ what is above is no longer sent in full", Role::System)])]
         }
     };
@@ -145,7 +146,7 @@ fn user(text: &str, fold: PaneFold, width: u16) -> Vec<Line> {
     marked("❯ ", Role::User, lines)
 }
 
-fn assistant(prose: &Prose, width: u16, highlighter: &Highlighter) -> Laid {
+fn assistant(prose: &AssistantText, width: u16, highlighter: &Highlighter) -> Laid {
     match prose.state {
         TextState::Streaming | TextState::Done => markdown::render(&prose.text, width, highlighter),
         TextState::Dropped => fixed(plain::render(&prose.text, Role::Strikethrough, width)),
@@ -159,12 +160,12 @@ fn prose_role(state: TextState, role: Role) -> Role {
     }
 }
 
-fn tool_body(tool: &Tool, fold: PaneFold, width: u16, highlighter: &Highlighter) -> Laid {
+fn tool_body(tool: &ToolCallBlock, fold: PaneFold, width: u16, highlighter: &Highlighter) -> Laid {
     let mut lines = Vec::new();
     if fold == PaneFold::Closed {
         return fixed(lines);
     }
-    if let Shows::Diff(diff) = &tool.shows {
+    if let ToolCallContent::Diff(diff) = &tool.content {
         return diff::render(diff, width, DIFF, highlighter);
     }
     let ends = if fold == PaneFold::Open { WHOLE } else { PREVIEW };
@@ -179,24 +180,24 @@ fn tool_body(tool: &Tool, fold: PaneFold, width: u16, highlighter: &Highlighter)
         return fixed(plan(&steps, width));
     }
     let above = lines.len();
-    match &tool.shows {
-        Shows::Nothing => {}
-        Shows::Live(live) => {
+    match &tool.content {
+        ToolCallContent::Nothing => {}
+        ToolCallContent::Live(live) => {
             let most = if fold == PaneFold::Open { WHOLE.tail } else { RUNNING };
             lines.extend(running(live, most, width));
         }
-        Shows::Text(text) => {
+        ToolCallContent::Text(text) => {
             lines.extend(cut(text, ends, |part| plain::render(part, result_role(tool), width)));
         }
-        Shows::Terminal(text) => {
+        ToolCallContent::Terminal(text) => {
             lines.extend(cut(text, ends, |part| ansi::render(part, Keep::All, width)));
         }
-        Shows::Diff(_) => {}
+        ToolCallContent::Diff(_) => {}
     }
     for line in &mut lines[above..] {
         line.move_source(source::output_start(tool));
     }
-    if tool.kept.is_some() {
+    if tool.full_output.is_some() {
         let source = lines.last().map_or(0, |line| line.source);
         let text = "… there is more of it: the whole output is kept, and can be viewed".to_owned();
         lines.push(moved(note(text), source));
@@ -205,15 +206,15 @@ fn tool_body(tool: &Tool, fold: PaneFold, width: u16, highlighter: &Highlighter)
 }
 
 /// What went wrong is there to be read; that it did is what the head says.
-fn result_role(tool: &Tool) -> Role {
+fn result_role(tool: &ToolCallBlock) -> Role {
     match tool.state {
-        ToolState::Failed => Role::Text,
-        ToolState::Writing(_)
-        | ToolState::Waiting
-        | ToolState::Running
-        | ToolState::Done
-        | ToolState::Denied
-        | ToolState::Cancelled => Role::Muted,
+        ToolCallState::Failed => Role::Text,
+        ToolCallState::Writing(_)
+        | ToolCallState::Waiting
+        | ToolCallState::Running
+        | ToolCallState::Done
+        | ToolCallState::Denied
+        | ToolCallState::Cancelled => Role::Muted,
     }
 }
 
@@ -235,7 +236,7 @@ fn plan(steps: &[(&str, &str)], width: u16) -> Vec<Line> {
 }
 
 /// The last lines of what a command has put out so far.
-fn running(live: &Live, most: usize, width: u16) -> Vec<Line> {
+fn running(live: &LiveOutput, most: usize, width: u16) -> Vec<Line> {
     let text = live.text.strip_suffix('\n').unwrap_or(&live.text);
     let start = text.rmatch_indices('\n').nth(most - 1).map_or(0, |(at, _)| at + 1);
     let above = live.hidden + text[..start].matches('\n').count();

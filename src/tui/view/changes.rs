@@ -4,9 +4,11 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::tui::app::changes::{ChangesPage, Content, Net, Since, columns};
-use crate::tui::app::geometry::{Geometry, PageGeometry};
-use crate::tui::app::reach::{AtEnd, Place};
+use crate::tui::app::changes::{
+    ChangesPage, ExternalChange, NetChangeContent, NetFileChange, columns,
+};
+use crate::tui::app::geometry::{PageGeometry, ScreenGeometry};
+use crate::tui::app::page_position::{PageEnd, PageRow};
 use crate::tui::layout::diff::rows::Sides;
 use crate::tui::layout::wrap::truncate_path;
 use crate::tui::layout::{Role, Span, plain};
@@ -22,7 +24,7 @@ pub fn draw(
     styles: &dyn Styles,
     area: Rect,
     buffer: &mut Buffer,
-    geometry: &mut Geometry,
+    geometry: &mut ScreenGeometry,
 ) {
     paint::clear(area, styles, buffer);
     let files = page.files.as_ref().map_or(&[][..], |files| files.as_slice());
@@ -68,7 +70,7 @@ fn split(files: usize, area: Rect) -> (Rect, Rect) {
 
 fn heading(
     page: &ChangesPage,
-    files: &[Net],
+    files: &[NetFileChange],
     styles: &dyn Styles,
     area: Rect,
     buffer: &mut Buffer,
@@ -77,7 +79,7 @@ fn heading(
     let area = Rect { x: area.x + 1, width: width.saturating_sub(2), ..area };
     let mut left = vec![span("What this session changed", Role::Strong)];
     let sum = |of: fn(&crate::domain::FileDiff) -> usize| -> usize {
-        files.iter().filter_map(Net::diff).map(|diff| of(diff)).sum()
+        files.iter().filter_map(NetFileChange::diff).map(|diff| of(diff)).sum()
     };
     match (files.len(), page.asked) {
         (0, Some(_)) => left.push(span("   reading the files", Role::Muted)),
@@ -106,7 +108,7 @@ fn counts(added: usize, removed: usize) -> [Span; 3] {
 /// Draws the files so that the shown one is in sight, and returns the first of them.
 fn draw_list(
     page: &ChangesPage,
-    files: &[Net],
+    files: &[NetFileChange],
     styles: &dyn Styles,
     area: Rect,
     buffer: &mut Buffer,
@@ -119,16 +121,16 @@ fn draw_list(
         let is_shown = at == page.selected;
         let right: Vec<Span> = match (file.diff(), &file.content) {
             (Some(diff), _) => counts(diff.added, diff.removed).into(),
-            (None, Content::Same) => vec![span("as before", Role::Muted)],
+            (None, NetChangeContent::Same) => vec![span("as before", Role::Muted)],
             (None, _) => vec![span("?", Role::Warning)],
         };
         let mark = if is_shown { "▎" } else { " " };
-        let (sign, role) = match (&file.content, file.since) {
-            (_, Since::Changed | Since::Deleted) => ("!", Role::Warning),
-            (Content::New(_), _) => ("A", Role::Success),
-            (Content::Deleted(_), _) => ("D", Role::Error),
-            (Content::Changed(_), _) => ("M", Role::System),
-            (Content::Same | Content::Unknown(_), _) => ("·", Role::Muted),
+        let (sign, role) = match (&file.content, file.external_change) {
+            (_, ExternalChange::Changed | ExternalChange::Deleted) => ("!", Role::Warning),
+            (NetChangeContent::New(_), _) => ("A", Role::Success),
+            (NetChangeContent::Deleted(_), _) => ("D", Role::Error),
+            (NetChangeContent::Changed(_), _) => ("M", Role::System),
+            (NetChangeContent::Same | NetChangeContent::Unknown(_), _) => ("·", Role::Muted),
         };
         let room = place.width.saturating_sub(spans_width(&right) + 6);
         let name = harmless(&file.name);
@@ -162,9 +164,9 @@ fn draw_file(
     let Some(diff) = file.diff() else { return PageGeometry { area: body.into(), ..none } };
     let height = usize::from(body.height);
     let mut lay = |row: usize| layouts.changed(page.version, diff, rows, row, body.width);
-    let (top, end) = page.reach.settle(height, rows.len(), &mut |row| lay(row).len());
+    let (top, end) = page.position.settle(height, rows.len(), &mut |row| lay(row).len());
     let mut shown = Vec::with_capacity(height);
-    let Place { line: mut row, row: mut skipped } = top;
+    let PageRow { line: mut row, row: mut skipped } = top;
     while shown.len() < height && row < rows.len() {
         let laid = lay(row);
         for line in laid.iter().skip(skipped).take(height - shown.len()) {
@@ -174,7 +176,7 @@ fn draw_file(
         }
         (row, skipped) = (row + 1, 0);
     }
-    if end == AtEnd::No && height > 0 {
+    if end == PageEnd::Below && height > 0 {
         let place = Rect { x: area.x, y: body.y + body.height - 1, width: area.width, height: 1 };
         more(page, shown.last().copied().unwrap_or(0), styles, place, buffer);
     }
@@ -197,15 +199,15 @@ fn more(page: &ChangesPage, last: usize, styles: &dyn Styles, area: Rect, buffer
 }
 
 /// Draws the name of a file and what is to be said of it; returns how many rows that took.
-fn name(file: &Net, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> usize {
+fn name(file: &NetFileChange, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> usize {
     let mut right: Vec<Span> = Vec::new();
     if let Some(diff) = file.diff() {
         right.extend(counts(diff.added, diff.removed));
     }
     let kind = match &file.content {
-        Content::New(_) => "  new file",
-        Content::Deleted(_) => "  deleted",
-        Content::Changed(_) | Content::Same | Content::Unknown(_) => "",
+        NetChangeContent::New(_) => "  new file",
+        NetChangeContent::Deleted(_) => "  deleted",
+        NetChangeContent::Changed(_) | NetChangeContent::Same | NetChangeContent::Unknown(_) => "",
     };
     let room = area.width.saturating_sub(spans_width(&right) + paint::width(kind) + 2);
     let left = [
@@ -216,17 +218,17 @@ fn name(file: &Net, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> usi
     paint::both_edges(&left, &right, styles, first, buffer);
     let mut lines = Vec::new();
     let mut say = |text: &str, role| lines.extend(plain::render(text, role, area.width));
-    match file.since {
-        Since::Nothing => {}
-        Since::Changed => {
+    match file.external_change {
+        ExternalChange::Nothing => {}
+        ExternalChange::Changed => {
             say("! changed outside of slug since: what is there now is shown", Role::Warning);
         }
-        Since::Deleted => say("! deleted outside of slug since", Role::Warning),
+        ExternalChange::Deleted => say("! deleted outside of slug since", Role::Warning),
     }
     match &file.content {
-        Content::Same => say("It is as it was before this session.", Role::Muted),
-        Content::Unknown(why) => say(why, Role::Warning),
-        Content::Changed(_) | Content::New(_) | Content::Deleted(_) => {}
+        NetChangeContent::Same => say("It is as it was before this session.", Role::Muted),
+        NetChangeContent::Unknown(why) => say(why, Role::Warning),
+        NetChangeContent::Changed(_) | NetChangeContent::New(_) | NetChangeContent::Deleted(_) => {}
     }
     for (y, line) in (area.y + 1..area.y + area.height).zip(&lines) {
         paint::spans(&line.spans, styles, Rect { y, height: 1, ..area }, buffer);

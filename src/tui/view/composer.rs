@@ -4,24 +4,24 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Modifier;
 
-use crate::tui::app::Model;
-use crate::tui::app::editor::Editor;
-use crate::tui::app::geometry::Geometry;
-use crate::tui::app::model::Focus;
-use crate::tui::app::softwrap::{self, Row};
-use crate::tui::app::turn::Turn;
+use crate::tui::app::ScreenModel;
+use crate::tui::app::editor::TextEditor;
+use crate::tui::app::geometry::ScreenGeometry;
+use crate::tui::app::model::KeyboardFocus;
+use crate::tui::app::softwrap::{self, SoftWrapRow};
+use crate::tui::app::turn::TurnActivity;
 use crate::tui::layout::{Role, Span};
 
 use super::paint::{self, Styles, span};
 
 /// Draws the input, whose text stands on the rows `typed`, and returns the caret's cell.
 pub fn draw(
-    model: &Model,
-    typed: &[Row],
+    model: &ScreenModel,
+    typed: &[SoftWrapRow],
     styles: &dyn Styles,
     area: Rect,
     buffer: &mut Buffer,
-    geometry: &mut Geometry,
+    geometry: &mut ScreenGeometry,
 ) -> Position {
     let text = model.composer.editor.text();
     let room = Rect { x: area.x + 3, width: area.width.saturating_sub(4).max(1), ..area };
@@ -31,7 +31,7 @@ pub fn draw(
     geometry.input = room.into();
     geometry.input_above = above;
 
-    let focused = model.focus == Focus::Input;
+    let focused = model.focus == KeyboardFocus::Input;
     // The sign of a shell command stands in the text.
     let prompt_role = if !focused {
         Role::Muted
@@ -44,8 +44,10 @@ pub fn draw(
     paint::spans(&[span("❯", prompt_role)], styles, mark, buffer);
     if text.is_empty() {
         let words = match &model.turn {
-            Turn::Idle => "Say what you want done",
-            Turn::Starting { .. } | Turn::Running(_) => "Type ahead: it is sent after this turn",
+            TurnActivity::Idle => "Say what you want done",
+            TurnActivity::Starting { .. } | TurnActivity::Running(_) => {
+                "Type ahead: it is sent after this turn"
+            }
         };
         paint::spans(&[span(words, Role::Muted)], styles, room, buffer);
     }
@@ -63,7 +65,7 @@ pub fn draw(
 }
 
 /// A row of a text being typed. What stands for something else looks like it.
-pub fn typed_row(editor: &Editor, text: &str, row: &Row) -> Vec<Span> {
+pub fn typed_row(editor: &TextEditor, text: &str, row: &SoftWrapRow) -> Vec<Span> {
     let line = &text[row.clone()];
     let mut spans: Vec<Span> = Vec::new();
     for (at, shown) in softwrap::shown(line, editor.chips()) {
@@ -83,7 +85,7 @@ pub fn typed_row(editor: &Editor, text: &str, row: &Row) -> Vec<Span> {
 }
 
 /// The columns of a row that are selected.
-fn selected_columns(model: &Model, text: &str, row: &Row) -> Option<(u16, u16)> {
+fn selected_columns(model: &ScreenModel, text: &str, row: &SoftWrapRow) -> Option<(u16, u16)> {
     let (selected, editor) = (model.composer.selection()?, &model.composer.editor);
     let (from, to) = (selected.start.max(row.start), selected.end.min(row.end));
     let column = |at: usize| softwrap::columns_with(&text[row.start..at], editor.chips());

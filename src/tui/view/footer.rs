@@ -4,16 +4,17 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::domain::NoticeLevel;
-use crate::tui::app::approval::Approval;
-use crate::tui::app::geometry::{Area, Geometry};
+use crate::tui::app::approval::ApprovalDialog;
+use crate::tui::app::geometry::{CellRect, ScreenGeometry};
 use crate::tui::app::keymap::{
-    ApprovalKey, ChatKey, Context, EmptyInputKey, Keymap, Pending, Scrolling, SidebarKey, in_words,
+    ApprovalKey, ChatKey, EmptyInputKey, KeyContext, Keymap, PendingKeys, ScrollAction, SidebarKey,
+    in_words,
 };
-use crate::tui::app::model::Focus;
+use crate::tui::app::model::KeyboardFocus;
 use crate::tui::app::overlay::Overlay;
-use crate::tui::app::picker::Choice;
-use crate::tui::app::rules::Stage;
-use crate::tui::app::{Model, contexts};
+use crate::tui::app::picker::PickerChoice;
+use crate::tui::app::rules::RulesStage;
+use crate::tui::app::{ScreenModel, contexts};
 use crate::tui::layout::{Role, Span};
 
 use super::blocks::harmless;
@@ -22,17 +23,17 @@ use super::picker;
 
 /// Draws the rule above the input; scrolled up, it says how much is new below, and returns where.
 pub fn draw_rule(
-    model: &Model,
-    geometry: &Geometry,
+    model: &ScreenModel,
+    geometry: &ScreenGeometry,
     styles: &dyn Styles,
     area: Rect,
     buffer: &mut Buffer,
-) -> Option<Area> {
+) -> Option<CellRect> {
     paint::rule(area, styles, buffer);
-    if geometry.anchor == crate::tui::app::scroll::Anchor::Tail {
+    if geometry.anchor == crate::tui::app::scroll::ScrollAnchor::Tail {
         return None;
     }
-    let key = model.settings.keys.key(ChatKey::Scroll(Scrolling::Bottom));
+    let key = model.settings.keys.key(ChatKey::Scroll(ScrollAction::Bottom));
     let text = match model.scroll.new_below(model.transcript.lines()) {
         0 => format!(" more below   {key} "),
         1 => format!(" 1 new line below   {key} "),
@@ -46,7 +47,7 @@ pub fn draw_rule(
 
 /// Draws the last line: what a sequence that was begun waits for, a short word if there is one, or
 /// what the keys mean here.
-pub fn draw_hints(model: &Model, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+pub fn draw_hints(model: &ScreenModel, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     if let Some(pending) = &model.pending {
         let begun = span(format!("{} …  ", pending.label()), Role::Strong);
@@ -91,9 +92,9 @@ pub fn draw_hints(model: &Model, styles: &dyn Styles, area: Rect, buffer: &mut B
 }
 
 /// Vi's mode, while keys go to the input.
-fn vi_mode(model: &Model) -> Vec<Span> {
+fn vi_mode(model: &ScreenModel) -> Vec<Span> {
     match &model.composer.vi {
-        Some(vi) if model.focus == Focus::Input && model.overlays.is_empty() => {
+        Some(vi) if model.focus == KeyboardFocus::Input && model.overlays.is_empty() => {
             vec![span(vi.label(), Role::Strong), span("  ", Role::Text)]
         }
         Some(_) | None => Vec::new(),
@@ -103,7 +104,7 @@ fn vi_mode(model: &Model) -> Vec<Span> {
 type Hints = Vec<(String, &'static str)>;
 
 /// The keys that go on with a sequence, and what each would do.
-fn continuations(model: &Model, pending: &Pending) -> Hints {
+fn continuations(model: &ScreenModel, pending: &PendingKeys) -> Hints {
     let rows = contexts(model).iter().flat_map(|context| model.settings.keys.rows(*context));
     let rests = rows.flat_map(|row| {
         let word = row.hint.unwrap_or(row.help);
@@ -113,79 +114,83 @@ fn continuations(model: &Model, pending: &Pending) -> Hints {
 }
 
 /// What the last line says, on its left and on its right.
-fn hints(model: &Model) -> (Hints, Hints) {
+fn hints(model: &ScreenModel) -> (Hints, Hints) {
     let keys = &model.settings.keys;
     match model.overlays.last() {
         Some(Overlay::Approval(approval)) => match approval.stage {
-            crate::tui::app::approval::Stage::Choosing => {
+            crate::tui::app::approval::ApprovalStage::Choosing => {
                 (question_hints(keys, approval), Vec::new())
             }
-            crate::tui::app::approval::Stage::Rule(..)
-            | crate::tui::app::approval::Stage::Command(_)
-            | crate::tui::app::approval::Stage::Instruction(_) => {
-                (keys.hints(Context::Field).collect(), Vec::new())
+            crate::tui::app::approval::ApprovalStage::Rule(..)
+            | crate::tui::app::approval::ApprovalStage::Command(_)
+            | crate::tui::app::approval::ApprovalStage::Instruction(_) => {
+                (keys.hints(KeyContext::Field).collect(), Vec::new())
             }
         },
         Some(Overlay::Picker(picker)) => {
-            let of_models = matches!(picker.list.chosen(), Some(Choice::Model(_)));
-            let marks = keys.hints(Context::Models).filter(|_| of_models);
-            (keys.hints(Context::List).chain(marks).collect(), Vec::new())
+            let of_models = matches!(picker.list.chosen(), Some(PickerChoice::Model(_)));
+            let marks = keys.hints(KeyContext::Models).filter(|_| of_models);
+            (keys.hints(KeyContext::List).chain(marks).collect(), Vec::new())
         }
-        Some(Overlay::Reading(_)) => (keys.hints(Context::Reading).collect(), Vec::new()),
+        Some(Overlay::Reading(_)) => (keys.hints(KeyContext::Reading).collect(), Vec::new()),
         Some(Overlay::Pager(pager)) if pager.prompt.is_some() => {
-            (keys.hints(Context::Find).collect(), Vec::new())
+            (keys.hints(KeyContext::Find).collect(), Vec::new())
         }
-        Some(Overlay::Pager(_)) => (keys.hints(Context::Pager).collect(), Vec::new()),
-        Some(Overlay::Changes(_)) => (keys.hints(Context::Changes).collect(), Vec::new()),
+        Some(Overlay::Pager(_)) => (keys.hints(KeyContext::Pager).collect(), Vec::new()),
+        Some(Overlay::Changes(_)) => (keys.hints(KeyContext::Changes).collect(), Vec::new()),
         Some(Overlay::Rules(page)) => match page.stage {
-            Stage::Choosing | Stage::Removing => (keys.hints(Context::Rules).collect(), Vec::new()),
-            Stage::Typing(_) => (keys.hints(Context::Field).collect(), Vec::new()),
+            RulesStage::Choosing | RulesStage::Removing => {
+                (keys.hints(KeyContext::Rules).collect(), Vec::new())
+            }
+            RulesStage::Typing(_) => (keys.hints(KeyContext::Field).collect(), Vec::new()),
         },
-        Some(Overlay::Rewind(_)) => (keys.hints(Context::Rewind).collect(), Vec::new()),
+        Some(Overlay::Rewind(_)) => (keys.hints(KeyContext::Rewind).collect(), Vec::new()),
         None => chat_hints(model),
     }
 }
 
 /// Changes are spoken of where they can be taken one by one.
-fn question_hints(keys: &Keymap, approval: &Approval) -> Hints {
+fn question_hints(keys: &Keymap, approval: &ApprovalDialog) -> Hints {
     let about_changes = [ApprovalKey::Pick, ApprovalKey::NextChange, ApprovalKey::PreviousChange];
     let about_changes: Hints = about_changes.iter().flat_map(|key| keys.hint(*key)).collect();
-    let all = keys.hints(Context::Approval);
-    all.filter(|hint| approval.picks.is_some() || !about_changes.contains(hint)).collect()
+    let all = keys.hints(KeyContext::Approval);
+    all.filter(|hint| approval.hunks.is_some() || !about_changes.contains(hint)).collect()
 }
 
-fn chat_hints(model: &Model) -> (Hints, Hints) {
-    let runs = crate::tui::app::something_runs(model);
+fn chat_hints(model: &ScreenModel) -> (Hints, Hints) {
+    let runs = crate::tui::app::is_busy(model);
     let map = &model.settings.keys;
-    let all = map.hints(Context::Chat).filter(|(_, word)| runs || *word != "stop");
+    let all = map.hints(KeyContext::Chat).filter(|(_, word)| runs || *word != "stop");
     let keys = map.hint(EmptyInputKey::Help);
     match model.focus {
-        Focus::Pane(_) => {
-            let panes = map.hints(Context::Panes).filter(|(_, word)| *word != "keys");
+        KeyboardFocus::Pane(_) => {
+            let panes = map.hints(KeyContext::Panes).filter(|(_, word)| *word != "keys");
             let back = (map.key(ChatKey::Focus), "input");
             let stop = all.filter(|(_, word)| *word == "stop");
             (panes.collect(), stop.chain([back]).chain(keys).collect())
         }
-        Focus::Caret(_) => {
+        KeyboardFocus::Caret(_) => {
             let back = (map.key(ChatKey::Focus), "input");
-            (map.hints(Context::Caret).collect(), vec![back])
+            (map.hints(KeyContext::Caret).collect(), vec![back])
         }
         // What its other keys do stands in the list.
-        Focus::Sidebar => {
+        KeyboardFocus::Sidebar => {
             let leave = (map.key(SidebarKey::Leave), "input");
             (Vec::new(), vec![leave, (map.key(SidebarKey::Close), "close")])
         }
-        Focus::Input if model.completion.as_ref().is_some_and(|open| !open.list.is_empty()) => {
-            (map.hints(Context::Completion).collect(), Vec::new())
+        KeyboardFocus::Input
+            if model.completion.as_ref().is_some_and(|open| !open.list.is_empty()) =>
+        {
+            (map.hints(KeyContext::Completion).collect(), Vec::new())
         }
-        Focus::Input if !model.composer.is_inserting() => {
+        KeyboardFocus::Input if !model.composer.is_inserting() => {
             let left = [("i", "insert"), ("v", "select"), ("enter", "send")];
             let left = left.map(|(key, word)| (key.to_owned(), word));
             (left.to_vec(), all.filter(|(_, word)| *word != "panes").chain(keys).collect())
         }
-        Focus::Input => {
-            let typing = map.hints(Context::Input);
-            let signs = map.hints(Context::EmptyInput).filter(|(_, word)| *word != "keys");
+        KeyboardFocus::Input => {
+            let typing = map.hints(KeyContext::Input);
+            let signs = map.hints(KeyContext::EmptyInput).filter(|(_, word)| *word != "keys");
             let all = all.filter(|(_, word)| *word != "panes");
             (typing.chain(signs).collect(), all.chain(keys).collect())
         }

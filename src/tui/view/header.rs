@@ -6,8 +6,8 @@ use ratatui::layout::Rect;
 
 use crate::config::StatusItem;
 use crate::domain::{ContextWindow, PermissionMode};
-use crate::tui::app::Model;
-use crate::tui::app::status::{Git, Host, Status, tokens};
+use crate::tui::app::ScreenModel;
+use crate::tui::app::status::{GitSummary, ModelHost, ScreenStatus, tokens};
 use crate::tui::app::status_page;
 use crate::tui::layout::ansi::{self, Keep};
 use crate::tui::layout::{Role, Span};
@@ -29,7 +29,7 @@ enum Side {
 }
 
 /// Draws the first line.
-pub fn draw(model: &Model, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+pub fn draw(model: &ScreenModel, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
     let mut parts = parts(model, area.width);
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     while parts.len() > 1 && taken(&parts) > area.width {
@@ -55,7 +55,7 @@ fn taken(parts: &[Part]) -> u16 {
     parts.iter().map(|part| spans_width(&part.spans) + 2).sum()
 }
 
-fn parts(model: &Model, width: u16) -> Vec<Part> {
+fn parts(model: &ScreenModel, width: u16) -> Vec<Part> {
     let items = &model.settings.status_items;
     let left = items.left.iter().map(|item| (Side::Left, *item));
     let right = items.right.iter().map(|item| (Side::Right, *item));
@@ -86,7 +86,7 @@ fn weight(item: StatusItem) -> u8 {
 }
 
 /// What an item shows; nothing where nothing is known.
-fn shown(model: &Model, item: StatusItem, width: u16) -> Option<Vec<Span>> {
+fn shown(model: &ScreenModel, item: StatusItem, width: u16) -> Option<Vec<Span>> {
     let status = &model.status;
     let one = |text: String, role| (!text.is_empty()).then(|| vec![span(text, role)]);
     let cut = |text: &str, columns| truncate(&harmless(text), columns);
@@ -103,7 +103,7 @@ fn shown(model: &Model, item: StatusItem, width: u16) -> Option<Vec<Span>> {
         StatusItem::Time => one(open_for(model), Role::Muted),
         StatusItem::Command => own(model.status_line.text.as_deref()?, width / 3),
         StatusItem::Rate => {
-            let rate = status.rate.filter(|_| status.host == Host::Local)?;
+            let rate = status.rate.filter(|_| status.host == ModelHost::Local)?;
             one(format!("{rate:.0} tok/s"), Role::Muted)
         }
         StatusItem::Model => {
@@ -119,7 +119,7 @@ fn shown(model: &Model, item: StatusItem, width: u16) -> Option<Vec<Span>> {
 }
 
 /// The mode, with what keeps commands inside.
-fn mode(model: &Model) -> String {
+fn mode(model: &ScreenModel) -> String {
     let mode = model.status.mode;
     match (&model.settings.boundary, mode) {
         (None, _) => mode.name().to_owned(),
@@ -137,7 +137,7 @@ fn mode(model: &Model) -> String {
 }
 
 /// In minutes, so that it moves seldom.
-fn open_for(model: &Model) -> String {
+fn open_for(model: &ScreenModel) -> String {
     let minutes = model.now.as_secs() / 60;
     match minutes / 60 {
         0 => format!("{minutes} min"),
@@ -163,7 +163,7 @@ fn own(text: &str, columns: u16) -> Option<Vec<Span>> {
     (!spans.is_empty()).then_some(spans)
 }
 
-fn of_git(git: &Git) -> Vec<Span> {
+fn of_git(git: &GitSummary) -> Vec<Span> {
     let mut spans = vec![span(truncate(&harmless(&git.branch), 24), Role::Text)];
     let counts = [
         ('+', git.added, Role::Success),
@@ -177,7 +177,7 @@ fn of_git(git: &Git) -> Vec<Span> {
 }
 
 /// How full the window is, as the provider counted it.
-fn meter(status: &Status) -> Option<String> {
+fn meter(status: &ScreenStatus) -> Option<String> {
     let used = status.usage.map(|usage| usage.input + usage.output);
     // What nobody measured carries a tilde.
     let (window, mark) = match status.window {
@@ -198,7 +198,7 @@ fn meter(status: &Status) -> Option<String> {
     }
 }
 
-fn cached(status: &Status) -> Option<String> {
+fn cached(status: &ScreenStatus) -> Option<String> {
     let usage = status.usage.filter(|usage| usage.cache_read > 0)?;
     Some(format!("{} cached", tokens(usage.cache_read)))
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::domain::MessageImage;
 use crate::tui::app::block::{
-    Block, Body, Origin, PaneFold, Shows, TextState, Thinking, Tool, ToolState,
+    BlockBody, PaneFold, TextState, ThinkingText, ToolCallBlock, ToolCallContent, ToolCallOrigin,
+    ToolCallState, TranscriptBlock,
 };
 use crate::tui::app::status::clock;
 use crate::tui::layout::{Role, Run, Span};
@@ -32,28 +33,28 @@ pub struct Head {
 }
 
 /// The head of a block, if it has one, fitted to `width`.
-pub fn head(block: &Block, fold: PaneFold, now: Duration, width: u16) -> Option<Head> {
+pub fn head(block: &TranscriptBlock, fold: PaneFold, now: Duration, width: u16) -> Option<Head> {
     match &block.body {
-        Body::Thinking(thinking) => Some(of_thinking(thinking, fold, now)),
-        Body::Tool(tool) => Some(of_tool(tool, fold, now, width)),
-        Body::Image(image) => Some(of_image(image, fold, width)),
-        Body::User(_)
-        | Body::Assistant(_)
-        | Body::Notice(_)
-        | Body::Interrupted
-        | Body::Compacted => None,
+        BlockBody::Thinking(thinking) => Some(of_thinking(thinking, fold, now)),
+        BlockBody::Tool(tool) => Some(of_tool(tool, fold, now, width)),
+        BlockBody::Image(image) => Some(of_image(image, fold, width)),
+        BlockBody::User(_)
+        | BlockBody::Assistant(_)
+        | BlockBody::Notice(_)
+        | BlockBody::Interrupted
+        | BlockBody::Compacted => None,
     }
 }
 
 /// Whether a block has a head.
-pub fn has_head(block: &Block) -> bool {
+pub fn has_head(block: &TranscriptBlock) -> bool {
     match block.body {
-        Body::Thinking(_) | Body::Tool(_) | Body::Image(_) => true,
-        Body::User(_)
-        | Body::Assistant(_)
-        | Body::Notice(_)
-        | Body::Interrupted
-        | Body::Compacted => false,
+        BlockBody::Thinking(_) | BlockBody::Tool(_) | BlockBody::Image(_) => true,
+        BlockBody::User(_)
+        | BlockBody::Assistant(_)
+        | BlockBody::Notice(_)
+        | BlockBody::Interrupted
+        | BlockBody::Compacted => false,
     }
 }
 
@@ -66,7 +67,7 @@ pub fn took(time: Duration) -> String {
     }
 }
 
-fn of_thinking(thinking: &Thinking, fold: PaneFold, now: Duration) -> Head {
+fn of_thinking(thinking: &ThinkingText, fold: PaneFold, now: Duration) -> Head {
     let mark = if fold == PaneFold::Closed { "▸ " } else { "▾ " };
     let text = match (thinking.state, thinking.elapsed) {
         (TextState::Streaming, _) => {
@@ -90,11 +91,11 @@ fn of_image(image: &MessageImage, fold: PaneFold, width: u16) -> Head {
     Head { left, right, ..Head::default() }
 }
 
-fn of_tool(tool: &Tool, fold: PaneFold, now: Duration, width: u16) -> Head {
+fn of_tool(tool: &ToolCallBlock, fold: PaneFold, now: Duration, width: u16) -> Head {
     let right = right(tool, now, width);
     let (mark, mark_role) = mark(tool, fold);
     let name = format!("{:NAME$} ", harmless(&tool.name));
-    let name_role = if tool.state == ToolState::Failed { Role::Error } else { Role::Tool };
+    let name_role = if tool.state == ToolCallState::Failed { Role::Error } else { Role::Tool };
     let mut left = vec![span(format!("{mark} "), mark_role), span(name, name_role)];
     let room = width.saturating_sub(spans_width(&left) + spans_width(&right) + 2);
     let mut runs = Vec::new();
@@ -110,30 +111,35 @@ fn of_tool(tool: &Tool, fold: PaneFold, now: Duration, width: u16) -> Head {
     Head { left, right, runs }
 }
 
-fn mark(tool: &Tool, fold: PaneFold) -> (&'static str, Role) {
+fn mark(tool: &ToolCallBlock, fold: PaneFold) -> (&'static str, Role) {
     let unfolded = fold == PaneFold::Open
-        && matches!(tool.shows, Shows::Diff(_) | Shows::Text(_) | Shows::Terminal(_));
+        && matches!(
+            tool.content,
+            ToolCallContent::Diff(_) | ToolCallContent::Text(_) | ToolCallContent::Terminal(_)
+        );
     match tool.state {
-        ToolState::Writing(_) | ToolState::Waiting => ("○", Role::Muted),
-        ToolState::Failed => ("✗", Role::Error),
-        ToolState::Denied => ("⊘", Role::Error),
-        ToolState::Cancelled => ("■", Role::Warning),
-        ToolState::Running => ("◐", Role::Warning),
-        ToolState::Done if tool.origin == Origin::Person => ("!", Role::User),
-        ToolState::Done if unfolded => ("▾", Role::Tool),
-        ToolState::Done => ("●", Role::Tool),
+        ToolCallState::Writing(_) | ToolCallState::Waiting => ("○", Role::Muted),
+        ToolCallState::Failed => ("✗", Role::Error),
+        ToolCallState::Denied => ("⊘", Role::Error),
+        ToolCallState::Cancelled => ("■", Role::Warning),
+        ToolCallState::Running => ("◐", Role::Warning),
+        ToolCallState::Done if tool.origin == ToolCallOrigin::User => ("!", Role::User),
+        ToolCallState::Done if unfolded => ("▾", Role::Tool),
+        ToolCallState::Done => ("●", Role::Tool),
     }
 }
 
 /// What came of the call, and in a column of its own how long it took.
-fn right(tool: &Tool, now: Duration, width: u16) -> Vec<Span> {
+fn right(tool: &ToolCallBlock, now: Duration, width: u16) -> Vec<Span> {
     let mut spans = outcome(tool);
     let time = match tool.state {
-        ToolState::Writing(_) | ToolState::Waiting => return spans,
-        ToolState::Running => Some(clock(now.saturating_sub(tool.since.unwrap_or(now)))),
-        ToolState::Done | ToolState::Failed | ToolState::Cancelled => tool.elapsed.map(took),
+        ToolCallState::Writing(_) | ToolCallState::Waiting => return spans,
+        ToolCallState::Running => Some(clock(now.saturating_sub(tool.since.unwrap_or(now)))),
+        ToolCallState::Done | ToolCallState::Failed | ToolCallState::Cancelled => {
+            tool.elapsed.map(took)
+        }
         // It did not run.
-        ToolState::Denied => None,
+        ToolCallState::Denied => None,
     };
     let Some(time) = time else { return spans };
     if spans.is_empty() {
@@ -141,28 +147,28 @@ fn right(tool: &Tool, now: Duration, width: u16) -> Vec<Span> {
     }
     if width >= ROOMY {
         spans.push(span(format!("  {time:>TIME$}"), Role::Muted));
-    } else if tool.state == ToolState::Running {
+    } else if tool.state == ToolCallState::Running {
         spans.push(span(format!(" {time}"), Role::Muted));
     }
     spans
 }
 
-fn outcome(tool: &Tool) -> Vec<Span> {
+fn outcome(tool: &ToolCallBlock) -> Vec<Span> {
     let said = tool.summary.as_deref().map(harmless);
     let with = |word: &str, role: Role| match &said {
         Some(said) if said.as_str() != word => vec![span(format!("{word}, {said}"), role)],
         Some(_) | None => vec![span(word, role)],
     };
     match tool.state {
-        ToolState::Waiting => vec![span("waiting", Role::Muted)],
+        ToolCallState::Waiting => vec![span("waiting", Role::Muted)],
         // So little says nothing of how far it is.
-        ToolState::Writing(..100) => vec![span("writing", Role::Muted)],
-        ToolState::Writing(bytes) => {
+        ToolCallState::Writing(..100) => vec![span("writing", Role::Muted)],
+        ToolCallState::Writing(bytes) => {
             vec![span(format!("writing {:.1} kB", bytes as f64 / 1000.0), Role::Muted)]
         }
-        ToolState::Running => vec![span("running", Role::Warning)],
-        ToolState::Done => match (&tool.shows, said) {
-            (Shows::Diff(diff), said) => {
+        ToolCallState::Running => vec![span("running", Role::Warning)],
+        ToolCallState::Done => match (&tool.content, said) {
+            (ToolCallContent::Diff(diff), said) => {
                 let (added, removed) = (format!("+{}", diff.added), format!("-{}", diff.removed));
                 // What is said before the counts: that only a part of a change was made.
                 let before = said.and_then(|said| {
@@ -178,9 +184,9 @@ fn outcome(tool: &Tool) -> Vec<Span> {
             (_, Some(said)) => vec![span(said, Role::Muted)],
             (_, None) => Vec::new(),
         },
-        ToolState::Failed => with("failed", Role::Error),
-        ToolState::Denied => vec![span("denied", Role::Error)],
-        ToolState::Cancelled => vec![span("stopped", Role::Warning)],
+        ToolCallState::Failed => with("failed", Role::Error),
+        ToolCallState::Denied => vec![span("denied", Role::Error)],
+        ToolCallState::Cancelled => vec![span("stopped", Role::Warning)],
     }
 }
 

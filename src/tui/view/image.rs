@@ -6,10 +6,10 @@ use ratatui::layout::Rect;
 
 use crate::domain::{MessageImage, format_bytes};
 use crate::platform::graphics::{GraphicsCanvas, GraphicsProtocol, SizeInCells};
-use crate::tui::app::Model;
-use crate::tui::app::block::{BlockId, Body};
-use crate::tui::app::geometry::{Geometry, RowKind};
-use crate::tui::app::pictures::Wanted;
+use crate::tui::app::ScreenModel;
+use crate::tui::app::block::{BlockBody, BlockId};
+use crate::tui::app::geometry::{ScreenGeometry, TranscriptRowKind};
+use crate::tui::app::pictures::PictureRequest;
 use crate::tui::layout::{Line, Role};
 
 use super::blocks::INDENT;
@@ -74,24 +74,26 @@ pub fn label(image: &MessageImage, columns: u16) -> Vec<Line> {
 /// Puts the pictures that are there in the place of their frames, and notes which are on screen.
 /// `text` is where the transcript's rows are drawn.
 pub fn hang(
-    model: &Model,
+    model: &ScreenModel,
     layouts: &mut Layouts,
     text: Rect,
     buffer: &mut Buffer,
-    geometry: &mut Geometry,
+    geometry: &mut ScreenGeometry,
 ) {
     let Some((canvas, _)) = model.settings.canvas else { return };
-    let rows = geometry.rows.iter().zip(text.y..).filter(|(row, _)| row.kind == RowKind::Body);
+    let rows =
+        geometry.rows.iter().zip(text.y..).filter(|(row, _)| row.kind == TranscriptRowKind::Body);
     let bodies: Vec<(BlockId, usize, u16)> = rows.map(|(row, y)| (row.block, row.row, y)).collect();
     for body in bodies.chunk_by(|one, other| one.0 == other.0) {
         let (id, first, top) = body[0];
         let index = model.transcript.index(id);
-        let Some(Body::Image(image)) = model.transcript.get(id).map(|block| &block.body) else {
+        let Some(BlockBody::Image(image)) = model.transcript.get(id).map(|block| &block.body)
+        else {
             continue;
         };
         let indent = u16::try_from(INDENT).unwrap_or(0);
         let cells = size(image, canvas, text.width.saturating_sub(indent).max(1));
-        geometry.pictures.push(Wanted { image: image.clone(), cells });
+        geometry.pictures.push(PictureRequest { image: image.clone(), cells });
         let Some(picture) = model.pictures.ready(&image.hash, cells) else { continue };
         let shape = Finder::new(model, layouts, text.width).shape(index);
         let above = u16::try_from(first - shape.gap - shape.head).unwrap_or(0);

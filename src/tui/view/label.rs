@@ -1,8 +1,8 @@
 //! What the terminal's window says of slug: its name, and how far the work is.
 
 use crate::platform::terminal_notifier::TerminalProgress;
-use crate::tui::app::Model;
-use crate::tui::app::turn::{Phase, Turn};
+use crate::tui::app::ScreenModel;
+use crate::tui::app::turn::{RunningTurnPhase, TurnActivity};
 
 /// What is told beside the picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Label {
 const AGAIN: u128 = 10;
 
 /// The label of this state.
-pub fn label(model: &Model) -> Label {
+pub fn label(model: &ScreenModel) -> Label {
     let what = model.status.title.as_deref().unwrap_or(&model.status.project);
     let waits = model.has_question();
     let mark = match (waits, model.turn.is_idle()) {
@@ -31,21 +31,21 @@ pub fn label(model: &Model) -> Label {
         if what.is_empty() { format!("{mark}slug") } else { format!("{mark}slug · {what}") };
     let progress = match &model.turn {
         _ if waits => TerminalProgress::Waiting,
-        Turn::Idle => TerminalProgress::None,
-        Turn::Starting { .. } => TerminalProgress::Busy,
-        Turn::Running(running) => match &running.phase {
-            Phase::Prefill(read) if read.total > 0 => TerminalProgress::Percent(
+        TurnActivity::Idle => TerminalProgress::None,
+        TurnActivity::Starting { .. } => TerminalProgress::Busy,
+        TurnActivity::Running(running) => match &running.phase {
+            RunningTurnPhase::Prefill(read) if read.total > 0 => TerminalProgress::Percent(
                 u8::try_from(read.processed * 100 / read.total).unwrap_or(100),
             ),
-            Phase::Prefill(_)
-            | Phase::Waiting
-            | Phase::Thinking
-            | Phase::Answering
-            | Phase::Calling(_)
-            | Phase::Tool(_)
-            | Phase::Retrying { .. }
-            | Phase::Held { .. }
-            | Phase::Stopping => TerminalProgress::Busy,
+            RunningTurnPhase::Prefill(_)
+            | RunningTurnPhase::Waiting
+            | RunningTurnPhase::Thinking
+            | RunningTurnPhase::Answering
+            | RunningTurnPhase::Calling(_)
+            | RunningTurnPhase::Tool(_)
+            | RunningTurnPhase::Retrying { .. }
+            | RunningTurnPhase::RateLimited { .. }
+            | RunningTurnPhase::Stopping => TerminalProgress::Busy,
         },
     };
     let beat = match progress {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::domain::{ApprovalId, FileDiff};
 use crate::platform::graphics::GraphicsCanvas;
-use crate::tui::app::block::{Block, BlockId, Body, PaneFold, TextState};
-use crate::tui::app::pager::Wrap;
-use crate::tui::app::pager::document::Document;
+use crate::tui::app::block::{BlockBody, BlockId, PaneFold, TextState, TranscriptBlock};
+use crate::tui::app::pager::PagerWrap;
+use crate::tui::app::pager::document::PagerDocument;
 use crate::tui::gallery::Gallery;
 use crate::tui::layout::diff::rows::Row;
 use crate::tui::layout::diff::{self, Sheet};
@@ -140,25 +140,25 @@ impl Layouts {
     /// The rows of a line of a long text.
     pub fn paged(
         &mut self,
-        document: &Document,
+        document: &PagerDocument,
         line: usize,
         width: u16,
-        wrap: Wrap,
+        wrap: PagerWrap,
     ) -> Arc<[Line]> {
         let text = document.line(line);
         // A line changes only by growing, and the last one may.
         let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
         let fold = match wrap {
-            Wrap::On => PaneFold::Open,
-            Wrap::Off(_) => PaneFold::Closed,
+            PagerWrap::On => PaneFold::Open,
+            PagerWrap::Off(_) => PaneFold::Closed,
         };
-        let block = u64::try_from(line + document.let_go()).unwrap_or(u64::MAX);
+        let block = u64::try_from(line + document.dropped_lines()).unwrap_or(u64::MAX);
         let revision = document.id() << 32 | length & 0xffff_ffff;
         let key = Key { block, revision, width, fold };
         let lay = || Laid {
             lines: match wrap {
-                Wrap::On => paged::rows(text, width),
-                Wrap::Off(_) => vec![paged::row(text)],
+                PagerWrap::On => paged::rows(text, width),
+                PagerWrap::Off(_) => vec![paged::row(text)],
             },
             colours: Colours::Final,
         };
@@ -196,12 +196,12 @@ impl Layouts {
     }
 
     /// The lines of a block below its head.
-    pub fn lines(&mut self, block: &Block, fold: PaneFold, width: u16) -> &[Line] {
+    pub fn lines(&mut self, block: &TranscriptBlock, fold: PaneFold, width: u16) -> &[Line] {
         match &block.body {
-            Body::Assistant(prose) if prose.state == TextState::Streaming => {
+            BlockBody::Assistant(prose) if prose.state == TextState::Streaming => {
                 self.kept.streaming(block.id.0, &prose.text, width, &self.highlighter)
             }
-            Body::Thinking(thinking)
+            BlockBody::Thinking(thinking)
                 if thinking.state == TextState::Streaming && fold == PaneFold::Open =>
             {
                 let continues = self.thought.as_ref().is_some_and(|(id, _)| *id == block.id);
@@ -213,14 +213,14 @@ impl Layouts {
                 growing.update(&thinking.text, width);
                 growing.lines()
             }
-            Body::Assistant(_)
-            | Body::User(_)
-            | Body::Thinking(_)
-            | Body::Tool(_)
-            | Body::Image(_)
-            | Body::Notice(_)
-            | Body::Interrupted
-            | Body::Compacted => {
+            BlockBody::Assistant(_)
+            | BlockBody::User(_)
+            | BlockBody::Thinking(_)
+            | BlockBody::Tool(_)
+            | BlockBody::Image(_)
+            | BlockBody::Notice(_)
+            | BlockBody::Interrupted
+            | BlockBody::Compacted => {
                 let key =
                     Key { block: block.id.0, revision: u64::from(block.revision), width, fold };
                 let (highlighter, canvas) = (&self.highlighter, self.canvas);

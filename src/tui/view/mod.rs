@@ -1,5 +1,5 @@
 //! Draws the model. Pure but for its cache of laid-out lines: the same model gives the same
-//! frame. What `update` has to know of the screen goes back as [`Geometry`].
+//! frame. What `update` has to know of the screen goes back as [`ScreenGeometry`].
 //!
 //! One file for each part. From 40x12 up everything fits; what matters least goes first.
 
@@ -30,11 +30,11 @@ pub mod window;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 
-use super::app::Model;
-use super::app::geometry::{Area, Geometry};
-use super::app::model::Focus;
+use super::app::ScreenModel;
+use super::app::geometry::{CellRect, ScreenGeometry};
+use super::app::model::KeyboardFocus;
 use super::app::overlay::Overlay;
-use super::app::sidebar::{Placement, on_screen};
+use super::app::sidebar::{SidebarPlacement, on_screen};
 use super::layout::Role;
 
 pub use layouts::Layouts;
@@ -55,14 +55,14 @@ struct Rows {
 
 /// Draws a frame and says what is where.
 pub fn view(
-    model: &Model,
+    model: &ScreenModel,
     layouts: &mut Layouts,
     styles: &dyn Styles,
     frame: &mut Frame<'_>,
-) -> Geometry {
+) -> ScreenGeometry {
     layouts.paint_on(model.settings.canvas.map(|(canvas, _)| canvas));
     let area = frame.area();
-    let mut geometry = Geometry::of_size(area.width, area.height);
+    let mut geometry = ScreenGeometry::of_size(area.width, area.height);
     let side = on_screen(model);
     let chat = beside(area, side);
     let typed = model.composer.editor.rows(input_width(chat));
@@ -84,17 +84,19 @@ pub fn view(
     picker::draw_completion(model, styles, rows.rule, buffer);
 
     let mut caret = match model.focus {
-        Focus::Input | Focus::Pane(_) => Some(caret),
-        Focus::Caret(_) => transcript::caret(model, &geometry),
-        Focus::Sidebar => None,
+        KeyboardFocus::Input | KeyboardFocus::Pane(_) => Some(caret),
+        KeyboardFocus::Caret(_) => transcript::caret(model, &geometry),
+        KeyboardFocus::Sidebar => None,
     };
-    if let Some(Placement::Beside(columns) | Placement::Over(columns)) = side {
+    if let Some(SidebarPlacement::Beside(columns) | SidebarPlacement::Over(columns)) = side {
         let y = rows.transcript.y;
         let height = rows.hints.y.saturating_sub(y);
         let place = Rect { y, height, width: columns.min(area.width), ..area };
         let keys = match model.focus {
-            Focus::Sidebar => sidebar::Keys::Here,
-            Focus::Input | Focus::Pane(_) | Focus::Caret(_) => sidebar::Keys::Elsewhere,
+            KeyboardFocus::Sidebar => sidebar::Keys::Here,
+            KeyboardFocus::Input | KeyboardFocus::Pane(_) | KeyboardFocus::Caret(_) => {
+                sidebar::Keys::Elsewhere
+            }
         };
         let map = &*model.settings.keys;
         let scene = sidebar::Scene { now: model.now, open: model.status.session, keys, map };
@@ -143,13 +145,13 @@ fn above(area: Rect) -> Rect {
 }
 
 /// What is left for the chat.
-fn beside(area: Rect, side: Option<Placement>) -> Rect {
+fn beside(area: Rect, side: Option<SidebarPlacement>) -> Rect {
     match side {
-        Some(Placement::Beside(columns)) => {
+        Some(SidebarPlacement::Beside(columns)) => {
             let columns = columns.min(area.width);
             Rect { x: area.x + columns, width: area.width - columns, ..area }
         }
-        Some(Placement::Over(_)) | None => area,
+        Some(SidebarPlacement::Over(_)) | None => area,
     }
 }
 
@@ -170,7 +172,7 @@ impl Rows {
         }
     }
 
-    fn split(model: &Model, area: Rect, typed: usize) -> Self {
+    fn split(model: &ScreenModel, area: Rect, typed: usize) -> Self {
         let tall = u16::from(area.height >= 16);
         let most = (area.height / 3).max(1);
         let input = u16::try_from(typed).unwrap_or(most).clamp(1, most);
@@ -200,7 +202,7 @@ impl Rows {
     }
 }
 
-impl From<Rect> for Area {
+impl From<Rect> for CellRect {
     fn from(rect: Rect) -> Self {
         Self { x: rect.x, y: rect.y, width: rect.width, height: rect.height }
     }

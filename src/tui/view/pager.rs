@@ -8,10 +8,12 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Modifier;
 
-use crate::tui::app::find::QueryKind;
-use crate::tui::app::geometry::{Geometry, PageGeometry};
-use crate::tui::app::pager::{Follow, Numbers, Pager, Prompt, Source, Wrap};
-use crate::tui::app::reach::{AtEnd, Place};
+use crate::tui::app::geometry::{PageGeometry, ScreenGeometry};
+use crate::tui::app::page_position::{PageEnd, PageRow};
+use crate::tui::app::pager::{
+    Pager, PagerFollow, PagerLineNumbers, PagerPrompt, PagerSource, PagerWrap,
+};
+use crate::tui::app::text_query::TextQueryKind;
 use crate::tui::layout::{Line, Role, Span, paged};
 
 use super::blocks::harmless;
@@ -25,7 +27,7 @@ pub fn draw(
     styles: &dyn Styles,
     area: Rect,
     buffer: &mut Buffer,
-    geometry: &mut Geometry,
+    geometry: &mut ScreenGeometry,
 ) -> Option<Position> {
     paint::clear(area, styles, buffer);
     let row = |y: u16| Rect { y, height: u16::from(y < area.y + area.height), ..area };
@@ -62,24 +64,26 @@ fn rows(
 ) -> PageGeometry {
     let document = &pager.document;
     let numbers = match pager.numbers {
-        Numbers::Hidden => 0,
-        Numbers::Shown => (document.len() + document.let_go()).to_string().len() + 1,
+        PagerLineNumbers::Hidden => 0,
+        PagerLineNumbers::Shown => {
+            (document.len() + document.dropped_lines()).to_string().len() + 1
+        }
     };
     let gutter = u16::try_from(numbers).unwrap_or(0).min(area.width / 2);
     let text = Rect { x: area.x + gutter, width: (area.width - gutter).max(1), ..area };
     let mut lay = |line: usize| layouts.paged(document, line, text.width, pager.wrap);
     let height = usize::from(area.height);
-    let (top, end) = pager.reach.settle(height, document.len(), &mut |line| lay(line).len());
+    let (top, end) = pager.position.settle(height, document.len(), &mut |line| lay(line).len());
     let mut shown = Vec::with_capacity(height);
     let marked = pager.marked_lines();
-    let Place { mut line, row: mut first } = top;
+    let PageRow { mut line, row: mut first } = top;
     while shown.len() < height && line < document.len() {
         let laid = lay(line);
         let found = matches(pager, line, &laid);
         for (at, row) in laid.iter().enumerate().skip(first).take(height - shown.len()) {
             let y = area.y + u16::try_from(shown.len()).unwrap_or(0);
             if at == 0 && gutter > 0 {
-                let number = line + document.let_go() + 1;
+                let number = line + document.dropped_lines() + 1;
                 let number = format!("{number:>width$} ", width = numbers - 1);
                 let place = Rect { y, height: 1, width: gutter, ..area };
                 paint::spans(&[span(number, Role::LineNumber)], styles, place, buffer);
@@ -87,8 +91,8 @@ fn rows(
             let place = Rect { y, height: 1, ..text };
             let row = found.get(at).map_or_else(|| row.clone(), |it| it.over(row));
             let row = match pager.wrap {
-                Wrap::On => row,
-                Wrap::Off(left) => paged::from_column(row, left),
+                PagerWrap::On => row,
+                PagerWrap::Off(left) => paged::from_column(row, left),
             };
             paint::whole(&row, styles, place, buffer);
             if marked.as_ref().is_some_and(|lines| lines.contains(&line)) {
@@ -127,7 +131,7 @@ fn matches(pager: &Pager, line: usize, rows: &Arc<[Line]>) -> Vec<Found> {
     let Some(search) = &pager.search else { return Vec::new() };
     let (text, starts) = paged::joined(rows);
     let found = search.query.matches(&text);
-    let here = search.here().filter(|(here, _)| *here == line).map(|(_, nth)| nth);
+    let here = search.current_place().filter(|(here, _)| *here == line).map(|(_, nth)| nth);
     let here = here.and_then(|nth| found.get(nth)).map(|range| range.start);
     let ends = starts.iter().skip(1).copied().chain([usize::MAX]);
     let of_row = |(start, end): (usize, usize)| Found {
@@ -148,9 +152,13 @@ fn title(pager: &Pager, page: &PageGeometry, styles: &dyn Styles, area: Rect, bu
         right.push(span("reading the whole   ", Role::Warning));
     }
     match &pager.source {
-        Source::Whole | Source::Branches { .. } => {}
-        Source::Running(_, Follow::Tail) => right.push(span("following   ", Role::Warning)),
-        Source::Running(_, Follow::Held) => right.push(span("running   ", Role::Warning)),
+        PagerSource::Whole | PagerSource::Branches { .. } => {}
+        PagerSource::Running(_, PagerFollow::Tail) => {
+            right.push(span("following   ", Role::Warning))
+        }
+        PagerSource::Running(_, PagerFollow::Paused) => {
+            right.push(span("running   ", Role::Warning))
+        }
     }
     right.push(span(place(pager, page), Role::Muted));
     let room = area.width.saturating_sub(spans_width(&right) + 2);
@@ -164,10 +172,10 @@ fn place(pager: &Pager, page: &PageGeometry) -> String {
     let (Some(first), Some(last)) = (page.rows.first(), page.rows.last()) else {
         return "nothing yet".to_owned();
     };
-    let count = document.len() + document.let_go();
-    let number = |line: &usize| line + document.let_go() + 1;
+    let count = document.len() + document.dropped_lines();
+    let number = |line: &usize| line + document.dropped_lines() + 1;
     let share = (number(last) * 100).checked_div(count).unwrap_or(100);
-    let share = if page.end == AtEnd::Yes { 100 } else { share.min(99) };
+    let share = if page.end == PageEnd::Visible { 100 } else { share.min(99) };
     if count == 1 {
         return "1 line".to_owned();
     }
@@ -176,15 +184,15 @@ fn place(pager: &Pager, page: &PageGeometry) -> String {
 
 fn field(
     pager: &Pager,
-    prompt: &Prompt,
+    prompt: &PagerPrompt,
     styles: &dyn Styles,
     area: Rect,
     buffer: &mut Buffer,
 ) -> Position {
     let text = prompt.editor.text();
     let mark = match prompt.kind {
-        QueryKind::Plain => "/",
-        QueryKind::Regex => "regex /",
+        TextQueryKind::Plain => "/",
+        TextQueryKind::Regex => "regex /",
     };
     let right = match &prompt.error {
         Some(error) => vec![span(harmless(error), Role::Error)],

@@ -3,10 +3,12 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use crate::tui::app::Model;
-use crate::tui::app::complete::{self, Hint};
-use crate::tui::app::geometry::Geometry;
-use crate::tui::app::picker::{Beneath, Choice, List, Loading, Picker, Room};
+use crate::tui::app::ScreenModel;
+use crate::tui::app::completion_items::{self, CompletionHint};
+use crate::tui::app::geometry::ScreenGeometry;
+use crate::tui::app::picker::{
+    Picker, PickerChoice, PickerList, PickerLoading, PickerPlacement, PickerPreview,
+};
 use crate::tui::layout::{Role, Span, plain};
 
 use super::blocks::harmless;
@@ -28,26 +30,26 @@ pub fn draw(
     styles: &dyn Styles,
     area: Rect,
     buffer: &mut Buffer,
-    geometry: &mut Geometry,
+    geometry: &mut ScreenGeometry,
 ) -> Option<Position> {
     // As many rows as there are unfiltered, so that it stands still while one types.
     let wanted = match picker.beneath {
-        Beneath::Whole => TALLEST,
-        Beneath::Nothing => u16::try_from(picker.list.total() + 3).unwrap_or(TALLEST),
+        PickerPreview::Whole => TALLEST,
+        PickerPreview::Nothing => u16::try_from(picker.list.total() + 3).unwrap_or(TALLEST),
     };
     let least = area.height.min(8);
     let height = area.height.saturating_sub(4).min(TALLEST).min(wanted).max(least);
     let middle = paint::centred(area, area.width.saturating_sub(4).min(90), height);
     let outer = match picker.room {
-        Room::Middle => middle,
-        Room::Side => {
+        PickerPlacement::Middle => middle,
+        PickerPlacement::Side => {
             let width = middle.width.min(SIDE);
             Rect { x: (area.x + area.width).saturating_sub(width + 2), width, ..middle }
         }
     };
     let count = match picker.state {
-        Loading::Ready => picker.list.len().to_string(),
-        Loading::Waiting(_) | Loading::Failed(_) => String::new(),
+        PickerLoading::Ready => picker.list.len().to_string(),
+        PickerLoading::Waiting(_) | PickerLoading::Failed(_) => String::new(),
     };
     let inner = paint::frame(picker.title, &count, styles, outer, buffer);
     if inner.height < 2 {
@@ -62,14 +64,14 @@ pub fn draw(
     }
     let rows = Rect { y: inner.y + 1, height: inner.height - 1, ..inner };
     let rows = match picker.beneath {
-        Beneath::Whole if rows.height >= 12 => draw_whole(&picker.list, styles, rows, buffer),
-        Beneath::Whole | Beneath::Nothing => rows,
+        PickerPreview::Whole if rows.height >= 12 => draw_whole(&picker.list, styles, rows, buffer),
+        PickerPreview::Whole | PickerPreview::Nothing => rows,
     };
     let word = match &picker.state {
-        Loading::Waiting(_) => Some("One moment …".to_owned()),
-        Loading::Failed(reason) => Some(harmless(reason)),
-        Loading::Ready if picker.list.is_empty() => Some("Nothing matches.".to_owned()),
-        Loading::Ready => None,
+        PickerLoading::Waiting(_) => Some("One moment …".to_owned()),
+        PickerLoading::Failed(reason) => Some(harmless(reason)),
+        PickerLoading::Ready if picker.list.is_empty() => Some("Nothing matches.".to_owned()),
+        PickerLoading::Ready => None,
     };
     if let Some(word) = word {
         for (y, line) in
@@ -85,15 +87,15 @@ pub fn draw(
 
 /// Draws the text that the selected row puts in, and returns the rows that are left above it: no
 /// more than a short list fills.
-fn draw_whole(list: &List, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> Rect {
+fn draw_whole(list: &PickerList, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> Rect {
     let filled = u16::try_from(list.total()).unwrap_or(u16::MAX).saturating_add(2);
     let height = area.height.saturating_sub(filled).max(area.height / 3);
     let above = Rect { height: area.height - height - 1, ..area };
     let rule = Rect { y: above.y + above.height, height: 1, ..area };
     paint::spans(&[span("─".repeat(area.width.into()), Role::Border)], styles, rule, buffer);
     let text = match list.chosen() {
-        Some(Choice::Sent(typed)) => typed.text.clone(),
-        Some(Choice::Hook(choice)) => choice.about(),
+        Some(PickerChoice::Sent(typed)) => typed.text.clone(),
+        Some(PickerChoice::Hook(choice)) => choice.about(),
         Some(_) | None => return above,
     };
     let end = text.char_indices().nth(BENEATH).map_or(text.len(), |(end, _)| end);
@@ -112,11 +114,11 @@ fn draw_whole(list: &List, styles: &dyn Styles, area: Rect, buffer: &mut Buffer)
 }
 
 /// Draws the list under the caret, above the rule over the input.
-pub fn draw_completion(model: &Model, styles: &dyn Styles, rule: Rect, buffer: &mut Buffer) {
+pub fn draw_completion(model: &ScreenModel, styles: &dyn Styles, rule: Rect, buffer: &mut Buffer) {
     let Some(open) = model.completion.as_ref().filter(|_| model.overlays.is_empty()) else {
         return;
     };
-    let hint = complete::hint(open, model);
+    let hint = completion_items::hint(open, model);
     let count = u16::try_from(open.list.len()).unwrap_or(UNDER_CARET).min(UNDER_CARET);
     let height = (count + u16::from(hint.is_some())).min(rule.y.saturating_sub(1));
     if height == 0 {
@@ -132,8 +134,8 @@ pub fn draw_completion(model: &Model, styles: &dyn Styles, rule: Rect, buffer: &
     if let Some(hint) = hint {
         let below = Rect { y: rows.y + rows.height, height: 1, ..area };
         let (text, role) = match &hint {
-            Hint::Says(text) => (text, Role::Muted),
-            Hint::Warns(text) => (text, Role::Warning),
+            CompletionHint::Says(text) => (text, Role::Muted),
+            CompletionHint::Warns(text) => (text, Role::Warning),
         };
         let text = truncate(&harmless(text), area.width.saturating_sub(2));
         paint::spans(&[span("  ", Role::Muted), span(text, role)], styles, below, buffer);
@@ -141,11 +143,11 @@ pub fn draw_completion(model: &Model, styles: &dyn Styles, rule: Rect, buffer: &
 }
 
 /// The first row on screen: the selected one is always among them.
-fn first(list: &List, height: u16) -> usize {
+fn first(list: &PickerList, height: u16) -> usize {
     (list.selected() + 1).saturating_sub(usize::from(height.max(1)))
 }
 
-fn draw_rows(list: &List, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+fn draw_rows(list: &PickerList, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
     let from = first(list, area.height);
     let column = details(list, area.width);
     for (y, at) in (area.y..area.y + area.height).zip(from..list.len()) {
@@ -169,7 +171,7 @@ fn draw_rows(list: &List, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) 
 }
 
 /// Where what explains the labels begins: behind the longest of them, within a third of the row.
-fn details(list: &List, width: u16) -> u16 {
+fn details(list: &PickerList, width: u16) -> u16 {
     let rows = (0..list.len().min(64)).filter_map(|at| list.row(at));
     let labels = rows.filter(|(_, detail, _)| !detail.is_empty());
     labels

@@ -3,8 +3,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::tui::app::Model;
-use crate::tui::app::queue::Goes;
+use crate::tui::app::ScreenModel;
+use crate::tui::app::queue::Delivery;
 use crate::tui::app::title::first_line;
 use crate::tui::layout::Role;
 
@@ -14,13 +14,13 @@ use super::paint::{self, Styles, span, spans_width, truncate};
 const MOST: usize = 3;
 
 /// Rows that the waiting messages take.
-pub fn height(model: &Model) -> u16 {
+pub fn height(model: &ScreenModel) -> u16 {
     let count = model.queue.items().len();
     u16::try_from(count.min(MOST) + usize::from(count > MOST)).unwrap_or(0)
 }
 
 /// Draws the waiting messages, the newest last.
-pub fn draw(model: &Model, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+pub fn draw(model: &ScreenModel, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
     let items = model.queue.items();
     let hidden = items.len().saturating_sub(MOST);
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
@@ -34,9 +34,9 @@ pub fn draw(model: &Model, styles: &dyn Styles, area: Rect, buffer: &mut Buffer)
         if y >= area.y + area.height {
             break;
         }
-        let mut right = match item.goes {
-            Goes::NextStep => vec![span("next step", Role::System)],
-            Goes::AfterTurn => vec![span("after this turn", Role::Muted)],
+        let mut right = match item.delivery {
+            Delivery::Steer => vec![span("next step", Role::System)],
+            Delivery::Queue => vec![span("after this turn", Role::Muted)],
         };
         if number + 1 == items.len() {
             right.push(span("  up takes it back", Role::Muted));

@@ -5,13 +5,13 @@ use ratatui::layout::Rect;
 
 use crate::commands;
 use crate::domain::{TodoItem, TodoStatus};
-use crate::tui::app::Model;
-use crate::tui::app::approval::End;
-use crate::tui::app::geometry::{Extent, Geometry};
+use crate::tui::app::ScreenModel;
+use crate::tui::app::approval::QuestionReview;
+use crate::tui::app::geometry::{ScreenGeometry, ScrollExtent};
 use crate::tui::app::hooks::HookTrustQuestion;
-use crate::tui::app::keymap::{Context, ReadingKey, Scrolling};
-use crate::tui::app::overlay::{Page, Reading};
-use crate::tui::app::status_page::{self, HEADS, Row};
+use crate::tui::app::keymap::{KeyContext, ReadingKey, ScrollAction};
+use crate::tui::app::overlay::{ReadingOverlay, ReadingPage};
+use crate::tui::app::status_page::{self, HEADS, StatusPageRow};
 use crate::tui::layout::{Line, Role, plain};
 
 use super::blocks::harmless;
@@ -29,19 +29,19 @@ const MOUSE: [(&str, &str); 6] = [
 
 /// Draws the page.
 pub fn draw(
-    model: &Model,
-    reading: &Reading,
+    model: &ScreenModel,
+    reading: &ReadingOverlay,
     styles: &dyn Styles,
     area: Rect,
     buffer: &mut Buffer,
-    geometry: &mut Geometry,
+    geometry: &mut ScreenGeometry,
 ) {
     let closes = || format!("{} closes", model.settings.keys.key(ReadingKey::Back));
     let (title, lines, keys) = match &reading.page {
-        Page::Help => ("Keys and commands", help(model), closes()),
-        Page::Todos => ("The plan", plan(&model.todos), closes()),
-        Page::Status => ("Status", status(&status_page::rows(model)), closes()),
-        Page::HookTrust(question) => {
+        ReadingPage::Help => ("Keys and commands", help(model), closes()),
+        ReadingPage::Todos => ("The plan", plan(&model.todos), closes()),
+        ReadingPage::Status => ("Status", status(&status_page::rows(model)), closes()),
+        ReadingPage::HookTrust(question) => {
             // The margins around the frame, and those in it.
             let width = area.width.saturating_sub(10).max(1);
             let lines = news(&question.news, width);
@@ -57,7 +57,7 @@ pub fn draw(
     for (y, line) in (inner.y..inner.y + inner.height).zip(lines.iter().skip(reading.scroll)) {
         paint::spans(&line.spans, styles, Rect { y, height: 1, ..inner }, buffer);
     }
-    geometry.dialog = Some(Extent { rows: lines.len(), shown: usize::from(inner.height) });
+    geometry.dialog = Some(ScrollExtent { rows: lines.len(), shown: usize::from(inner.height) });
 }
 
 /// What is new, every line of it in full.
@@ -71,20 +71,20 @@ fn news(news: &str, width: u16) -> Vec<Line> {
     news.lines().flat_map(|line| plain::render(line, role(line), width)).collect()
 }
 
-fn answers(model: &Model, question: &HookTrustQuestion, is_at_end: bool) -> String {
-    if is_at_end || question.end == End::Seen {
+fn answers(model: &ScreenModel, question: &HookTrustQuestion, is_at_end: bool) -> String {
+    if is_at_end || question.end == QuestionReview::Seen {
         return "y trusts it, n leaves it".to_owned();
     }
-    let down = model.settings.keys.key(ReadingKey::Scroll(Scrolling::PageDown));
+    let down = model.settings.keys.key(ReadingKey::Scroll(ScrollAction::PageDown));
     format!("{down} to the end, then y trusts it")
 }
 
-fn help(model: &Model) -> Vec<Line> {
+fn help(model: &ScreenModel) -> Vec<Line> {
     let mut lines = vec![heading("Commands")];
     for spec in commands::TABLE {
         lines.push(pair(&format!("/{}", spec.name), spec.help));
     }
-    for context in Context::ALL {
+    for context in KeyContext::ALL {
         lines.push(Line::default());
         lines.push(heading(context.title()));
         let rows = model.settings.keys.rows(context).iter().filter(|row| !row.keys.is_empty());
@@ -111,11 +111,14 @@ fn plan(todos: &[TodoItem]) -> Vec<Line> {
 }
 
 /// With the sums in columns.
-fn status(rows: &[Row]) -> Vec<Line> {
+fn status(rows: &[StatusPageRow]) -> Vec<Line> {
     let table = || {
         rows.iter().filter_map(|row| match row {
-            Row::Sums(sums) => Some(sums.cells()),
-            Row::Gap | Row::Heading(_) | Row::Pair(..) | Row::Note(_) => None,
+            StatusPageRow::Sums(sums) => Some(sums.cells()),
+            StatusPageRow::Gap
+            | StatusPageRow::Heading(_)
+            | StatusPageRow::Pair(..)
+            | StatusPageRow::Note(_) => None,
         })
     };
     let widest = |column: usize| {
@@ -138,19 +141,19 @@ fn status(rows: &[Row]) -> Vec<Line> {
     let mut headed = false;
     for row in rows {
         match row {
-            Row::Gap => lines.push(Line::default()),
-            Row::Heading(text) => lines.push(heading(text)),
-            Row::Pair(name, value) => lines.push(line(vec![
+            StatusPageRow::Gap => lines.push(Line::default()),
+            StatusPageRow::Heading(text) => lines.push(heading(text)),
+            StatusPageRow::Pair(name, value) => lines.push(line(vec![
                 span(format!("{name:<8} "), Role::Muted),
                 span(harmless(value), Role::Text),
             ])),
-            Row::Sums(sums) => {
+            StatusPageRow::Sums(sums) => {
                 if !std::mem::replace(&mut headed, true) {
                     lines.push(cells(HEADS, Role::Muted, Role::Muted));
                 }
                 lines.push(cells(sums.cells(), Role::Assistant, Role::Text));
             }
-            Row::Note(text) => lines.push(muted(text)),
+            StatusPageRow::Note(text) => lines.push(muted(text)),
         }
     }
     lines

@@ -3,10 +3,10 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::tui::app::Model;
-use crate::tui::app::geometry::{Extent, Geometry};
+use crate::tui::app::ScreenModel;
+use crate::tui::app::geometry::{ScreenGeometry, ScrollExtent};
 use crate::tui::app::keymap::RewindKey;
-use crate::tui::app::rewind::{Asked, Fate, RewindDialog, Row};
+use crate::tui::app::rewind::{RewindDialog, RewindFileOutcome, RewindFileQuestion, RewindRow};
 use crate::tui::layout::{Line, Role, plain};
 
 use super::blocks::harmless;
@@ -17,19 +17,19 @@ const WIDEST: u16 = 90;
 
 /// Draws the dialog.
 pub fn draw(
-    model: &Model,
+    model: &ScreenModel,
     dialog: &RewindDialog,
     styles: &dyn Styles,
     area: Rect,
     buffer: &mut Buffer,
-    geometry: &mut Geometry,
+    geometry: &mut ScreenGeometry,
 ) {
     let width = area.width.saturating_sub(4).min(WIDEST);
     // The frame and its margins.
     let inside = width.saturating_sub(6).max(1);
     let rows = dialog.rows(&model.settings.cwd);
     let column = rows.iter().map(name_width).max().unwrap_or(0).min(inside / 2);
-    let lines: Vec<(Line, Asked)> = rows
+    let lines: Vec<(Line, RewindFileQuestion)> = rows
         .iter()
         .flat_map(|row| draw_row(row, column, inside).into_iter().map(|line| (line, asked(row))))
         .collect();
@@ -47,10 +47,10 @@ pub fn draw(
         let text = || line.spans.iter().map(|span| span.text.as_str()).collect::<String>();
         let spans = match asked {
             // In a row that is drawn in reverse each colour would be a block.
-            Asked::Next => &[span(text(), Role::Selected)][..],
-            Asked::Yes | Asked::No => &line.spans,
+            RewindFileQuestion::Next => &[span(text(), Role::Selected)][..],
+            RewindFileQuestion::Yes | RewindFileQuestion::No => &line.spans,
         };
-        if *asked == Asked::Next {
+        if *asked == RewindFileQuestion::Next {
             paint::selected(place, styles, buffer);
         }
         paint::spans(spans, styles, place, buffer);
@@ -66,38 +66,40 @@ pub fn draw(
             paint::spans(&line.spans, styles, Rect { y, height: 1, ..inner }, buffer);
         }
     }
-    geometry.dialog = Some(Extent { rows: lines.len(), shown: usize::from(above.height) });
+    geometry.dialog = Some(ScrollExtent { rows: lines.len(), shown: usize::from(above.height) });
 }
 
-fn name_width(row: &Row) -> u16 {
+fn name_width(row: &RewindRow) -> u16 {
     match row {
-        Row::File { name, .. } => paint::width(&harmless(name)),
-        Row::Gap | Row::Message(_) | Row::Note(_) | Row::Warning(_) => 0,
+        RewindRow::File { name, .. } => paint::width(&harmless(name)),
+        RewindRow::Gap | RewindRow::Message(_) | RewindRow::Note(_) | RewindRow::Warning(_) => 0,
     }
 }
 
-fn asked(row: &Row) -> Asked {
+fn asked(row: &RewindRow) -> RewindFileQuestion {
     match row {
-        Row::File { asked, .. } => *asked,
-        Row::Gap | Row::Message(_) | Row::Note(_) | Row::Warning(_) => Asked::No,
+        RewindRow::File { asked, .. } => *asked,
+        RewindRow::Gap | RewindRow::Message(_) | RewindRow::Note(_) | RewindRow::Warning(_) => {
+            RewindFileQuestion::No
+        }
     }
 }
 
-fn draw_row(row: &Row, column: u16, width: u16) -> Vec<Line> {
+fn draw_row(row: &RewindRow, column: u16, width: u16) -> Vec<Line> {
     match row {
-        Row::Gap => vec![Line::default()],
-        Row::Message(text) => {
+        RewindRow::Gap => vec![Line::default()],
+        RewindRow::Message(text) => {
             let text = truncate(&harmless(text), width.saturating_sub(2));
             vec![line(vec![span("❯ ", Role::User), span(text, Role::Strong)])]
         }
-        Row::Note(text) => plain::render(text, Role::Muted, width),
-        Row::Warning(text) => plain::render(&format!("! {text}"), Role::Warning, width),
-        Row::File { name, lines, what, fate, asked: _ } => {
+        RewindRow::Note(text) => plain::render(text, Role::Muted, width),
+        RewindRow::Warning(text) => plain::render(&format!("! {text}"), Role::Warning, width),
+        RewindRow::File { name, lines, what, fate, asked: _ } => {
             let name = truncate(&harmless(name), column);
             let pad = " ".repeat(usize::from(column.saturating_sub(paint::width(&name))) + 2);
             let role = match fate {
-                Fate::Back | Fate::BackFromCommand => Role::Muted,
-                Fate::Stays => Role::Warning,
+                RewindFileOutcome::Back | RewindFileOutcome::BackFromCommand => Role::Muted,
+                RewindFileOutcome::Stays => Role::Warning,
             };
             let (added, removed) = match lines {
                 Some((added, removed)) => (format!("+{added}"), format!("-{removed}")),
@@ -117,7 +119,7 @@ fn draw_row(row: &Row, column: u16, width: u16) -> Vec<Line> {
 }
 
 /// The keys, and what each does.
-fn offers(model: &Model, dialog: &RewindDialog) -> Vec<Line> {
+fn offers(model: &ScreenModel, dialog: &RewindDialog) -> Vec<Line> {
     let offers = dialog.offers();
     if offers.is_empty() {
         return Vec::new();

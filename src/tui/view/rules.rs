@@ -7,12 +7,13 @@ use ratatui::layout::{Position, Rect};
 
 use crate::domain::{CallPart, PermissionOutcome, RuleKind, RuleSource};
 use crate::permissions::meaning;
-use crate::tui::app::Model;
-use crate::tui::app::geometry::Geometry;
+use crate::tui::app::ScreenModel;
+use crate::tui::app::geometry::ScreenGeometry;
 use crate::tui::app::keymap::{FieldKey, RulesKey};
-use crate::tui::app::model::Settings;
+use crate::tui::app::model::ScreenSettings;
 use crate::tui::app::rules::{
-    Refused, Row, RulesPage, Stage, Tried, Typing, What, listed, short, stands_in,
+    DeniedCall, RulesEntryPurpose, RulesPage, RulesRow, RulesStage, RulesTestResult,
+    RulesTextEntry, listed, rule_location, short,
 };
 use crate::tui::layout::{Line, Role, Span, plain};
 
@@ -25,17 +26,17 @@ const BENEATH: u16 = 4;
 
 /// Draws the page on all of `area`, and returns the caret's cell while something is typed.
 pub fn draw(
-    model: &Model,
+    model: &ScreenModel,
     page: &RulesPage,
     styles: &dyn Styles,
     area: Rect,
     buffer: &mut Buffer,
-    geometry: &mut Geometry,
+    geometry: &mut ScreenGeometry,
 ) -> Option<Position> {
     paint::clear(area, styles, buffer);
     let width = area.width.saturating_sub(2);
     let inner = Rect { x: area.x + 1, width, ..area };
-    let rows = page.rows(&model.refused);
+    let rows = page.rows(&model.denied_calls);
     heading(model, page, styles, Rect { height: area.height.min(1), ..inner }, buffer);
     let rule = Rect { y: area.y + 1, height: u16::from(area.height > 1), ..area };
     paint::rule(rule, styles, buffer);
@@ -68,7 +69,13 @@ pub fn draw(
     caret
 }
 
-fn heading(model: &Model, page: &RulesPage, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+fn heading(
+    model: &ScreenModel,
+    page: &RulesPage,
+    styles: &dyn Styles,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
     let count = page.list.as_ref().map_or(0, |list| list.rules.len());
     let words = match count {
         1 => "1 rule".to_owned(),
@@ -80,9 +87,9 @@ fn heading(model: &Model, page: &RulesPage, styles: &dyn Styles, area: Rect, buf
 }
 
 fn draw_rows(
-    model: &Model,
+    model: &ScreenModel,
     page: &RulesPage,
-    rows: &[Row<'_>],
+    rows: &[RulesRow<'_>],
     styles: &dyn Styles,
     area: Rect,
     buffer: &mut Buffer,
@@ -113,15 +120,15 @@ fn draw_rows(
         }
         let mark = span(if is_selected { "❯ " } else { "  " }, Role::User);
         let (mut left, right) = match row {
-            Row::Heading(text) => (vec![span(*text, Role::Heading(2))], None),
-            Row::Rule(rule) => of_rule(rule, model, mark),
-            Row::Warning(warning) => {
+            RulesRow::Heading(text) => (vec![span(*text, Role::Heading(2))], None),
+            RulesRow::Rule(rule) => of_rule(rule, model, mark),
+            RulesRow::Warning(warning) => {
                 let file = short(&warning.file, &model.settings);
                 let line = warning.line.map_or(String::new(), |line| format!(":{line}"));
                 let text = span(harmless(&warning.text), Role::Warning);
                 (vec![mark, text], Some(format!("{file}{line}")))
             }
-            Row::Refused(refused) => of_refused(refused, model, mark),
+            RulesRow::Refused(refused) => of_refused(refused, model, mark),
         };
         let right = right.map(|text| span(harmless(&text), Role::Muted));
         let right = right.as_slice();
@@ -131,15 +138,19 @@ fn draw_rows(
     }
 }
 
-fn of_rule(rule: &RuleSource, model: &Model, mark: Span) -> (Vec<Span>, Option<String>) {
+fn of_rule(rule: &RuleSource, model: &ScreenModel, mark: Span) -> (Vec<Span>, Option<String>) {
     let mut left = vec![mark, span(harmless(&rule.rule), Role::Text)];
     if means(rule.kind, &rule.rule).is_some() {
         left.push(span("  !", Role::Warning));
     }
-    (left, Some(stands_in(rule, &model.settings)))
+    (left, Some(rule_location(rule, &model.settings)))
 }
 
-fn of_refused(refused: &Refused, model: &Model, mark: Span) -> (Vec<Span>, Option<String>) {
+fn of_refused(
+    refused: &DeniedCall,
+    model: &ScreenModel,
+    mark: Span,
+) -> (Vec<Span>, Option<String>) {
     let entry = &refused.entry;
     let time = clock(refused, model).format("%H:%M");
     let about = entry.about.as_deref().unwrap_or_default().lines().next().unwrap_or_default();
@@ -153,12 +164,12 @@ fn of_refused(refused: &Refused, model: &Model, mark: Span) -> (Vec<Span>, Optio
 }
 
 /// When a call was refused, by the person's clock.
-fn clock(refused: &Refused, model: &Model) -> DateTime<Utc> {
+fn clock(refused: &DeniedCall, model: &ScreenModel) -> DateTime<Utc> {
     refused.at + TimeDelta::seconds(model.settings.clock.into())
 }
 
 /// By whom or what a call was refused.
-pub fn by(refused: &Refused) -> String {
+pub fn by(refused: &DeniedCall) -> String {
     match (&refused.entry.rule, refused.entry.answer.as_str()) {
         (Some(rule), "rule") => format!("by {}", rule.rule),
         (_, "mode") => "by the mode".to_owned(),
@@ -174,26 +185,30 @@ fn means(kind: RuleKind, rule: &str) -> Option<String> {
 }
 
 /// What is typed, and the lines beneath the list.
-fn beneath<'a>(model: &Model, page: &'a RulesPage, width: u16) -> (Option<&'a Typing>, Vec<Line>) {
+fn beneath<'a>(
+    model: &ScreenModel,
+    page: &'a RulesPage,
+    width: u16,
+) -> (Option<&'a RulesTextEntry>, Vec<Line>) {
     let keys = &model.settings.keys;
     let mut said = Vec::new();
     let mut say = |text: &str, role| said.extend(plain::render(text, role, width));
     let typing = match &page.stage {
-        Stage::Typing(typing) => typing,
-        Stage::Removing => {
-            if let Some(Row::Rule(rule)) = page.chosen(&model.refused) {
+        RulesStage::Typing(typing) => typing,
+        RulesStage::Removing => {
+            if let Some(RulesRow::Rule(rule)) = page.chosen(&model.denied_calls) {
                 say(&format!("{} {}", rule.kind.word(), rule.rule), Role::Text);
                 let key = keys.key(RulesKey::Remove);
-                let place = stands_in(rule, &model.settings);
+                let place = rule_location(rule, &model.settings);
                 say(&format!("{key} again removes it from {place}."), Role::Warning);
             }
             return (None, said);
         }
-        Stage::Choosing => {
+        RulesStage::Choosing => {
             if let Some(failed) = &page.failed {
                 say(failed, Role::Error);
             }
-            if let Some(row) = page.chosen(&model.refused) {
+            if let Some(row) = page.chosen(&model.denied_calls) {
                 said.extend(of_row(row, model, page, width));
             }
             return (None, said);
@@ -203,14 +218,14 @@ fn beneath<'a>(model: &Model, page: &'a RulesPage, width: u16) -> (Option<&'a Ty
         say(failed, Role::Error);
     }
     match &typing.what {
-        What::Try => match &page.tried {
+        RulesEntryPurpose::Try => match &page.tried {
             Some(tried) => said.extend(of_tried(tried, &model.settings, width)),
             None => say(
                 "A command, or a tool and what it would touch: `git push`, `Edit src/main.rs`. It is not run.",
                 Role::Muted,
             ),
         },
-        What::Add(file) => {
+        RulesEntryPurpose::Add(file) => {
             let next = keys.key(FieldKey::Next);
             let place = match page.files.get(*file) {
                 Some(file) => format!("kept in {}", short(file, &model.settings)),
@@ -220,8 +235,8 @@ fn beneath<'a>(model: &Model, page: &'a RulesPage, width: u16) -> (Option<&'a Ty
             let file = page.files.get(*file);
             said.extend(of_typed(typing, page, file.map(|file| &**file), width));
         }
-        What::Edit(rule) => {
-            say(&format!("in {}", stands_in(rule, &model.settings)), Role::Muted);
+        RulesEntryPurpose::Edit(rule) => {
+            say(&format!("in {}", rule_location(rule, &model.settings)), Role::Muted);
             said.extend(of_typed(typing, page, rule.file.as_deref(), width));
         }
     }
@@ -230,7 +245,7 @@ fn beneath<'a>(model: &Model, page: &'a RulesPage, width: u16) -> (Option<&'a Ty
 
 /// What is to be known of a rule before it is saved.
 fn of_typed(
-    typing: &Typing,
+    typing: &RulesTextEntry,
     page: &RulesPage,
     file: Option<&std::path::Path>,
     width: u16,
@@ -254,25 +269,25 @@ fn shared(page: &RulesPage, file: Option<&std::path::Path>, width: u16) -> Vec<L
 }
 
 /// All there is to say of a row.
-fn of_row(row: Row<'_>, model: &Model, page: &RulesPage, width: u16) -> Vec<Line> {
+fn of_row(row: RulesRow<'_>, model: &ScreenModel, page: &RulesPage, width: u16) -> Vec<Line> {
     let mut said = Vec::new();
     let mut say = |text: &str, role| said.extend(plain::render(text, role, width));
     match row {
-        Row::Heading(_) => {}
-        Row::Rule(rule) => {
+        RulesRow::Heading(_) => {}
+        RulesRow::Rule(rule) => {
             say(&format!("{} {}", rule.kind.word(), rule.rule), Role::Text);
-            say(&stands_in(rule, &model.settings), Role::Muted);
+            say(&rule_location(rule, &model.settings), Role::Muted);
             if let Some(means) = means(rule.kind, &rule.rule) {
                 say(&format!("! It {means}."), Role::Warning);
             }
             said.extend(shared(page, rule.file.as_deref(), width));
         }
-        Row::Warning(warning) => say(&warning.to_string(), Role::Warning),
-        Row::Refused(refused) => {
+        RulesRow::Warning(warning) => say(&warning.to_string(), Role::Warning),
+        RulesRow::Refused(refused) => {
             let entry = &refused.entry;
             let about = entry.about.as_deref().unwrap_or_default();
             say(&format!("{}: {about}", entry.tool), Role::Text);
-            let place = entry.rule.as_ref().map(|rule| stands_in(rule, &model.settings));
+            let place = entry.rule.as_ref().map(|rule| rule_location(rule, &model.settings));
             let place = place.map_or(String::new(), |place| format!("   {place}"));
             let when = clock(refused, model).format("%Y-%m-%d %H:%M");
             say(&format!("Refused {}, {when}{place}", by(refused)), Role::Muted);
@@ -281,7 +296,7 @@ fn of_row(row: Row<'_>, model: &Model, page: &RulesPage, width: u16) -> Vec<Line
     said
 }
 
-fn of_tried(tried: &Tried, settings: &Settings, width: u16) -> Vec<Line> {
+fn of_tried(tried: &RulesTestResult, settings: &ScreenSettings, width: u16) -> Vec<Line> {
     let report = match &tried.report {
         Ok(report) => report,
         Err(why) => return plain::render(why, Role::Error, width),
@@ -328,13 +343,13 @@ pub fn decided(part: &CallPart) -> String {
 }
 
 /// A part of a call, what was decided for it, and the rule with its place.
-pub(super) fn of_part(part: &CallPart, column: u16, width: u16, settings: &Settings) -> Line {
+pub(super) fn of_part(part: &CallPart, column: u16, width: u16, settings: &ScreenSettings) -> Line {
     let (mark, role) = sign(part.decision);
     let text = truncate(&harmless(&part.text), column);
     let pad = usize::from(column.saturating_sub(paint::width(&text))) + 4;
     let mut why = decided(part);
     if let Some(rule) = &part.rule {
-        why.push_str(&format!("   {}", stands_in(rule, settings)));
+        why.push_str(&format!("   {}", rule_location(rule, settings)));
     }
     let room = width.saturating_sub(column + 6);
     line(vec![

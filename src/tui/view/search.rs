@@ -6,13 +6,15 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
-use crate::tui::app::Model;
-use crate::tui::app::find::QueryKind;
-use crate::tui::app::geometry::{Geometry, VisibleRow};
-use crate::tui::app::keymap::{Context, Keymap, PaneKey, SearchKey};
-use crate::tui::app::model::Focus;
-use crate::tui::app::search::{Found, Search, Stage, is_shown};
-use crate::tui::app::source::Part;
+use crate::tui::app::ScreenModel;
+use crate::tui::app::geometry::{ScreenGeometry, VisibleRow};
+use crate::tui::app::keymap::{KeyContext, Keymap, PaneKey, SearchKey};
+use crate::tui::app::model::KeyboardFocus;
+use crate::tui::app::search::{
+    TranscriptSearch, TranscriptSearchStage, TranscriptSearchStatus, is_shown,
+};
+use crate::tui::app::source::BlockPart;
+use crate::tui::app::text_query::TextQueryKind;
 use crate::tui::layout::{Role, Span};
 
 use super::blocks::harmless;
@@ -24,26 +26,26 @@ const QUERY: u16 = 12;
 /// Draws the search in the last line, if it belongs there: what is looked for, what came of it,
 /// what the keys do. Returns the cell of the caret while the query is typed.
 pub fn draw(
-    model: &Model,
-    geometry: &Geometry,
+    model: &ScreenModel,
+    geometry: &ScreenGeometry,
     styles: &dyn Styles,
     area: Rect,
     buffer: &mut Buffer,
 ) -> Option<Option<Position>> {
     let search = model.search.as_deref().filter(|_| model.overlays.is_empty())?;
-    let standing = search.stage == Stage::Standing;
-    if standing && !matches!(model.focus, Focus::Pane(_)) {
+    let standing = search.stage == TranscriptSearchStage::Navigating;
+    if standing && !matches!(model.focus, KeyboardFocus::Pane(_)) {
         return None;
     }
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     let (mut found, role) = found(&search.found(&model.transcript));
     if let Some(hit) = search.current().filter(|hit| !is_shown(geometry, *hit)) {
         found.push_str(", not on screen");
-        if hit.part == Part::Body {
+        if hit.part == BlockPart::Body {
             let keys = &model.settings.keys;
             let key = match search.stage {
-                Stage::Typing => keys.key(SearchKey::Stay),
-                Stage::Standing => keys.key(PaneKey::Toggle),
+                TranscriptSearchStage::Typing => keys.key(SearchKey::Stay),
+                TranscriptSearchStage::Navigating => keys.key(PaneKey::Toggle),
             };
             found.push_str(&format!(": {key} opens it"));
         }
@@ -74,7 +76,11 @@ pub fn draw(
 
 /// The columns of a row that match, and how they look: the one that the search stands on unlike
 /// the others.
-pub fn marks(model: &Model, row: &VisibleRow, styles: &dyn Styles) -> Vec<(Range<u16>, Style)> {
+pub fn marks(
+    model: &ScreenModel,
+    row: &VisibleRow,
+    styles: &dyn Styles,
+) -> Vec<(Range<u16>, Style)> {
     let (Some(search), Some(first), Some(last)) =
         (&model.search, row.runs.first(), row.runs.last())
     else {
@@ -93,31 +99,31 @@ pub fn marks(model: &Model, row: &VisibleRow, styles: &dyn Styles) -> Vec<(Range
     marks.collect()
 }
 
-fn found(found: &Found) -> (String, Role) {
+fn found(found: &TranscriptSearchStatus) -> (String, Role) {
     match found {
-        Found::Idle => ("type what to look for".to_owned(), Role::Muted),
-        Found::Wrong(why) => (harmless(why), Role::Warning),
-        Found::SoFar(count) => (format!("{count} so far"), Role::Muted),
-        Found::None => ("no match".to_owned(), Role::Warning),
-        Found::One(at, count) => (format!("{at} of {count}"), Role::System),
-        Found::TooMany => ("more than 10,000 matches".to_owned(), Role::System),
+        TranscriptSearchStatus::Idle => ("type what to look for".to_owned(), Role::Muted),
+        TranscriptSearchStatus::Wrong(why) => (harmless(why), Role::Warning),
+        TranscriptSearchStatus::SoFar(count) => (format!("{count} so far"), Role::Muted),
+        TranscriptSearchStatus::None => ("no match".to_owned(), Role::Warning),
+        TranscriptSearchStatus::One(at, count) => (format!("{at} of {count}"), Role::System),
+        TranscriptSearchStatus::TooMany => ("more than 10,000 matches".to_owned(), Role::System),
     }
 }
 
 type Hints = Vec<(String, &'static str)>;
 
 /// What the keys do, the least important first.
-fn hints(search: &Search, keys: &Keymap) -> Hints {
+fn hints(search: &TranscriptSearch, keys: &Keymap) -> Hints {
     match search.stage {
-        Stage::Standing => keys.hints(Context::Match).collect(),
-        Stage::Typing => {
+        TranscriptSearchStage::Navigating => keys.hints(KeyContext::Match).collect(),
+        TranscriptSearchStage::Typing => {
             let regex = match search.kind {
-                QueryKind::Plain => "regex",
-                QueryKind::Regex => "regex is on",
+                TextQueryKind::Plain => "regex",
+                TextQueryKind::Regex => "regex is on",
             };
             let others = [SearchKey::Previous, SearchKey::Next].map(|key| keys.key(key));
             let own = [(others.join(" "), "others"), (keys.key(SearchKey::Regex), regex)];
-            own.into_iter().chain(keys.hints(Context::Search)).collect()
+            own.into_iter().chain(keys.hints(KeyContext::Search)).collect()
         }
     }
 }

@@ -1,15 +1,17 @@
 //! Which cells of a row are selected.
 
-use crate::tui::app::Model;
+use crate::tui::app::ScreenModel;
 use crate::tui::app::geometry::VisibleRow;
-use crate::tui::app::select::Selection;
-use crate::tui::app::source::Spot;
+use crate::tui::app::select::TranscriptSelection;
+use crate::tui::app::source::TranscriptPosition;
 
 /// The selected columns of a row: from the first to behind the last, for each run of them.
-pub fn columns(model: &Model, row: &VisibleRow) -> Vec<(u16, u16)> {
-    let Some(selection) = model.selection.filter(Selection::covers) else { return Vec::new() };
+pub fn columns(model: &ScreenModel, row: &VisibleRow) -> Vec<(u16, u16)> {
+    let Some(selection) = model.selection.filter(TranscriptSelection::covers) else {
+        return Vec::new();
+    };
     let (from, to) = selection.ends();
-    let here = |at: usize| Spot { block: row.block, part: row.kind.part(), at };
+    let here = |at: usize| TranscriptPosition { block: row.block, part: row.kind.part(), at };
     if to <= here(0) || from >= here(usize::MAX) {
         return Vec::new();
     }

@@ -10,12 +10,13 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::domain::{MessageRole as Speaker, SessionId};
 use crate::session::{SearchHitSource, SessionGrouping, SessionSearchHit};
-use crate::tui::app::editor::Editor;
-use crate::tui::app::geometry::Area;
-use crate::tui::app::keymap::{Context, FieldKey, Keymap, ListKey, SidebarKey};
-use crate::tui::app::sessions::{Held, Preview, Said, SessionRow};
+use crate::tui::app::editor::TextEditor;
+use crate::tui::app::geometry::CellRect;
+use crate::tui::app::keymap::{FieldKey, KeyContext, Keymap, ListKey, SidebarKey};
+use crate::tui::app::sessions::{PreviewMessage, SessionLockState, SessionPreview, SessionRow};
 use crate::tui::app::sidebar::{
-    Hits, Line, Mode, NoticeLevel, Pane, Scope, Seeking, Sidebar, Tree, age,
+    NoticeLevel, SessionTitleMatcher, SessionTree, SessionTreeLine, Sidebar, SidebarMode,
+    SidebarPreview, SidebarScope, SidebarSearchState, age,
 };
 use crate::tui::app::softwrap;
 use crate::tui::layout::{Role, Span};
@@ -55,8 +56,8 @@ pub enum Keys {
 /// What is where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Drawn {
-    /// The rows of the list: for `Geometry::sidebar`.
-    pub rows: Area,
+    /// The rows of the list: for `ScreenGeometry::sidebar`.
+    pub rows: CellRect,
     /// Where the caret is, while something is typed.
     pub caret: Option<Position>,
 }
@@ -76,9 +77,9 @@ pub fn draw(
     let foot_height = rows_of(foot.len()).min(inner.height / 2);
     let (inner, foot_area) = split(inner, foot_height);
     let (list, pane) = match sidebar.pane {
-        Pane::Closed => (inner, None),
-        Pane::Open { .. } if inner.height < 6 => (inner, None),
-        Pane::Open { .. } => {
+        SidebarPreview::Closed => (inner, None),
+        SidebarPreview::Open { .. } if inner.height < 6 => (inner, None),
+        SidebarPreview::Open { .. } => {
             let (list, pane) = split(inner, inner.height / 2);
             (list, Some(pane))
         }
@@ -93,7 +94,7 @@ pub fn draw(
         paint::spans(line, styles, nth_row(foot_area, row), buffer);
     }
     let caret = caret.filter(|at| scene.keys == Keys::Here && area.contains(*at));
-    let rows = Area { x: list.x, y: list.y, width: list.width, height: list.height };
+    let rows = CellRect { x: list.x, y: list.y, width: list.width, height: list.height };
     Drawn { rows, caret }
 }
 
@@ -122,23 +123,23 @@ fn draw_title(
         width: area.width.saturating_sub(2),
         ..area
     };
-    let grouping = sidebar.tree.as_ref().map(Tree::grouping).unwrap_or_default();
+    let grouping = sidebar.tree.as_ref().map(SessionTree::grouping).unwrap_or_default();
     let scope = match (grouping, sidebar.scope) {
-        (SessionGrouping::Project, Scope::AllProjects) => " Sessions ",
-        (SessionGrouping::Project, Scope::ThisProject) => " Sessions here ",
-        (SessionGrouping::Date, Scope::AllProjects) => " Sessions by date ",
-        (SessionGrouping::Date, Scope::ThisProject) => " Sessions here by date ",
-        (SessionGrouping::Forks, Scope::AllProjects) => " Forks ",
-        (SessionGrouping::Forks, Scope::ThisProject) => " Forks here ",
+        (SessionGrouping::Project, SidebarScope::AllProjects) => " Sessions ",
+        (SessionGrouping::Project, SidebarScope::ThisProject) => " Sessions here ",
+        (SessionGrouping::Date, SidebarScope::AllProjects) => " Sessions by date ",
+        (SessionGrouping::Date, SidebarScope::ThisProject) => " Sessions here by date ",
+        (SessionGrouping::Forks, SidebarScope::AllProjects) => " Forks ",
+        (SessionGrouping::Forks, SidebarScope::ThisProject) => " Forks here ",
     };
     match &sidebar.mode {
-        Mode::Filtering(editor) => {
+        SidebarMode::Filtering(editor) => {
             let head = [span(" / ", Role::Title)];
             let x = paint::over(&head, styles, row, buffer);
             let room = Rect { x, width: (row.x + row.width).saturating_sub(x + 1), ..row };
             Some(draw_field(editor, styles, room, buffer))
         }
-        Mode::Browsing | Mode::Renaming { .. } => {
+        SidebarMode::Browsing | SidebarMode::Renaming { .. } => {
             let mut spans = vec![span(scope, Role::Title)];
             let search = format!(" {} search ", scene.map.key(SidebarKey::Filter));
             if paint::width(scope) + paint::width(&search) + 2 <= row.width {
@@ -153,7 +154,7 @@ fn draw_title(
 
 /// A text being typed on one row: as much of it as fits, with the caret in view.
 pub(super) fn draw_field(
-    editor: &Editor,
+    editor: &TextEditor,
     styles: &dyn Styles,
     area: Rect,
     buffer: &mut Buffer,
@@ -183,7 +184,7 @@ fn draw_list(
     area: Rect,
     buffer: &mut Buffer,
 ) -> Option<Position> {
-    let lines = sidebar.tree.as_ref().map_or(&[][..], Tree::lines);
+    let lines = sidebar.tree.as_ref().map_or(&[][..], SessionTree::lines);
     let (Some(tree), Some(now), false) =
         (&sidebar.tree, sidebar.clock(scene.now), lines.is_empty())
     else {
@@ -197,13 +198,14 @@ fn draw_list(
     for (number, line) in shown {
         let row = nth_row(area, number - first);
         match line {
-            Line::Heading(heading) => {
+            SessionTreeLine::Heading(heading) => {
                 let text = paint::truncate(tree.heading(*heading), area.width.saturating_sub(2));
                 let spans = [span(" ", Role::Text), span(text, Role::Muted)];
                 paint::spans(&spans, styles, row, buffer);
             }
-            Line::Parted(node) => {
-                let text = tree.session(*node).and_then(|session| session.parted.as_deref());
+            SessionTreeLine::Parted(node) => {
+                let text =
+                    tree.session(*node).and_then(|session| session.last_shared_message.as_deref());
                 let stem = tree.branches(*node).replace("├ ", "│ ").replace("└ ", "  ");
                 let head = [span(" ", Role::Text), span(stem, Role::Border)];
                 let room = area.width.saturating_sub(paint::spans_width(&head) + 1);
@@ -211,12 +213,12 @@ fn draw_list(
                 let [mark, stem] = head;
                 paint::spans(&[mark, stem, span(text, Role::Muted)], styles, row, buffer);
             }
-            Line::Session(_) | Line::Place(_, _) => {
+            SessionTreeLine::Session(_) | SessionTreeLine::Place(_, _) => {
                 let is_selected = number == sidebar.selected();
                 if is_selected && scene.keys == Keys::Here {
                     paint::selected(row, styles, buffer);
                 }
-                if let Line::Session(node) = line
+                if let SessionTreeLine::Session(node) = line
                     && let Some(session) = tree.session(*node)
                 {
                     let session = (*node, session);
@@ -224,7 +226,7 @@ fn draw_list(
                     let renamed =
                         draw_session(sidebar, scene, session, around, styles, row, buffer);
                     caret = caret.or(renamed);
-                } else if let Line::Place(node, place) = line
+                } else if let SessionTreeLine::Place(node, place) = line
                     && let Some(place) = tree.place(*node, *place)
                 {
                     draw_place(place, now, styles, row, buffer);
@@ -304,10 +306,10 @@ fn draw_nothing(
     let (text, role) = match (&sidebar.tree, &sidebar.mode, sidebar.scope) {
         (None, _, _) if sidebar.note.is_some() => return,
         (None, _, _) => ("Reading the sessions …".to_owned(), Role::Muted),
-        (Some(_), Mode::Filtering(_), _) => {
-            let text = match sidebar.sought() {
+        (Some(_), SidebarMode::Filtering(_), _) => {
+            let text = match sidebar.search_progress() {
                 None => "No session has this in its title.",
-                Some((_, Seeking::Done)) => "No session has this in it.",
+                Some((_, SidebarSearchState::Done)) => "No session has this in it.",
                 Some((_, _)) => "Looking in all that was said …",
             };
             (text.to_owned(), Role::Muted)
@@ -320,7 +322,7 @@ fn draw_nothing(
             );
             (text, Role::Muted)
         }
-        (Some(tree), _, Scope::ThisProject) if !tree.is_empty() => {
+        (Some(tree), _, SidebarScope::ThisProject) if !tree.is_empty() => {
             let key = scene.map.key(SidebarKey::Scope);
             let text =
                 format!("No sessions in this folder yet. {key} shows those of all projects.");
@@ -339,7 +341,7 @@ fn draw_session(
     sidebar: &Sidebar,
     scene: Scene<'_>,
     (node, session): (usize, &SessionRow),
-    (now, hits): (DateTime<FixedOffset>, &mut Option<Hits>),
+    (now, hits): (DateTime<FixedOffset>, &mut Option<SessionTitleMatcher>),
     styles: &dyn Styles,
     row: Rect,
     buffer: &mut Buffer,
@@ -355,16 +357,16 @@ fn draw_session(
     };
     let head = [mark, span(tree.branches(node), Role::Border)];
     let left = paint::spans_width(&head);
-    let aside = match session.held {
-        Held::Elsewhere => span("in use", Role::Warning),
-        Held::Nowhere => span(age(session.last_used_at, now), Role::Muted),
+    let aside = match session.lock {
+        SessionLockState::Locked => span("in use", Role::Warning),
+        SessionLockState::Unlocked => span(age(session.last_used_at, now), Role::Muted),
     };
     let project = tree.project(session).map(|name| paint::truncate(&name, row.width / 4));
     let project = span(project.map_or_else(String::new, |name| format!("{name} ")), Role::Muted);
     let aside = [project, aside];
     let right = paint::spans_width(&aside) + 2;
     let room = row.width.saturating_sub(left + right);
-    if let Mode::Renaming { session: renamed, editor } = &sidebar.mode
+    if let SidebarMode::Renaming { session: renamed, editor } = &sidebar.mode
         && *renamed == session.id
     {
         paint::spans(&head, styles, row, buffer);
@@ -436,8 +438,13 @@ fn draw_pane(
 }
 
 /// How a session begins and ends; or what was said from the message on that was gone to.
-fn preview_lines(preview: &Preview, at: Option<usize>, width: u16, height: u16) -> Vec<Vec<Span>> {
-    let all = &preview.said;
+fn preview_lines(
+    preview: &SessionPreview,
+    at: Option<usize>,
+    width: u16,
+    height: u16,
+) -> Vec<Vec<Span>> {
+    let all = &preview.messages;
     if all.is_empty() {
         return wrapped("Nothing was said yet.", Role::Muted, width, height);
     }
@@ -462,7 +469,7 @@ fn preview_lines(preview: &Preview, at: Option<usize>, width: u16, height: u16) 
     lines
 }
 
-fn message(said: &Said, is_chosen: bool, width: u16, rows: u16) -> Vec<Vec<Span>> {
+fn message(said: &PreviewMessage, is_chosen: bool, width: u16, rows: u16) -> Vec<Vec<Span>> {
     let (mark, role) = match said.role {
         Speaker::User => ("❯ ", Role::User),
         Speaker::Assistant => ("  ", Role::Text),
@@ -508,18 +515,18 @@ fn foot(sidebar: &Sidebar, keys: &Keymap, width: u16) -> Vec<Vec<Span>> {
     }
     let hint = |key: String, word: &str| (key, word.to_owned());
     let hints: Vec<(String, String)> = match &sidebar.mode {
-        Mode::Filtering(editor) => {
+        SidebarMode::Filtering(editor) => {
             lines.extend(wrapped(&narrowing(sidebar, editor), Role::Muted, width, 2));
             vec![hint(keys.key(ListKey::Accept), "open"), hint(keys.key(ListKey::Back), "all")]
         }
-        Mode::Renaming { .. } => {
+        SidebarMode::Renaming { .. } => {
             vec![
                 hint(keys.key(FieldKey::Accept), "save"),
                 hint(keys.key(FieldKey::Back), "leave it"),
             ]
         }
-        Mode::Browsing => {
-            let named = keys.hints(Context::Sessions).map(|(key, word)| hint(key, word));
+        SidebarMode::Browsing => {
+            let named = keys.hints(KeyContext::Sessions).map(|(key, word)| hint(key, word));
             let undo = sidebar.can_undo().then(|| hint(keys.key(SidebarKey::Undo), "undo"));
             let forks =
                 sidebar.tree.as_ref().is_some_and(|it| it.grouping() == SessionGrouping::Forks);
@@ -534,7 +541,7 @@ fn foot(sidebar: &Sidebar, keys: &Keymap, width: u16) -> Vec<Vec<Span>> {
 }
 
 /// What can be typed, or what has come of it.
-fn narrowing(sidebar: &Sidebar, editor: &Editor) -> String {
+fn narrowing(sidebar: &Sidebar, editor: &TextEditor) -> String {
     if editor.text().trim().is_empty() {
         return "Words, or project:x model:x after:7d before:2026-11 today".to_owned();
     }
@@ -543,10 +550,10 @@ fn narrowing(sidebar: &Sidebar, editor: &Editor) -> String {
     }
     let count =
         |found: usize| if found == 1 { "1 session".into() } else { format!("{found} sessions") };
-    match sidebar.sought() {
+    match sidebar.search_progress() {
         None => String::new(),
-        Some((0, Seeking::Done)) => "Nothing more in what was said.".to_owned(),
-        Some((found, Seeking::Done)) => format!("Said in {}.", count(found)),
+        Some((0, SidebarSearchState::Done)) => "Nothing more in what was said.".to_owned(),
+        Some((found, SidebarSearchState::Done)) => format!("Said in {}.", count(found)),
         Some((found, _)) => format!("Said in {} so far …", count(found)),
     }
 }

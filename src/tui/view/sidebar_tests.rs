@@ -9,12 +9,12 @@ use ratatui::style::Style;
 use super::*;
 use crate::domain::EntryId;
 use crate::session::SessionSearchResult;
-use crate::tui::app::effect::{Effect, RequestId};
-use crate::tui::app::keymap::Press;
-use crate::tui::app::model::Requests;
-use crate::tui::app::sessions::SessionAnswer;
+use crate::tui::app::effect::{RequestId, ScreenEffect};
+use crate::tui::app::keymap::KeyPress;
+use crate::tui::app::model::PendingRequests;
+use crate::tui::app::sessions::SessionStoreResponse;
 use crate::tui::app::sidebar::samples::{HERE, id, list, now, row, week};
-use crate::tui::app::sidebar::{Around, Placement, placement};
+use crate::tui::app::sidebar::{SidebarContext, SidebarPlacement, placement};
 
 struct Plain;
 
@@ -30,11 +30,11 @@ impl Styles for Plain {
 /// The list after some keys. `;` stands for enter, `>` for down, `<` for esc.
 fn after(keys: &str) -> Sidebar {
     let mut sidebar = Sidebar::new(PathBuf::from(HERE));
-    let mut requests = Requests::default();
+    let mut requests = PendingRequests::default();
     sidebar.open();
     answer(&mut sidebar, &mut requests);
     let map = Keymap::default();
-    let around = Around { page: 10, open: Some(id(5)), keys: &map };
+    let around = SidebarContext { page: 10, open: Some(id(5)), keys: &map };
     for c in keys.chars() {
         let code = match c {
             ';' => KeyCode::Enter,
@@ -43,35 +43,38 @@ fn after(keys: &str) -> Sidebar {
             c => KeyCode::Char(c),
         };
         let key = KeyEvent::new(code, KeyModifiers::NONE);
-        sidebar.key(&Press::built_in(key), around);
+        sidebar.key(&KeyPress::built_in(key), around);
         answer(&mut sidebar, &mut requests);
     }
     sidebar
 }
 
-fn answer(sidebar: &mut Sidebar, requests: &mut Requests) {
-    use crate::tui::app::sessions::SessionJob;
+fn answer(sidebar: &mut Sidebar, requests: &mut PendingRequests) {
+    use crate::tui::app::sessions::SessionStoreRequest;
     for effect in sidebar.jobs(requests) {
-        let Effect::Sessions { id, job } = effect else { continue };
+        let ScreenEffect::Sessions { id, job } = effect else { continue };
         let answer = match job {
-            SessionJob::Newest | SessionJob::List => SessionAnswer::Listed(week()),
-            SessionJob::Preview { .. } => SessionAnswer::Previewed(talk()),
-            SessionJob::Rename { .. }
-            | SessionJob::Trash { .. }
-            | SessionJob::Restore { .. }
-            | SessionJob::Compare { .. }
-            | SessionJob::Lay { .. }
-            | SessionJob::Export { .. }
-            | SessionJob::SumUp { .. }
-            | SessionJob::Group(_) => SessionAnswer::Changed,
+            SessionStoreRequest::Newest | SessionStoreRequest::List => {
+                SessionStoreResponse::Listed(week())
+            }
+            SessionStoreRequest::Preview { .. } => SessionStoreResponse::Previewed(talk()),
+            SessionStoreRequest::Rename { .. }
+            | SessionStoreRequest::Trash { .. }
+            | SessionStoreRequest::Restore { .. }
+            | SessionStoreRequest::Compare { .. }
+            | SessionStoreRequest::Lay { .. }
+            | SessionStoreRequest::Export { .. }
+            | SessionStoreRequest::SumUp { .. }
+            | SessionStoreRequest::Group(_) => SessionStoreResponse::Changed,
         };
         sidebar.answer(id, Ok(answer), Duration::ZERO);
     }
 }
 
 /// What a preview shows.
-fn talk() -> Preview {
-    let said = |role, text: &str| Said { entry: EntryId::generate(), role, text: text.into() };
+fn talk() -> SessionPreview {
+    let said =
+        |role, text: &str| PreviewMessage { entry: EntryId::generate(), role, text: text.into() };
     let mut all = vec![
         said(Speaker::User, "why does checkout fail when the cart is empty?"),
         said(Speaker::Assistant, "Because `reduce` on an empty iterator yields `None`."),
@@ -81,13 +84,13 @@ fn talk() -> Preview {
         all.push(said(Speaker::Assistant, &format!("Part {number} is fine.")));
     }
     all.push(said(Speaker::User, "thanks"));
-    Preview { said: all }
+    SessionPreview { messages: all }
 }
 
 /// The list with a text typed and found in two sessions.
 fn found() -> Sidebar {
     let mut sidebar = after("/empty cart");
-    let mut requests = Requests::default();
+    let mut requests = PendingRequests::default();
     sidebar.edited();
     let place = |who, minutes, before: &str, found: &str, behind: &str| SessionSearchHit {
         entry: EntryId::generate(),
@@ -119,7 +122,7 @@ fn found() -> Sidebar {
 
 fn picture(sidebar: &Sidebar, width: u16, height: u16) -> String {
     let columns = match placement(width) {
-        Placement::Beside(columns) | Placement::Over(columns) => columns,
+        SidebarPlacement::Beside(columns) | SidebarPlacement::Over(columns) => columns,
     };
     let area = Rect { x: 0, y: 0, width: columns, height };
     let mut buffer = Buffer::empty(area);
@@ -238,10 +241,10 @@ fn nothing_breaks_at_any_size() {
 fn a_long_list_is_drawn_from_the_selection_down() {
     let mut sidebar = Sidebar::new(PathBuf::from(HERE));
     sidebar.open();
-    let mut requests = Requests::default();
+    let mut requests = PendingRequests::default();
     sidebar.jobs(&mut requests);
     let rows = (1..=10_000).map(|number| row(number, &format!("session {number}"), 1)).collect();
-    sidebar.answer(RequestId(1), Ok(SessionAnswer::Listed(list(rows))), Duration::ZERO);
+    sidebar.answer(RequestId(1), Ok(SessionStoreResponse::Listed(list(rows))), Duration::ZERO);
     sidebar.step(isize::MAX);
     let picture = picture(&sidebar, 80, 12);
     assert!(picture.contains("session 1 ") && !picture.contains("session 9"), "{picture}");

@@ -4,9 +4,9 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use crate::tui::app::geometry::{Bar, Geometry, RowKind, VisibleRow};
-use crate::tui::app::model::Focus;
-use crate::tui::app::{Model, caret};
+use crate::tui::app::geometry::{ScreenGeometry, ScrollBar, TranscriptRowKind, VisibleRow};
+use crate::tui::app::model::KeyboardFocus;
+use crate::tui::app::{ScreenModel, caret};
 use crate::tui::layout::{Line, Role, plain};
 
 use super::heads::{self, Head};
@@ -18,12 +18,12 @@ use super::{search, select};
 
 /// Draws the transcript, and notes what each row shows.
 pub fn draw(
-    model: &Model,
+    model: &ScreenModel,
     layouts: &mut Layouts,
     styles: &dyn Styles,
     area: Rect,
     buffer: &mut Buffer,
-    geometry: &mut Geometry,
+    geometry: &mut ScreenGeometry,
 ) {
     // A margin on either side, and the bar.
     let text = Rect { x: area.x + 1, width: area.width.saturating_sub(3).max(1), ..area };
@@ -60,7 +60,9 @@ pub fn draw(
             let marked = Rect { x: text.x + from, width: to - from, ..place };
             buffer.set_style(marked, styles.style(Role::Selection));
         }
-        if model.focus == Focus::Pane(row.visible.block) && row.visible.kind != RowKind::Gap {
+        if model.focus == KeyboardFocus::Pane(row.visible.block)
+            && row.visible.kind != TranscriptRowKind::Gap
+        {
             let mark = Rect { x: area.x, width: 1, ..place };
             paint::spans(&[span("▎", Role::User)], styles, mark, buffer);
         }
@@ -95,26 +97,31 @@ pub enum Content {
 }
 
 /// A row of a block.
-pub fn row(model: &Model, layouts: &mut Layouts, at: RowAt, width: u16) -> Row {
+pub fn row(model: &ScreenModel, layouts: &mut Layouts, at: RowAt, width: u16) -> Row {
     let shape: Shape = Finder::new(model, layouts, width).shape(at.index);
     let Some(block) = model.transcript.blocks().get(at.index) else {
         let block = crate::tui::app::block::BlockId(u64::MAX);
-        let visible =
-            VisibleRow { block, row: at.row, kind: RowKind::Gap, source: 0, runs: Vec::new() };
+        let visible = VisibleRow {
+            block,
+            row: at.row,
+            kind: TranscriptRowKind::Gap,
+            source: 0,
+            runs: Vec::new(),
+        };
         return Row { visible, content: Content::Empty };
     };
     let fold = model.transcript.fold(block);
     let (kind, source, runs, content) = match at.row.checked_sub(shape.gap) {
-        None => (RowKind::Gap, 0, Vec::new(), Content::Empty),
+        None => (TranscriptRowKind::Gap, 0, Vec::new(), Content::Empty),
         Some(row) if row < shape.head => {
             let mut head = heads::head(block, fold, model.shown_now(), width).unwrap_or_default();
-            (RowKind::Head, 0, std::mem::take(&mut head.runs), Content::Head(head))
+            (TranscriptRowKind::Head, 0, std::mem::take(&mut head.runs), Content::Head(head))
         }
         Some(row) => {
             let lines = layouts.lines(block, fold, width);
             let mut line = lines.get(row - shape.head).cloned().unwrap_or_default();
             let runs = std::mem::take(&mut line.runs);
-            (RowKind::Body, line.source, runs, Content::Body(line))
+            (TranscriptRowKind::Body, line.source, runs, Content::Body(line))
         }
     };
     Row { visible: VisibleRow { block: block.id, row: at.row, kind, source, runs }, content }
@@ -123,12 +130,12 @@ pub fn row(model: &Model, layouts: &mut Layouts, at: RowAt, width: u16) -> Row {
 /// Where the visible rows are in the session, counted in blocks: rows that were never laid out
 /// are not counted, so nothing here grows with the session.
 fn bar(
-    model: &Model,
+    model: &ScreenModel,
     layouts: &mut Layouts,
     window: &Window,
     area: Rect,
     width: u16,
-) -> Option<Bar> {
+) -> Option<ScrollBar> {
     let (first, last) = (window.rows.first()?, window.rows.last()?);
     let mut finder = Finder::new(model, layouts, width);
     let mut share = |at: &RowAt, after: usize| {
@@ -147,19 +154,19 @@ fn bar(
     let above = if span < 1.0 { top / (1.0 - span) } else { 0.0 };
     let start = (above * f64::from(room)).round().clamp(0.0, f64::from(room)) as u16;
     let column = Rect { x: area.x + area.width.saturating_sub(1), width: 1, ..area };
-    Some(Bar { area: column.into(), start, size, span })
+    Some(ScrollBar { area: column.into(), start, size, span })
 }
 
 /// The cell of the caret in the text.
-pub fn caret(model: &Model, geometry: &Geometry) -> Option<Position> {
-    let Focus::Caret(caret) = model.focus else { return None };
-    let (row, column) = caret::place(geometry, caret.spot)?;
+pub fn caret(model: &ScreenModel, geometry: &ScreenGeometry) -> Option<Position> {
+    let KeyboardFocus::Caret(caret) = model.focus else { return None };
+    let (row, column) = caret::place(geometry, caret.position)?;
     let area = geometry.transcript;
     Some(Position { x: area.x + column, y: area.y + u16::try_from(row).ok()? })
 }
 
 /// What an empty session shows.
-fn welcome(model: &Model, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+fn welcome(model: &ScreenModel, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
     let folder =
         crate::tui::app::title::home_path(&model.settings.cwd, model.settings.home.as_deref());
     let width = area.width.min(60);

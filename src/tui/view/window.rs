@@ -1,9 +1,9 @@
 //! Which rows of the transcript are on screen: from the anchor up and down, laying out only the
 //! blocks that it passes.
 
-use crate::tui::app::Model;
+use crate::tui::app::ScreenModel;
 use crate::tui::app::block::BlockId;
-use crate::tui::app::scroll::{Anchor, Place, SHARES};
+use crate::tui::app::scroll::{BlockPosition, SHARES, ScrollAnchor};
 
 use super::heads;
 use super::layouts::Layouts;
@@ -14,9 +14,9 @@ pub struct Window {
     /// From the top.
     pub rows: Vec<RowAt>,
     /// What the top row shows.
-    pub top: Anchor,
+    pub top: ScrollAnchor,
     /// What the position comes to: the tail, once it is on screen.
-    pub anchor: Anchor,
+    pub anchor: ScrollAnchor,
 }
 
 /// A row of a block.
@@ -41,14 +41,14 @@ pub struct Shape {
 
 /// Finds rows in a transcript at a width.
 pub struct Finder<'a> {
-    model: &'a Model,
+    model: &'a ScreenModel,
     layouts: &'a mut Layouts,
     width: u16,
 }
 
 impl<'a> Finder<'a> {
     /// For a transcript with text of this width.
-    pub fn new(model: &'a Model, layouts: &'a mut Layouts, width: u16) -> Self {
+    pub fn new(model: &'a ScreenModel, layouts: &'a mut Layouts, width: u16) -> Self {
         Self { model, layouts, width }
     }
 
@@ -56,15 +56,19 @@ impl<'a> Finder<'a> {
     pub fn window(&mut self, height: usize) -> Window {
         let scroll = &self.model.scroll;
         let start = match scroll.anchor {
-            Anchor::Tail => None,
-            Anchor::At { block, place } => self.find(block, place),
+            ScrollAnchor::Tail => None,
+            ScrollAnchor::At { block, place } => self.find(block, place),
         };
         let start = match (start, scroll.delta) {
             (None, delta) => self.tail(height).and_then(|tail| self.step(tail, delta.min(0))),
             (Some(start), delta) => self.step(start, delta),
         };
         let Some(start) = start else {
-            return Window { rows: Vec::new(), top: Anchor::Tail, anchor: Anchor::Tail };
+            return Window {
+                rows: Vec::new(),
+                top: ScrollAnchor::Tail,
+                anchor: ScrollAnchor::Tail,
+            };
         };
         let mut rows = self.collect(start, height);
         let at_tail = self.ends_at_tail(&rows, height);
@@ -73,8 +77,8 @@ impl<'a> Finder<'a> {
         {
             rows = self.collect(tail, height);
         }
-        let top = rows.first().map_or(Anchor::Tail, |row| self.anchor(*row));
-        Window { rows, top, anchor: if at_tail { Anchor::Tail } else { top } }
+        let top = rows.first().map_or(ScrollAnchor::Tail, |row| self.anchor(*row));
+        Window { rows, top, anchor: if at_tail { ScrollAnchor::Tail } else { top } }
     }
 
     /// What the rows of a block are.
@@ -100,7 +104,7 @@ impl<'a> Finder<'a> {
         Shape { gap, head, rows: gap + head + body }
     }
 
-    fn find(&mut self, block: BlockId, place: Place) -> Option<RowAt> {
+    fn find(&mut self, block: BlockId, place: BlockPosition) -> Option<RowAt> {
         let blocks = self.model.transcript.blocks();
         let index = self.model.transcript.index(block).min(blocks.len().checked_sub(1)?);
         if blocks.get(index).is_none_or(|found| found.id != block) {
@@ -108,9 +112,9 @@ impl<'a> Finder<'a> {
         }
         let shape = self.shape(index);
         let row = match place {
-            Place::Head(row) => row,
-            Place::Share(share) => usize::from(share) * shape.rows / usize::from(SHARES),
-            Place::Body { source, row } => {
+            BlockPosition::Head(row) => row,
+            BlockPosition::Share(share) => usize::from(share) * shape.rows / usize::from(SHARES),
+            BlockPosition::Body { source, row } => {
                 let block = blocks.get(index)?;
                 let fold = self.model.transcript.fold(block);
                 let lines = self.layouts.lines(block, fold, self.width);
@@ -124,20 +128,22 @@ impl<'a> Finder<'a> {
         Some(RowAt { index, row: row.min(shape.rows.saturating_sub(1)) })
     }
 
-    fn anchor(&mut self, at: RowAt) -> Anchor {
+    fn anchor(&mut self, at: RowAt) -> ScrollAnchor {
         let shape = self.shape(at.index);
-        let Some(block) = self.model.transcript.blocks().get(at.index) else { return Anchor::Tail };
+        let Some(block) = self.model.transcript.blocks().get(at.index) else {
+            return ScrollAnchor::Tail;
+        };
         let place = match at.row.checked_sub(shape.gap + shape.head) {
-            None => Place::Head(at.row),
+            None => BlockPosition::Head(at.row),
             Some(body) => {
                 let fold = self.model.transcript.fold(block);
                 let lines = self.layouts.lines(block, fold, self.width);
                 let source = lines.get(body).map_or(0, |line| line.source);
                 let above = lines.iter().take(body).rev().take_while(|line| line.source == source);
-                Place::Body { source, row: above.count() }
+                BlockPosition::Body { source, row: above.count() }
             }
         };
-        Anchor::At { block: block.id, place }
+        ScrollAnchor::At { block: block.id, place }
     }
 
     /// The top row when the last row is at the bottom.

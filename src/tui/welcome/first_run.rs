@@ -15,9 +15,9 @@ use secrecy::SecretString;
 use crate::config::services;
 use crate::domain::ProviderProtocol;
 use crate::domain::sanitize::sanitize;
-use crate::tui::app::editor::{Editor, Lines};
+use crate::tui::app::editor::{EditorLines, TextEditor};
 use crate::tui::app::guard::QuestionGuard;
-use crate::tui::app::keymap::{self, ListKey, Press};
+use crate::tui::app::keymap::{self, KeyPress, ListKey};
 use crate::tui::view::Styles;
 
 use super::{Input, Next, Page};
@@ -39,9 +39,9 @@ pub struct FirstRun {
     chosen: Option<Choice>,
     step: Step,
     /// The address of another server, as it is typed.
-    address: Editor,
+    address: TextEditor,
     /// The key for it.
-    secret: Editor,
+    secret: TextEditor,
     error: Option<String>,
     checks: u64,
     /// Whether the step takes answers.
@@ -188,8 +188,8 @@ impl FirstRun {
             looking: Looking::Now,
             chosen: None,
             step: Step::Choose,
-            address: Editor::new(Lines::One),
-            secret: Editor::new(Lines::One),
+            address: TextEditor::new(EditorLines::One),
+            secret: TextEditor::new(EditorLines::One),
             error: None,
             checks: 0,
             guard: QuestionGuard::default(),
@@ -222,7 +222,7 @@ impl FirstRun {
             Step::Unencrypted => self.unencrypted_key(key),
             Step::Key => self.secret_key(key),
             Step::Checking { back, .. } => {
-                match keymap::find(keymap::LIST, &Press::built_in(key)) {
+                match keymap::find(keymap::LIST, &KeyPress::built_in(key)) {
                     Some(ListKey::Back) => {
                         self.step = back.step();
                         redraw()
@@ -232,7 +232,7 @@ impl FirstRun {
             }
             Step::Models { models, selected, .. } => {
                 let last = models.len().saturating_sub(1);
-                match keymap::find(keymap::LIST, &Press::built_in(key)) {
+                match keymap::find(keymap::LIST, &KeyPress::built_in(key)) {
                     Some(ListKey::Accept) => return self.use_model(),
                     Some(ListKey::Back) => self.step = Step::Choose,
                     Some(ListKey::Previous) => *selected = selected.saturating_sub(1),
@@ -248,7 +248,7 @@ impl FirstRun {
 
     /// Whether a key answers more than where to go, or what is typed.
     fn is_answer(&self, key: KeyEvent) -> bool {
-        match keymap::find(keymap::LIST, &Press::built_in(key)) {
+        match keymap::find(keymap::LIST, &KeyPress::built_in(key)) {
             Some(ListKey::Accept) => true,
             Some(
                 ListKey::Back
@@ -267,7 +267,7 @@ impl FirstRun {
     }
 
     fn choose_key(&mut self, key: KeyEvent) -> Next<Job, FirstRunAnswer> {
-        let press = Press::built_in(key);
+        let press = KeyPress::built_in(key);
         let step = match (keymap::find(keymap::LIST, &press), key.code) {
             (Some(ListKey::Accept), _) => return self.take(),
             (Some(ListKey::Back), _) | (None, KeyCode::Char('q')) => {
@@ -313,7 +313,7 @@ impl FirstRun {
     }
 
     fn address_key(&mut self, key: KeyEvent) -> Next<Job, FirstRunAnswer> {
-        let press = Press::built_in(key);
+        let press = KeyPress::built_in(key);
         match keymap::find(keymap::LIST, &press) {
             Some(ListKey::Back) => {
                 self.error = None;
@@ -346,14 +346,15 @@ impl FirstRun {
     }
 
     fn secret_key(&mut self, key: KeyEvent) -> Next<Job, FirstRunAnswer> {
-        let press = Press::built_in(key);
+        let press = KeyPress::built_in(key);
         match keymap::find(keymap::LIST, &press) {
             Some(ListKey::Back) => {
-                self.secret = Editor::new(Lines::One);
+                self.secret = TextEditor::new(EditorLines::One);
                 self.step = Step::Address;
             }
             Some(ListKey::Accept) => {
-                let typed = std::mem::replace(&mut self.secret, Editor::new(Lines::One)).text();
+                let typed =
+                    std::mem::replace(&mut self.secret, TextEditor::new(EditorLines::One)).text();
                 let secret = Some(typed.trim()).filter(|typed| !typed.is_empty());
                 let endpoint = self.address.text().trim().trim_end_matches('/').to_owned();
                 let target = Target::local(endpoint, secret.map(SecretString::from));

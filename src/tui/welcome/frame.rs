@@ -4,7 +4,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::tui::app::editor::Editor;
+use crate::tui::app::editor::TextEditor;
 use crate::tui::app::softwrap;
 use crate::tui::layout::{Role, Span};
 use crate::tui::view::Styles;
@@ -54,7 +54,7 @@ pub fn indented(mark: &str, text: &str, role: Role, width: u16) -> Vec<Row> {
     let left = paint::width(mark);
     let blank = " ".repeat(usize::from(left));
     let rows = softwrap::rows(text, width.saturating_sub(left).max(1));
-    let row = |(number, row): (usize, &softwrap::Row)| {
+    let row = |(number, row): (usize, &softwrap::SoftWrapRow)| {
         let before = if number == 0 { mark } else { blank.as_str() };
         vec![span(before, role), span(text[row.clone()].trim_end(), role)]
     };
@@ -89,7 +89,7 @@ pub fn hints(hints: &[(&str, &str)], styles: &dyn Styles, area: Rect, buffer: &m
 
 /// A text being typed: what of it is shown in `width` columns, and the column of the caret.
 /// A secret is shown as dots.
-pub fn field(editor: &Editor, shows: Shows, width: u16) -> (String, u16) {
+pub fn field(editor: &TextEditor, shows: Shows, width: u16) -> (String, u16) {
     let text = editor.text();
     let (before, behind) = text.split_at(editor.caret());
     let masked = |part: &str| match shows {

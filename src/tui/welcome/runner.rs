@@ -15,7 +15,7 @@ use crate::platform::signals::{ContinuedFlag, HandledSignal, SignalStream};
 use crate::platform::terminal::output::TerminalOutput;
 use crate::platform::terminal::{TerminalGuard, has_unread};
 use crate::platform::terminal_background::{FilteredEvent, QUESTION};
-use crate::tui::app::looks::Looks;
+use crate::tui::app::theme_state::ThemeState;
 use crate::tui::input::Inputs;
 use crate::tui::view::Styles;
 
@@ -39,7 +39,7 @@ pub async fn run<P, W, F>(
     page: P,
     _terminal_is_ours: &mut TerminalGuard,
     signals: &mut SignalStream,
-    looks: &mut Looks,
+    looks: &mut ThemeState,
     work: W,
 ) -> io::Result<Ended<P::Answer>>
 where
@@ -69,7 +69,7 @@ async fn drive<P, W, F, B>(
     typed: Typed,
     signals: &mut SignalStream,
     terminal: &mut Terminal<B>,
-    looks: &mut Looks,
+    looks: &mut ThemeState,
     mut work: W,
 ) -> io::Result<Ended<P::Answer>>
 where
@@ -275,7 +275,7 @@ mod tests {
             typed(),
             &mut signals,
             &mut terminal,
-            &mut Looks::default(),
+            &mut ThemeState::default(),
             work,
         ))
         .await
@@ -294,7 +294,7 @@ mod tests {
         let events = events.chain(slowly(vec![press(KeyCode::Char('n'))]));
         let page = Trust::new("~/src", About::Folder, &[]);
         let work = |nothing: super::super::trust::Nothing, _| async move { match nothing {} };
-        let mut looks = Looks::default();
+        let mut looks = ThemeState::default();
         let ended = drive(page, events, typed(), &mut signals, &mut terminal, &mut looks, work);
         assert_eq!(in_time(ended).await.unwrap(), Ended::Answered(TrustAnswer::GoOnWithout));
     }
@@ -313,7 +313,7 @@ mod tests {
         });
         let events = stopped.take(2).chain(slowly(vec![press(KeyCode::Char('n'))]));
         let work = |nothing: super::super::trust::Nothing, _| async move { match nothing {} };
-        let mut looks = Looks::default();
+        let mut looks = ThemeState::default();
         let ended = drive(page, events, typed, &mut signals, &mut terminal, &mut looks, work);
         assert_eq!(in_time(ended).await.unwrap(), Ended::Answered(TrustAnswer::GoOnWithout));
     }
@@ -352,7 +352,7 @@ mod tests {
             typed(),
             &mut signals,
             &mut terminal,
-            &mut Looks::default(),
+            &mut ThemeState::default(),
             work,
         ))
         .await
@@ -373,7 +373,7 @@ mod tests {
         let page = Trust::new("~/src", About::Folder, &[]);
         let work = |nothing: super::super::trust::Nothing, _| async move { match nothing {} };
         let mut terminal = terminal();
-        let mut looks = Looks::default();
+        let mut looks = ThemeState::default();
         let gone =
             drive(page, stream::empty(), typed(), &mut signals, &mut terminal, &mut looks, work);
         let error = in_time(gone).await.unwrap_err();

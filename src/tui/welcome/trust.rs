@@ -10,10 +10,10 @@ use ratatui::layout::{Position, Rect};
 
 use crate::domain::sanitize::sanitize;
 use crate::trust::{InventoryItemKind, TrustLineMark, TrustQuestionFile};
-use crate::tui::app::approval::End;
-use crate::tui::app::geometry::Extent;
+use crate::tui::app::approval::QuestionReview;
+use crate::tui::app::geometry::ScrollExtent;
 use crate::tui::app::guard::QuestionGuard;
-use crate::tui::app::keymap::{self, Press, ReadingKey};
+use crate::tui::app::keymap::{self, KeyPress, ReadingKey};
 use crate::tui::app::overlay::scrolled;
 use crate::tui::layout::Role;
 use crate::tui::view::Styles;
@@ -31,7 +31,7 @@ pub struct Trust {
     scroll: usize,
     size: (u16, u16),
     guard: QuestionGuard,
-    end: End,
+    end: QuestionReview,
 }
 
 /// What the question is about.
@@ -77,7 +77,7 @@ impl Trust {
             scroll: 0,
             size: (0, 0),
             guard: QuestionGuard::default(),
-            end: End::Unseen,
+            end: QuestionReview::Unseen,
         }
     }
 
@@ -89,7 +89,7 @@ impl Trust {
             }
             KeyCode::Esc => return Next::Done(TrustAnswer::GoOnWithout),
             _ if !self.guard.is_armed() => return Next::Wait,
-            KeyCode::Char('y') if plain && self.end == End::Seen => {
+            KeyCode::Char('y') if plain && self.end == QuestionReview::Seen => {
                 return Next::Done(TrustAnswer::Trust);
             }
             KeyCode::Char('n') if plain => return Next::Done(TrustAnswer::GoOnWithout),
@@ -97,7 +97,7 @@ impl Trust {
             KeyCode::Enter => return Next::Done(TrustAnswer::GoOnWithout),
             _ => {}
         }
-        let Some(ReadingKey::Scroll(how)) = keymap::find(keymap::READING, &Press::built_in(key))
+        let Some(ReadingKey::Scroll(how)) = keymap::find(keymap::READING, &KeyPress::built_in(key))
         else {
             return Next::Wait;
         };
@@ -109,11 +109,11 @@ impl Trust {
         Next::Draw(Vec::new())
     }
 
-    fn extent(&self) -> Extent {
+    fn extent(&self) -> ScrollExtent {
         let area = Rect { x: 0, y: 0, width: self.size.0, height: self.size.1 };
         let column = frame::column(area);
         let rows = self.rows(column.body.width).len();
-        Extent { rows, shown: usize::from(column.body.height) }
+        ScrollExtent { rows, shown: usize::from(column.body.height) }
     }
 
     fn rows(&self, width: u16) -> Vec<Row> {
@@ -212,8 +212,8 @@ impl Page for Trust {
         let below = rows.len().saturating_sub(self.scroll + usize::from(column.body.height));
         if below > 0 {
             let (then, role) = match self.end {
-                End::Seen => ("", Role::Muted),
-                End::Unseen => (", then y trusts it", Role::Warning),
+                QuestionReview::Seen => ("", Role::Muted),
+                QuestionReview::Unseen => (", then y trusts it", Role::Warning),
             };
             let rows = if below == 1 { "row" } else { "rows" };
             let more = vec![span(format!("↓ {below} more {rows}{then}"), role)];

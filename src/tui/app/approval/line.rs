@@ -2,17 +2,17 @@
 
 use crate::domain::ApprovalKind;
 use crate::permissions::meaning;
-use crate::tui::app::editor::{Editor, Lines};
-use crate::tui::app::geometry::Extent;
+use crate::tui::app::editor::{EditorLines, TextEditor};
+use crate::tui::app::geometry::ScrollExtent;
 use crate::tui::app::keymap::ApprovalKey;
-use crate::tui::app::lines::Awaits;
-use crate::tui::app::overlay::Step;
+use crate::tui::app::line_input::ExpectedLine;
+use crate::tui::app::overlay::OverlayOutcome;
 
-use super::{Approval, Asked, Stage};
+use super::{ApprovalDialog, ApprovalRequestExt, ApprovalStage};
 
 /// Why a line is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Misheard {
+pub enum LineAnswerError {
     /// It came before the question could be read.
     #[error("That line came before the question could be read, and is no answer to it.")]
     TooSoon,
@@ -36,36 +36,36 @@ pub enum Misheard {
     NoRow,
 }
 
-impl Approval {
+impl ApprovalDialog {
     /// What the next line will be taken for.
-    pub fn awaits(&self) -> Awaits {
+    pub fn expected_line(&self) -> ExpectedLine {
         match self.stage {
-            Stage::Choosing | Stage::Rule(..) => Awaits::Answer,
-            Stage::Command(_) => Awaits::Command,
-            Stage::Instruction(_) => Awaits::Instruction,
+            ApprovalStage::Choosing | ApprovalStage::Rule(..) => ExpectedLine::Answer,
+            ApprovalStage::Command(_) => ExpectedLine::Command,
+            ApprovalStage::Instruction(_) => ExpectedLine::Instruction,
         }
     }
 
     /// A line: a letter, or its word, and behind some of them a text (`t`: what to do instead;
     /// `e`: the command; `s`, `a` and `d`: another rule). All of the question has been read out.
-    pub fn line(&mut self, line: &str) -> Result<Step, Misheard> {
-        self.drawn(Extent { rows: 0, shown: 0 });
+    pub fn line(&mut self, line: &str) -> Result<OverlayOutcome, LineAnswerError> {
+        self.drawn(ScrollExtent { rows: 0, shown: 0 });
         match self.stage {
-            Stage::Choosing | Stage::Rule(..) => self.answer_line(line.trim()),
-            Stage::Command(_) | Stage::Instruction(_) => {
+            ApprovalStage::Choosing | ApprovalStage::Rule(..) => self.answer_line(line.trim()),
+            ApprovalStage::Command(_) | ApprovalStage::Instruction(_) => {
                 if line.trim().is_empty() {
-                    self.stage = Stage::Choosing;
-                    return Ok(Step::Stay);
+                    self.stage = ApprovalStage::Choosing;
+                    return Ok(OverlayOutcome::Stay);
                 }
                 if let Some(field) = self.field() {
-                    *field = Editor::with_text(Lines::Many, line);
+                    *field = TextEditor::with_text(EditorLines::Many, line);
                 }
                 Ok(self.accept())
             }
         }
     }
 
-    fn answer_line(&mut self, line: &str) -> Result<Step, Misheard> {
+    fn answer_line(&mut self, line: &str) -> Result<OverlayOutcome, LineAnswerError> {
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
         let key = match word.to_lowercase().as_str() {
@@ -76,40 +76,45 @@ impl Approval {
             "d" | "never" => ApprovalKey::Never,
             "e" | "edit" => ApprovalKey::EditCommand,
             "t" | "tell" => ApprovalKey::Instruct,
-            _ => return Err(Misheard::NoAnswer),
+            _ => return Err(LineAnswerError::NoAnswer),
         };
         match key {
             ApprovalKey::Once | ApprovalKey::No if !rest.is_empty() => {
-                return Err(Misheard::NoAnswer);
+                return Err(LineAnswerError::NoAnswer);
             }
             ApprovalKey::Session if self.request.kind == ApprovalKind::Budget => {
                 if !rest.is_empty() {
-                    return Err(Misheard::NoAnswer);
+                    return Err(LineAnswerError::NoAnswer);
                 }
             }
             ApprovalKey::Instruct if self.request.kind == ApprovalKind::Budget => {
-                return Err(Misheard::NotOffered);
+                return Err(LineAnswerError::NotOffered);
             }
             ApprovalKey::Session | ApprovalKey::Always if !self.offers_rules() => {
-                return Err(Misheard::NotOffered);
+                return Err(LineAnswerError::NotOffered);
             }
-            ApprovalKey::Never if self.deny_rule.is_none() => return Err(Misheard::NotOffered),
+            ApprovalKey::Never if self.deny_rule.is_none() => {
+                return Err(LineAnswerError::NotOffered);
+            }
             ApprovalKey::EditCommand if self.request.command().is_none() => {
-                return Err(Misheard::NotOffered);
+                return Err(LineAnswerError::NotOffered);
             }
             ApprovalKey::EditCommand if !rest.is_empty() => {
-                self.stage = Stage::Command(Editor::with_text(Lines::Many, rest));
+                self.stage = ApprovalStage::Command(TextEditor::with_text(EditorLines::Many, rest));
                 return Ok(self.accept());
             }
             ApprovalKey::Instruct if !rest.is_empty() => {
-                self.stage = Stage::Instruction(Editor::with_text(Lines::Many, rest));
+                self.stage =
+                    ApprovalStage::Instruction(TextEditor::with_text(EditorLines::Many, rest));
                 return Ok(self.accept());
             }
             ApprovalKey::Session | ApprovalKey::Always if !rest.is_empty() => {
-                let [rule] = &mut self.allow_rules[..] else { return Err(Misheard::SeveralRules) };
+                let [rule] = &mut self.allow_rules[..] else {
+                    return Err(LineAnswerError::SeveralRules);
+                };
                 rest.clone_into(rule);
                 if let Some(means) = meaning(rest) {
-                    return Err(Misheard::Wide(means));
+                    return Err(LineAnswerError::Wide(means));
                 }
             }
             ApprovalKey::Never if !rest.is_empty() => self.deny_rule = Some(rest.to_owned()),
@@ -126,6 +131,6 @@ impl Approval {
             | ApprovalKey::PreviousChange
             | ApprovalKey::Scroll(_) => {}
         }
-        Ok(self.choose(key, Extent::default(), &[]))
+        Ok(self.choose(key, ScrollExtent::default(), &[]))
     }
 }

@@ -4,33 +4,33 @@ use std::fmt::Write;
 
 use crate::domain::{DiffLine, DiffLineTag, FileDiff, LineEnding};
 
-use super::{Content, Net};
+use super::{NetChangeContent, NetFileChange};
 
 /// Unchanged lines around each change.
 const AROUND: usize = 3;
 
 /// The patch of one file; empty where nothing differs or nothing is known.
-pub fn of(file: &Net) -> String {
+pub fn of(file: &NetFileChange) -> String {
     let mode = file.mode.unwrap_or(0o644);
     let name = |side: char| quoted(&format!("{side}/{}", file.name));
     let mut text = format!("diff --git {} {}\n", name('a'), name('b'));
     let (old, new, diff) = match &file.content {
-        Content::Changed(diff) => {
+        NetChangeContent::Changed(diff) => {
             if let Some(mode) = diff.mode {
                 text.push_str(&format!("old mode {}\n", git_mode(mode.old)));
                 text.push_str(&format!("new mode {}\n", git_mode(mode.new)));
             }
             (name('a'), name('b'), diff)
         }
-        Content::New(diff) => {
+        NetChangeContent::New(diff) => {
             text.push_str(&format!("new file mode {}\n", git_mode(mode)));
             ("/dev/null".to_owned(), name('b'), diff)
         }
-        Content::Deleted(diff) => {
+        NetChangeContent::Deleted(diff) => {
             text.push_str(&format!("deleted file mode {}\n", git_mode(mode)));
             (name('a'), "/dev/null".to_owned(), diff)
         }
-        Content::Same | Content::Unknown(_) => return String::new(),
+        NetChangeContent::Same | NetChangeContent::Unknown(_) => return String::new(),
     };
     if !diff.hunks.is_empty() {
         // Git ends a name that has a space with a tab, so that nothing behind it is taken for it.
@@ -124,13 +124,19 @@ mod tests {
     use proptest::prelude::*;
 
     use crate::domain::{DiffContextSize, FileModeChange};
-    use crate::tui::app::changes::Since;
+    use crate::tui::app::changes::ExternalChange;
 
     use super::*;
 
-    fn net(name: &str, content: Content) -> Net {
+    fn net(name: &str, content: NetChangeContent) -> NetFileChange {
         let path = Path::new("/w").join(name);
-        Net { path, name: name.to_owned(), content, since: Since::Nothing, mode: Some(0o644) }
+        NetFileChange {
+            path,
+            name: name.to_owned(),
+            content,
+            external_change: ExternalChange::Nothing,
+            mode: Some(0o644),
+        }
     }
 
     fn diff(old: &str, new: &str) -> FileDiff {
@@ -141,7 +147,7 @@ mod tests {
     fn a_change_is_a_patch_with_three_lines_around() {
         let old: String = (1..=20).map(|n| format!("{n}\n")).collect();
         let new = old.replace("5\n", "five\n").replace("20\n", "twenty");
-        let text = of(&net("f", Content::Changed(Arc::new(diff(&old, &new)))));
+        let text = of(&net("f", NetChangeContent::Changed(Arc::new(diff(&old, &new)))));
         insta::assert_snapshot!(text, @r"
         diff --git a/f b/f
         --- a/f
@@ -175,15 +181,15 @@ mod tests {
     fn new_deleted_and_other_permissions_are_said() {
         let table = [
             (
-                Content::New(Arc::new(diff("", "a\n"))),
+                NetChangeContent::New(Arc::new(diff("", "a\n"))),
                 "new file mode 100644\n--- /dev/null\n+++ b/f\n@@ -0,0 +1,1 @@\n+a\n",
             ),
             (
-                Content::Deleted(Arc::new(diff("a\n", ""))),
+                NetChangeContent::Deleted(Arc::new(diff("a\n", ""))),
                 "deleted file mode 100644\n--- a/f\n+++ /dev/null\n@@ -1,1 +0,0 @@\n-a\n",
             ),
             (
-                Content::Changed(Arc::new(FileDiff {
+                NetChangeContent::Changed(Arc::new(FileDiff {
                     mode: Some(FileModeChange { old: 0o644, new: 0o755 }),
                     ..diff("a\n", "a\n")
                 })),
@@ -193,7 +199,7 @@ mod tests {
         for (content, wanted) in table {
             assert_eq!(of(&net("f", content)), format!("diff --git a/f b/f\n{wanted}"));
         }
-        assert_eq!(of(&net("f", Content::Same)), "");
+        assert_eq!(of(&net("f", NetChangeContent::Same)), "");
     }
 
     #[test]
@@ -208,7 +214,8 @@ mod tests {
         let file = folder.path().join(name);
         std::fs::write(&file, old).unwrap();
         let patch = folder.path().join("the.patch");
-        std::fs::write(&patch, of(&net(name, Content::Changed(Arc::new(diff(old, new)))))).unwrap();
+        std::fs::write(&patch, of(&net(name, NetChangeContent::Changed(Arc::new(diff(old, new))))))
+            .unwrap();
         // Outside of any repository, and without the person's settings.
         let status = Command::new("git")
             .args(["apply", "--whitespace=nowarn", "the.patch"])

@@ -3,7 +3,7 @@
 //!
 //! The text itself holds a character of a private plane for each chip, so that every motion and
 //! every deletion takes a chip as a whole and none can take it apart. Text from outside never
-//! brings such a character in: [`Chips::foreign`] replaces them. Where the text leaves, a paste is
+//! brings such a character in: [`ChipSet::foreign`] replaces them. Where the text leaves, a paste is
 //! put in its place, a session is what a mention of it says, and an image keeps its label, by which
 //! it is found when the text comes back.
 
@@ -26,26 +26,26 @@ const IMAGE: &str = "Image ";
 
 /// What a text's chips stand for.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Chips {
-    held: Vec<Chip>,
+pub struct ChipSet {
+    chips: Vec<InputChip>,
     /// How many there have been, so that no character is used twice.
     made: u32,
 }
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Chip {
+pub struct InputChip {
     /// The character in the text.
     pub place: char,
     /// What is shown.
     pub label: String,
     /// What it stands for.
-    pub content: Content,
+    pub content: ChipContent,
 }
 
 /// What a chip stands for.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Content {
+pub enum ChipContent {
     /// Text that is put in its place when the whole leaves.
     Text(Arc<str>),
     /// An image that goes with the text.
@@ -62,7 +62,7 @@ pub enum Content {
         /// The request for it.
         id: RequestId,
         /// What was pasted, should nothing come of it.
-        instead: String,
+        fallback: String,
     },
 }
 
@@ -71,9 +71,9 @@ pub fn is_chip(c: char) -> bool {
     PLACES.contains(&c)
 }
 
-impl Chips {
+impl ChipSet {
     /// Takes something in. The character goes into the text; `None` when all are used up.
-    pub fn add(&mut self, content: Content) -> Option<char> {
+    pub fn add(&mut self, content: ChipContent) -> Option<char> {
         let label = self.label(&content);
         self.hold(label, content)
     }
@@ -81,8 +81,8 @@ impl Chips {
     /// Takes an image in that comes back with a text, of which `before` has been taken in: it keeps
     /// its label, unless another chip has that by now.
     pub fn bring_back(&mut self, attached: &Attachment, before: &str) -> Option<char> {
-        let content = Content::Image(attached.image.clone());
-        match self.held.iter().find(|chip| chip.label == attached.label) {
+        let content = ChipContent::Image(attached.image.clone());
+        match self.chips.iter().find(|chip| chip.label == attached.label) {
             Some(chip) if chip.content == content && !before.contains(chip.place) => {
                 Some(chip.place)
             }
@@ -91,28 +91,28 @@ impl Chips {
         }
     }
 
-    fn hold(&mut self, label: String, content: Content) -> Option<char> {
+    fn hold(&mut self, label: String, content: ChipContent) -> Option<char> {
         let place = PLACES.clone().nth(usize::try_from(self.made).ok()?)?;
         self.made += 1;
-        self.held.push(Chip { place, label, content });
+        self.chips.push(InputChip { place, label, content });
         Some(place)
     }
 
     /// What a character of the text stands for.
-    pub fn get(&self, place: char) -> Option<&Chip> {
-        self.held.iter().find(|chip| chip.place == place)
+    pub fn get(&self, place: char) -> Option<&InputChip> {
+        self.chips.iter().find(|chip| chip.place == place)
     }
 
     /// What a grapheme of the text stands for.
-    pub fn of(&self, grapheme: &str) -> Option<&Chip> {
+    pub fn of(&self, grapheme: &str) -> Option<&InputChip> {
         grapheme.chars().next().filter(|c| is_chip(*c)).and_then(|c| self.get(c))
     }
 
     /// Puts an image in the place of what was being read for it. Says whether that is still held.
     pub fn settle(&mut self, id: RequestId, image: MessageImage) -> bool {
-        let content = Content::Image(image);
+        let content = ChipContent::Image(image);
         let label = self.label(&content);
-        let Some(chip) = self.held.iter_mut().find(|chip| chip.content.is_read_by(id)) else {
+        let Some(chip) = self.chips.iter_mut().find(|chip| chip.content.is_read_by(id)) else {
             return false;
         };
         chip.label = label;
@@ -121,27 +121,29 @@ impl Chips {
     }
 
     /// The chip of what is being read.
-    pub fn reading(&self, id: RequestId) -> Option<&Chip> {
-        self.held.iter().find(|chip| chip.content.is_read_by(id))
+    pub fn reading(&self, id: RequestId) -> Option<&InputChip> {
+        self.chips.iter().find(|chip| chip.content.is_read_by(id))
     }
 
     /// A label that no other chip has.
-    fn label(&self, content: &Content) -> String {
+    fn label(&self, content: &ChipContent) -> String {
         let plain = match content {
-            Content::Image(image) => {
-                let number = |chip: &Chip| match chip.content {
-                    Content::Image(_) => number_of(&chip.label),
-                    Content::Text(_) | Content::Session { .. } | Content::Reading { .. } => None,
+            ChipContent::Image(image) => {
+                let number = |chip: &InputChip| match chip.content {
+                    ChipContent::Image(_) => number_of(&chip.label),
+                    ChipContent::Text(_)
+                    | ChipContent::Session { .. }
+                    | ChipContent::Reading { .. } => None,
                 };
-                let last = self.held.iter().filter_map(number).max().unwrap_or(0);
+                let last = self.chips.iter().filter_map(number).max().unwrap_or(0);
                 return format!("[{IMAGE}{} {image}]", last + 1);
             }
-            Content::Session { title, .. } => return of_session(title),
-            Content::Text(text) => of_paste(text),
-            Content::Reading { .. } => "reading an image".to_owned(),
+            ChipContent::Session { title, .. } => return of_session(title),
+            ChipContent::Text(text) => of_paste(text),
+            ChipContent::Reading { .. } => "reading an image".to_owned(),
         };
         let alike = |label: &str| label == plain || label.starts_with(&format!("{plain} #"));
-        let same = self.held.iter().filter(|chip| alike(&chip.label[1..chip.label.len() - 1]));
+        let same = self.chips.iter().filter(|chip| alike(&chip.label[1..chip.label.len() - 1]));
         match same.count() {
             0 => format!("[{plain}]"),
             more => format!("[{plain} #{}]", more + 1),
@@ -152,7 +154,7 @@ impl Chips {
     pub fn typed(&self, text: &str) -> UserInput {
         let mut images: Vec<Attachment> = Vec::new();
         for chip in text.chars().filter(|c| is_chip(*c)).filter_map(|place| self.get(place)) {
-            if let Content::Image(image) = &chip.content
+            if let ChipContent::Image(image) = &chip.content
                 && !images.iter().any(|attached| attached.label == chip.label)
             {
                 images.push(Attachment { label: chip.label.clone(), image: image.clone() });
@@ -170,10 +172,12 @@ impl Chips {
         for c in text.chars() {
             let chip = self.get(c);
             match chip.map(|chip| (&chip.content, &chip.label)) {
-                Some((Content::Text(content), _)) => whole.push_str(content),
-                Some((Content::Image(_), label)) => whole.push_str(label),
-                Some((Content::Session { id, .. }, _)) => whole.push_str(&mention(*id)),
-                Some((Content::Reading { instead, .. }, _)) => whole.push_str(instead),
+                Some((ChipContent::Text(content), _)) => whole.push_str(content),
+                Some((ChipContent::Image(_), label)) => whole.push_str(label),
+                Some((ChipContent::Session { id, .. }, _)) => whole.push_str(&mention(*id)),
+                Some((ChipContent::Reading { fallback: instead, .. }, _)) => {
+                    whole.push_str(instead)
+                }
                 None => whole.push(c),
             }
         }
@@ -182,8 +186,8 @@ impl Chips {
 
     /// Lets go of what no text speaks of any more.
     pub fn keep_only(&mut self, spoken_of: impl Fn(char) -> bool) {
-        self.held.retain(|chip| spoken_of(chip.place));
-        if self.held.is_empty() {
+        self.chips.retain(|chip| spoken_of(chip.place));
+        if self.chips.is_empty() {
             self.made = 0;
         }
     }
@@ -198,7 +202,7 @@ impl Chips {
     }
 }
 
-impl Content {
+impl ChipContent {
     fn is_read_by(&self, request: RequestId) -> bool {
         match self {
             Self::Reading { id, .. } => *id == request,
@@ -249,14 +253,14 @@ mod tests {
     use super::*;
     use crate::domain::MediaType;
 
-    fn lines(count: usize) -> Content {
-        Content::Text("x\n".repeat(count).into())
+    fn lines(count: usize) -> ChipContent {
+        ChipContent::Text("x\n".repeat(count).into())
     }
 
     #[test]
     fn labels_say_how_much_it_is_and_tell_equals_apart() {
-        let mut chips = Chips::default();
-        let places = [lines(1204), lines(1204), Content::Text("y".repeat(5000).into())]
+        let mut chips = ChipSet::default();
+        let places = [lines(1204), lines(1204), ChipContent::Text("y".repeat(5000).into())]
             .map(|content| chips.add(content).unwrap());
         let labels = places.map(|place| chips.get(place).unwrap().label.clone());
         let wanted =
@@ -266,7 +270,7 @@ mod tests {
 
     #[test]
     fn what_is_let_go_does_not_come_back_as_something_else() {
-        let mut chips = Chips::default();
+        let mut chips = ChipSet::default();
         let first = chips.add(lines(2)).unwrap();
         let second = chips.add(lines(3)).unwrap();
         chips.keep_only(|place| place == second);
@@ -278,10 +282,11 @@ mod tests {
     #[test]
     fn an_image_leaves_by_its_label() {
         let image = MessageImage::new("a.png", MediaType::Png, (3, 2), b"x");
-        let mut chips = Chips::default();
+        let mut chips = ChipSet::default();
         let instead = "/tmp/a.png".to_owned();
-        let first = chips.add(Content::Reading { id: RequestId(1), instead }).unwrap();
-        let second = chips.add(Content::Image(image.clone())).unwrap();
+        let first =
+            chips.add(ChipContent::Reading { id: RequestId(1), fallback: instead }).unwrap();
+        let second = chips.add(ChipContent::Image(image.clone())).unwrap();
         let text = format!("{first} and {second}");
         assert_eq!(chips.typed(&text).text, "/tmp/a.png and [Image 1 a.png 3×2]");
         assert!(chips.settle(RequestId(1), image.clone()));
@@ -296,14 +301,14 @@ mod tests {
     #[test]
     fn a_session_is_shown_by_its_title_and_leaves_as_a_mention() {
         let id: SessionId = "0199f4a2-7b5e-7c3d-8e1f-000000000002".parse().unwrap();
-        let mut chips = Chips::default();
+        let mut chips = ChipSet::default();
         for (title, label) in [
             ("Fix empty cart", "@session \"Fix empty cart\""),
             ("a\u{1b}[2J\nb", "@session \"a␛[2J b\""),
             (&"word ".repeat(20), "@session \"word word word word word word word word…\""),
         ] {
             let title = title.to_owned();
-            let place = chips.add(Content::Session { id, title }).unwrap();
+            let place = chips.add(ChipContent::Session { id, title }).unwrap();
             assert_eq!(chips.get(place).unwrap().label, label);
             assert_eq!(chips.expand(&format!("see {place}")), format!("see @session:{id}"));
         }
@@ -311,6 +316,6 @@ mod tests {
 
     #[test]
     fn text_from_outside_cannot_name_a_chip() {
-        assert_eq!(Chips::foreign("a\u{10f000}b"), "a\u{fffd}b");
+        assert_eq!(ChipSet::foreign("a\u{10f000}b"), "a\u{fffd}b");
     }
 }

@@ -5,16 +5,16 @@ use crossterm::event::KeyCode;
 use crate::tui::app::keymap;
 use crate::tui::app::softwrap;
 
-use super::kills::Side;
+use super::kills::KillSide;
 use super::words::{before, behind, line_end, line_start, word_before, word_behind};
-use super::{Editor, Group, Lines};
+use super::{EditorLines, TextEditor, UndoGroup};
 
 /// A width at which no row is wrapped: home and end go by lines.
 const UNWRAPPED: u16 = u16::MAX;
 
 /// Something that a key does to a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Edit {
+pub enum EditAction {
     /// One grapheme left.
     Left,
     /// One grapheme right.
@@ -65,68 +65,70 @@ pub enum Edit {
     Redo,
 }
 
-impl Editor {
+impl TextEditor {
     /// Does what a key stands for, on a screen where the text is wrapped at `width` columns.
-    pub fn apply(&mut self, edit: Edit, width: u16) {
+    pub fn apply(&mut self, edit: EditAction, width: u16) {
         let text = self.text();
         let caret = self.caret();
         match edit {
-            Edit::Left => match self.selection() {
+            EditAction::Left => match self.selection() {
                 Some(selected) => self.set_caret(selected.start),
                 None => self.set_caret(before(&text, caret)),
             },
-            Edit::Right => match self.selection() {
+            EditAction::Right => match self.selection() {
                 Some(selected) => self.set_caret(selected.end),
                 None => self.set_caret(behind(&text, caret)),
             },
-            Edit::WordLeft => self.set_caret(word_before(&text, caret)),
-            Edit::WordRight => self.set_caret(word_behind(&text, caret)),
-            Edit::Home => self.set_caret(self.home(&text, width)),
-            Edit::End => self.set_caret(self.end(&text, width)),
-            Edit::SelectLeft => self.select_to(before(&text, caret)),
-            Edit::SelectRight => self.select_to(behind(&text, caret)),
-            Edit::SelectWordLeft => self.select_to(word_before(&text, caret)),
-            Edit::SelectWordRight => self.select_to(word_behind(&text, caret)),
-            Edit::SelectHome => self.select_to(self.home(&text, width)),
-            Edit::SelectEnd => self.select_to(self.end(&text, width)),
-            Edit::SelectAll => {
+            EditAction::WordLeft => self.set_caret(word_before(&text, caret)),
+            EditAction::WordRight => self.set_caret(word_behind(&text, caret)),
+            EditAction::Home => self.set_caret(self.home(&text, width)),
+            EditAction::End => self.set_caret(self.end(&text, width)),
+            EditAction::SelectLeft => self.select_to(before(&text, caret)),
+            EditAction::SelectRight => self.select_to(behind(&text, caret)),
+            EditAction::SelectWordLeft => self.select_to(word_before(&text, caret)),
+            EditAction::SelectWordRight => self.select_to(word_behind(&text, caret)),
+            EditAction::SelectHome => self.select_to(self.home(&text, width)),
+            EditAction::SelectEnd => self.select_to(self.end(&text, width)),
+            EditAction::SelectAll => {
                 self.set_caret(0);
                 self.select_to(text.len());
             }
-            Edit::Cut => {
+            EditAction::Cut => {
                 if let Some(selected) = self.selection() {
                     self.kills.interrupt();
-                    self.kill(&text, selected.start, selected.end, Side::Behind);
+                    self.kill(&text, selected.start, selected.end, KillSide::Behind);
                 }
             }
-            Edit::Backspace => self.erase(before(&text, caret), caret),
-            Edit::Delete => self.erase(caret, behind(&text, caret)),
-            Edit::KillWordLeft => self.kill(&text, word_before(&text, caret), caret, Side::Before),
-            Edit::KillWordRight => {
-                self.kill(&text, caret, word_behind(&text, caret), Side::Behind);
+            EditAction::Backspace => self.erase(before(&text, caret), caret),
+            EditAction::Delete => self.erase(caret, behind(&text, caret)),
+            EditAction::KillWordLeft => {
+                self.kill(&text, word_before(&text, caret), caret, KillSide::Before)
+            }
+            EditAction::KillWordRight => {
+                self.kill(&text, caret, word_behind(&text, caret), KillSide::Behind);
             }
             // At the edge of a line a kill takes the line end with it.
-            Edit::KillHome => match line_start(&text, caret) {
-                start if start < caret => self.kill(&text, start, caret, Side::Before),
-                _ => self.kill(&text, before(&text, caret), caret, Side::Before),
+            EditAction::KillHome => match line_start(&text, caret) {
+                start if start < caret => self.kill(&text, start, caret, KillSide::Before),
+                _ => self.kill(&text, before(&text, caret), caret, KillSide::Before),
             },
-            Edit::KillEnd => match line_end(&text, caret) {
-                end if end > caret => self.kill(&text, caret, end, Side::Behind),
-                _ => self.kill(&text, caret, behind(&text, caret), Side::Behind),
+            EditAction::KillEnd => match line_end(&text, caret) {
+                end if end > caret => self.kill(&text, caret, end, KillSide::Behind),
+                _ => self.kill(&text, caret, behind(&text, caret), KillSide::Behind),
             },
-            Edit::Yank => {
+            EditAction::Yank => {
                 let at = self.selection().unwrap_or(caret..caret);
                 if let Some(killed) = self.kills.yank(at.start) {
                     self.replace(at.start, at.end, &killed);
                 }
             }
-            Edit::YankOlder => {
+            EditAction::YankOlder => {
                 if let Some((start, end, killed)) = self.kills.older() {
                     self.replace(start, end, &killed);
                 }
             }
-            Edit::Undo => drop(self.undo()),
-            Edit::Redo => drop(self.redo()),
+            EditAction::Undo => drop(self.undo()),
+            EditAction::Redo => drop(self.redo()),
         }
         if !edit.is_kill_or_yank() {
             self.kills.interrupt();
@@ -134,13 +136,13 @@ impl Editor {
     }
 
     /// A key in a field that is nothing but text.
-    pub fn key(&mut self, key: &keymap::Press<'_>) {
+    pub fn key(&mut self, key: &keymap::KeyPress<'_>) {
         if let Some(edit) = keymap::find(keymap::EDITING, key) {
             self.apply(edit, UNWRAPPED);
         } else if let Some(c) = keymap::typed(key) {
             self.kills.interrupt();
             self.insert_char(c);
-        } else if self.lines == Lines::Many {
+        } else if self.lines == EditorLines::Many {
             match key.event().map(|key| key.code) {
                 Some(KeyCode::Up) => drop(self.up(UNWRAPPED)),
                 Some(KeyCode::Down) => drop(self.down(UNWRAPPED)),
@@ -159,11 +161,11 @@ impl Editor {
         let at = self.selection().unwrap_or(start..end);
         let steps = self.splice(at.start, at.end, "");
         if steps > 0 {
-            self.changed(steps, Group::Erasing);
+            self.changed(steps, UndoGroup::Erasing);
         }
     }
 
-    fn kill(&mut self, text: &str, start: usize, end: usize, side: Side) {
+    fn kill(&mut self, text: &str, start: usize, end: usize, side: KillSide) {
         if let Some(gone) = text.get(start..end).filter(|gone| !gone.is_empty()) {
             self.kills.push(gone, side);
             self.replace(start, end, "");
@@ -193,7 +195,7 @@ impl Editor {
     }
 }
 
-impl Edit {
+impl EditAction {
     fn is_kill_or_yank(self) -> bool {
         match self {
             Self::KillWordLeft

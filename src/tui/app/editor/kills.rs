@@ -10,12 +10,12 @@ const KILLS: usize = 30;
 pub struct KillRing {
     kills: VecDeque<String>,
     /// What the last edit was, since kills in a row are one.
-    last: Last,
+    last: LastEdit,
 }
 
 /// Where a kill took its text from, seen from the caret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum KillSide {
     /// Before it.
     Before,
     /// Behind it.
@@ -24,7 +24,7 @@ pub enum Side {
 
 /// What the last edit was.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Last {
+enum LastEdit {
     #[default]
     Other,
     Kill,
@@ -38,37 +38,37 @@ enum Last {
 
 impl KillRing {
     /// Takes in what was removed. It joins the kill just before it.
-    pub fn push(&mut self, text: &str, side: Side) {
+    pub fn push(&mut self, text: &str, side: KillSide) {
         match (self.last, self.kills.front_mut(), side) {
-            (Last::Kill, Some(newest), Side::Before) => newest.insert_str(0, text),
-            (Last::Kill, Some(newest), Side::Behind) => newest.push_str(text),
-            (Last::Kill | Last::Other | Last::Yank { .. }, _, _) => {
+            (LastEdit::Kill, Some(newest), KillSide::Before) => newest.insert_str(0, text),
+            (LastEdit::Kill, Some(newest), KillSide::Behind) => newest.push_str(text),
+            (LastEdit::Kill | LastEdit::Other | LastEdit::Yank { .. }, _, _) => {
                 self.kills.push_front(text.to_owned());
                 self.kills.truncate(KILLS);
             }
         }
-        self.last = Last::Kill;
+        self.last = LastEdit::Kill;
     }
 
     /// What was removed last, to be put in at `start`.
     pub fn yank(&mut self, start: usize) -> Option<String> {
         let text = self.kills.front()?.clone();
-        self.last = Last::Yank { start, length: text.len(), number: 0 };
+        self.last = LastEdit::Yank { start, length: text.len(), number: 0 };
         Some(text)
     }
 
     /// Right after a yank: the bytes to replace, and the kill before the one that is there.
     pub fn older(&mut self) -> Option<(usize, usize, String)> {
-        let Last::Yank { start, length, number } = self.last else { return None };
+        let LastEdit::Yank { start, length, number } = self.last else { return None };
         let number = (number + 1) % self.kills.len().max(1);
         let text = self.kills.get(number)?.clone();
-        self.last = Last::Yank { start, length: text.len(), number };
+        self.last = LastEdit::Yank { start, length: text.len(), number };
         Some((start, start + length, text))
     }
 
     /// Something else was done: the next kill begins anew.
     pub fn interrupt(&mut self) {
-        self.last = Last::Other;
+        self.last = LastEdit::Other;
     }
 
     /// All that is remembered.

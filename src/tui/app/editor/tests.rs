@@ -6,21 +6,21 @@ use super::*;
 
 const WIDE: u16 = u16::MAX;
 
-fn marked(text: &str) -> Editor {
+fn marked(text: &str) -> TextEditor {
     let caret = text.find('|').unwrap();
-    let mut editor = Editor::with_text(Lines::Many, &text.replace('|', ""));
+    let mut editor = TextEditor::with_text(EditorLines::Many, &text.replace('|', ""));
     editor.set_caret(caret);
     editor
 }
 
-fn with_mark(editor: &Editor) -> String {
+fn with_mark(editor: &TextEditor) -> String {
     let mut text = editor.text();
     text.insert(editor.caret(), '|');
     text
 }
 
 /// A text with `|` for the caret, after the edits.
-fn edited(text: &str, edits: &[Edit], width: u16) -> String {
+fn edited(text: &str, edits: &[EditAction], width: u16) -> String {
     let mut editor = marked(text);
     for edit in edits {
         editor.apply(*edit, width);
@@ -30,8 +30,8 @@ fn edited(text: &str, edits: &[Edit], width: u16) -> String {
 
 #[test]
 fn keys_edit_the_text() {
-    use Edit::*;
-    let rows: &[(&str, &[Edit], &str)] = &[
+    use EditAction::*;
+    let rows: &[(&str, &[EditAction], &str)] = &[
         ("ab|", &[Left], "a|b"),
         ("|ab", &[Left], "|ab"),
         ("a|\nb", &[Right], "a\n|b"),
@@ -67,8 +67,8 @@ fn keys_edit_the_text() {
 
 #[test]
 fn kills_in_a_row_are_one_and_older_ones_come_in_turn() {
-    use Edit::*;
-    let rows: &[(&str, &[Edit], &str)] = &[
+    use EditAction::*;
+    let rows: &[(&str, &[EditAction], &str)] = &[
         ("ab cd|", &[KillWordLeft, Home, Yank], "cd|ab "),
         ("a b c|", &[KillWordLeft, KillWordLeft, Yank], "a b c|"),
         ("|a b c", &[KillWordRight, KillWordRight, Yank], "a b| c"),
@@ -84,7 +84,7 @@ fn kills_in_a_row_are_one_and_older_ones_come_in_turn() {
 
 #[test]
 fn home_and_end_go_by_the_row_and_then_by_the_line() {
-    use Edit::*;
+    use EditAction::*;
     // Wrapped at 8 columns: "one two ", "three fou", "r".
     let text = "one two thr|ee four";
     for (edits, want) in [
@@ -101,24 +101,24 @@ fn home_and_end_go_by_the_row_and_then_by_the_line() {
 
 #[test]
 fn undo_takes_back_a_word_at_a_time_and_what_was_erased_at_once() {
-    let mut editor = Editor::new(Lines::Many);
+    let mut editor = TextEditor::new(EditorLines::Many);
     for c in "one two".chars() {
         editor.insert_char(c);
     }
-    editor.apply(Edit::Undo, WIDE);
+    editor.apply(EditAction::Undo, WIDE);
     assert_eq!(editor.text(), "one ");
-    editor.apply(Edit::Redo, WIDE);
+    editor.apply(EditAction::Redo, WIDE);
     assert_eq!(editor.text(), "one two");
     for _ in 0..3 {
-        editor.apply(Edit::Backspace, WIDE);
+        editor.apply(EditAction::Backspace, WIDE);
     }
-    editor.apply(Edit::Undo, WIDE);
+    editor.apply(EditAction::Undo, WIDE);
     assert_eq!(editor.text(), "one two");
 }
 
 #[test]
 fn the_caret_moves_by_the_rows_of_the_screen() {
-    let mut editor = Editor::with_text(Lines::Many, "one two three\nx");
+    let mut editor = TextEditor::with_text(EditorLines::Many, "one two three\nx");
     editor.set_caret(4);
     assert!(!editor.up(8));
     assert!(editor.down(8));
@@ -139,21 +139,21 @@ fn a_short_row_does_not_lose_the_column() {
 #[test]
 fn pasted_text_is_made_plain() {
     let text = |lines, text: &str| {
-        let mut editor = Editor::new(lines);
+        let mut editor = TextEditor::new(lines);
         editor.paste(text);
         editor.text()
     };
-    assert_eq!(text(Lines::Many, "a\r\nb\rc"), "a\nb\nc");
-    assert_eq!(text(Lines::One, "a\r\nb"), "a b");
-    assert_eq!(text(Lines::Many, "\u{1b}[31mred\u{1b}[0m\tx\u{7}\u{0}"), "red\tx");
+    assert_eq!(text(EditorLines::Many, "a\r\nb\rc"), "a\nb\nc");
+    assert_eq!(text(EditorLines::One, "a\r\nb"), "a b");
+    assert_eq!(text(EditorLines::Many, "\u{1b}[31mred\u{1b}[0m\tx\u{7}\u{0}"), "red\tx");
 }
 
 #[test]
 fn a_chip_is_one_character_to_every_key() {
-    use Edit::*;
+    use EditAction::*;
     let long = "word\n".repeat(30);
     for edits in [&[Backspace][..], &[Left, Delete], &[KillWordLeft], &[SelectLeft, Cut]] {
-        let mut editor = Editor::new(Lines::Many);
+        let mut editor = TextEditor::new(EditorLines::Many);
         editor.insert("a ");
         editor.paste(&long);
         assert_eq!(editor.text().chars().count(), 3);
@@ -169,34 +169,34 @@ fn a_chip_is_one_character_to_every_key() {
 
 #[test]
 fn a_chip_unfolds_where_it_stands_unless_it_is_too_long() {
-    let mut editor = Editor::new(Lines::Many);
-    assert_eq!(editor.unfold(), Unfolded::NoChip);
+    let mut editor = TextEditor::new(EditorLines::Many);
+    assert_eq!(editor.expand_chip(), ChipExpansion::NoChip);
     let long = "word\n".repeat(30);
     editor.paste(&long);
-    assert_eq!(editor.unfold(), Unfolded::Done);
+    assert_eq!(editor.expand_chip(), ChipExpansion::Done);
     assert_eq!(editor.text(), long);
-    editor.apply(Edit::Undo, WIDE);
+    editor.apply(EditAction::Undo, WIDE);
     assert_eq!(editor.text().chars().count(), 1);
     editor.paste(&"x".repeat(EDITABLE_CHARS + 1));
-    assert_eq!(editor.unfold(), Unfolded::TooLong);
+    assert_eq!(editor.expand_chip(), ChipExpansion::TooLong);
 }
 
 #[test]
 fn a_killed_chip_outlives_what_was_sent() {
-    let mut editor = Editor::new(Lines::Many);
+    let mut editor = TextEditor::new(EditorLines::Many);
     let long = "word\n".repeat(30);
     editor.paste(&long);
-    editor.apply(Edit::KillHome, WIDE);
+    editor.apply(EditAction::KillHome, WIDE);
     editor.paste(&"y".repeat(3000));
     editor.start_over("");
     assert!(editor.is_empty());
-    editor.apply(Edit::Yank, WIDE);
+    editor.apply(EditAction::Yank, WIDE);
     assert_eq!(editor.expanded(), long);
 }
 
 #[test]
 fn a_group_is_one_step() {
-    let mut editor = Editor::with_text(Lines::Many, "x");
+    let mut editor = TextEditor::with_text(EditorLines::Many, "x");
     editor.open_group();
     editor.insert("one");
     editor.set_caret(0);
@@ -208,8 +208,8 @@ fn a_group_is_one_step() {
     assert_eq!(editor.text(), "twoxone");
 }
 
-fn any_edit() -> impl Strategy<Value = Edit> {
-    use Edit::*;
+fn any_edit() -> impl Strategy<Value = EditAction> {
+    use EditAction::*;
     prop::sample::select(vec![
         Left,
         Right,
@@ -245,7 +245,7 @@ proptest! {
         edits in prop::collection::vec(any_edit(), 0..20),
         width in 1u16..12,
     ) {
-        let mut editor = Editor::with_text(Lines::Many, &text);
+        let mut editor = TextEditor::with_text(EditorLines::Many, &text);
         for edit in edits {
             editor.apply(edit, width);
             let (text, caret) = (editor.text(), editor.caret());
@@ -258,7 +258,7 @@ proptest! {
         text in "[a-c 日\n]{0,20}",
         edits in prop::collection::vec(any_edit(), 0..20),
     ) {
-        let mut editor = Editor::new(Lines::Many);
+        let mut editor = TextEditor::new(EditorLines::Many);
         for c in text.chars() {
             editor.insert_char(c);
         }

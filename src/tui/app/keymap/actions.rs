@@ -3,7 +3,7 @@
 //! An action's name is that of its variant: `ChatKey::FoldAll` is `chat.fold-all` wherever it is
 //! listed or bound to other keys, so a variant's name is a promise to people's `keys.toml`.
 
-use crate::tui::app::moving::Jump;
+use crate::tui::app::navigation::TranscriptJump;
 
 /// Keys that work wherever the focus is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -34,9 +34,9 @@ pub enum ChatKey {
     /// Closes what is open, else stops the turn.
     Back,
     /// Moves through the transcript.
-    Scroll(Scrolling),
+    Scroll(ScrollAction),
     /// Goes to a message or an error.
-    Jump(Jump),
+    Jump(TranscriptJump),
     /// Copies the last answer.
     CopyAnswer,
     /// Copies the last code block.
@@ -47,7 +47,7 @@ pub enum ChatKey {
 
 /// How something scrolls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Scrolling {
+pub enum ScrollAction {
     /// One row up.
     LineUp,
     /// One row down.
@@ -141,9 +141,9 @@ pub enum PaneKey {
     /// Shows the keys.
     Help,
     /// Moves through the transcript.
-    Scroll(Scrolling),
+    Scroll(ScrollAction),
     /// Goes to a message or an error.
-    Jump(Jump),
+    Jump(TranscriptJump),
     /// Copies the pane's last code block.
     CopyCode,
     /// Searches the transcript.
@@ -169,7 +169,7 @@ pub enum SearchKey {
 
 /// Keys of the panes while a search stands on a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum FoundKey {
+pub enum SearchMatchKey {
     /// The match above.
     Previous,
     /// The match below.
@@ -184,9 +184,9 @@ pub enum FoundKey {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CaretKey {
     /// Moves it.
-    Move(Motion),
+    Move(CaretMotion),
     /// Moves it, and selects what it goes over.
-    Extend(Motion),
+    Extend(CaretMotion),
     /// Selects from here on, or no longer.
     Mark,
     /// Selects whole lines from here on, or no longer.
@@ -199,7 +199,7 @@ pub enum CaretKey {
 
 /// How the caret in the transcript moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Motion {
+pub enum CaretMotion {
     /// A character left.
     Left,
     /// A character right.
@@ -256,7 +256,7 @@ pub enum ApprovalKey {
     /// The change before.
     PreviousChange,
     /// Moves through the command or the diff.
-    Scroll(Scrolling),
+    Scroll(ScrollAction),
 }
 
 /// Keys of a text field in a dialog.
@@ -291,7 +291,7 @@ pub enum ListKey {
 
 /// Keys of the list of models, beside those of every list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ModelKey {
+pub enum ModelListKey {
     /// Marks the model as a favourite, or takes its mark off.
     Mark,
 }
@@ -388,7 +388,7 @@ pub enum RewindKey {
     /// The next file that is asked about; behind the last one, the first.
     NextQuestion,
     /// Moves through what would happen.
-    Scroll(Scrolling),
+    Scroll(ScrollAction),
     /// Does nothing.
     Back,
 }
@@ -397,7 +397,7 @@ pub enum RewindKey {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ReadingKey {
     /// Moves through it.
-    Scroll(Scrolling),
+    Scroll(ScrollAction),
     /// Closes it.
     Back,
 }
@@ -406,7 +406,7 @@ pub enum ReadingKey {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PagerKey {
     /// Moves through it, or the end of what is marked.
-    Scroll(Scrolling),
+    Scroll(ScrollAction),
     /// To the left where lines are not wrapped.
     Left,
     /// To the right where lines are not wrapped.
@@ -452,7 +452,7 @@ pub enum FindKey {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ChangesKey {
     /// Moves through the diff.
-    Scroll(Scrolling),
+    Scroll(ScrollAction),
     /// The next file.
     NextFile,
     /// The file before.

@@ -51,7 +51,7 @@ const NAMES: &[(&str, KeyCode)] = &[
 
 /// A key with what is held down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Chord {
+pub struct KeyChord {
     /// The key.
     pub code: KeyCode,
     /// What is held down.
@@ -60,16 +60,16 @@ pub struct Chord {
 
 /// Chords that are pressed one after another; never none.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Sequence(Vec<Chord>);
+pub struct KeySequence(Vec<KeyChord>);
 
 /// Why a key cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum KeyError {
+pub enum KeyParseError {
     /// There is nothing.
     #[error("no key is written here: write one like `ctrl+b`, or [] for none")]
     Empty,
     /// No key has this name.
-    #[error("there is no key `{written}`{}", instead(nearest.as_deref()))]
+    #[error("there is no key `{written}`{}", suggestion(nearest.as_deref()))]
     Unknown {
         /// What was written.
         written: String,
@@ -85,11 +85,11 @@ pub enum KeyError {
 }
 
 /// `: did you mean this?`, where there is something close.
-pub(super) fn instead(nearest: Option<&str>) -> String {
+pub(super) fn suggestion(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |nearest| format!(": did you mean `{nearest}`?"))
 }
 
-impl Chord {
+impl KeyChord {
     /// A chord in its normal form. Shift is part of a character that is typed with it; with ctrl
     /// or alt a letter is a small one; a tab back is a tab with shift, whether the terminal says
     /// so or not.
@@ -128,7 +128,7 @@ impl Chord {
     }
 }
 
-impl fmt::Display for Chord {
+impl fmt::Display for KeyChord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (name, modifier) in &MODIFIERS[..3] {
             if self.modifiers.contains(*modifier) {
@@ -144,10 +144,10 @@ impl fmt::Display for Chord {
     }
 }
 
-impl FromStr for Chord {
-    type Err = KeyError;
+impl FromStr for KeyChord {
+    type Err = KeyParseError;
 
-    fn from_str(text: &str) -> Result<Self, KeyError> {
+    fn from_str(text: &str) -> Result<Self, KeyParseError> {
         let mut modifiers = KeyModifiers::NONE;
         let mut rest = text;
         // What stands before a plus is held down, unless nothing follows: `ctrl++` has a plus.
@@ -156,7 +156,7 @@ impl FromStr for Chord {
         {
             let held = held.to_lowercase();
             let found = MODIFIERS.iter().find(|(name, _)| *name == held);
-            modifiers |= found.ok_or(KeyError::Modifier(held))?.1;
+            modifiers |= found.ok_or(KeyParseError::Modifier(held))?.1;
             rest = key;
         }
         let code = code(rest)?;
@@ -164,23 +164,23 @@ impl FromStr for Chord {
             KeyCode::Char(c) if modifiers == SHIFT && c.is_alphabetic() => {
                 let mut upper = c.to_uppercase();
                 let code = upper.next().filter(|_| upper.len() == 0).map(KeyCode::Char);
-                Ok(Self::new(code.ok_or(KeyError::Shifted(c))?, KeyModifiers::NONE))
+                Ok(Self::new(code.ok_or(KeyParseError::Shifted(c))?, KeyModifiers::NONE))
             }
             KeyCode::Char(c)
                 if modifiers.contains(SHIFT)
                     && Self::new(code, modifiers).modifiers != modifiers =>
             {
-                Err(KeyError::Shifted(c))
+                Err(KeyParseError::Shifted(c))
             }
             code => Ok(Self::new(code, modifiers)),
         }
     }
 }
 
-fn code(name: &str) -> Result<KeyCode, KeyError> {
+fn code(name: &str) -> Result<KeyCode, KeyParseError> {
     let mut characters = name.chars();
     match (characters.next(), characters.next()) {
-        (None, _) => return Err(KeyError::Empty),
+        (None, _) => return Err(KeyParseError::Empty),
         (Some(c), None) if !c.is_control() && !c.is_whitespace() => return Ok(KeyCode::Char(c)),
         (Some(_), _) => {}
     }
@@ -191,26 +191,26 @@ fn code(name: &str) -> Result<KeyCode, KeyError> {
     let number = lower.strip_prefix('f').filter(|digits| !digits.starts_with(['0', '+']));
     match number.and_then(|digits| digits.parse::<u8>().ok()) {
         Some(number @ 1..=24) => Ok(KeyCode::F(number)),
-        Some(_) | None => Err(KeyError::Unknown {
+        Some(_) | None => Err(KeyParseError::Unknown {
             written: name.escape_debug().to_string(),
             nearest: nearest(&lower, NAMES.iter().map(|(name, _)| *name)).map(str::to_owned),
         }),
     }
 }
 
-impl Sequence {
+impl KeySequence {
     /// The chords.
-    pub fn chords(&self) -> &[Chord] {
+    pub fn chords(&self) -> &[KeyChord] {
         &self.0
     }
 
     /// The first chord.
-    pub fn first(&self) -> Option<Chord> {
+    pub fn first(&self) -> Option<KeyChord> {
         self.0.first().copied()
     }
 
     /// What is still to be pressed after these chords, if they are how it begins.
-    pub fn after(&self, begun: &[Chord]) -> Option<&[Chord]> {
+    pub fn after(&self, begun: &[KeyChord]) -> Option<&[KeyChord]> {
         self.0.strip_prefix(begun).filter(|rest| !rest.is_empty())
     }
 
@@ -220,31 +220,31 @@ impl Sequence {
     }
 }
 
-impl From<Chord> for Sequence {
-    fn from(chord: Chord) -> Self {
+impl From<KeyChord> for KeySequence {
+    fn from(chord: KeyChord) -> Self {
         Self(vec![chord])
     }
 }
 
-impl fmt::Display for Sequence {
+impl fmt::Display for KeySequence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&in_words(&self.0))
     }
 }
 
-impl FromStr for Sequence {
-    type Err = KeyError;
+impl FromStr for KeySequence {
+    type Err = KeyParseError;
 
-    fn from_str(text: &str) -> Result<Self, KeyError> {
-        let chords: Vec<Chord> =
+    fn from_str(text: &str) -> Result<Self, KeyParseError> {
+        let chords: Vec<KeyChord> =
             text.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
-        if chords.is_empty() { Err(KeyError::Empty) } else { Ok(Self(chords)) }
+        if chords.is_empty() { Err(KeyParseError::Empty) } else { Ok(Self(chords)) }
     }
 }
 
 /// Chords as they are written one after another.
-pub fn in_words(chords: &[Chord]) -> String {
-    chords.iter().map(Chord::to_string).collect::<Vec<_>>().join(" ")
+pub fn in_words(chords: &[KeyChord]) -> String {
+    chords.iter().map(KeyChord::to_string).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -253,7 +253,7 @@ mod tests {
 
     use super::*;
 
-    fn parsed(text: &str) -> Chord {
+    fn parsed(text: &str) -> KeyChord {
         text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
     }
 
@@ -278,13 +278,13 @@ mod tests {
             ("é", KeyCode::Char('é'), KeyModifiers::NONE),
         ];
         for (text, code, modifiers) in rows {
-            assert_eq!(parsed(text), Chord { code, modifiers }, "{text}");
+            assert_eq!(parsed(text), KeyChord { code, modifiers }, "{text}");
         }
     }
 
     #[test]
     fn what_is_no_key_says_what_to_write() {
-        let said = |text: &str| text.parse::<Sequence>().unwrap_err().to_string();
+        let said = |text: &str| text.parse::<KeySequence>().unwrap_err().to_string();
         assert_eq!(said("pgupp"), "there is no key `pgupp`: did you mean `pgup`?");
         assert_eq!(said("f99"), "there is no key `f99`");
         assert_eq!(said("cmd+b"), "`cmd` is not held down in a terminal: ctrl, alt and shift are");
@@ -307,13 +307,13 @@ mod tests {
             ("ctrl+b", KeyCode::Char('b'), CTRL),
         ];
         for (text, code, modifiers) in rows {
-            assert_eq!(Chord::of(KeyEvent::new(code, modifiers)), parsed(text), "{text}");
+            assert_eq!(KeyChord::of(KeyEvent::new(code, modifiers)), parsed(text), "{text}");
         }
     }
 
     #[test]
     fn a_sequence_knows_what_it_waits_for() {
-        let sequence: Sequence = "ctrl+x  ctrl+s".parse().unwrap();
+        let sequence: KeySequence = "ctrl+x  ctrl+s".parse().unwrap();
         assert_eq!(sequence.to_string(), "ctrl+x ctrl+s");
         assert_eq!(sequence.after(&[parsed("ctrl+x")]), Some(&[parsed("ctrl+s")][..]));
         assert_eq!(sequence.after(sequence.chords()), None);
@@ -322,7 +322,7 @@ mod tests {
         assert!(!sequence.collides(&parsed("ctrl+s").into()));
     }
 
-    fn chord() -> impl Strategy<Value = Chord> {
+    fn chord() -> impl Strategy<Value = KeyChord> {
         let names = NAMES.iter().map(|(_, code)| *code).collect::<Vec<_>>();
         let code = prop_oneof![
             proptest::sample::select(names),
@@ -332,20 +332,20 @@ mod tests {
                 .prop_map(KeyCode::Char),
         ];
         (code, 0..8_u8)
-            .prop_map(|(code, bits)| Chord::new(code, KeyModifiers::from_bits_truncate(bits)))
+            .prop_map(|(code, bits)| KeyChord::new(code, KeyModifiers::from_bits_truncate(bits)))
     }
 
     proptest! {
         #[test]
         fn what_is_printed_is_read_again(chords in prop::collection::vec(chord(), 1..4)) {
-            let sequence = Sequence(chords);
-            prop_assert_eq!(sequence.to_string().parse::<Sequence>(), Ok(sequence));
+            let sequence = KeySequence(chords);
+            prop_assert_eq!(sequence.to_string().parse::<KeySequence>(), Ok(sequence));
         }
 
         #[test]
         fn reading_never_panics_and_is_settled_after_once(text in "\\PC{0,12}") {
-            if let Ok(sequence) = text.parse::<Sequence>() {
-                prop_assert_eq!(sequence.to_string().parse::<Sequence>(), Ok(sequence));
+            if let Ok(sequence) = text.parse::<KeySequence>() {
+                prop_assert_eq!(sequence.to_string().parse::<KeySequence>(), Ok(sequence));
             }
         }
     }

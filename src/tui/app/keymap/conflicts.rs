@@ -5,45 +5,45 @@
 //! and of the person's the one that is written first. Between contexts that hold in the same place
 //! both stay, since each may be reached elsewhere; the person is told which of them answers there.
 
-use super::chord::{Chord, Sequence};
-use super::context::Context;
-use super::live::{Keymap, Origin, Row};
+use super::chord::{KeyChord, KeySequence};
+use super::context::KeyContext;
+use super::resolved_keymap::{KeyOrigin, Keymap, KeymapRow};
 
 /// What is wrong with a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Conflict {
+pub(super) struct KeyConflict {
     /// Where the binding that is at fault was made.
-    pub(super) origin: Origin,
+    pub(super) origin: KeyOrigin,
     /// What is wrong, in a sentence.
     pub(super) text: String,
 }
 
 /// Contexts in which what is typed becomes text.
-const TYPED_IN: [Context; 6] = [
-    Context::Always,
-    Context::Input,
-    Context::Editing,
-    Context::Completion,
-    Context::Field,
-    Context::List,
+const TYPED_IN: [KeyContext; 6] = [
+    KeyContext::Always,
+    KeyContext::Input,
+    KeyContext::Editing,
+    KeyContext::Completion,
+    KeyContext::Field,
+    KeyContext::List,
 ];
 
 /// Takes out what cannot hold, and says why.
-pub(super) fn settle(map: &mut Keymap) -> Vec<Conflict> {
+pub(super) fn settle(map: &mut Keymap) -> Vec<KeyConflict> {
     let mut conflicts = Vec::new();
-    for context in Context::ALL {
+    for context in KeyContext::ALL {
         settle_context(map.rows_mut(context), &mut conflicts);
     }
     conflicts
 }
 
 /// The keys that another context answers first, in a place where both hold.
-pub(super) fn hidden(map: &Keymap) -> Vec<Conflict> {
-    let mut found: Vec<Conflict> = Vec::new();
-    for (place, contexts) in Context::TOGETHER {
+pub(super) fn hidden(map: &Keymap) -> Vec<KeyConflict> {
+    let mut found: Vec<KeyConflict> = Vec::new();
+    for (place, contexts) in KeyContext::TOGETHER {
         let rows = contexts.iter().flat_map(|context| map.rows(*context));
         let bound = rows.flat_map(|row| row.keys.iter().map(move |keys| (row, keys)));
-        let bound: Vec<(&Row, &Sequence)> = bound.collect();
+        let bound: Vec<(&KeymapRow, &KeySequence)> = bound.collect();
         for (at, (row, keys)) in bound.iter().enumerate() {
             // An action of the same name does the same: nothing is out of reach.
             let before = bound[..at]
@@ -58,7 +58,7 @@ pub(super) fn hidden(map: &Keymap) -> Vec<Conflict> {
                 "in {place} {} is {first_name}, and does not reach {name} there",
                 shown(taken, keys)
             );
-            let conflict = Conflict { origin: first.origin.max(row.origin), text };
+            let conflict = KeyConflict { origin: first.origin.max(row.origin), text };
             if !found.contains(&conflict) {
                 found.push(conflict);
             }
@@ -67,14 +67,14 @@ pub(super) fn hidden(map: &Keymap) -> Vec<Conflict> {
     found
 }
 
-fn shown(taken: &Sequence, keys: &Sequence) -> String {
+fn shown(taken: &KeySequence, keys: &KeySequence) -> String {
     if taken == keys { format!("`{keys}`") } else { format!("`{taken}`, like `{keys}`,") }
 }
 
-fn settle_context(rows: &mut [Row], conflicts: &mut Vec<Conflict>) {
+fn settle_context(rows: &mut [KeymapRow], conflicts: &mut Vec<KeyConflict>) {
     let mut order: Vec<usize> = (0..rows.len()).collect();
-    order.sort_by_key(|at| rows[*at].origin.max(Origin::Preset));
-    let mut held: Vec<(Sequence, String)> = Vec::new();
+    order.sort_by_key(|at| rows[*at].origin.max(KeyOrigin::Preset));
+    let mut held: Vec<(KeySequence, String)> = Vec::new();
     for at in order {
         let row = &mut rows[at];
         let name = row.full_name();
@@ -85,7 +85,7 @@ fn settle_context(rows: &mut [Row], conflicts: &mut Vec<Conflict>) {
                 Some(taken(other, owner, &keys, &name))
             });
             match fault {
-                Some(text) => conflicts.push(Conflict { origin: row.origin, text }),
+                Some(text) => conflicts.push(KeyConflict { origin: row.origin, text }),
                 None => {
                     held.push((keys.clone(), name.clone()));
                     kept.push(keys);
@@ -96,7 +96,7 @@ fn settle_context(rows: &mut [Row], conflicts: &mut Vec<Conflict>) {
     }
 }
 
-fn taken(other: &Sequence, owner: &str, keys: &Sequence, name: &str) -> String {
+fn taken(other: &KeySequence, owner: &str, keys: &KeySequence, name: &str) -> String {
     if owner == name {
         return format!("`{keys}` does not go together with `{other}`, which is {name} already");
     }
@@ -109,11 +109,11 @@ fn taken(other: &Sequence, owner: &str, keys: &Sequence, name: &str) -> String {
 }
 
 /// Why a key would keep a letter from being typed, if it would.
-fn untypable(row: &Row, keys: &Sequence) -> Option<String> {
-    let c = keys.first().and_then(Chord::types).filter(|c| row.types != Some(*c))?;
+fn untypable(row: &KeymapRow, keys: &KeySequence) -> Option<String> {
+    let c = keys.first().and_then(KeyChord::types).filter(|c| row.types != Some(*c))?;
     let types = match row.id.context {
         // An empty input has keys that are signs; a text that begins with one of them is rare.
-        Context::EmptyInput => c.is_alphanumeric() || c == ' ',
+        KeyContext::EmptyInput => c.is_alphanumeric() || c == ' ',
         context => TYPED_IN.contains(&context),
     };
     let name = row.full_name();

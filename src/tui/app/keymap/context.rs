@@ -4,18 +4,18 @@ use std::fmt::Debug;
 
 use super::actions::{
     AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
-    FindKey, FoundKey, InputKey, ListKey, ModelKey, PagerKey, PaneKey, ReadingKey, RewindKey,
-    RulesKey, SearchKey, SidebarKey,
+    FindKey, InputKey, ListKey, ModelListKey, PagerKey, PaneKey, ReadingKey, RewindKey, RulesKey,
+    SearchKey, SearchMatchKey, SidebarKey,
 };
 use super::tables::{
-    ALWAYS, APPROVAL, Binding, CARET, CHANGES, CHAT, COMPLETION, EDITING, EMPTY_INPUT, FIELD, FIND,
-    FOUND, INPUT, LIST, MODELS, PAGER, PANES, READING, REWIND, RULES, SEARCH, SIDEBAR,
+    ALWAYS, APPROVAL, CARET, CHANGES, CHAT, COMPLETION, EDITING, EMPTY_INPUT, FIELD, FIND, FOUND,
+    INPUT, KeyBinding, LIST, MODELS, PAGER, PANES, READING, REWIND, RULES, SEARCH, SIDEBAR,
 };
-use crate::tui::app::editor::Edit;
+use crate::tui::app::editor::EditAction;
 
 /// Where a key is pressed: a table of `keys.toml`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Context {
+pub enum KeyContext {
     /// Wherever the focus is.
     Always,
     /// In the chat, whichever part of it has the focus.
@@ -61,11 +61,11 @@ pub enum Context {
 }
 
 /// What a key can do in one context.
-pub trait Action: Copy + PartialEq + Debug + 'static {
+pub trait KeyAction: Copy + PartialEq + Debug + 'static {
     /// Where.
-    const CONTEXT: Context;
+    const CONTEXT: KeyContext;
     /// The context's actions, with the keys that slug comes with.
-    const TABLE: &'static [Binding<Self>];
+    const TABLE: &'static [KeyBinding<Self>];
 
     /// What it types besides, where it is a sign that means something to the input.
     fn types(self) -> Option<char> {
@@ -73,7 +73,7 @@ pub trait Action: Copy + PartialEq + Debug + 'static {
     }
 }
 
-impl Context {
+impl KeyContext {
     /// All of them, in the order of the help.
     pub const ALL: [Self; 21] = [
         Self::Chat,
@@ -183,28 +183,28 @@ impl Context {
     }
 }
 
-impl Action for AlwaysKey {
-    const CONTEXT: Context = Context::Always;
-    const TABLE: &'static [Binding<Self>] = ALWAYS;
+impl KeyAction for AlwaysKey {
+    const CONTEXT: KeyContext = KeyContext::Always;
+    const TABLE: &'static [KeyBinding<Self>] = ALWAYS;
 }
 
-impl Action for ChatKey {
-    const CONTEXT: Context = Context::Chat;
-    const TABLE: &'static [Binding<Self>] = CHAT;
+impl KeyAction for ChatKey {
+    const CONTEXT: KeyContext = KeyContext::Chat;
+    const TABLE: &'static [KeyBinding<Self>] = CHAT;
 }
 
-impl Action for InputKey {
-    const CONTEXT: Context = Context::Input;
-    const TABLE: &'static [Binding<Self>] = INPUT;
+impl KeyAction for InputKey {
+    const CONTEXT: KeyContext = KeyContext::Input;
+    const TABLE: &'static [KeyBinding<Self>] = INPUT;
 
     fn types(self) -> Option<char> {
         (self == Self::File).then_some('@')
     }
 }
 
-impl Action for EmptyInputKey {
-    const CONTEXT: Context = Context::EmptyInput;
-    const TABLE: &'static [Binding<Self>] = EMPTY_INPUT;
+impl KeyAction for EmptyInputKey {
+    const CONTEXT: KeyContext = KeyContext::EmptyInput;
+    const TABLE: &'static [KeyBinding<Self>] = EMPTY_INPUT;
 
     fn types(self) -> Option<char> {
         match self {
@@ -215,87 +215,87 @@ impl Action for EmptyInputKey {
     }
 }
 
-impl Action for Edit {
-    const CONTEXT: Context = Context::Editing;
-    const TABLE: &'static [Binding<Self>] = EDITING;
+impl KeyAction for EditAction {
+    const CONTEXT: KeyContext = KeyContext::Editing;
+    const TABLE: &'static [KeyBinding<Self>] = EDITING;
 }
 
-impl Action for CompletionKey {
-    const CONTEXT: Context = Context::Completion;
-    const TABLE: &'static [Binding<Self>] = COMPLETION;
+impl KeyAction for CompletionKey {
+    const CONTEXT: KeyContext = KeyContext::Completion;
+    const TABLE: &'static [KeyBinding<Self>] = COMPLETION;
 }
 
-impl Action for PaneKey {
-    const CONTEXT: Context = Context::Panes;
-    const TABLE: &'static [Binding<Self>] = PANES;
+impl KeyAction for PaneKey {
+    const CONTEXT: KeyContext = KeyContext::Panes;
+    const TABLE: &'static [KeyBinding<Self>] = PANES;
 }
 
-impl Action for SearchKey {
-    const CONTEXT: Context = Context::Search;
-    const TABLE: &'static [Binding<Self>] = SEARCH;
+impl KeyAction for SearchKey {
+    const CONTEXT: KeyContext = KeyContext::Search;
+    const TABLE: &'static [KeyBinding<Self>] = SEARCH;
 }
 
-impl Action for FoundKey {
-    const CONTEXT: Context = Context::Match;
-    const TABLE: &'static [Binding<Self>] = FOUND;
+impl KeyAction for SearchMatchKey {
+    const CONTEXT: KeyContext = KeyContext::Match;
+    const TABLE: &'static [KeyBinding<Self>] = FOUND;
 }
 
-impl Action for CaretKey {
-    const CONTEXT: Context = Context::Caret;
-    const TABLE: &'static [Binding<Self>] = CARET;
+impl KeyAction for CaretKey {
+    const CONTEXT: KeyContext = KeyContext::Caret;
+    const TABLE: &'static [KeyBinding<Self>] = CARET;
 }
 
-impl Action for ApprovalKey {
-    const CONTEXT: Context = Context::Approval;
-    const TABLE: &'static [Binding<Self>] = APPROVAL;
+impl KeyAction for ApprovalKey {
+    const CONTEXT: KeyContext = KeyContext::Approval;
+    const TABLE: &'static [KeyBinding<Self>] = APPROVAL;
 }
 
-impl Action for FieldKey {
-    const CONTEXT: Context = Context::Field;
-    const TABLE: &'static [Binding<Self>] = FIELD;
+impl KeyAction for FieldKey {
+    const CONTEXT: KeyContext = KeyContext::Field;
+    const TABLE: &'static [KeyBinding<Self>] = FIELD;
 }
 
-impl Action for ListKey {
-    const CONTEXT: Context = Context::List;
-    const TABLE: &'static [Binding<Self>] = LIST;
+impl KeyAction for ListKey {
+    const CONTEXT: KeyContext = KeyContext::List;
+    const TABLE: &'static [KeyBinding<Self>] = LIST;
 }
 
-impl Action for ModelKey {
-    const CONTEXT: Context = Context::Models;
-    const TABLE: &'static [Binding<Self>] = MODELS;
+impl KeyAction for ModelListKey {
+    const CONTEXT: KeyContext = KeyContext::Models;
+    const TABLE: &'static [KeyBinding<Self>] = MODELS;
 }
 
-impl Action for SidebarKey {
-    const CONTEXT: Context = Context::Sessions;
-    const TABLE: &'static [Binding<Self>] = SIDEBAR;
+impl KeyAction for SidebarKey {
+    const CONTEXT: KeyContext = KeyContext::Sessions;
+    const TABLE: &'static [KeyBinding<Self>] = SIDEBAR;
 }
 
-impl Action for ReadingKey {
-    const CONTEXT: Context = Context::Reading;
-    const TABLE: &'static [Binding<Self>] = READING;
+impl KeyAction for ReadingKey {
+    const CONTEXT: KeyContext = KeyContext::Reading;
+    const TABLE: &'static [KeyBinding<Self>] = READING;
 }
 
-impl Action for PagerKey {
-    const CONTEXT: Context = Context::Pager;
-    const TABLE: &'static [Binding<Self>] = PAGER;
+impl KeyAction for PagerKey {
+    const CONTEXT: KeyContext = KeyContext::Pager;
+    const TABLE: &'static [KeyBinding<Self>] = PAGER;
 }
 
-impl Action for FindKey {
-    const CONTEXT: Context = Context::Find;
-    const TABLE: &'static [Binding<Self>] = FIND;
+impl KeyAction for FindKey {
+    const CONTEXT: KeyContext = KeyContext::Find;
+    const TABLE: &'static [KeyBinding<Self>] = FIND;
 }
 
-impl Action for ChangesKey {
-    const CONTEXT: Context = Context::Changes;
-    const TABLE: &'static [Binding<Self>] = CHANGES;
+impl KeyAction for ChangesKey {
+    const CONTEXT: KeyContext = KeyContext::Changes;
+    const TABLE: &'static [KeyBinding<Self>] = CHANGES;
 }
 
-impl Action for RulesKey {
-    const CONTEXT: Context = Context::Rules;
-    const TABLE: &'static [Binding<Self>] = RULES;
+impl KeyAction for RulesKey {
+    const CONTEXT: KeyContext = KeyContext::Rules;
+    const TABLE: &'static [KeyBinding<Self>] = RULES;
 }
 
-impl Action for RewindKey {
-    const CONTEXT: Context = Context::Rewind;
-    const TABLE: &'static [Binding<Self>] = REWIND;
+impl KeyAction for RewindKey {
+    const CONTEXT: KeyContext = KeyContext::Rewind;
+    const TABLE: &'static [KeyBinding<Self>] = REWIND;
 }

@@ -14,25 +14,25 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::chord::{Sequence, instead};
-use super::context::Context;
-use super::live::{ActionId, Keymap};
+use super::chord::{KeySequence, suggestion};
+use super::context::KeyContext;
+use super::resolved_keymap::{KeyActionId, Keymap};
 use crate::domain::nearest;
 
 /// Other keys for an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Change {
+pub(super) struct KeymapChange {
     /// Which.
-    pub(super) action: ActionId,
+    pub(super) action: KeyActionId,
     /// Its keys from now on.
-    pub(super) keys: Vec<Sequence>,
+    pub(super) keys: Vec<KeySequence>,
     /// Where it is written, from 1.
     pub(super) line: usize,
 }
 
 /// Something that does not hold as it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Remark {
+pub(super) struct KeymapRemark {
     /// The line, from 1.
     pub(super) line: usize,
     /// What, in a sentence.
@@ -41,18 +41,18 @@ pub(super) struct Remark {
 
 /// What a file says.
 #[derive(Debug, Default)]
-pub(super) struct Parsed {
+pub(super) struct ParsedKeymap {
     /// What it changes.
-    pub(super) changes: Vec<Change>,
+    pub(super) changes: Vec<KeymapChange>,
     /// What was left out.
-    pub(super) remarks: Vec<Remark>,
+    pub(super) remarks: Vec<KeymapRemark>,
 }
 
-type Value<'a> = Spanned<DeValue<'a>>;
+type KeymapValue<'a> = Spanned<DeValue<'a>>;
 
 /// Reads a whole file; `map` knows the actions.
-pub(super) fn parse(text: &str, map: &Keymap) -> Parsed {
-    let mut reader = Reader { text, map, parsed: Parsed::default() };
+pub(super) fn parse(text: &str, map: &Keymap) -> ParsedKeymap {
+    let mut reader = KeymapReader { text, map, parsed: ParsedKeymap::default() };
     match DeTable::parse(text) {
         Ok(table) => reader.top(table.get_ref()),
         Err(error) => {
@@ -67,17 +67,17 @@ pub(super) fn parse(text: &str, map: &Keymap) -> Parsed {
     parsed
 }
 
-struct Reader<'a> {
+struct KeymapReader<'a> {
     text: &'a str,
     map: &'a Keymap,
-    parsed: Parsed,
+    parsed: ParsedKeymap,
 }
 
-impl Reader<'_> {
+impl KeymapReader<'_> {
     fn top(&mut self, table: &DeTable<'_>) {
         for (name, value) in table {
-            let Some(context) = Context::named(name.get_ref()) else {
-                let names = Context::ALL.into_iter().map(Context::name);
+            let Some(context) = KeyContext::named(name.get_ref()) else {
+                let names = KeyContext::ALL.into_iter().map(KeyContext::name);
                 self.unknown("context", name, nearest(name.get_ref(), names));
                 continue;
             };
@@ -92,7 +92,7 @@ impl Reader<'_> {
         }
     }
 
-    fn context(&mut self, context: Context, actions: &DeTable<'_>) {
+    fn context(&mut self, context: KeyContext, actions: &DeTable<'_>) {
         for (name, value) in actions {
             let rows = self.map.rows(context);
             let Some(row) = rows.iter().find(|row| row.name == *name.get_ref().as_ref()) else {
@@ -103,22 +103,22 @@ impl Reader<'_> {
             };
             let (action, line) = (row.id, self.line(name.span()));
             if let Some(keys) = self.keys(value) {
-                self.parsed.changes.push(Change { action, keys, line });
+                self.parsed.changes.push(KeymapChange { action, keys, line });
             }
         }
     }
 
     /// The keys of an action. `None` where there is not one that can be read, so that a mistake
     /// takes no keys away.
-    fn keys(&mut self, value: &Value<'_>) -> Option<Vec<Sequence>> {
-        let written: Vec<&Value<'_>> = match value.get_ref() {
+    fn keys(&mut self, value: &KeymapValue<'_>) -> Option<Vec<KeySequence>> {
+        let written: Vec<&KeymapValue<'_>> = match value.get_ref() {
             DeValue::Array(values) => values.iter().collect(),
             _ => vec![value],
         };
         let mut keys = Vec::new();
         for value in &written {
             match value.get_ref() {
-                DeValue::String(text) => match text.parse::<Sequence>() {
+                DeValue::String(text) => match text.parse::<KeySequence>() {
                     Ok(sequence) => keys.push(sequence),
                     Err(error) => self.remark(value.span(), error.to_string()),
                 },
@@ -138,13 +138,13 @@ impl Reader<'_> {
         near: Option<&str>,
     ) {
         let shown = name.get_ref().escape_debug();
-        let text = format!("there is no {what} called `{shown}`{}", instead(near));
+        let text = format!("there is no {what} called `{shown}`{}", suggestion(near));
         self.remark(name.span(), text);
     }
 
     fn remark(&mut self, span: Range<usize>, text: String) {
         let line = self.line(span);
-        self.parsed.remarks.push(Remark { line, text });
+        self.parsed.remarks.push(KeymapRemark { line, text });
     }
 
     fn line(&self, span: Range<usize>) -> usize {
@@ -171,14 +171,14 @@ mod tests {
         let map = Keymap::default();
         let parsed = parse(text, &map);
         assert_eq!(parsed.remarks, []);
-        let sequence = |text: &str| text.parse::<Sequence>().unwrap();
+        let sequence = |text: &str| text.parse::<KeySequence>().unwrap();
         let row = |action| map.row(action).unwrap().id;
         let wanted = [
             (row(ChatKey::Sessions), vec![sequence("f2"), sequence("ctrl+x s")], 2),
             (row(ChatKey::Palette), vec![sequence("f3")], 3),
             (row(ChatKey::Help), Vec::new(), 4),
         ];
-        let wanted = wanted.map(|(action, keys, line)| Change { action, keys, line });
+        let wanted = wanted.map(|(action, keys, line)| KeymapChange { action, keys, line });
         assert_eq!(parsed.changes, wanted);
     }
 

@@ -3,22 +3,22 @@
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use crate::tui::app::editor::Edit;
-use crate::tui::app::moving::Jump;
+use crate::tui::app::editor::EditAction;
+use crate::tui::app::navigation::TranscriptJump;
 
 use super::actions::{
-    AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
-    FindKey, FoundKey, InputKey, ListKey, ModelKey, Motion, PagerKey, PaneKey, ReadingKey,
-    RewindKey, RulesKey, Scrolling, SearchKey, SidebarKey,
+    AlwaysKey, ApprovalKey, CaretKey, CaretMotion, ChangesKey, ChatKey, CompletionKey,
+    EmptyInputKey, FieldKey, FindKey, InputKey, ListKey, ModelListKey, PagerKey, PaneKey,
+    ReadingKey, RewindKey, RulesKey, ScrollAction, SearchKey, SearchMatchKey, SidebarKey,
 };
-use super::chord::Chord;
+use super::chord::KeyChord;
 
 /// A row of a table.
 #[derive(Debug, Clone, Copy)]
-pub struct Binding<A: 'static> {
+pub struct KeyBinding<A: 'static> {
     /// The keys, as long as nobody binds others; the first one is shown. None where only a preset
     /// has some.
-    pub keys: &'static [Chord],
+    pub keys: &'static [KeyChord],
     /// What they do.
     pub action: A,
     /// What the help says.
@@ -32,48 +32,48 @@ const CTRL: KeyModifiers = KeyModifiers::CONTROL;
 const ALT: KeyModifiers = KeyModifiers::ALT;
 const SHIFT: KeyModifiers = KeyModifiers::SHIFT;
 
-const fn key(code: KeyCode) -> Chord {
-    Chord { code, modifiers: NONE }
+const fn key(code: KeyCode) -> KeyChord {
+    KeyChord { code, modifiers: NONE }
 }
 
-const fn char(c: char) -> Chord {
-    Chord { code: KeyCode::Char(c), modifiers: NONE }
+const fn char(c: char) -> KeyChord {
+    KeyChord { code: KeyCode::Char(c), modifiers: NONE }
 }
 
-const fn ctrl(c: char) -> Chord {
-    Chord { code: KeyCode::Char(c), modifiers: CTRL }
+const fn ctrl(c: char) -> KeyChord {
+    KeyChord { code: KeyCode::Char(c), modifiers: CTRL }
 }
 
-const fn alt(c: char) -> Chord {
-    Chord { code: KeyCode::Char(c), modifiers: ALT }
+const fn alt(c: char) -> KeyChord {
+    KeyChord { code: KeyCode::Char(c), modifiers: ALT }
 }
 
-const fn held(modifiers: KeyModifiers, code: KeyCode) -> Chord {
-    Chord { code, modifiers }
+const fn held(modifiers: KeyModifiers, code: KeyCode) -> KeyChord {
+    KeyChord { code, modifiers }
 }
 
-const fn row<A>(keys: &'static [Chord], action: A, help: &'static str) -> Binding<A> {
-    Binding { keys, action, help, hint: None }
+const fn row<A>(keys: &'static [KeyChord], action: A, help: &'static str) -> KeyBinding<A> {
+    KeyBinding { keys, action, help, hint: None }
 }
 
 const fn hinted<A>(
-    keys: &'static [Chord],
+    keys: &'static [KeyChord],
     action: A,
     help: &'static str,
     hint: &'static str,
-) -> Binding<A> {
-    Binding { keys, action, help, hint: Some(hint) }
+) -> KeyBinding<A> {
+    KeyBinding { keys, action, help, hint: Some(hint) }
 }
 
 /// Wherever the focus is.
-pub const ALWAYS: &[Binding<AlwaysKey>] = &[
+pub const ALWAYS: &[KeyBinding<AlwaysKey>] = &[
     row(&[ctrl('c')], AlwaysKey::Cancel, "clear the input, then stop the turn, then leave"),
     row(&[ctrl('l')], AlwaysKey::Redraw, "draw the screen anew"),
     row(&[ctrl('z')], AlwaysKey::Suspend, "back to the shell; `fg` returns"),
 ];
 
 /// In the chat.
-pub const CHAT: &[Binding<ChatKey>] = &[
+pub const CHAT: &[KeyBinding<ChatKey>] = &[
     hinted(&[key(KeyCode::Esc)], ChatKey::Back, "close what is open, else stop the turn", "stop"),
     // tmux holds ctrl+b, so there is a second key.
     hinted(&[ctrl('b'), alt('s')], ChatKey::Sessions, "open a past session", "sessions"),
@@ -82,20 +82,20 @@ pub const CHAT: &[Binding<ChatKey>] = &[
     hinted(&[key(KeyCode::Tab)], ChatKey::Focus, "between the input and the panes", "panes"),
     row(&[ctrl('o')], ChatKey::FoldAll, "fold or unfold all panes"),
     row(&[held(SHIFT, KeyCode::Tab)], ChatKey::NextMode, "next mode: plan, ask, allow-edits"),
-    row(&[key(KeyCode::PageUp)], ChatKey::Scroll(Scrolling::PageUp), "a page up"),
-    row(&[key(KeyCode::PageDown)], ChatKey::Scroll(Scrolling::PageDown), "a page down"),
-    row(&[held(ALT, KeyCode::Up)], ChatKey::Scroll(Scrolling::HalfUp), "half a page up"),
-    row(&[held(ALT, KeyCode::Down)], ChatKey::Scroll(Scrolling::HalfDown), "half a page down"),
-    row(&[held(SHIFT, KeyCode::Up)], ChatKey::Scroll(Scrolling::LineUp), "a line up"),
-    row(&[held(SHIFT, KeyCode::Down)], ChatKey::Scroll(Scrolling::LineDown), "a line down"),
-    row(&[held(CTRL, KeyCode::Home)], ChatKey::Scroll(Scrolling::Top), "to the beginning"),
-    row(&[held(CTRL, KeyCode::End)], ChatKey::Scroll(Scrolling::Bottom), "to the end"),
-    row(&[alt('p')], ChatKey::Jump(Jump::PreviousMessage), "your message above"),
-    row(&[alt('n')], ChatKey::Jump(Jump::NextMessage), "your message below"),
-    row(&[alt('e')], ChatKey::Jump(Jump::PreviousError), "the error above"),
+    row(&[key(KeyCode::PageUp)], ChatKey::Scroll(ScrollAction::PageUp), "a page up"),
+    row(&[key(KeyCode::PageDown)], ChatKey::Scroll(ScrollAction::PageDown), "a page down"),
+    row(&[held(ALT, KeyCode::Up)], ChatKey::Scroll(ScrollAction::HalfUp), "half a page up"),
+    row(&[held(ALT, KeyCode::Down)], ChatKey::Scroll(ScrollAction::HalfDown), "half a page down"),
+    row(&[held(SHIFT, KeyCode::Up)], ChatKey::Scroll(ScrollAction::LineUp), "a line up"),
+    row(&[held(SHIFT, KeyCode::Down)], ChatKey::Scroll(ScrollAction::LineDown), "a line down"),
+    row(&[held(CTRL, KeyCode::Home)], ChatKey::Scroll(ScrollAction::Top), "to the beginning"),
+    row(&[held(CTRL, KeyCode::End)], ChatKey::Scroll(ScrollAction::Bottom), "to the end"),
+    row(&[alt('p')], ChatKey::Jump(TranscriptJump::PreviousMessage), "your message above"),
+    row(&[alt('n')], ChatKey::Jump(TranscriptJump::NextMessage), "your message below"),
+    row(&[alt('e')], ChatKey::Jump(TranscriptJump::PreviousError), "the error above"),
     row(
         &[held(ALT.union(SHIFT), KeyCode::Char('e'))],
-        ChatKey::Jump(Jump::NextError),
+        ChatKey::Jump(TranscriptJump::NextError),
         "the error below",
     ),
     row(&[ctrl('f'), key(KeyCode::F(3))], ChatKey::Search, "search the transcript"),
@@ -104,7 +104,7 @@ pub const CHAT: &[Binding<ChatKey>] = &[
 ];
 
 /// In the input.
-pub const INPUT: &[Binding<InputKey>] = &[
+pub const INPUT: &[KeyBinding<InputKey>] = &[
     hinted(&[key(KeyCode::Enter)], InputKey::Send, "send; while a turn runs, after it", "send"),
     hinted(
         &[held(SHIFT, KeyCode::Enter), held(ALT, KeyCode::Enter), ctrl('j')],
@@ -123,71 +123,87 @@ pub const INPUT: &[Binding<InputKey>] = &[
 ];
 
 /// In the input while it is empty, before the rest.
-pub const EMPTY_INPUT: &[Binding<EmptyInputKey>] = &[
+pub const EMPTY_INPUT: &[KeyBinding<EmptyInputKey>] = &[
     hinted(&[char('/')], EmptyInputKey::Command, "a command", "command"),
     hinted(&[char('!')], EmptyInputKey::Shell, "run a shell command", "shell"),
     hinted(&[char('?')], EmptyInputKey::Help, "these keys", "keys"),
 ];
 
 /// In every text that can be typed in.
-pub const EDITING: &[Binding<Edit>] = &[
-    row(&[key(KeyCode::Left)], Edit::Left, "a character left"),
-    row(&[key(KeyCode::Right)], Edit::Right, "a character right"),
+pub const EDITING: &[KeyBinding<EditAction>] = &[
+    row(&[key(KeyCode::Left)], EditAction::Left, "a character left"),
+    row(&[key(KeyCode::Right)], EditAction::Right, "a character right"),
     row(
         &[held(ALT, KeyCode::Left), held(CTRL, KeyCode::Left), alt('b')],
-        Edit::WordLeft,
+        EditAction::WordLeft,
         "a word left",
     ),
     row(
         &[held(ALT, KeyCode::Right), held(CTRL, KeyCode::Right), alt('f')],
-        Edit::WordRight,
+        EditAction::WordRight,
         "a word right",
     ),
     row(
         &[key(KeyCode::Home), ctrl('a')],
-        Edit::Home,
+        EditAction::Home,
         "to the beginning of the row, then of the line",
     ),
-    row(&[key(KeyCode::End), ctrl('e')], Edit::End, "to the end of the row, then of the line"),
-    row(&[held(SHIFT, KeyCode::Left)], Edit::SelectLeft, "select a character to the left"),
-    row(&[held(SHIFT, KeyCode::Right)], Edit::SelectRight, "select a character to the right"),
+    row(
+        &[key(KeyCode::End), ctrl('e')],
+        EditAction::End,
+        "to the end of the row, then of the line",
+    ),
+    row(&[held(SHIFT, KeyCode::Left)], EditAction::SelectLeft, "select a character to the left"),
+    row(&[held(SHIFT, KeyCode::Right)], EditAction::SelectRight, "select a character to the right"),
     row(
         &[held(CTRL.union(SHIFT), KeyCode::Left), held(ALT.union(SHIFT), KeyCode::Left)],
-        Edit::SelectWordLeft,
+        EditAction::SelectWordLeft,
         "select a word to the left",
     ),
     row(
         &[held(CTRL.union(SHIFT), KeyCode::Right), held(ALT.union(SHIFT), KeyCode::Right)],
-        Edit::SelectWordRight,
+        EditAction::SelectWordRight,
         "select a word to the right",
     ),
-    row(&[held(SHIFT, KeyCode::Home)], Edit::SelectHome, "select to the beginning of the row"),
-    row(&[held(SHIFT, KeyCode::End)], Edit::SelectEnd, "select to the end of the row"),
-    row(&[alt('a')], Edit::SelectAll, "select all"),
-    row(&[ctrl('x')], Edit::Cut, "cut what is selected"),
+    row(
+        &[held(SHIFT, KeyCode::Home)],
+        EditAction::SelectHome,
+        "select to the beginning of the row",
+    ),
+    row(&[held(SHIFT, KeyCode::End)], EditAction::SelectEnd, "select to the end of the row"),
+    row(&[alt('a')], EditAction::SelectAll, "select all"),
+    row(&[ctrl('x')], EditAction::Cut, "cut what is selected"),
     row(
         &[key(KeyCode::Backspace), held(SHIFT, KeyCode::Backspace), ctrl('h')],
-        Edit::Backspace,
+        EditAction::Backspace,
         "remove the character before",
     ),
-    row(&[key(KeyCode::Delete), ctrl('d')], Edit::Delete, "remove the character behind"),
+    row(&[key(KeyCode::Delete), ctrl('d')], EditAction::Delete, "remove the character behind"),
     row(
         &[ctrl('w'), held(ALT, KeyCode::Backspace), held(CTRL, KeyCode::Backspace)],
-        Edit::KillWordLeft,
+        EditAction::KillWordLeft,
         "remove the word before",
     ),
-    row(&[alt('d'), held(CTRL, KeyCode::Delete)], Edit::KillWordRight, "remove the word behind"),
-    row(&[ctrl('u')], Edit::KillHome, "remove back to the beginning of the line"),
-    row(&[ctrl('k')], Edit::KillEnd, "remove up to the end of the line"),
-    row(&[ctrl('y')], Edit::Yank, "put back what was removed last"),
-    row(&[alt('y')], Edit::YankOlder, "put back what was removed before it instead"),
+    row(
+        &[alt('d'), held(CTRL, KeyCode::Delete)],
+        EditAction::KillWordRight,
+        "remove the word behind",
+    ),
+    row(&[ctrl('u')], EditAction::KillHome, "remove back to the beginning of the line"),
+    row(&[ctrl('k')], EditAction::KillEnd, "remove up to the end of the line"),
+    row(&[ctrl('y')], EditAction::Yank, "put back what was removed last"),
+    row(&[alt('y')], EditAction::YankOlder, "put back what was removed before it instead"),
     // Terminals send ctrl+_ as the code that crossterm reads as ctrl+7.
-    row(&[ctrl('_'), ctrl('7'), ctrl('/')], Edit::Undo, "undo"),
-    row(&[alt('_'), alt('/'), held(CTRL.union(SHIFT), KeyCode::Char('_'))], Edit::Redo, "redo"),
+    row(&[ctrl('_'), ctrl('7'), ctrl('/')], EditAction::Undo, "undo"),
+    row(
+        &[alt('_'), alt('/'), held(CTRL.union(SHIFT), KeyCode::Char('_'))],
+        EditAction::Redo,
+        "redo",
+    ),
 ];
 
 /// In the list under the caret.
-pub const COMPLETION: &[Binding<CompletionKey>] = &[
+pub const COMPLETION: &[KeyBinding<CompletionKey>] = &[
     hinted(&[key(KeyCode::Enter)], CompletionKey::Accept, "take it", "take"),
     hinted(&[key(KeyCode::Tab)], CompletionKey::Complete, "put it in and go on", "put in"),
     row(&[key(KeyCode::Up)], CompletionKey::Previous, "the row above"),
@@ -196,7 +212,7 @@ pub const COMPLETION: &[Binding<CompletionKey>] = &[
 ];
 
 /// On the panes.
-pub const PANES: &[Binding<PaneKey>] = &[
+pub const PANES: &[KeyBinding<PaneKey>] = &[
     hinted(
         &[key(KeyCode::Enter), char(' ')],
         PaneKey::Toggle,
@@ -214,23 +230,23 @@ pub const PANES: &[Binding<PaneKey>] = &[
     row(&[char('b')], PaneKey::CopyCode, "copy its last code block"),
     hinted(&[char('v')], PaneKey::Select, "select with a caret", "select"),
     hinted(&[char('/')], PaneKey::Search, "search the transcript", "search"),
-    row(&[char('[')], PaneKey::Jump(Jump::PreviousMessage), "your message above"),
-    row(&[char(']')], PaneKey::Jump(Jump::NextMessage), "your message below"),
-    row(&[char('(')], PaneKey::Jump(Jump::PreviousError), "the error above"),
-    row(&[char(')')], PaneKey::Jump(Jump::NextError), "the error below"),
-    row(&[char('u')], PaneKey::Scroll(Scrolling::HalfUp), "half a page up"),
-    row(&[char('d')], PaneKey::Scroll(Scrolling::HalfDown), "half a page down"),
-    row(&[], PaneKey::Scroll(Scrolling::LineUp), "a line up"),
-    row(&[], PaneKey::Scroll(Scrolling::LineDown), "a line down"),
-    row(&[], PaneKey::Scroll(Scrolling::PageUp), "a page up"),
-    row(&[], PaneKey::Scroll(Scrolling::PageDown), "a page down"),
-    row(&[char('g'), key(KeyCode::Home)], PaneKey::Scroll(Scrolling::Top), "to the beginning"),
-    row(&[char('G'), key(KeyCode::End)], PaneKey::Scroll(Scrolling::Bottom), "to the end"),
+    row(&[char('[')], PaneKey::Jump(TranscriptJump::PreviousMessage), "your message above"),
+    row(&[char(']')], PaneKey::Jump(TranscriptJump::NextMessage), "your message below"),
+    row(&[char('(')], PaneKey::Jump(TranscriptJump::PreviousError), "the error above"),
+    row(&[char(')')], PaneKey::Jump(TranscriptJump::NextError), "the error below"),
+    row(&[char('u')], PaneKey::Scroll(ScrollAction::HalfUp), "half a page up"),
+    row(&[char('d')], PaneKey::Scroll(ScrollAction::HalfDown), "half a page down"),
+    row(&[], PaneKey::Scroll(ScrollAction::LineUp), "a line up"),
+    row(&[], PaneKey::Scroll(ScrollAction::LineDown), "a line down"),
+    row(&[], PaneKey::Scroll(ScrollAction::PageUp), "a page up"),
+    row(&[], PaneKey::Scroll(ScrollAction::PageDown), "a page down"),
+    row(&[char('g'), key(KeyCode::Home)], PaneKey::Scroll(ScrollAction::Top), "to the beginning"),
+    row(&[char('G'), key(KeyCode::End)], PaneKey::Scroll(ScrollAction::Bottom), "to the end"),
     hinted(&[char('?')], PaneKey::Help, "these keys", "keys"),
 ];
 
 /// In the search, while its query is typed.
-pub const SEARCH: &[Binding<SearchKey>] = &[
+pub const SEARCH: &[KeyBinding<SearchKey>] = &[
     row(&[key(KeyCode::Up), ctrl('p')], SearchKey::Previous, "the match above"),
     row(&[key(KeyCode::Down), ctrl('n')], SearchKey::Next, "the match below"),
     row(&[alt('r')], SearchKey::Regex, "as a regular expression, or letter by letter"),
@@ -239,67 +255,83 @@ pub const SEARCH: &[Binding<SearchKey>] = &[
 ];
 
 /// On the panes while a search stands on a match.
-pub const FOUND: &[Binding<FoundKey>] = &[
-    hinted(&[char('n')], FoundKey::Next, "the match below", "next"),
-    hinted(&[char('N')], FoundKey::Previous, "the match above", "previous"),
-    hinted(&[char('/')], FoundKey::Edit, "change the query", "change"),
-    hinted(&[key(KeyCode::Esc)], FoundKey::Close, "end the search", "end"),
+pub const FOUND: &[KeyBinding<SearchMatchKey>] = &[
+    hinted(&[char('n')], SearchMatchKey::Next, "the match below", "next"),
+    hinted(&[char('N')], SearchMatchKey::Previous, "the match above", "previous"),
+    hinted(&[char('/')], SearchMatchKey::Edit, "change the query", "change"),
+    hinted(&[key(KeyCode::Esc)], SearchMatchKey::Close, "end the search", "end"),
 ];
 
 /// With the caret in the transcript.
-pub const CARET: &[Binding<CaretKey>] = &[
-    row(&[key(KeyCode::Left), char('h')], CaretKey::Move(Motion::Left), "a character left"),
-    row(&[key(KeyCode::Right), char('l')], CaretKey::Move(Motion::Right), "a character right"),
-    row(&[key(KeyCode::Up), char('k')], CaretKey::Move(Motion::Up), "a row up"),
-    row(&[key(KeyCode::Down), char('j')], CaretKey::Move(Motion::Down), "a row down"),
+pub const CARET: &[KeyBinding<CaretKey>] = &[
+    row(&[key(KeyCode::Left), char('h')], CaretKey::Move(CaretMotion::Left), "a character left"),
+    row(&[key(KeyCode::Right), char('l')], CaretKey::Move(CaretMotion::Right), "a character right"),
+    row(&[key(KeyCode::Up), char('k')], CaretKey::Move(CaretMotion::Up), "a row up"),
+    row(&[key(KeyCode::Down), char('j')], CaretKey::Move(CaretMotion::Down), "a row down"),
     row(
         &[held(CTRL, KeyCode::Left), held(ALT, KeyCode::Left), char('b')],
-        CaretKey::Move(Motion::WordLeft),
+        CaretKey::Move(CaretMotion::WordLeft),
         "a word left",
     ),
     row(
         &[held(CTRL, KeyCode::Right), held(ALT, KeyCode::Right), char('w')],
-        CaretKey::Move(Motion::WordRight),
+        CaretKey::Move(CaretMotion::WordRight),
         "a word right",
     ),
     row(
         &[key(KeyCode::Home), char('0'), char('^')],
-        CaretKey::Move(Motion::RowStart),
+        CaretKey::Move(CaretMotion::RowStart),
         "to the beginning of the row",
     ),
-    row(&[key(KeyCode::End), char('$')], CaretKey::Move(Motion::RowEnd), "to the end of the row"),
-    row(&[held(ALT, KeyCode::Up), ctrl('u')], CaretKey::Move(Motion::HalfUp), "half a page up"),
+    row(
+        &[key(KeyCode::End), char('$')],
+        CaretKey::Move(CaretMotion::RowEnd),
+        "to the end of the row",
+    ),
+    row(
+        &[held(ALT, KeyCode::Up), ctrl('u')],
+        CaretKey::Move(CaretMotion::HalfUp),
+        "half a page up",
+    ),
     row(
         &[held(ALT, KeyCode::Down), ctrl('d')],
-        CaretKey::Move(Motion::HalfDown),
+        CaretKey::Move(CaretMotion::HalfDown),
         "half a page down",
     ),
-    row(&[key(KeyCode::PageUp)], CaretKey::Move(Motion::PageUp), "a page up"),
-    row(&[key(KeyCode::PageDown)], CaretKey::Move(Motion::PageDown), "a page down"),
-    row(&[char('g'), held(CTRL, KeyCode::Home)], CaretKey::Move(Motion::Top), "to the beginning"),
-    row(&[char('G'), held(CTRL, KeyCode::End)], CaretKey::Move(Motion::Bottom), "to the end"),
-    row(&[held(SHIFT, KeyCode::Left)], CaretKey::Extend(Motion::Left), "select to the left"),
-    row(&[held(SHIFT, KeyCode::Right)], CaretKey::Extend(Motion::Right), "select to the right"),
-    row(&[held(SHIFT, KeyCode::Up)], CaretKey::Extend(Motion::Up), "select upwards"),
-    row(&[held(SHIFT, KeyCode::Down)], CaretKey::Extend(Motion::Down), "select downwards"),
+    row(&[key(KeyCode::PageUp)], CaretKey::Move(CaretMotion::PageUp), "a page up"),
+    row(&[key(KeyCode::PageDown)], CaretKey::Move(CaretMotion::PageDown), "a page down"),
+    row(
+        &[char('g'), held(CTRL, KeyCode::Home)],
+        CaretKey::Move(CaretMotion::Top),
+        "to the beginning",
+    ),
+    row(&[char('G'), held(CTRL, KeyCode::End)], CaretKey::Move(CaretMotion::Bottom), "to the end"),
+    row(&[held(SHIFT, KeyCode::Left)], CaretKey::Extend(CaretMotion::Left), "select to the left"),
+    row(
+        &[held(SHIFT, KeyCode::Right)],
+        CaretKey::Extend(CaretMotion::Right),
+        "select to the right",
+    ),
+    row(&[held(SHIFT, KeyCode::Up)], CaretKey::Extend(CaretMotion::Up), "select upwards"),
+    row(&[held(SHIFT, KeyCode::Down)], CaretKey::Extend(CaretMotion::Down), "select downwards"),
     row(
         &[held(CTRL.union(SHIFT), KeyCode::Left)],
-        CaretKey::Extend(Motion::WordLeft),
+        CaretKey::Extend(CaretMotion::WordLeft),
         "select a word to the left",
     ),
     row(
         &[held(CTRL.union(SHIFT), KeyCode::Right)],
-        CaretKey::Extend(Motion::WordRight),
+        CaretKey::Extend(CaretMotion::WordRight),
         "select a word to the right",
     ),
     row(
         &[held(SHIFT, KeyCode::Home)],
-        CaretKey::Extend(Motion::RowStart),
+        CaretKey::Extend(CaretMotion::RowStart),
         "select to the beginning of the row",
     ),
     row(
         &[held(SHIFT, KeyCode::End)],
-        CaretKey::Extend(Motion::RowEnd),
+        CaretKey::Extend(CaretMotion::RowEnd),
         "select to the end of the row",
     ),
     hinted(&[char('v'), char(' ')], CaretKey::Mark, "select from here, or no longer", "from here"),
@@ -314,7 +346,7 @@ pub const CARET: &[Binding<CaretKey>] = &[
 ];
 
 /// In a permission question.
-pub const APPROVAL: &[Binding<ApprovalKey>] = &[
+pub const APPROVAL: &[KeyBinding<ApprovalKey>] = &[
     row(&[char('y')], ApprovalKey::Once, "yes, once"),
     row(&[char('s')], ApprovalKey::Session, "yes, for this session"),
     row(&[char('a')], ApprovalKey::Always, "yes, always"),
@@ -341,21 +373,21 @@ pub const APPROVAL: &[Binding<ApprovalKey>] = &[
         "the change before",
         "change before",
     ),
-    row(&[key(KeyCode::Up)], ApprovalKey::Scroll(Scrolling::LineUp), "a line up"),
-    row(&[key(KeyCode::Down)], ApprovalKey::Scroll(Scrolling::LineDown), "a line down"),
-    hinted(&[key(KeyCode::PageUp)], ApprovalKey::Scroll(Scrolling::PageUp), "a page up", "up"),
+    row(&[key(KeyCode::Up)], ApprovalKey::Scroll(ScrollAction::LineUp), "a line up"),
+    row(&[key(KeyCode::Down)], ApprovalKey::Scroll(ScrollAction::LineDown), "a line down"),
+    hinted(&[key(KeyCode::PageUp)], ApprovalKey::Scroll(ScrollAction::PageUp), "a page up", "up"),
     hinted(
         &[key(KeyCode::PageDown)],
-        ApprovalKey::Scroll(Scrolling::PageDown),
+        ApprovalKey::Scroll(ScrollAction::PageDown),
         "a page down",
         "down",
     ),
-    row(&[key(KeyCode::Home)], ApprovalKey::Scroll(Scrolling::Top), "to the beginning"),
-    row(&[key(KeyCode::End)], ApprovalKey::Scroll(Scrolling::Bottom), "to the end"),
+    row(&[key(KeyCode::Home)], ApprovalKey::Scroll(ScrollAction::Top), "to the beginning"),
+    row(&[key(KeyCode::End)], ApprovalKey::Scroll(ScrollAction::Bottom), "to the end"),
 ];
 
 /// In a text field of a dialog.
-pub const FIELD: &[Binding<FieldKey>] = &[
+pub const FIELD: &[KeyBinding<FieldKey>] = &[
     hinted(&[key(KeyCode::Enter)], FieldKey::Accept, "take what is typed", "take"),
     hinted(&[key(KeyCode::Esc)], FieldKey::Back, "leave it as it was", "back"),
     row(&[key(KeyCode::Tab)], FieldKey::Next, "the next rule"),
@@ -367,7 +399,7 @@ pub const FIELD: &[Binding<FieldKey>] = &[
 ];
 
 /// In a list to choose from.
-pub const LIST: &[Binding<ListKey>] = &[
+pub const LIST: &[KeyBinding<ListKey>] = &[
     hinted(&[key(KeyCode::Enter)], ListKey::Accept, "take it", "take"),
     row(&[key(KeyCode::Up), ctrl('p')], ListKey::Previous, "the row above"),
     row(&[key(KeyCode::Down), ctrl('n')], ListKey::Next, "the row below"),
@@ -377,11 +409,15 @@ pub const LIST: &[Binding<ListKey>] = &[
 ];
 
 /// In the list of models.
-pub const MODELS: &[Binding<ModelKey>] =
-    &[hinted(&[key(KeyCode::Tab)], ModelKey::Mark, "a favourite, or no longer one", "favourite")];
+pub const MODELS: &[KeyBinding<ModelListKey>] = &[hinted(
+    &[key(KeyCode::Tab)],
+    ModelListKey::Mark,
+    "a favourite, or no longer one",
+    "favourite",
+)];
 
 /// In the list of sessions.
-pub const SIDEBAR: &[Binding<SidebarKey>] = &[
+pub const SIDEBAR: &[KeyBinding<SidebarKey>] = &[
     row(&[key(KeyCode::Up), char('k')], SidebarKey::Previous, "the session above"),
     row(&[key(KeyCode::Down), char('j')], SidebarKey::Next, "the session below"),
     row(&[key(KeyCode::PageUp)], SidebarKey::PageUp, "a page up"),
@@ -413,7 +449,7 @@ pub const SIDEBAR: &[Binding<SidebarKey>] = &[
 ];
 
 /// In the permission rules.
-pub const RULES: &[Binding<RulesKey>] = &[
+pub const RULES: &[KeyBinding<RulesKey>] = &[
     row(&[key(KeyCode::Up), char('k')], RulesKey::Previous, "the row above"),
     row(&[key(KeyCode::Down), char('j')], RulesKey::Next, "the row below"),
     row(&[key(KeyCode::PageUp)], RulesKey::PageUp, "a page up"),
@@ -433,16 +469,16 @@ pub const RULES: &[Binding<RulesKey>] = &[
 ];
 
 /// In the dialog for going back.
-pub const REWIND: &[Binding<RewindKey>] = &[
+pub const REWIND: &[KeyBinding<RewindKey>] = &[
     hinted(&[char('y'), key(KeyCode::Enter)], RewindKey::Accept, "all that is offered", "go back"),
     row(&[char('f')], RewindKey::Files, "the files alone"),
     row(&[char('c')], RewindKey::Conversation, "the conversation alone"),
     row(&[char(' ')], RewindKey::Answer, "take a file back that you changed, or leave it"),
     row(&[key(KeyCode::Tab)], RewindKey::NextQuestion, "the next file that you changed"),
-    row(&[key(KeyCode::Up), char('k')], RewindKey::Scroll(Scrolling::LineUp), "a line up"),
-    row(&[key(KeyCode::Down), char('j')], RewindKey::Scroll(Scrolling::LineDown), "a line down"),
-    row(&[key(KeyCode::PageUp)], RewindKey::Scroll(Scrolling::PageUp), "a page up"),
-    row(&[key(KeyCode::PageDown)], RewindKey::Scroll(Scrolling::PageDown), "a page down"),
+    row(&[key(KeyCode::Up), char('k')], RewindKey::Scroll(ScrollAction::LineUp), "a line up"),
+    row(&[key(KeyCode::Down), char('j')], RewindKey::Scroll(ScrollAction::LineDown), "a line down"),
+    row(&[key(KeyCode::PageUp)], RewindKey::Scroll(ScrollAction::PageUp), "a page up"),
+    row(&[key(KeyCode::PageDown)], RewindKey::Scroll(ScrollAction::PageDown), "a page down"),
     hinted(
         &[key(KeyCode::Esc), char('n'), char('q')],
         RewindKey::Back,
@@ -452,25 +488,33 @@ pub const REWIND: &[Binding<RewindKey>] = &[
 ];
 
 /// In something to read.
-pub const READING: &[Binding<ReadingKey>] = &[
-    row(&[key(KeyCode::Up), char('k')], ReadingKey::Scroll(Scrolling::LineUp), "a line up"),
-    row(&[key(KeyCode::Down), char('j')], ReadingKey::Scroll(Scrolling::LineDown), "a line down"),
+pub const READING: &[KeyBinding<ReadingKey>] = &[
+    row(&[key(KeyCode::Up), char('k')], ReadingKey::Scroll(ScrollAction::LineUp), "a line up"),
+    row(
+        &[key(KeyCode::Down), char('j')],
+        ReadingKey::Scroll(ScrollAction::LineDown),
+        "a line down",
+    ),
     hinted(
         &[key(KeyCode::PageUp), char('u')],
-        ReadingKey::Scroll(Scrolling::PageUp),
+        ReadingKey::Scroll(ScrollAction::PageUp),
         "a page up",
         "up",
     ),
     hinted(
         &[key(KeyCode::PageDown), char(' '), char('d')],
-        ReadingKey::Scroll(Scrolling::PageDown),
+        ReadingKey::Scroll(ScrollAction::PageDown),
         "a page down",
         "down",
     ),
-    row(&[], ReadingKey::Scroll(Scrolling::HalfUp), "half a page up"),
-    row(&[], ReadingKey::Scroll(Scrolling::HalfDown), "half a page down"),
-    row(&[key(KeyCode::Home), char('g')], ReadingKey::Scroll(Scrolling::Top), "to the beginning"),
-    row(&[key(KeyCode::End), char('G')], ReadingKey::Scroll(Scrolling::Bottom), "to the end"),
+    row(&[], ReadingKey::Scroll(ScrollAction::HalfUp), "half a page up"),
+    row(&[], ReadingKey::Scroll(ScrollAction::HalfDown), "half a page down"),
+    row(
+        &[key(KeyCode::Home), char('g')],
+        ReadingKey::Scroll(ScrollAction::Top),
+        "to the beginning",
+    ),
+    row(&[key(KeyCode::End), char('G')], ReadingKey::Scroll(ScrollAction::Bottom), "to the end"),
     hinted(
         &[key(KeyCode::Esc), char('q'), char('?'), key(KeyCode::F(1))],
         ReadingKey::Back,
@@ -480,15 +524,19 @@ pub const READING: &[Binding<ReadingKey>] = &[
 ];
 
 /// In the pager.
-pub const PAGER: &[Binding<PagerKey>] = &[
-    row(&[key(KeyCode::Up), char('k')], PagerKey::Scroll(Scrolling::LineUp), "a line up"),
-    row(&[key(KeyCode::Down), char('j')], PagerKey::Scroll(Scrolling::LineDown), "a line down"),
-    row(&[key(KeyCode::PageUp), char('b')], PagerKey::Scroll(Scrolling::PageUp), "a page up"),
-    row(&[key(KeyCode::PageDown), char(' ')], PagerKey::Scroll(Scrolling::PageDown), "a page down"),
-    row(&[char('u')], PagerKey::Scroll(Scrolling::HalfUp), "half a page up"),
-    row(&[char('d')], PagerKey::Scroll(Scrolling::HalfDown), "half a page down"),
-    row(&[key(KeyCode::Home), char('g')], PagerKey::Scroll(Scrolling::Top), "to the beginning"),
-    row(&[key(KeyCode::End), char('G')], PagerKey::Scroll(Scrolling::Bottom), "to the end"),
+pub const PAGER: &[KeyBinding<PagerKey>] = &[
+    row(&[key(KeyCode::Up), char('k')], PagerKey::Scroll(ScrollAction::LineUp), "a line up"),
+    row(&[key(KeyCode::Down), char('j')], PagerKey::Scroll(ScrollAction::LineDown), "a line down"),
+    row(&[key(KeyCode::PageUp), char('b')], PagerKey::Scroll(ScrollAction::PageUp), "a page up"),
+    row(
+        &[key(KeyCode::PageDown), char(' ')],
+        PagerKey::Scroll(ScrollAction::PageDown),
+        "a page down",
+    ),
+    row(&[char('u')], PagerKey::Scroll(ScrollAction::HalfUp), "half a page up"),
+    row(&[char('d')], PagerKey::Scroll(ScrollAction::HalfDown), "half a page down"),
+    row(&[key(KeyCode::Home), char('g')], PagerKey::Scroll(ScrollAction::Top), "to the beginning"),
+    row(&[key(KeyCode::End), char('G')], PagerKey::Scroll(ScrollAction::Bottom), "to the end"),
     hinted(&[key(KeyCode::Esc), char('q')], PagerKey::Back, "end marking, else close", "close"),
     hinted(&[char('/')], PagerKey::Search, "look for something", "search"),
     hinted(&[char('n')], PagerKey::Next, "the next match", "next"),
@@ -504,7 +552,7 @@ pub const PAGER: &[Binding<PagerKey>] = &[
 ];
 
 /// In the pager's field for what to look for.
-pub const FIND: &[Binding<FindKey>] = &[
+pub const FIND: &[KeyBinding<FindKey>] = &[
     hinted(&[key(KeyCode::Enter)], FindKey::Accept, "stay there", "take"),
     hinted(&[key(KeyCode::Esc)], FindKey::Back, "back to where it was", "back"),
     hinted(&[key(KeyCode::Tab)], FindKey::Regex, "as a regular expression, or not", "regex"),
@@ -513,19 +561,27 @@ pub const FIND: &[Binding<FindKey>] = &[
 ];
 
 /// In what the session changed.
-pub const CHANGES: &[Binding<ChangesKey>] = &[
-    row(&[key(KeyCode::Up), char('k')], ChangesKey::Scroll(Scrolling::LineUp), "a line up"),
-    row(&[key(KeyCode::Down), char('j')], ChangesKey::Scroll(Scrolling::LineDown), "a line down"),
-    row(&[key(KeyCode::PageUp), char('b')], ChangesKey::Scroll(Scrolling::PageUp), "a page up"),
+pub const CHANGES: &[KeyBinding<ChangesKey>] = &[
+    row(&[key(KeyCode::Up), char('k')], ChangesKey::Scroll(ScrollAction::LineUp), "a line up"),
+    row(
+        &[key(KeyCode::Down), char('j')],
+        ChangesKey::Scroll(ScrollAction::LineDown),
+        "a line down",
+    ),
+    row(&[key(KeyCode::PageUp), char('b')], ChangesKey::Scroll(ScrollAction::PageUp), "a page up"),
     row(
         &[key(KeyCode::PageDown), char(' ')],
-        ChangesKey::Scroll(Scrolling::PageDown),
+        ChangesKey::Scroll(ScrollAction::PageDown),
         "a page down",
     ),
-    row(&[char('u')], ChangesKey::Scroll(Scrolling::HalfUp), "half a page up"),
-    row(&[char('d')], ChangesKey::Scroll(Scrolling::HalfDown), "half a page down"),
-    row(&[key(KeyCode::Home), char('g')], ChangesKey::Scroll(Scrolling::Top), "to the beginning"),
-    row(&[key(KeyCode::End), char('G')], ChangesKey::Scroll(Scrolling::Bottom), "to the end"),
+    row(&[char('u')], ChangesKey::Scroll(ScrollAction::HalfUp), "half a page up"),
+    row(&[char('d')], ChangesKey::Scroll(ScrollAction::HalfDown), "half a page down"),
+    row(
+        &[key(KeyCode::Home), char('g')],
+        ChangesKey::Scroll(ScrollAction::Top),
+        "to the beginning",
+    ),
+    row(&[key(KeyCode::End), char('G')], ChangesKey::Scroll(ScrollAction::Bottom), "to the end"),
     hinted(&[key(KeyCode::Esc), char('q')], ChangesKey::Back, "close", "close"),
     hinted(
         &[key(KeyCode::Tab), key(KeyCode::Right)],

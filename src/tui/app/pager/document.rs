@@ -7,16 +7,16 @@ const GROWS_TO: usize = 16 * 1024 * 1024;
 
 /// A text and where its lines begin.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Document {
+pub struct PagerDocument {
     id: u64,
     text: String,
     /// Where each line begins. Documents are smaller than 4 GB.
     starts: Vec<u32>,
     /// Lines before the first one that were let go.
-    let_go: usize,
+    dropped_lines: usize,
 }
 
-impl Document {
+impl PagerDocument {
     /// The document of this id, of which no two on screen may have the same.
     pub fn new(id: u64, text: &str) -> Self {
         Self::with(id, text, 0)
@@ -24,7 +24,8 @@ impl Document {
 
     /// The rest of a text of which so many lines are gone.
     pub fn with(id: u64, text: &str, let_go: usize) -> Self {
-        let mut document = Self { id, text: String::new(), starts: Vec::new(), let_go };
+        let mut document =
+            Self { id, text: String::new(), starts: Vec::new(), dropped_lines: let_go };
         document.take(text);
         document
     }
@@ -58,8 +59,8 @@ impl Document {
     }
 
     /// Lines before the first one that were let go.
-    pub fn let_go(&self) -> usize {
-        self.let_go
+    pub fn dropped_lines(&self) -> usize {
+        self.dropped_lines
     }
 
     /// A line without its line feed; empty behind the last.
@@ -102,11 +103,11 @@ impl Document {
         for start in &mut self.starts {
             *start -= cut;
         }
-        self.let_go += first;
+        self.dropped_lines += first;
     }
 }
 
-impl std::fmt::Debug for Document {
+impl std::fmt::Debug for PagerDocument {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Document").field("id", &self.id).field("lines", &self.len()).finish()
     }
@@ -122,30 +123,30 @@ mod tests {
 
     use super::*;
 
-    fn lines(document: &Document) -> Vec<&str> {
+    fn lines(document: &PagerDocument) -> Vec<&str> {
         (0..document.len()).map(|at| document.line(at)).collect()
     }
 
     #[test]
     fn a_document_that_grows_too_large_lets_its_beginning_go() {
-        let mut document = Document::default();
+        let mut document = PagerDocument::default();
         let piece: String = (0..1000).map(|_| "x".repeat(99) + "\n").collect();
         for _ in 0..200 {
             document.push(&piece);
         }
         assert!(document.bytes() <= GROWS_TO, "{}", document.bytes());
-        assert_eq!(document.let_go() + document.len(), 200_000);
+        assert_eq!(document.dropped_lines() + document.len(), 200_000);
         assert!(lines(&document).iter().all(|line| line.len() == 99));
     }
 
     proptest! {
         #[test]
         fn however_it_grows_the_lines_are_those_of_the_text(pieces in proptest::collection::vec("[aé\n]{0,6}", 0..8)) {
-            let mut grown = Document::default();
+            let mut grown = PagerDocument::default();
             pieces.iter().for_each(|piece| grown.push(piece));
             let whole = pieces.concat();
             prop_assert_eq!(lines(&grown), whole.split_terminator('\n').collect::<Vec<_>>());
-            prop_assert_eq!(grown, Document::new(0, &whole));
+            prop_assert_eq!(grown, PagerDocument::new(0, &whole));
         }
     }
 }

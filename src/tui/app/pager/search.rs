@@ -5,17 +5,17 @@
 use std::ops::Range;
 
 use crate::tui::app::effect::RequestId;
-use crate::tui::app::find::Query;
+use crate::tui::app::text_query::TextQuery;
 use crate::tui::layout::paged;
 
-use super::document::Document;
+use super::document::PagerDocument;
 
 /// Documents of at most this many bytes are searched at once.
 pub const AT_ONCE: usize = 128 * 1024;
 
 /// A line with matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Hit {
+pub struct PagerMatch {
     /// The line.
     pub line: usize,
     /// Matches in it.
@@ -24,7 +24,7 @@ pub struct Hit {
 
 /// A match: which of the lines with matches, and which of the matches in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Current {
+pub struct CurrentPagerMatch {
     /// Its place among the lines with matches.
     pub hit: usize,
     /// Counted from 0.
@@ -33,15 +33,15 @@ pub struct Current {
 
 /// A query with what it has found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Search {
+pub struct PagerSearch {
     /// What is looked for.
-    pub query: Query,
+    pub query: TextQuery,
     /// The lines with matches, in order.
-    pub hits: Vec<Hit>,
+    pub hits: Vec<PagerMatch>,
     /// The search that is under way elsewhere.
     pub asked: Option<RequestId>,
     /// The match that was gone to.
-    pub current: Option<Current>,
+    pub current: Option<CurrentPagerMatch>,
     /// The line that the search began at, and which of the matches in it is wanted.
     origin: (usize, usize),
     /// Lines that were searched and do not change any more.
@@ -50,7 +50,7 @@ pub struct Search {
 
 /// Which way to the next match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum PagerSearchDirection {
     /// Down.
     Next,
     /// Up.
@@ -58,20 +58,20 @@ pub enum Way {
 }
 
 /// The lines with matches among these.
-pub fn hits(document: &Document, query: &Query, lines: Range<usize>) -> Vec<Hit> {
+pub fn hits(document: &PagerDocument, query: &TextQuery, lines: Range<usize>) -> Vec<PagerMatch> {
     let count = |line: usize| query.matches(&paged::text(document.line(line))).len();
-    let hits = lines.map(|line| Hit { line, count: count(line) });
+    let hits = lines.map(|line| PagerMatch { line, count: count(line) });
     hits.filter(|hit| hit.count > 0).collect()
 }
 
-impl Search {
+impl PagerSearch {
     /// A query that nothing has been found for yet, with the line to look from.
-    pub fn new(query: Query, origin: usize) -> Self {
+    pub fn new(query: TextQuery, origin: usize) -> Self {
         Self::at(query, origin, 0)
     }
 
     /// The same, to go to this match of the line.
-    pub fn at(query: Query, line: usize, nth: usize) -> Self {
+    pub fn at(query: TextQuery, line: usize, nth: usize) -> Self {
         let (hits, asked, current) = (Vec::new(), None, None);
         Self { query, hits, asked, current, origin: (line, nth), searched: 0 }
     }
@@ -82,7 +82,7 @@ impl Search {
     }
 
     /// Takes over what was found in the lines up to `searched`, and searches the rest.
-    pub fn found(&mut self, found: Vec<Hit>, searched: usize, document: &Document) {
+    pub fn found(&mut self, found: Vec<PagerMatch>, searched: usize, document: &PagerDocument) {
         self.hits = found;
         self.asked = None;
         self.searched = searched.saturating_sub(1);
@@ -90,13 +90,13 @@ impl Search {
         let (line, wanted) = self.origin;
         let first = self.hits.partition_point(|hit| hit.line < line);
         let hit = if first < self.hits.len() { first } else { 0 };
-        let is_there = |hit: &Hit| hit.line == line && wanted < hit.count;
+        let is_there = |hit: &PagerMatch| hit.line == line && wanted < hit.count;
         let nth = if self.hits.get(hit).is_some_and(is_there) { wanted } else { 0 };
-        self.current = (!self.hits.is_empty()).then_some(Current { hit, nth });
+        self.current = (!self.hits.is_empty()).then_some(CurrentPagerMatch { hit, nth });
     }
 
     /// Searches what has been added to the document since.
-    pub fn go_on(&mut self, document: &Document) {
+    pub fn go_on(&mut self, document: &PagerDocument) {
         if self.asked.is_some() {
             return;
         }
@@ -108,17 +108,21 @@ impl Search {
     }
 
     /// Goes to the next match, around the ends.
-    pub fn step(&mut self, way: Way) {
-        let Some(Current { hit, nth }) = self.current else { return };
+    pub fn step(&mut self, way: PagerSearchDirection) {
+        let Some(CurrentPagerMatch { hit, nth }) = self.current else { return };
         let count = |at: usize| self.hits.get(at).map_or(0, |hit| hit.count);
         let lines = self.hits.len();
         self.current = Some(match way {
-            Way::Next if nth + 1 < count(hit) => Current { hit, nth: nth + 1 },
-            Way::Next => Current { hit: (hit + 1) % lines.max(1), nth: 0 },
-            Way::Previous if nth > 0 => Current { hit, nth: nth - 1 },
-            Way::Previous => {
+            PagerSearchDirection::Next if nth + 1 < count(hit) => {
+                CurrentPagerMatch { hit, nth: nth + 1 }
+            }
+            PagerSearchDirection::Next => {
+                CurrentPagerMatch { hit: (hit + 1) % lines.max(1), nth: 0 }
+            }
+            PagerSearchDirection::Previous if nth > 0 => CurrentPagerMatch { hit, nth: nth - 1 },
+            PagerSearchDirection::Previous => {
                 let hit = hit.checked_sub(1).unwrap_or(lines.saturating_sub(1));
-                Current { hit, nth: count(hit).saturating_sub(1) }
+                CurrentPagerMatch { hit, nth: count(hit).saturating_sub(1) }
             }
         });
     }
@@ -130,56 +134,65 @@ impl Search {
 
     /// The number of the current match, from 1.
     pub fn number(&self) -> Option<usize> {
-        let Current { hit, nth } = self.current?;
+        let CurrentPagerMatch { hit, nth } = self.current?;
         let above: usize = self.hits.iter().take(hit).map(|hit| hit.count).sum();
         Some(above + nth + 1)
     }
 
     /// The line of the current match, and which of the matches in it.
-    pub fn here(&self) -> Option<(usize, usize)> {
-        let Current { hit, nth } = self.current?;
+    pub fn current_place(&self) -> Option<(usize, usize)> {
+        let CurrentPagerMatch { hit, nth } = self.current?;
         Some((self.hits.get(hit)?.line, nth))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::tui::app::find::QueryKind;
+    use crate::tui::app::text_query::TextQueryKind;
 
     use super::*;
 
-    fn search(text: &str, document: &Document, origin: usize) -> Search {
-        let query = Query::new(text, QueryKind::Plain).unwrap();
+    fn search(text: &str, document: &PagerDocument, origin: usize) -> PagerSearch {
+        let query = TextQuery::new(text, TextQueryKind::Plain).unwrap();
         let found = hits(document, &query, 0..document.len());
-        let mut search = Search::new(query, origin);
+        let mut search = PagerSearch::new(query, origin);
         search.found(found, document.len(), document);
         search
     }
 
     #[test]
     fn matches_are_counted_and_gone_through_around_the_ends() {
-        let document = Document::new(1, "aXa\nb\na\n\u{1b}[1ma\u{1b}[0m");
+        let document = PagerDocument::new(1, "aXa\nb\na\n\u{1b}[1ma\u{1b}[0m");
         let mut search = search("a", &document, 1);
-        assert_eq!((search.total(), search.number(), search.here()), (4, Some(3), Some((2, 0))));
+        assert_eq!(
+            (search.total(), search.number(), search.current_place()),
+            (4, Some(3), Some((2, 0)))
+        );
         let mut seen = Vec::new();
-        for way in [Way::Next, Way::Next, Way::Next, Way::Previous, Way::Previous] {
+        for way in [
+            PagerSearchDirection::Next,
+            PagerSearchDirection::Next,
+            PagerSearchDirection::Next,
+            PagerSearchDirection::Previous,
+            PagerSearchDirection::Previous,
+        ] {
             search.step(way);
-            seen.push(search.here().unwrap());
+            seen.push(search.current_place().unwrap());
         }
         assert_eq!(seen, [(3, 0), (0, 0), (0, 1), (0, 0), (3, 0)]);
     }
 
     #[test]
     fn what_is_not_there_has_no_place() {
-        let document = Document::new(1, "abc");
+        let document = PagerDocument::new(1, "abc");
         let mut search = search("x", &document, 0);
-        search.step(Way::Next);
-        assert_eq!((search.total(), search.number(), search.here()), (0, None, None));
+        search.step(PagerSearchDirection::Next);
+        assert_eq!((search.total(), search.number(), search.current_place()), (0, None, None));
     }
 
     #[test]
     fn what_is_added_is_searched_too() {
-        let mut document = Document::new(1, "a\nno a");
+        let mut document = PagerDocument::new(1, "a\nno a");
         let mut search = search("a", &document, 0);
         document.push("a\na\n");
         search.go_on(&document);

@@ -14,10 +14,10 @@ use crossterm::event::KeyCode;
 use crate::agent::{RewindDestination, RewindPlan};
 use crate::session::undo::{FileAction, FilePlace, PlannedFile, SkipReason};
 use crate::session::{FileChangeSource, RewindScope, UntrackedChanges, UnwatchedFolderReason};
-use crate::tui::app::geometry::Extent;
+use crate::tui::app::geometry::ScrollExtent;
 use crate::tui::app::guard::QuestionGuard;
-use crate::tui::app::keymap::{self, Press, RewindKey};
-use crate::tui::app::overlay::{Step, scrolled};
+use crate::tui::app::keymap::{self, KeyPress, RewindKey};
+use crate::tui::app::overlay::{OverlayOutcome, scrolled};
 use crate::tui::app::title::first_line;
 
 use super::counted;
@@ -26,7 +26,7 @@ use super::counted;
 const HEAD: usize = 3;
 /// Files that are named of those that are not covered.
 const NAMED: usize = 5;
-/// What the mark of [`Fate::BackFromCommand`] says.
+/// What the mark of [`RewindFileOutcome::BackFromCommand`] says.
 const WHILE_A_COMMAND_RAN: &str =
     "$ changed while a command ran: by the command, or by you meanwhile";
 
@@ -34,7 +34,7 @@ const WHILE_A_COMMAND_RAN: &str =
 #[derive(Debug, Clone, PartialEq)]
 pub struct RewindDialog {
     /// What is shown.
-    pub stage: Stage,
+    pub stage: RewindStage,
     /// Rows above the part that is shown.
     pub scroll: usize,
     /// Whether it takes answers.
@@ -45,7 +45,7 @@ pub struct RewindDialog {
 
 /// What the dialog shows.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Stage {
+pub enum RewindStage {
     /// Nothing yet: what would happen is being looked at.
     Planning,
     /// What would happen.
@@ -56,7 +56,7 @@ pub enum Stage {
 
 /// A row of what would happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Row {
+pub enum RewindRow {
     /// Nothing.
     Gap,
     /// The message that it goes back before.
@@ -74,15 +74,15 @@ pub enum Row {
         /// What becomes of it, in a few words.
         what: String,
         /// Whether it goes back.
-        fate: Fate,
+        fate: RewindFileOutcome,
         /// Whether the person is asked.
-        asked: Asked,
+        asked: RewindFileQuestion,
     },
 }
 
 /// Whether a file goes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum RewindFileOutcome {
     /// It does.
     Back,
     /// It does, and so does what the person saved while the command ran that changed it.
@@ -93,7 +93,7 @@ pub enum Fate {
 
 /// Whether the person can say what becomes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
+pub enum RewindFileQuestion {
     /// They cannot: it is clear.
     No,
     /// They can.
@@ -102,7 +102,7 @@ pub enum Asked {
     Next,
 }
 
-impl Fate {
+impl RewindFileOutcome {
     /// The mark before a file.
     pub fn mark(self) -> &'static str {
         match self {
@@ -115,15 +115,15 @@ impl Fate {
 
 impl RewindDialog {
     /// One that shows this.
-    pub fn new(stage: Stage) -> Self {
+    pub fn new(stage: RewindStage) -> Self {
         Self { stage, scroll: 0, guard: QuestionGuard::default(), selected: 0 }
     }
 
     /// What it is about.
     pub fn title(&self) -> &'static str {
         match &self.stage {
-            Stage::Planned(plan) if plan.to == RewindDestination::Redo => "Bring back",
-            Stage::Planning | Stage::Planned(_) | Stage::Going => "Go back",
+            RewindStage::Planned(plan) if plan.to == RewindDestination::Redo => "Bring back",
+            RewindStage::Planning | RewindStage::Planned(_) | RewindStage::Going => "Go back",
         }
     }
 
@@ -145,7 +145,7 @@ impl RewindDialog {
 
     /// What can be chosen as the answers are now: no files, where all of them are left.
     fn offered(&self) -> Vec<RewindScope> {
-        let Stage::Planned(plan) = &self.stage else { return Vec::new() };
+        let RewindStage::Planned(plan) = &self.stage else { return Vec::new() };
         let has_files = plan.files.touched().next().is_some();
         let offers = plan.offers.iter().copied();
         let offers: Vec<_> = offers.filter(|what| has_files || !what.has_files()).collect();
@@ -154,7 +154,7 @@ impl RewindDialog {
 
     /// What another answer would be for each file that the person is asked about.
     pub fn answers(&self, cwd: &Path) -> Vec<String> {
-        let Stage::Planned(plan) = &self.stage else { return Vec::new() };
+        let RewindStage::Planned(plan) = &self.stage else { return Vec::new() };
         let asked = plan.files.files.iter().filter(|file| file.alternative.is_some());
         let answers = asked.map(|file| {
             let how = match (file.is_overridden(), plan.to) {
@@ -192,37 +192,41 @@ impl RewindDialog {
     }
 
     /// What would happen.
-    pub fn rows(&self, cwd: &Path) -> Vec<Row> {
+    pub fn rows(&self, cwd: &Path) -> Vec<RewindRow> {
         let plan = match &self.stage {
-            Stage::Planned(plan) => plan,
-            Stage::Planning | Stage::Going => return vec![Row::Note("One moment …".to_owned())],
+            RewindStage::Planned(plan) => plan,
+            RewindStage::Planning | RewindStage::Going => {
+                return vec![RewindRow::Note("One moment …".to_owned())];
+            }
         };
         let again = plan.to == RewindDestination::Redo;
-        let mut rows = vec![Row::Message(first_line(&plan.message.text))];
+        let mut rows = vec![RewindRow::Message(first_line(&plan.message.text))];
         let count = counted(plan.messages, "message");
         let what = plan.offers.first().copied().unwrap_or(RewindScope::Conversation);
-        rows.push(Row::Note(match (again, what.has_conversation()) {
+        rows.push(RewindRow::Note(match (again, what.has_conversation()) {
             (false, _) => format!("takes {count} back; your words return to the input"),
             (true, true) => format!("brings {count} back"),
             (true, false) => "the conversation stays as it is".to_owned(),
         }));
         let files = &plan.files;
         let shown: Vec<&PlannedFile> = shown(plan).collect();
-        rows.push(Row::Gap);
+        rows.push(RewindRow::Gap);
         if shown.is_empty() {
-            rows.push(Row::Note("No file changes".to_owned()));
+            rows.push(RewindRow::Note("No file changes".to_owned()));
         }
         let mut questions = 0..;
         rows.extend(shown.iter().map(|file| {
             let asked = match file.alternative {
-                None => Asked::No,
-                Some(_) if questions.next() == Some(self.selected) => Asked::Next,
-                Some(_) => Asked::Yes,
+                None => RewindFileQuestion::No,
+                Some(_) if questions.next() == Some(self.selected) => RewindFileQuestion::Next,
+                Some(_) => RewindFileQuestion::Yes,
             };
             row(file, asked, cwd)
         }));
-        if rows.iter().any(|row| matches!(row, Row::File { fate: Fate::BackFromCommand, .. })) {
-            rows.push(Row::Note(WHILE_A_COMMAND_RAN.to_owned()));
+        if rows.iter().any(|row| {
+            matches!(row, RewindRow::File { fate: RewindFileOutcome::BackFromCommand, .. })
+        }) {
+            rows.push(RewindRow::Note(WHILE_A_COMMAND_RAN.to_owned()));
         }
         let same = files.files.len() - shown.len();
         if same > 0 && !shown.is_empty() {
@@ -230,22 +234,24 @@ impl RewindDialog {
                 1 => "1 more file is so already".to_owned(),
                 same => format!("{same} more files are so already"),
             };
-            rows.push(Row::Note(text));
+            rows.push(RewindRow::Note(text));
         }
-        rows.extend(shown.iter().filter_map(|file| place_told(file, cwd)).map(Row::Warning));
-        rows.extend(not_covered(&files.not_covered, cwd).into_iter().map(Row::Warning));
+        rows.extend(
+            shown.iter().filter_map(|file| place_warning(file, cwd)).map(RewindRow::Warning),
+        );
+        rows.extend(not_covered(&files.not_covered, cwd).into_iter().map(RewindRow::Warning));
         rows
     }
 
     /// A key.
-    pub fn key(&mut self, key: &Press<'_>, extent: Extent) -> Step {
+    pub fn key(&mut self, key: &KeyPress<'_>, extent: ScrollExtent) -> OverlayOutcome {
         let pressed = key.event().map(|key| key.code);
-        let Some(key) = keymap::find(keymap::REWIND, key) else { return Step::Stay };
+        let Some(key) = keymap::find(keymap::REWIND, key) else { return OverlayOutcome::Stay };
         let wanted = match key {
-            RewindKey::Back if pressed == Some(KeyCode::Esc) => return Step::Close,
+            RewindKey::Back if pressed == Some(KeyCode::Esc) => return OverlayOutcome::Close,
             RewindKey::Scroll(how) => {
                 self.scroll = scrolled(self.scroll, how, extent);
-                return Step::Stay;
+                return OverlayOutcome::Stay;
             }
             RewindKey::Back
             | RewindKey::Answer
@@ -255,19 +261,19 @@ impl RewindDialog {
             | RewindKey::Conversation
                 if !self.guard.is_armed() =>
             {
-                return Step::Stay;
+                return OverlayOutcome::Stay;
             }
-            RewindKey::Back => return Step::Close,
+            RewindKey::Back => return OverlayOutcome::Close,
             RewindKey::Accept if pressed == Some(KeyCode::Enter) && self.is_dangerous() => {
-                return Step::Stay;
+                return OverlayOutcome::Stay;
             }
             RewindKey::Answer => {
-                self.turn(self.selected);
-                return Step::Stay;
+                self.toggle_answer(self.selected);
+                return OverlayOutcome::Stay;
             }
             RewindKey::NextQuestion => {
                 self.next_question(extent);
-                return Step::Stay;
+                return OverlayOutcome::Stay;
             }
             RewindKey::Accept => None,
             RewindKey::Files => Some(RewindScope::Files),
@@ -278,28 +284,28 @@ impl RewindDialog {
 
     /// Whether a file would be changed that lies outside the workspace or is protected.
     fn is_dangerous(&self) -> bool {
-        let Stage::Planned(plan) = &self.stage else { return false };
+        let RewindStage::Planned(plan) = &self.stage else { return false };
         plan.files.touched().any(|file| file.place.needs_answer())
     }
 
     /// A line: the number of an offer, or behind them of an answer, or nothing.
-    pub fn line(&mut self, text: &str) -> Option<Step> {
+    pub fn line(&mut self, text: &str) -> Option<OverlayOutcome> {
         let text = text.trim();
         if text.is_empty() {
-            return Some(Step::Close);
+            return Some(OverlayOutcome::Close);
         }
         let number: usize = text.parse().ok()?;
         let at = number.checked_sub(1)?;
         let offers = self.offered();
         match offers.get(at) {
             Some(offer) => Some(self.go(Some(*offer))),
-            None => self.turn(at - offers.len()).then_some(Step::Stay),
+            None => self.toggle_answer(at - offers.len()).then_some(OverlayOutcome::Stay),
         }
     }
 
     /// Gives the other answer for one of the files that the person is asked about, if it is there.
-    fn turn(&mut self, question: usize) -> bool {
-        let Stage::Planned(plan) = &mut self.stage else { return false };
+    fn toggle_answer(&mut self, question: usize) -> bool {
+        let RewindStage::Planned(plan) = &mut self.stage else { return false };
         let files = &mut Arc::make_mut(plan).files.files;
         let Some(file) = files.iter_mut().filter(|file| file.alternative.is_some()).nth(question)
         else {
@@ -310,8 +316,8 @@ impl RewindDialog {
     }
 
     /// Goes on to the next question, which is then to be seen.
-    fn next_question(&mut self, extent: Extent) {
-        let Stage::Planned(plan) = &self.stage else { return };
+    fn next_question(&mut self, extent: ScrollExtent) {
+        let RewindStage::Planned(plan) = &self.stage else { return };
         let asked = shown(plan).enumerate().filter(|(_, file)| file.alternative.is_some());
         let rows: Vec<usize> = asked.map(|(at, _)| at + HEAD).collect();
         let next = self.selected + 1;
@@ -322,17 +328,17 @@ impl RewindDialog {
     }
 
     /// Chooses one of the offers, the first where none is named.
-    pub fn go(&mut self, wanted: Option<RewindScope>) -> Step {
-        let Stage::Planned(plan) = &self.stage else { return Step::Stay };
+    pub fn go(&mut self, wanted: Option<RewindScope>) -> OverlayOutcome {
+        let RewindStage::Planned(plan) = &self.stage else { return OverlayOutcome::Stay };
         let mut offers = self.offered().into_iter();
         let what = match wanted {
             None => offers.next(),
             Some(wanted) => offers.find(|offer| *offer == wanted),
         };
-        let Some(what) = what else { return Step::Stay };
+        let Some(what) = what else { return OverlayOutcome::Stay };
         let plan = Arc::clone(plan);
-        self.stage = Stage::Going;
-        Step::Rewind(plan, what)
+        self.stage = RewindStage::Going;
+        OverlayOutcome::Rewind(plan, what)
     }
 }
 
@@ -345,15 +351,15 @@ fn name(file: &PlannedFile, cwd: &Path) -> String {
     file.path.strip_prefix(cwd).unwrap_or(&file.path).to_string_lossy().into_owned()
 }
 
-fn row(file: &PlannedFile, asked: Asked, cwd: &Path) -> Row {
+fn row(file: &PlannedFile, asked: RewindFileQuestion, cwd: &Path) -> RewindRow {
     let (what, fate) = match &file.action {
-        FileAction::Nothing => ("as it is".to_owned(), Fate::Stays),
+        FileAction::Nothing => ("as it is".to_owned(), RewindFileOutcome::Stays),
         FileAction::Remove if file.replaces_user_changes() => {
-            ("removed; yours is kept".to_owned(), Fate::Back)
+            ("removed; yours is kept".to_owned(), RewindFileOutcome::Back)
         }
-        FileAction::Remove => ("removed".to_owned(), Fate::Back),
+        FileAction::Remove => ("removed".to_owned(), RewindFileOutcome::Back),
         FileAction::Put(put) if put.is_merged => {
-            ("merged with your changes".to_owned(), Fate::Back)
+            ("merged with your changes".to_owned(), RewindFileOutcome::Back)
         }
         FileAction::Put(put) => {
             let word = match &file.now {
@@ -362,7 +368,7 @@ fn row(file: &PlannedFile, asked: Asked, cwd: &Path) -> Row {
                 Some(_) if file.replaces_user_changes() => "restored; yours is kept",
                 Some(_) => "restored",
             };
-            (word.to_owned(), Fate::Back)
+            (word.to_owned(), RewindFileOutcome::Back)
         }
         FileAction::Skip(left) => {
             let why = match left {
@@ -374,7 +380,7 @@ fn row(file: &PlannedFile, asked: Asked, cwd: &Path) -> Row {
                 SkipReason::NeedsAnswer => "it needs your answer",
                 SkipReason::Other(what) => what,
             };
-            (format!("left: {why}"), Fate::Stays)
+            (format!("left: {why}"), RewindFileOutcome::Stays)
         }
     };
     let marked = match (&file.action, file.place.needs_answer()) {
@@ -384,12 +390,12 @@ fn row(file: &PlannedFile, asked: Asked, cwd: &Path) -> Row {
     };
     let name = name(file, cwd);
     let fate = match (fate, file.by) {
-        (Fate::Back, FileChangeSource::Command) => Fate::BackFromCommand,
+        (RewindFileOutcome::Back, FileChangeSource::Command) => RewindFileOutcome::BackFromCommand,
         (fate, FileChangeSource::Command | FileChangeSource::Tool | FileChangeSource::Rewind) => {
             fate
         }
     };
-    Row::File { name, lines: file.lines, what: marked, fate, asked }
+    RewindRow::File { name, lines: file.lines, what: marked, fate, asked }
 }
 
 /// What stands beside a file that goes back only by an answer of its own.
@@ -403,7 +409,7 @@ fn marks(place: FilePlace) -> &'static str {
 }
 
 /// The same in a sentence.
-fn place_told(file: &PlannedFile, cwd: &Path) -> Option<String> {
+fn place_warning(file: &PlannedFile, cwd: &Path) -> Option<String> {
     let name = name(file, cwd);
     match (file.place.is_outside, file.place.protected) {
         (true, Some(what)) => {

@@ -15,15 +15,15 @@ fn talk(messages: usize, text: impl Fn(usize) -> String) -> Transcript {
     Transcript::from_records("/".into(), &records)
 }
 
-fn search(text: &str, kind: QueryKind, from: u64) -> Search {
-    let mut search = Search::new((Anchor::Tail, Focus::Input));
-    search.query = Some(Query::new(text, kind).unwrap());
-    search.scan = Scan::from(BlockId(from));
+fn search(text: &str, kind: TextQueryKind, from: u64) -> TranscriptSearch {
+    let mut search = TranscriptSearch::new((ScrollAnchor::Tail, KeyboardFocus::Input));
+    search.query = Some(TextQuery::new(text, kind).unwrap());
+    search.scan = TranscriptScan::from(BlockId(from));
     search
 }
 
 /// Looks at everything; returns how much was looked at with each step.
-fn all(search: &mut Search, transcript: &Transcript) -> Vec<usize> {
+fn all(search: &mut TranscriptSearch, transcript: &Transcript) -> Vec<usize> {
     let mut steps = Vec::new();
     while search.is_looking(transcript) {
         steps.push(search.step(transcript, STEP));
@@ -35,7 +35,7 @@ fn all(search: &mut Search, transcript: &Transcript) -> Vec<usize> {
 fn a_hundred_thousand_messages_are_searched_in_bounded_steps() {
     let filler = "some words that were said in the course of a long session ".repeat(4);
     let transcript = talk(100_000, |number| format!("{filler} number {number}."));
-    let mut search = search("number 4242.", QueryKind::Plain, 60_000);
+    let mut search = search("number 4242.", TextQueryKind::Plain, 60_000);
     let steps = all(&mut search, &transcript);
     let bytes: usize = steps.iter().sum();
     let text = 100_000 * (filler.len() + " number 12345.".len() + BLOCK_COST);
@@ -48,7 +48,7 @@ fn a_hundred_thousand_messages_are_searched_in_bounded_steps() {
 #[test]
 fn what_is_near_is_found_first() {
     let transcript = talk(10_000, |number| format!("{} word {number}", "x".repeat(500)));
-    let mut search = search("word", QueryKind::Plain, 5_000);
+    let mut search = search("word", TextQueryKind::Plain, 5_000);
     search.step(&transcript, STEP);
     assert_eq!(search.hits.back().unwrap().block, BlockId(4_999));
     assert!(search.hits.front().unwrap().block > BlockId(3_000), "not all was looked at");
@@ -58,7 +58,7 @@ fn what_is_near_is_found_first() {
 fn a_long_text_is_looked_at_in_pieces_and_its_matches_stay_in_order() {
     let text: String = (0..400_000).map(|n| format!("{n} needle\n")).collect();
     let transcript = talk(3, |number| if number == 1 { text.clone() } else { "needle".into() });
-    let mut search = search("99 needle", QueryKind::Plain, 3);
+    let mut search = search("99 needle", TextQueryKind::Plain, 3);
     let steps = all(&mut search, &transcript);
     assert!(steps.len() > text.len() / STEP / 2 && steps.iter().all(|step| *step <= STEP + PIECE));
     assert!(search.hits.iter().is_sorted());
@@ -68,18 +68,18 @@ fn a_long_text_is_looked_at_in_pieces_and_its_matches_stay_in_order() {
 #[test]
 fn too_many_matches_end_it() {
     let transcript = talk(100_000, |_| "e e e e e e e e e e".into());
-    let mut search = search("e", QueryKind::Plain, 100_000);
+    let mut search = search("e", TextQueryKind::Plain, 100_000);
     let steps = all(&mut search, &transcript);
     assert!(search.hits.len() >= MOST && search.hits.len() < 2 * MOST);
     assert!(steps.len() < 3);
-    assert_eq!(search.found(&transcript), Found::TooMany);
+    assert_eq!(search.found(&transcript), TranscriptSearchStatus::TooMany);
 }
 
 #[test]
 fn colours_do_not_part_a_word() {
     let text = "plain\n\x1b[31mre\x1b[0md \x1b[1mline\x1b[0m\nred";
-    for kind in [QueryKind::Plain, QueryKind::Regex] {
-        let query = Query::new("red", kind).unwrap();
+    for kind in [TextQueryKind::Plain, TextQueryKind::Regex] {
+        let query = TextQuery::new("red", kind).unwrap();
         let found = matches(&query, text);
         let texts: Vec<&str> = found.iter().map(|range| &text[range.clone()]).collect();
         assert_eq!(texts, ["re\x1b[0md", "red"], "{kind:?}");
@@ -88,6 +88,6 @@ fn colours_do_not_part_a_word() {
 
 #[test]
 fn anchors_of_expressions_are_those_of_lines() {
-    let query = Query::new("^b.$", QueryKind::Regex).unwrap();
+    let query = TextQuery::new("^b.$", TextQueryKind::Regex).unwrap();
     assert_eq!(matches(&query, "ab1\nb2\nb3c\nb4"), [4..6, 11..13]);
 }

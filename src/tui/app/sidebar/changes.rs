@@ -1,15 +1,15 @@
 //! What the list changes on disk: renaming, deleting, and undoing that.
 
 use crate::domain::{NoticeLevel, SessionId};
-use crate::tui::app::editor::{Editor, Lines};
-use crate::tui::app::keymap::{self, FieldKey, Press, SidebarKey};
-use crate::tui::app::sessions::{SessionJob, SessionRow};
+use crate::tui::app::editor::{EditorLines, TextEditor};
+use crate::tui::app::keymap::{self, FieldKey, KeyPress, SidebarKey};
+use crate::tui::app::sessions::{SessionRow, SessionStoreRequest};
 
-use super::{Around, Mode, Reading, Sidebar, Step};
+use super::{Sidebar, SidebarContext, SidebarMode, SidebarOutcome, SidebarReadState};
 
 /// A change on disk, with what it takes to take it back on screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum SidebarChange {
     /// A title.
     Rename { session: SessionId, before: String, title: String },
     /// Gone to the trash.
@@ -21,15 +21,19 @@ pub(super) enum Change {
 impl Sidebar {
     pub(super) fn begin_rename(&mut self) {
         if let Some(row) = self.session() {
-            let editor = Editor::with_text(Lines::One, &row.title);
-            self.mode = Mode::Renaming { session: row.id, editor };
+            let editor = TextEditor::with_text(EditorLines::One, &row.title);
+            self.mode = SidebarMode::Renaming { session: row.id, editor };
         }
     }
 
-    pub(super) fn title_key(&mut self, key: &Press<'_>, around: Around<'_>) -> Step {
+    pub(super) fn title_key(
+        &mut self,
+        key: &KeyPress<'_>,
+        around: SidebarContext<'_>,
+    ) -> SidebarOutcome {
         match keymap::find(keymap::FIELD, key) {
             Some(FieldKey::Accept) => return self.rename(around),
-            Some(FieldKey::Back) => self.mode = Mode::Browsing,
+            Some(FieldKey::Back) => self.mode = SidebarMode::Browsing,
             Some(FieldKey::Next | FieldKey::Newline) => {}
             None => {
                 if let Some(editor) = self.editor() {
@@ -37,28 +41,28 @@ impl Sidebar {
                 }
             }
         }
-        Step::Stay
+        SidebarOutcome::Stay
     }
 
-    fn rename(&mut self, around: Around<'_>) -> Step {
-        let mode = std::mem::replace(&mut self.mode, Mode::Browsing);
-        let (Mode::Renaming { session, editor }, Some(tree)) = (mode, &mut self.tree) else {
-            return Step::Stay;
+    fn rename(&mut self, around: SidebarContext<'_>) -> SidebarOutcome {
+        let mode = std::mem::replace(&mut self.mode, SidebarMode::Browsing);
+        let (SidebarMode::Renaming { session, editor }, Some(tree)) = (mode, &mut self.tree) else {
+            return SidebarOutcome::Stay;
         };
         let title = editor.text().trim().to_owned();
         let before = tree.get(session).map(|row| row.title.clone()).unwrap_or_default();
         if title.is_empty() || title == before {
-            return Step::Stay;
+            return SidebarOutcome::Stay;
         }
         tree.rename(session, &title);
         if around.open == Some(session) {
-            return Step::Retitle(title);
+            return SidebarOutcome::Retitle(title);
         }
-        self.change(Change::Rename { session, before, title });
-        Step::Stay
+        self.change(SidebarChange::Rename { session, before, title });
+        SidebarOutcome::Stay
     }
 
-    pub(super) fn delete(&mut self, around: Around<'_>) {
+    pub(super) fn delete(&mut self, around: SidebarContext<'_>) {
         let Some(row) = self.session().cloned() else { return };
         if around.open == Some(row.id) {
             let text = "This session is open. Open another one first, then delete it.";
@@ -69,7 +73,7 @@ impl Sidebar {
         let undo = around.keys.key(SidebarKey::Undo);
         self.say(NoticeLevel::Info, format!("Deleted “{}”. {undo} brings it back.", row.name()));
         self.trashed.push(row.clone());
-        self.change(Change::Trash(row));
+        self.change(SidebarChange::Trash(row));
     }
 
     pub(super) fn undo(&mut self) {
@@ -78,32 +82,32 @@ impl Sidebar {
             return;
         };
         self.put_in(row.clone());
-        self.change(Change::Restore(row));
+        self.change(SidebarChange::Restore(row));
     }
 
-    fn change(&mut self, change: Change) {
+    fn change(&mut self, change: SidebarChange) {
         self.changes.push_back(change);
         // The list that is on its way does not know of it.
-        if let Reading::Asked(_) = self.reading {
-            self.reading = Reading::Wanted;
+        if let SidebarReadState::Asked(_) = self.reading {
+            self.reading = SidebarReadState::Wanted;
         }
     }
 
     /// Takes a change that failed back on screen.
-    pub(super) fn take_back(&mut self, change: Change) {
+    pub(super) fn take_back(&mut self, change: SidebarChange) {
         match change {
-            Change::Rename { session, before, .. } => {
+            SidebarChange::Rename { session, before, .. } => {
                 if let Some(tree) = &mut self.tree {
                     tree.rename(session, &before);
                 }
             }
-            Change::Trash(row) => {
+            SidebarChange::Trash(row) => {
                 self.trashed.retain(|other| other.id != row.id);
                 // What did not go need not come back.
-                self.changes.retain(|change| *change != Change::Restore(row.clone()));
+                self.changes.retain(|change| *change != SidebarChange::Restore(row.clone()));
                 self.put_in(row);
             }
-            Change::Restore(row) => {
+            SidebarChange::Restore(row) => {
                 self.take_out(row.id);
                 self.trashed.push(row);
             }
@@ -128,15 +132,15 @@ impl Sidebar {
     }
 }
 
-impl Change {
+impl SidebarChange {
     /// What it takes on disk.
-    pub(super) fn job(&self) -> SessionJob {
+    pub(super) fn job(&self) -> SessionStoreRequest {
         match self {
             Self::Rename { session, title, .. } => {
-                SessionJob::Rename { session: *session, title: title.clone() }
+                SessionStoreRequest::Rename { session: *session, title: title.clone() }
             }
-            Self::Trash(row) => SessionJob::Trash { session: row.id },
-            Self::Restore(row) => SessionJob::Restore { session: row.id },
+            Self::Trash(row) => SessionStoreRequest::Trash { session: row.id },
+            Self::Restore(row) => SessionStoreRequest::Restore { session: row.id },
         }
     }
 }

@@ -17,49 +17,53 @@ use crate::tui::app::sessions::SessionRow;
 
 /// All sessions that are shown where nothing narrows them, in order.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Order {
-    pub(super) nodes: Vec<Node>,
+pub(super) struct SessionOrder {
+    pub(super) nodes: Vec<SessionOrderNode>,
     pub(super) headings: Vec<String>,
 }
 
 /// A session in its tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Node {
+pub(super) struct SessionOrderNode {
     pub(super) row: usize,
     pub(super) parent: Option<usize>,
-    pub(super) sibling: Sibling,
+    pub(super) sibling: SiblingPosition,
     pub(super) has_forks: bool,
     pub(super) heading: usize,
 }
 
 /// Whether a fork is the last one of its parent's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sibling {
+pub(super) enum SiblingPosition {
     Last,
     Earlier,
 }
 
 /// A session met while walking down from a root.
-struct Step {
+struct SessionWalkStep {
     row: usize,
     parent: Option<usize>,
-    sibling: Sibling,
+    sibling: SiblingPosition,
 }
 
 /// Where a list is read: its sessions come first, and its moment says what is today.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Here<'a> {
+pub(super) struct SessionOrderContext<'a> {
     pub(super) folder: &'a Path,
     pub(super) now: DateTime<FixedOffset>,
 }
 
 /// Puts sessions in order.
-pub(super) fn order(rows: &[SessionRow], here: Here<'_>, grouping: SessionGrouping) -> Order {
+pub(super) fn order(
+    rows: &[SessionRow],
+    here: SessionOrderContext<'_>,
+    grouping: SessionGrouping,
+) -> SessionOrder {
     let (steps, trees) = match grouping {
         SessionGrouping::Project | SessionGrouping::Forks => walk(rows, grouping),
         SessionGrouping::Date => alone(rows),
     };
-    let mut order = Order::default();
+    let mut order = SessionOrder::default();
     let mut places = vec![None; rows.len()];
     for (tree, heading) in headed(rows, here, grouping, &steps, &trees) {
         if order.headings.last() != Some(&heading) {
@@ -72,8 +76,8 @@ pub(super) fn order(rows: &[SessionRow], here: Here<'_>, grouping: SessionGroupi
                 parent.has_forks = true;
             }
             places[step.row] = Some(order.nodes.len());
-            let Step { row, sibling, .. } = *step;
-            order.nodes.push(Node { row, parent, sibling, has_forks: false, heading });
+            let SessionWalkStep { row, sibling, .. } = *step;
+            order.nodes.push(SessionOrderNode { row, parent, sibling, has_forks: false, heading });
         }
     }
     order
@@ -83,9 +87,9 @@ pub(super) fn order(rows: &[SessionRow], here: Here<'_>, grouping: SessionGroupi
 /// is the one here.
 fn headed(
     rows: &[SessionRow],
-    here: Here<'_>,
+    here: SessionOrderContext<'_>,
     grouping: SessionGrouping,
-    steps: &[Step],
+    steps: &[SessionWalkStep],
     trees: &[Range<usize>],
 ) -> Vec<(usize, String)> {
     let root = |tree: usize| &rows[steps[trees[tree].start].row];
@@ -124,13 +128,16 @@ fn ranks<'a>(rows: &'a [SessionRow], here: &'a Path) -> HashMap<&'a Path, usize>
 }
 
 /// Every session by itself.
-fn alone(rows: &[SessionRow]) -> (Vec<Step>, Vec<Range<usize>>) {
-    let step = |row| Step { row, parent: None, sibling: Sibling::Last };
+fn alone(rows: &[SessionRow]) -> (Vec<SessionWalkStep>, Vec<Range<usize>>) {
+    let step = |row| SessionWalkStep { row, parent: None, sibling: SiblingPosition::Last };
     ((0..rows.len()).map(step).collect(), (0..rows.len()).map(|row| row..row + 1).collect())
 }
 
 /// Every session once, each tree in the order in which it is shown, and where each tree is.
-fn walk(rows: &[SessionRow], grouping: SessionGrouping) -> (Vec<Step>, Vec<Range<usize>>) {
+fn walk(
+    rows: &[SessionRow],
+    grouping: SessionGrouping,
+) -> (Vec<SessionWalkStep>, Vec<Range<usize>>) {
     let places: HashMap<SessionId, usize> =
         rows.iter().enumerate().map(|(at, row)| (row.id, at)).collect();
     let parent = |row: &SessionRow| {
@@ -155,14 +162,16 @@ fn walk(rows: &[SessionRow], grouping: SessionGrouping) -> (Vec<Step>, Vec<Range
     let (mut steps, mut trees) = (Vec::with_capacity(rows.len()), Vec::new());
     for start in starts {
         let from = steps.len();
-        let mut open = vec![Step { row: start, parent: None, sibling: Sibling::Last }];
+        let mut open =
+            vec![SessionWalkStep { row: start, parent: None, sibling: SiblingPosition::Last }];
         while let Some(step) = open.pop() {
             if std::mem::replace(&mut seen[step.row], true) {
                 continue;
             }
             for (from_last, fork) in forks[step.row].iter().rev().enumerate() {
-                let sibling = if from_last == 0 { Sibling::Last } else { Sibling::Earlier };
-                open.push(Step { row: *fork, parent: Some(step.row), sibling });
+                let sibling =
+                    if from_last == 0 { SiblingPosition::Last } else { SiblingPosition::Earlier };
+                open.push(SessionWalkStep { row: *fork, parent: Some(step.row), sibling });
             }
             steps.push(step);
         }

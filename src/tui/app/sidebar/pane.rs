@@ -3,17 +3,17 @@
 
 use crate::domain::{EntryId, SessionId};
 use crate::tui::app::effect::RequestId;
-use crate::tui::app::sessions::{Preview, SessionAnswer};
+use crate::tui::app::sessions::{SessionPreview, SessionStoreResponse};
 
 /// The lower part of the list.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Pane {
+pub enum SidebarPreview {
     /// It is not there.
     Closed,
     /// It shows the session that is selected.
     Open {
         /// What is there to show, or why nothing is.
-        shown: Option<(SessionId, Result<Preview, String>)>,
+        shown: Option<(SessionId, Result<SessionPreview, String>)>,
         /// What is being read.
         reading: Option<(RequestId, SessionId)>,
         /// The message that was gone to, of those that are shown.
@@ -21,7 +21,7 @@ pub enum Pane {
     },
 }
 
-impl Pane {
+impl SidebarPreview {
     /// Opens or closes it.
     pub(super) fn toggle(&mut self) {
         *self = match self {
@@ -31,7 +31,7 @@ impl Pane {
     }
 
     /// What is to be read now, with this session selected.
-    pub(super) fn wants(&self, selected: Option<SessionId>) -> Option<SessionId> {
+    pub(super) fn session_to_read(&self, selected: Option<SessionId>) -> Option<SessionId> {
         match self {
             Self::Open { shown, reading: None, .. } => {
                 let known = shown.as_ref().map(|(session, _)| *session);
@@ -49,7 +49,7 @@ impl Pane {
     }
 
     /// An answer; one to another request is stale.
-    pub(super) fn answer(&mut self, id: RequestId, answer: Result<SessionAnswer, String>) {
+    pub(super) fn answer(&mut self, id: RequestId, answer: Result<SessionStoreResponse, String>) {
         let Self::Open { shown, reading, at } = self else { return };
         let Some((asked, session)) = *reading else { return };
         if asked != id {
@@ -58,13 +58,13 @@ impl Pane {
         *reading = None;
         *at = None;
         match answer {
-            Ok(SessionAnswer::Previewed(preview)) => *shown = Some((session, Ok(preview))),
+            Ok(SessionStoreResponse::Previewed(preview)) => *shown = Some((session, Ok(preview))),
             Ok(
-                SessionAnswer::Listed(_)
-                | SessionAnswer::Changed
-                | SessionAnswer::Compared(_)
-                | SessionAnswer::Exported(_)
-                | SessionAnswer::SummedUp(_),
+                SessionStoreResponse::Listed(_)
+                | SessionStoreResponse::Changed
+                | SessionStoreResponse::Compared(_)
+                | SessionStoreResponse::Exported(_)
+                | SessionStoreResponse::SummedUp(_),
             ) => {}
             Err(reason) => *shown = Some((session, Err(reason))),
         }
@@ -73,7 +73,7 @@ impl Pane {
     /// Goes so many messages further, from the last one where none was gone to.
     pub(super) fn choose(&mut self, session: SessionId, by: isize) {
         let Self::Open { shown: Some((known, Ok(preview))), at, .. } = self else { return };
-        let Some(last) = preview.said.len().checked_sub(1).filter(|_| *known == session) else {
+        let Some(last) = preview.messages.len().checked_sub(1).filter(|_| *known == session) else {
             return;
         };
         *at = Some(at.map_or(last, |at| at.saturating_add_signed(by).min(last)));
@@ -90,11 +90,11 @@ impl Pane {
     /// The log's line of the message that was gone to.
     pub(super) fn chosen(&self, session: SessionId) -> Option<EntryId> {
         let preview = self.of(session)?.as_ref().ok()?;
-        Some(preview.said.get(self.at()?)?.entry)
+        Some(preview.messages.get(self.at()?)?.entry)
     }
 
     /// What there is to show of a session.
-    pub fn of(&self, session: SessionId) -> Option<&Result<Preview, String>> {
+    pub fn of(&self, session: SessionId) -> Option<&Result<SessionPreview, String>> {
         match self {
             Self::Closed => None,
             Self::Open { shown, .. } => {

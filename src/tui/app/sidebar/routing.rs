@@ -7,24 +7,24 @@ use crate::domain::NoticeLevel;
 use crate::domain::sanitize::sanitize;
 use crate::session::{ExportedFile, SessionSearchResult};
 use crate::tui::app::commands;
-use crate::tui::app::effect::{Effect, RequestId};
+use crate::tui::app::effect::{RequestId, ScreenEffect};
 use crate::tui::app::jump;
-use crate::tui::app::keymap::{ChatKey, Press};
+use crate::tui::app::keymap::{ChatKey, KeyPress};
 use crate::tui::app::keys;
-use crate::tui::app::model::{Focus, Model};
+use crate::tui::app::model::{KeyboardFocus, ScreenModel};
 use crate::tui::app::overlay::Overlay;
 use crate::tui::app::pager::{self, Pager};
-use crate::tui::app::sessions::{PageOrder, SessionAnswer, SessionJob};
+use crate::tui::app::sessions::{BranchPageRequest, SessionStoreRequest, SessionStoreResponse};
 use crate::tui::app::title::home_path;
 
-use super::{Around, Mode, Presence, Step};
+use super::{SidebarContext, SidebarMode, SidebarOutcome, SidebarVisibility};
 
 /// Columns of the screen from which on the list is beside the chat.
 const WIDE: u16 = 100;
 
 /// Where the list is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Placement {
+pub enum SidebarPlacement {
     /// At the left, the chat beside it; so many columns.
     Beside(u16),
     /// Over the chat; so many columns.
@@ -32,44 +32,54 @@ pub enum Placement {
 }
 
 /// Where the list is on a screen of so many columns.
-pub fn placement(width: u16) -> Placement {
+pub fn placement(width: u16) -> SidebarPlacement {
     if width >= WIDE {
-        Placement::Beside((width / 3).clamp(35, 46))
+        SidebarPlacement::Beside((width / 3).clamp(35, 46))
     } else {
-        Placement::Over(width.min(46))
+        SidebarPlacement::Over(width.min(46))
     }
 }
 
 /// Where the list is on screen now. Over the chat only while the keys go to it: a screen that was
 /// made narrow shows the chat.
-pub fn on_screen(model: &Model) -> Option<Placement> {
+pub fn on_screen(model: &ScreenModel) -> Option<SidebarPlacement> {
     let placement = placement(model.geometry.width);
-    match (model.sidebar.presence, placement, model.focus) {
-        (Presence::Shown, Placement::Beside(_), _)
-        | (Presence::Shown, Placement::Over(_), Focus::Sidebar) => Some(placement),
-        (Presence::Shown, Placement::Over(_), Focus::Input | Focus::Pane(_) | Focus::Caret(_))
-        | (Presence::Hidden, _, _) => None,
+    match (model.sidebar.visibility, placement, model.focus) {
+        (SidebarVisibility::Shown, SidebarPlacement::Beside(_), _)
+        | (SidebarVisibility::Shown, SidebarPlacement::Over(_), KeyboardFocus::Sidebar) => {
+            Some(placement)
+        }
+        (
+            SidebarVisibility::Shown,
+            SidebarPlacement::Over(_),
+            KeyboardFocus::Input | KeyboardFocus::Pane(_) | KeyboardFocus::Caret(_),
+        )
+        | (SidebarVisibility::Hidden, _, _) => None,
     }
 }
 
 /// Opens the list, or goes to it.
-pub fn open(model: &mut Model) -> Vec<Effect> {
-    model.focus = Focus::Sidebar;
+pub fn open(model: &mut ScreenModel) -> Vec<ScreenEffect> {
+    model.focus = KeyboardFocus::Sidebar;
     model.sidebar.open();
     model.sidebar.jobs(&mut model.requests)
 }
 
 /// Opens the list or goes to it; from the list itself, closes it.
-pub fn toggle(model: &mut Model) -> Vec<Effect> {
-    if model.focus == Focus::Sidebar { take(model, Step::Close) } else { open(model) }
+pub fn toggle(model: &mut ScreenModel) -> Vec<ScreenEffect> {
+    if model.focus == KeyboardFocus::Sidebar {
+        take(model, SidebarOutcome::Close)
+    } else {
+        open(model)
+    }
 }
 
 /// A key while the list has the focus. `None` where it means something to the chat.
-pub fn key(model: &mut Model, key: &Press<'_>) -> Option<Vec<Effect>> {
+pub fn key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Option<Vec<ScreenEffect>> {
     let page = model.geometry.sidebar.map_or(1, |rows| usize::from(rows.height));
-    let around = Around { page, open: model.status.session, keys: &model.settings.keys };
+    let around = SidebarContext { page, open: model.status.session, keys: &model.settings.keys };
     let step = model.sidebar.key(key, around);
-    if step == Step::Pass {
+    if step == SidebarOutcome::Pass {
         return None;
     }
     let mut effects = take(model, step);
@@ -78,9 +88,9 @@ pub fn key(model: &mut Model, key: &Press<'_>) -> Option<Vec<Effect>> {
 }
 
 /// Opens the session on a line.
-pub fn open_line(model: &mut Model, line: usize) -> Vec<Effect> {
+pub fn open_line(model: &mut ScreenModel, line: usize) -> Vec<ScreenEffect> {
     model.sidebar.select(line);
-    let around = Around { page: 1, open: model.status.session, keys: &model.settings.keys };
+    let around = SidebarContext { page: 1, open: model.status.session, keys: &model.settings.keys };
     let step = model.sidebar.open_selected(around);
     let mut effects = take(model, step);
     effects.extend(model.sidebar.jobs(&mut model.requests));
@@ -88,12 +98,12 @@ pub fn open_line(model: &mut Model, line: usize) -> Vec<Effect> {
 }
 
 /// Closes the list.
-pub fn leave(model: &mut Model) -> Vec<Effect> {
-    take(model, Step::Close)
+pub fn leave(model: &mut ScreenModel) -> Vec<ScreenEffect> {
+    take(model, SidebarOutcome::Close)
 }
 
 /// Text in one piece.
-pub fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
+pub fn paste(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
     if let Some(editor) = model.sidebar.editor() {
         editor.paste(text);
         model.sidebar.edited();
@@ -102,7 +112,7 @@ pub fn paste(model: &mut Model, text: &str) -> Vec<Effect> {
 }
 
 /// The mouse over the list: the wheel moves in it, a click selects, another one opens.
-pub fn mouse(model: &mut Model, event: MouseEvent) -> Option<Vec<Effect>> {
+pub fn mouse(model: &mut ScreenModel, event: MouseEvent) -> Option<Vec<ScreenEffect>> {
     let rows = model.geometry.sidebar?;
     on_screen(model).filter(|_| model.overlays.is_empty())?;
     let (_, row) = rows.inside(event.column, event.row)?;
@@ -112,14 +122,14 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Option<Vec<Effect>> {
         MouseEventKind::ScrollUp => model.sidebar.step(-1),
         MouseEventKind::ScrollDown => model.sidebar.step(1),
         MouseEventKind::Down(MouseButton::Left) => {
-            model.focus = Focus::Sidebar;
+            model.focus = KeyboardFocus::Sidebar;
             let line = model.sidebar.first_shown(page) + usize::from(row);
             let known = model.sidebar.session().map(|row| row.id);
             let before = model.sidebar.selected();
             model.sidebar.select(line);
-            if line == before && known.is_some() && model.sidebar.mode == Mode::Browsing {
+            if line == before && known.is_some() && model.sidebar.mode == SidebarMode::Browsing {
                 let around =
-                    Around { page, open: model.status.session, keys: &model.settings.keys };
+                    SidebarContext { page, open: model.status.session, keys: &model.settings.keys };
                 let step = model.sidebar.open_selected(around);
                 effects = take(model, step);
             }
@@ -137,22 +147,22 @@ pub fn mouse(model: &mut Model, event: MouseEvent) -> Option<Vec<Effect>> {
 
 /// An answer of the store's.
 pub fn answered(
-    model: &mut Model,
+    model: &mut ScreenModel,
     id: RequestId,
-    answer: Result<SessionAnswer, String>,
-) -> Vec<Effect> {
+    answer: Result<SessionStoreResponse, String>,
+) -> Vec<ScreenEffect> {
     let exports = &mut model.sidebar.exports;
     if let Some(at) = exports.iter().position(|asked| *asked == id) {
         exports.remove(at);
         exported(model, answer);
         return Vec::new();
     }
-    if let Ok(SessionAnswer::Compared(page)) = &answer
-        && let Some(effects) = pager::laid(model, id, page)
+    if let Ok(SessionStoreResponse::Compared(page)) = &answer
+        && let Some(effects) = pager::on_layout(model, id, page)
     {
         return effects;
     }
-    if let (Presence::Hidden, Err(reason)) = (model.sidebar.presence, &answer) {
+    if let (SidebarVisibility::Hidden, Err(reason)) = (model.sidebar.visibility, &answer) {
         model.toast(NoticeLevel::Error, reason.clone());
     }
     if model.sidebar.branches.take_if(|asked| *asked == id).is_some() {
@@ -165,34 +175,34 @@ pub fn answered(
 
 /// Two branches are shown over the whole screen; a summary goes into the input, to be edited and
 /// sent by the person.
-fn branches_read(model: &mut Model, answer: Result<SessionAnswer, String>) {
+fn branches_read(model: &mut ScreenModel, answer: Result<SessionStoreResponse, String>) {
     match answer {
-        Ok(SessionAnswer::Compared(page)) => {
+        Ok(SessionStoreResponse::Compared(page)) => {
             let pager = Pager::of_branches(page);
             model.overlays.push(Overlay::Pager(Box::new(pager)));
         }
-        Ok(SessionAnswer::SummedUp(note)) => {
+        Ok(SessionStoreResponse::SummedUp(note)) => {
             model.composer.append(note.into());
-            model.focus = Focus::Input;
-            if let Placement::Over(_) = placement(model.geometry.width) {
+            model.focus = KeyboardFocus::Input;
+            if let SidebarPlacement::Over(_) = placement(model.geometry.width) {
                 model.sidebar.close();
             }
             model.toast(NoticeLevel::Info, "The summary is in the input: edit it, and send it.");
         }
         Ok(
-            SessionAnswer::Changed
-            | SessionAnswer::Listed(_)
-            | SessionAnswer::Previewed(_)
-            | SessionAnswer::Exported(_),
+            SessionStoreResponse::Changed
+            | SessionStoreResponse::Listed(_)
+            | SessionStoreResponse::Previewed(_)
+            | SessionStoreResponse::Exported(_),
         ) => {}
         Err(reason) => model.toast(NoticeLevel::Error, reason),
     }
 }
 
 /// Where the file is, told where the person is.
-fn exported(model: &mut Model, answer: Result<SessionAnswer, String>) {
+fn exported(model: &mut ScreenModel, answer: Result<SessionStoreResponse, String>) {
     let (level, text) = match answer {
-        Ok(SessionAnswer::Exported(ExportedFile { path, redacted })) => {
+        Ok(SessionStoreResponse::Exported(ExportedFile { path, redacted })) => {
             let place = home_path(&path, model.settings.home.as_deref());
             let secrets = match redacted {
                 0 => String::new(),
@@ -202,85 +212,94 @@ fn exported(model: &mut Model, answer: Result<SessionAnswer, String>) {
             (NoticeLevel::Info, format!("Exported to {place}.{secrets}"))
         }
         Ok(
-            SessionAnswer::Changed
-            | SessionAnswer::Listed(_)
-            | SessionAnswer::Previewed(_)
-            | SessionAnswer::Compared(_)
-            | SessionAnswer::SummedUp(_),
+            SessionStoreResponse::Changed
+            | SessionStoreResponse::Listed(_)
+            | SessionStoreResponse::Previewed(_)
+            | SessionStoreResponse::Compared(_)
+            | SessionStoreResponse::SummedUp(_),
         ) => return,
         Err(reason) => (NoticeLevel::Error, format!("It is not exported: {reason}")),
     };
     let text = sanitize(&text).into_owned();
-    match model.sidebar.presence {
-        Presence::Shown => model.sidebar.say(level, text),
-        Presence::Hidden => model.toast(level, text),
+    match model.sidebar.visibility {
+        SidebarVisibility::Shown => model.sidebar.say(level, text),
+        SidebarVisibility::Hidden => model.toast(level, text),
     }
 }
 
-fn ask_for_branches(model: &mut Model, job: impl FnOnce(RequestId) -> SessionJob) -> Vec<Effect> {
+fn ask_for_branches(
+    model: &mut ScreenModel,
+    job: impl FnOnce(RequestId) -> SessionStoreRequest,
+) -> Vec<ScreenEffect> {
     let id = model.requests.issue();
     model.sidebar.branches = Some(id);
-    vec![Effect::Sessions { id, job: job(id) }]
+    vec![ScreenEffect::Sessions { id, job: job(id) }]
 }
 
 /// What a search of what was said has found.
-pub fn found(model: &mut Model, id: RequestId, found: Vec<SessionSearchResult>) {
+pub fn found(model: &mut ScreenModel, id: RequestId, found: Vec<SessionSearchResult>) {
     model.sidebar.found(id, found);
 }
 
 /// Another session is open: it may be new to the list, which is no longer in the way. Where a place
 /// in it was gone to, there may be others in the list to come back for.
-pub fn session_opened(model: &mut Model) -> Vec<Effect> {
-    match (placement(model.geometry.width), &model.goal) {
-        (Placement::Beside(_), _) | (Placement::Over(_), Some(_)) => model.sidebar.refresh(),
-        (Placement::Over(_), None) => model.sidebar.close(),
+pub fn session_opened(model: &mut ScreenModel) -> Vec<ScreenEffect> {
+    match (placement(model.geometry.width), &model.pending_jump) {
+        (SidebarPlacement::Beside(_), _) | (SidebarPlacement::Over(_), Some(_)) => {
+            model.sidebar.refresh()
+        }
+        (SidebarPlacement::Over(_), None) => model.sidebar.close(),
     }
     model.sidebar.jobs(&mut model.requests)
 }
 
 /// The open session has another title.
-pub fn title_changed(model: &mut Model) -> Vec<Effect> {
+pub fn title_changed(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     model.sidebar.refresh();
     model.sidebar.jobs(&mut model.requests)
 }
 
-fn take(model: &mut Model, step: Step) -> Vec<Effect> {
+fn take(model: &mut ScreenModel, step: SidebarOutcome) -> Vec<ScreenEffect> {
     match step {
-        Step::Stay | Step::Pass => Vec::new(),
-        Step::Leave => {
+        SidebarOutcome::Stay | SidebarOutcome::Pass => Vec::new(),
+        SidebarOutcome::Leave => {
             // Over the chat it would hide what is gone back to.
-            if let Placement::Over(_) = placement(model.geometry.width) {
+            if let SidebarPlacement::Over(_) = placement(model.geometry.width) {
                 model.sidebar.close();
             }
-            model.focus = Focus::Input;
+            model.focus = KeyboardFocus::Input;
             model.sidebar.jobs(&mut model.requests)
         }
-        Step::Close => {
+        SidebarOutcome::Close => {
             model.sidebar.close();
-            model.focus = Focus::Input;
+            model.focus = KeyboardFocus::Input;
             model.sidebar.jobs(&mut model.requests)
         }
-        Step::GoTo(goal) => jump::go(model, goal),
-        Step::Help => keys::chat_action(model, ChatKey::Help),
-        Step::Open(session) => commands::when_idle(model, agent::AgentCommand::Resume { session }),
-        Step::Fork(session, upto) => {
+        SidebarOutcome::GoTo(goal) => jump::go(model, goal),
+        SidebarOutcome::Help => keys::chat_action(model, ChatKey::Help),
+        SidebarOutcome::Open(session) => {
+            commands::when_idle(model, agent::AgentCommand::Resume { session })
+        }
+        SidebarOutcome::Fork(session, upto) => {
             let at = upto.map_or(ForkPosition::End, ForkPosition::After);
             commands::when_idle(model, agent::AgentCommand::Fork { session, at })
         }
-        Step::Compare(sessions) => {
+        SidebarOutcome::Compare(sessions) => {
             let width = pager::text_width(&model.geometry);
-            let page = |id: RequestId| PageOrder { document: id.0, width };
-            ask_for_branches(model, |id| SessionJob::Compare { sessions, page: page(id) })
+            let page = |id: RequestId| BranchPageRequest { document: id.0, width };
+            ask_for_branches(model, |id| SessionStoreRequest::Compare { sessions, page: page(id) })
         }
-        Step::Export(session) => {
+        SidebarOutcome::Export(session) => {
             let id = model.requests.issue();
             model.sidebar.exports.push(id);
-            vec![Effect::Sessions { id, job: SessionJob::Export { session } }]
+            vec![ScreenEffect::Sessions { id, job: SessionStoreRequest::Export { session } }]
         }
-        Step::SumUp(session) => {
+        SidebarOutcome::SumUp(session) => {
             let beside = model.status.session.filter(|open| *open != session);
-            ask_for_branches(model, |_| SessionJob::SumUp { session, beside })
+            ask_for_branches(model, |_| SessionStoreRequest::SumUp { session, beside })
         }
-        Step::Retitle(title) => vec![Effect::Agent(agent::AgentCommand::SetTitle(title))],
+        SidebarOutcome::Retitle(title) => {
+            vec![ScreenEffect::Agent(agent::AgentCommand::SetTitle(title))]
+        }
     }
 }

@@ -4,7 +4,7 @@ use chrono::{DateTime, FixedOffset, TimeDelta};
 
 use crate::domain::SessionId;
 use crate::session::SessionGrouping;
-use crate::tui::app::sessions::{Held, SessionList, SessionRow};
+use crate::tui::app::sessions::{SessionList, SessionLockState, SessionRow};
 
 /// The folder that the tests are in.
 pub const HERE: &str = "/home/me/webshop";
@@ -28,16 +28,16 @@ pub fn row(number: u128, title: &str, minutes: i64) -> SessionRow {
         working_directory: HERE.into(),
         model: "qwen3-coder".into(),
         forked_from: None,
-        parted: None,
+        last_shared_message: None,
         message_count: Some(12),
-        held: Held::Nowhere,
+        lock: SessionLockState::Unlocked,
     }
 }
 
 /// The same as a fork of another.
 pub fn fork(parent: u128, row: SessionRow) -> SessionRow {
     let parted = Some("why does checkout fail when the cart is empty?".to_owned());
-    SessionRow { forked_from: Some(id(parent)), parted, ..row }
+    SessionRow { forked_from: Some(id(parent)), last_shared_message: parted, ..row }
 }
 
 /// The same in another folder.
@@ -62,7 +62,10 @@ pub fn week() -> SessionList {
         row(6, "Flaky inventory test", day),
         row(7, "Währung: 日本語の通貨の書式をまとめて直す", 3 * day),
         row(8, "A first look", 20 * day),
-        at("/home/me/blog", SessionRow { held: Held::Elsewhere, ..row(9, "Dark mode", 60) }),
+        at(
+            "/home/me/blog",
+            SessionRow { lock: SessionLockState::Locked, ..row(9, "Dark mode", 60) },
+        ),
         at("/home/me/blog", row(10, "", 50 * day)),
     ])
 }

@@ -21,14 +21,14 @@ use crate::session::{
 };
 use crate::tui::app::sessions::{SessionList, SessionRow};
 
-use super::order::{Here, Order, Sibling, order, tail};
+use super::order::{SessionOrder, SessionOrderContext, SiblingPosition, order, tail};
 
 /// Levels of forks that are drawn; deeper ones are not moved further to the right.
 const LEVELS: usize = 8;
 
 /// Which folders' sessions are shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Scope {
+pub enum SidebarScope {
     /// Those of every folder.
     #[default]
     AllProjects,
@@ -38,14 +38,14 @@ pub enum Scope {
 
 /// All sessions in order, and the lines that are shown of them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Tree {
+pub struct SessionTree {
     folder: PathBuf,
     now: DateTime<FixedOffset>,
     rows: Vec<SessionRow>,
-    order: Order,
+    order: SessionOrder,
     grouping: SessionGrouping,
-    lines: Vec<Line>,
-    scope: Scope,
+    lines: Vec<SessionTreeLine>,
+    scope: SidebarScope,
     query: String,
     filter: SessionListFilter,
     /// What was found of the query's text so far.
@@ -54,7 +54,7 @@ pub struct Tree {
 
 /// A line of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Line {
+pub enum SessionTreeLine {
     /// A date or a project, by its number among the headings.
     Heading(usize),
     /// A session, by its place in the order.
@@ -65,17 +65,17 @@ pub enum Line {
     Place(usize, usize),
 }
 
-impl Tree {
+impl SessionTree {
     /// Puts sessions in order; those of `folder` come first.
     pub fn new(list: SessionList, folder: &Path) -> Self {
         let mut tree = Self {
             folder: folder.to_owned(),
             now: list.now,
             rows: list.rows,
-            order: Order::default(),
+            order: SessionOrder::default(),
             grouping: list.grouping,
             lines: Vec::new(),
-            scope: Scope::default(),
+            scope: SidebarScope::default(),
             query: String::new(),
             filter: SessionListFilter::default(),
             found: HashMap::new(),
@@ -90,7 +90,7 @@ impl Tree {
     }
 
     /// The lines that are shown.
-    pub fn lines(&self) -> &[Line] {
+    pub fn lines(&self) -> &[SessionTreeLine] {
         &self.lines
     }
 
@@ -107,20 +107,22 @@ impl Tree {
     /// The session that a line is of, where the line can be selected.
     pub fn session_at(&self, line: usize) -> Option<&SessionRow> {
         match self.lines.get(line)? {
-            Line::Heading(_) | Line::Parted(_) => None,
-            Line::Session(node) | Line::Place(node, _) => self.session(*node),
+            SessionTreeLine::Heading(_) | SessionTreeLine::Parted(_) => None,
+            SessionTreeLine::Session(node) | SessionTreeLine::Place(node, _) => self.session(*node),
         }
     }
 
     /// The place that a line leads to: its own, or that of the session's first.
     pub fn place_at(&self, line: usize) -> Option<&SessionSearchHit> {
         match self.lines.get(line)? {
-            Line::Heading(_) | Line::Parted(_) => None,
-            Line::Session(node) => match self.lines.get(line + 1)? {
-                Line::Place(_, place) => self.place(*node, *place),
-                Line::Heading(_) | Line::Parted(_) | Line::Session(_) => None,
+            SessionTreeLine::Heading(_) | SessionTreeLine::Parted(_) => None,
+            SessionTreeLine::Session(node) => match self.lines.get(line + 1)? {
+                SessionTreeLine::Place(_, place) => self.place(*node, *place),
+                SessionTreeLine::Heading(_)
+                | SessionTreeLine::Parted(_)
+                | SessionTreeLine::Session(_) => None,
             },
-            Line::Place(node, place) => self.place(*node, *place),
+            SessionTreeLine::Place(node, place) => self.place(*node, *place),
         }
     }
 
@@ -132,8 +134,10 @@ impl Tree {
     /// The lines that are selected one by one: each session once.
     pub fn session_lines(&self) -> impl Iterator<Item = (usize, &SessionRow)> {
         self.lines.iter().enumerate().filter_map(|(at, line)| match line {
-            Line::Session(node) => Some((at, self.session(*node)?)),
-            Line::Heading(_) | Line::Parted(_) | Line::Place(_, _) => None,
+            SessionTreeLine::Session(node) => Some((at, self.session(*node)?)),
+            SessionTreeLine::Heading(_)
+            | SessionTreeLine::Parted(_)
+            | SessionTreeLine::Place(_, _) => None,
         })
     }
 
@@ -163,7 +167,8 @@ impl Tree {
     /// The sessions in which the query's text is to be looked for, newest first.
     pub fn to_search(&self) -> Arc<[SessionId]> {
         let here = |row: &&SessionRow| {
-            let is_here = self.scope == Scope::AllProjects || row.working_directory == self.folder;
+            let is_here =
+                self.scope == SidebarScope::AllProjects || row.working_directory == self.folder;
             is_here && self.filter.takes(facts(row))
         };
         let mut rows: Vec<&SessionRow> = self.rows.iter().filter(here).collect();
@@ -203,13 +208,13 @@ impl Tree {
     }
 
     /// Which folders are shown, and what the titles are filtered by.
-    pub fn shown(&self) -> (Scope, &str) {
+    pub fn shown(&self) -> (SidebarScope, &str) {
         (self.scope, &self.query)
     }
 
     /// Shows the sessions of some folders that a query leaves: those that its conditions take and
     /// whose titles contain every word of its text. What was found of another text is let go.
-    pub fn show(&mut self, scope: Scope, query: &str) {
+    pub fn show(&mut self, scope: SidebarScope, query: &str) {
         if (self.scope, self.query.as_str()) != (scope, query) {
             self.scope = scope;
             query.clone_into(&mut self.query);
@@ -223,9 +228,9 @@ impl Tree {
     }
 
     /// Finds what the filter found in titles; `None` where it has no text.
-    pub fn hits(&self) -> Option<Hits> {
+    pub fn hits(&self) -> Option<SessionTitleMatcher> {
         let text = &self.filter.text;
-        (!text.is_empty()).then(|| Hits {
+        (!text.is_empty()).then(|| SessionTitleMatcher {
             pattern: pattern(text),
             matcher: Matcher::new(Config::DEFAULT),
             buffer: Vec::new(),
@@ -243,10 +248,10 @@ impl Tree {
             && let Some(parent) = at.parent.and_then(|parent| self.order.nodes.get(parent))
         {
             parts.push(match (parts.is_empty(), at.sibling) {
-                (true, Sibling::Last) => "└ ",
-                (true, Sibling::Earlier) => "├ ",
-                (false, Sibling::Last) => "  ",
-                (false, Sibling::Earlier) => "│ ",
+                (true, SiblingPosition::Last) => "└ ",
+                (true, SiblingPosition::Earlier) => "├ ",
+                (false, SiblingPosition::Last) => "  ",
+                (false, SiblingPosition::Earlier) => "│ ",
             });
             at = parent;
         }
@@ -281,7 +286,7 @@ impl Tree {
     }
 
     fn order(&mut self) {
-        let here = Here { folder: &self.folder, now: self.now };
+        let here = SessionOrderContext { folder: &self.folder, now: self.now };
         self.order = order(&self.rows, here, self.grouping);
         self.lay();
     }
@@ -298,7 +303,8 @@ impl Tree {
         self.lines.clear();
         for (at, node) in self.order.nodes.iter().enumerate() {
             let row = &self.rows[node.row];
-            let is_here = self.scope == Scope::AllProjects || row.working_directory == self.folder;
+            let is_here =
+                self.scope == SidebarScope::AllProjects || row.working_directory == self.folder;
             // By what was forked, a session without forks has nothing to show, unless it is sought.
             let is_single = node.parent.is_none() && !node.has_forks;
             let is_left_out =
@@ -315,13 +321,16 @@ impl Tree {
                 continue;
             }
             if heading.replace(node.heading) != Some(node.heading) {
-                self.lines.push(Line::Heading(node.heading));
+                self.lines.push(SessionTreeLine::Heading(node.heading));
             }
-            self.lines.push(Line::Session(at));
-            if self.grouping == SessionGrouping::Forks && text.is_empty() && row.parted.is_some() {
-                self.lines.push(Line::Parted(at));
+            self.lines.push(SessionTreeLine::Session(at));
+            if self.grouping == SessionGrouping::Forks
+                && text.is_empty()
+                && row.last_shared_message.is_some()
+            {
+                self.lines.push(SessionTreeLine::Parted(at));
             }
-            self.lines.extend((0..places).map(|place| Line::Place(at, place)));
+            self.lines.extend((0..places).map(|place| SessionTreeLine::Place(at, place)));
         }
     }
 
@@ -344,13 +353,13 @@ impl Tree {
 }
 
 /// Finds the characters of titles that a filter found. The matcher is large: one for a frame.
-pub struct Hits {
+pub struct SessionTitleMatcher {
     pattern: Pattern,
     matcher: Matcher,
     buffer: Vec<char>,
 }
 
-impl Hits {
+impl SessionTitleMatcher {
     /// The characters of this title, in order.
     pub fn of(&mut self, title: &str) -> Vec<u32> {
         let mut hits = Vec::new();

@@ -8,21 +8,24 @@ use super::*;
 use crate::domain::EntryId;
 use crate::session::SearchHitSource;
 
-fn tree(list: SessionList) -> Tree {
-    Tree::new(list, Path::new(HERE))
+fn tree(list: SessionList) -> SessionTree {
+    SessionTree::new(list, Path::new(HERE))
 }
 
 /// The lines as text: headings in brackets, branches before titles.
-fn shown(tree: &Tree) -> Vec<String> {
-    let line = |line: &Line| match line {
-        Line::Heading(heading) => format!("[{}]", tree.heading(*heading)),
-        Line::Session(node) => {
+fn shown(tree: &SessionTree) -> Vec<String> {
+    let line = |line: &SessionTreeLine| match line {
+        SessionTreeLine::Heading(heading) => format!("[{}]", tree.heading(*heading)),
+        SessionTreeLine::Session(node) => {
             format!("{}{}", tree.branches(*node), tree.session(*node).unwrap().name())
         }
-        Line::Parted(node) => {
-            format!("after {}", tree.session(*node).unwrap().parted.as_deref().unwrap())
+        SessionTreeLine::Parted(node) => {
+            format!(
+                "after {}",
+                tree.session(*node).unwrap().last_shared_message.as_deref().unwrap()
+            )
         }
-        Line::Place(node, place) => {
+        SessionTreeLine::Place(node, place) => {
             let place = tree.place(*node, *place).unwrap();
             format!("  {}[{}]{}", place.before, place.found, place.behind)
         }
@@ -154,7 +157,7 @@ fn a_filter_finds_words_anywhere_and_keeps_the_order() {
     ];
     let mut tree = tree(week());
     for (query, titles) in cases {
-        tree.show(Scope::AllProjects, query);
+        tree.show(SidebarScope::AllProjects, query);
         let found: Vec<String> = shown(&tree)
             .into_iter()
             .filter(|line| !line.starts_with('['))
@@ -166,14 +169,14 @@ fn a_filter_finds_words_anywhere_and_keeps_the_order() {
         expected.sort_unstable();
         assert_eq!(sorted, expected, "{query}");
     }
-    tree.show(Scope::AllProjects, "cart");
+    tree.show(SidebarScope::AllProjects, "cart");
     assert_eq!(tree.hits().unwrap().of("Fix empty cart checkout"), [10, 11, 12, 13]);
 }
 
 #[test]
 fn one_project_can_be_shown_alone() {
     let mut tree = tree(week());
-    tree.show(Scope::ThisProject, "");
+    tree.show(SidebarScope::ThisProject, "");
     assert!(!shown(&tree).iter().any(|line| line.contains("Dark mode")));
     assert_eq!(tree.lines().len(), 12);
 }
@@ -232,9 +235,9 @@ fn by_forks_each_says_where_it_parts() {
         after,
     ];
     assert_eq!(shown(&tree), expected);
-    tree.show(Scope::AllProjects, "dark");
+    tree.show(SidebarScope::AllProjects, "dark");
     assert_eq!(shown(&tree), ["[Today]", "  Dark mode"], "what is sought needs no forks");
-    tree.show(Scope::AllProjects, "");
+    tree.show(SidebarScope::AllProjects, "");
     tree.insert(at("/home/me/blog", fork(5, row(11, "elsewhere", 1))));
     assert!(shown(&tree).contains(&"  └ elsewhere".to_owned()), "forks of any folder");
 }
@@ -251,11 +254,11 @@ fn conditions_narrow_beside_words() {
         ("before:2026-06", &["A first look", "Untitled"]),
     ];
     for (query, expected) in cases {
-        tree.show(Scope::AllProjects, query);
+        tree.show(SidebarScope::AllProjects, query);
         let titles: Vec<&str> = tree.session_lines().map(|(_, row)| row.name()).collect();
         assert_eq!(titles, expected, "{query}");
     }
-    tree.show(Scope::AllProjects, "axum today");
+    tree.show(SidebarScope::AllProjects, "axum today");
     assert_eq!(tree.to_search().len(), 6, "text does not narrow where it is looked for");
 }
 
@@ -274,7 +277,7 @@ fn place(entry: EntryId, found: &str) -> SessionSearchHit {
 #[test]
 fn what_was_found_stands_below_its_session_and_a_copy_below_one() {
     let mut tree = tree(week());
-    tree.show(Scope::AllProjects, "axum");
+    tree.show(SidebarScope::AllProjects, "axum");
     let (own, both) = (EntryId::generate(), EntryId::generate());
     let found = |session, places| SessionSearchResult { session, places, more: false };
     tree.add_found(vec![found(id(1), vec![place(both, "axum")])]);
@@ -293,6 +296,6 @@ fn what_was_found_stands_below_its_session_and_a_copy_below_one() {
     assert_eq!(shown(&tree), expected);
     assert_eq!(tree.place_at(1).map(|it| it.entry), Some(both), "a session leads to its first");
     assert_eq!(tree.place_at(3).map(|it| it.entry), Some(own));
-    tree.show(Scope::AllProjects, "axu");
+    tree.show(SidebarScope::AllProjects, "axu");
     assert_eq!(shown(&tree), ["[Today]", "  Upgrade to axum 0.9"], "another text, nothing found");
 }

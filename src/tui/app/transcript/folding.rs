@@ -6,13 +6,13 @@
 use std::collections::BTreeMap;
 
 use crate::session::{KindFolds, PaneName, SessionFolds};
-use crate::tui::app::folds::{self, Folds, PaneKind};
+use crate::tui::app::folds::{self, PaneFolds, PaneKind};
 
-use super::{Block, BlockId, PaneFold, Transcript};
+use super::{BlockId, PaneFold, Transcript, TranscriptBlock};
 
 /// What was asked of panes that have not come yet.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Absent {
+pub(super) struct PendingFolds {
     /// One by one.
     panes: BTreeMap<PaneName, PaneFold>,
     /// Kinds of which something was asked since the session was opened: of a pane of theirs nothing
@@ -20,7 +20,7 @@ pub(super) struct Absent {
     kinds: Vec<PaneKind>,
 }
 
-impl Absent {
+impl PendingFolds {
     fn asks_of(&self, kind: &PaneKind) -> bool {
         self.kinds.iter().any(|asked| asked.covers(kind))
     }
@@ -28,7 +28,7 @@ impl Absent {
 
 impl Transcript {
     /// How much of a block is shown.
-    pub fn fold(&self, block: &Block) -> PaneFold {
+    pub fn fold(&self, block: &TranscriptBlock) -> PaneFold {
         if self.peeked == Some(block.id) && block.is_pane() {
             return PaneFold::Open;
         }
@@ -66,12 +66,12 @@ impl Transcript {
         for block in &mut self.blocks {
             block.fold = None;
         }
-        self.absent = Absent::default();
+        self.pending_folds = PendingFolds::default();
         self.folds.cycle_all();
     }
 
     /// What is asked of more than one pane.
-    pub fn folds(&self) -> &Folds {
+    pub fn folds(&self) -> &PaneFolds {
         &self.folds
     }
 
@@ -82,7 +82,7 @@ impl Transcript {
                 block.fold = None;
             }
         }
-        self.absent.kinds.push(kind.clone());
+        self.pending_folds.kinds.push(kind.clone());
         self.folds.ask(kind, fold);
     }
 
@@ -90,7 +90,7 @@ impl Transcript {
     pub fn session_folds(&self) -> SessionFolds {
         let named = folds::names(&self.blocks).zip(&self.blocks);
         let here = named.filter_map(|(name, block)| Some((name?, block.fold?)));
-        let mut panes = self.absent.panes.clone();
+        let mut panes = self.pending_folds.panes.clone();
         panes.extend(here);
         SessionFolds { all: self.folds.all, panes }
     }
@@ -98,15 +98,15 @@ impl Transcript {
     /// Folds the panes as it was remembered, but for those that were folded since, one by one or
     /// with their kind.
     pub fn restore_folds(&mut self, session: &SessionFolds, kinds: KindFolds) {
-        self.folds = Folds { all: session.all, kinds };
-        self.absent.panes.clone_from(&session.panes);
+        self.folds = PaneFolds { all: session.all, kinds };
+        self.pending_folds.panes.clone_from(&session.panes);
         if session.panes.is_empty() {
             return;
         }
         let names: Vec<_> = folds::names(&self.blocks).collect();
         for (name, block) in names.into_iter().zip(&mut self.blocks) {
-            let remembered = name.and_then(|name| self.absent.panes.remove(&name));
-            let asked_since = || block.kind().is_some_and(|kind| self.absent.asks_of(&kind));
+            let remembered = name.and_then(|name| self.pending_folds.panes.remove(&name));
+            let asked_since = || block.kind().is_some_and(|kind| self.pending_folds.asks_of(&kind));
             if remembered.is_some() && block.fold.is_none() && !asked_since() {
                 block.fold = remembered;
             }

@@ -7,36 +7,39 @@ use crate::session::TurnOutcome;
 use crate::tui::app::title::title;
 
 use super::{
-    Block, Body, Cut, Ended, Live, Notice, Origin, Prose, Shows, TextState, Thinking, Tool,
-    ToolState, Transcript, newlines, valid,
+    AssistantText, BlockBody, LiveOutput, TextState, ThinkingText, ToolCallBlock, ToolCallContent,
+    ToolCallOrigin, ToolCallState, Transcript, TranscriptBlock, TranscriptNotice,
+    TranscriptToolOutcome, TruncatedAnswer, newlines, valid,
 };
 
 impl Transcript {
     /// More text of the response.
     pub fn text(&mut self, piece: &str, now: Duration) {
         self.lines += newlines(piece);
-        if let Some(Body::Assistant(prose)) = self.open_last() {
+        if let Some(BlockBody::Assistant(prose)) = self.open_last() {
             prose.text.push_str(piece);
             self.touch_last();
             return;
         }
-        if self.goes_on(piece) {
+        if self.continue_truncated(piece) {
             return;
         }
         self.end_thinking(now);
-        self.push_open(Body::Assistant(Prose {
+        self.push_open(BlockBody::Assistant(AssistantText {
             text: piece.to_owned(),
             state: TextState::Streaming,
         }));
     }
 
     /// Puts the first of what follows a cut answer behind it, where nothing stands between.
-    fn goes_on(&mut self, piece: &str) -> bool {
-        let Some(Cut { block, .. }) = self.cut.filter(|_| self.open.is_empty()) else {
+    fn continue_truncated(&mut self, piece: &str) -> bool {
+        let Some(TruncatedAnswer { block, .. }) = self.cut.filter(|_| self.open.is_empty()) else {
             return false;
         };
         match self.blocks.last_mut() {
-            Some(Block { id, revision, body: Body::Assistant(prose), .. }) if *id == block => {
+            Some(TranscriptBlock { id, revision, body: BlockBody::Assistant(prose), .. })
+                if *id == block =>
+            {
                 prose.text.push_str(piece);
                 prose.state = TextState::Streaming;
                 *revision += 1;
@@ -50,12 +53,12 @@ impl Transcript {
     /// More reasoning of the response.
     pub fn thinking(&mut self, piece: &str, now: Duration) {
         self.lines += newlines(piece);
-        if let Some(Body::Thinking(thinking)) = self.open_last() {
+        if let Some(BlockBody::Thinking(thinking)) = self.open_last() {
             thinking.text.push_str(piece);
             self.touch_last();
             return;
         }
-        self.push_open(Body::Thinking(Thinking {
+        self.push_open(BlockBody::Thinking(ThinkingText {
             text: piece.to_owned(),
             state: TextState::Streaming,
             since: Some(now),
@@ -66,15 +69,15 @@ impl Transcript {
     /// The model has begun to write a call.
     pub fn call_started(&mut self, call: &CallId, name: &str, now: Duration) {
         self.end_thinking(now);
-        let tool = Tool::new(call.clone(), name, ToolState::Writing(0));
-        let id = self.push_open(Body::Tool(Box::new(tool)));
+        let tool = ToolCallBlock::new(call.clone(), name, ToolCallState::Writing(0));
+        let id = self.push_open(BlockBody::Tool(Box::new(tool)));
         self.calls.insert(call.clone(), id);
     }
 
     /// More of a call's arguments.
     pub fn call_input(&mut self, call: &CallId, json: &str) {
         self.with_tool(call, |tool| {
-            if let ToolState::Writing(bytes) = &mut tool.state {
+            if let ToolCallState::Writing(bytes) = &mut tool.state {
                 *bytes += json.len();
             }
         });
@@ -88,7 +91,7 @@ impl Transcript {
             let Some(block) = self.blocks.get_mut(at) else { continue };
             block.revision += 1;
             match &mut block.body {
-                Body::Assistant(prose) => match self.cut {
+                BlockBody::Assistant(prose) => match self.cut {
                     // What stands before it is on record.
                     Some(cut) if cut.block == id => {
                         prose.text.truncate(cut.upto);
@@ -96,16 +99,16 @@ impl Transcript {
                     }
                     Some(_) | None => prose.state = TextState::Dropped,
                 },
-                Body::Thinking(thinking) => thinking.state = TextState::Dropped,
-                Body::Tool(tool) => {
+                BlockBody::Thinking(thinking) => thinking.state = TextState::Dropped,
+                BlockBody::Tool(tool) => {
                     self.calls.remove(&tool.call);
                     self.blocks.remove(at);
                 }
-                Body::User(_)
-                | Body::Image(_)
-                | Body::Notice(_)
-                | Body::Interrupted
-                | Body::Compacted => {}
+                BlockBody::User(_)
+                | BlockBody::Image(_)
+                | BlockBody::Notice(_)
+                | BlockBody::Interrupted
+                | BlockBody::Compacted => {}
             }
         }
     }
@@ -113,16 +116,16 @@ impl Transcript {
     /// A call runs.
     pub fn tool_started(&mut self, call: &ToolCall, now: Duration) {
         if !self.calls.contains_key(&call.id) {
-            let mut tool = Tool::new(call.id.clone(), &call.name, ToolState::Waiting);
-            tool.origin = Origin::Person;
-            let id = self.push(Body::Tool(Box::new(tool)));
+            let mut tool = ToolCallBlock::new(call.id.clone(), &call.name, ToolCallState::Waiting);
+            tool.origin = ToolCallOrigin::User;
+            let id = self.push(BlockBody::Tool(Box::new(tool)));
             self.calls.insert(call.id.clone(), id);
         }
         let title = title(&call.name, &call.input, &self.cwd);
         self.with_tool(&call.id, |tool| {
             tool.title = title;
             tool.input = valid(&call.input);
-            tool.state = ToolState::Running;
+            tool.state = ToolCallState::Running;
             tool.since = Some(now);
         });
     }
@@ -130,31 +133,31 @@ impl Transcript {
     /// More live output of a call.
     pub fn tool_progress(&mut self, call: &CallId, text: &str) {
         self.lines += newlines(text);
-        self.with_tool(call, |tool| match &mut tool.shows {
-            Shows::Live(live) => live.push(text),
-            Shows::Nothing => {
-                let mut live = Live::default();
+        self.with_tool(call, |tool| match &mut tool.content {
+            ToolCallContent::Live(live) => live.push(text),
+            ToolCallContent::Nothing => {
+                let mut live = LiveOutput::default();
                 live.push(text);
-                tool.shows = Shows::Live(live);
+                tool.content = ToolCallContent::Live(live);
             }
             // Output that comes after the result says nothing new.
-            Shows::Text(_) | Shows::Terminal(_) | Shows::Diff(_) => {}
+            ToolCallContent::Text(_) | ToolCallContent::Terminal(_) | ToolCallContent::Diff(_) => {}
         });
     }
 
     /// A call is over.
-    pub fn tool_ended(&mut self, call: &CallId, ended: Ended) {
+    pub fn tool_ended(&mut self, call: &CallId, ended: TranscriptToolOutcome) {
         self.with_tool(call, |tool| tool.end(ended));
     }
 
     /// Something slug says.
     pub fn notice(&mut self, level: NoticeLevel, text: String) {
-        self.push(Body::Notice(Notice { level, text }));
+        self.push(BlockBody::Notice(TranscriptNotice { level, text }));
     }
 
     /// A warning, unless it is what slug has just said: each try of a request may fail alike.
     pub fn warn_once(&mut self, text: String) {
-        let notice = Body::Notice(Notice { level: NoticeLevel::Warning, text });
+        let notice = BlockBody::Notice(TranscriptNotice { level: NoticeLevel::Warning, text });
         if self.blocks.last().is_none_or(|last| last.body != notice) {
             self.push(notice);
         }
@@ -173,7 +176,7 @@ impl Transcript {
         match outcome {
             TurnOutcome::Answered => {}
             TurnOutcome::Interrupted => {
-                self.push(Body::Interrupted);
+                self.push(BlockBody::Interrupted);
             }
             TurnOutcome::RoundLimit => self.notice(
                 NoticeLevel::Warning,
@@ -187,7 +190,7 @@ impl Transcript {
     }
 
     /// The block that streams, if it is the last one.
-    fn open_last(&mut self) -> Option<&mut Body> {
+    fn open_last(&mut self) -> Option<&mut BlockBody> {
         let open = self.open.last().copied()?;
         let block = self.blocks.last_mut()?;
         (block.id == open).then_some(&mut block.body)

@@ -5,30 +5,30 @@
 
 /// Something to do, and how often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Counted {
+pub struct ViCountedCommand {
     /// The number before it, if there was one.
     pub count: Option<usize>,
     /// What.
-    pub command: Command,
+    pub command: ViCommand,
 }
 
 /// Something to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Command {
+pub enum ViCommand {
     /// Moves the caret.
-    Move(Motion),
+    Move(ViMotion),
     /// Changes or takes part of the text.
-    Operate(Operator, Over),
+    Operate(ViOperator, ViOperatorTarget),
     /// Begins to insert.
-    Insert(Place),
+    Insert(ViInsertPlace),
     /// Begins to select, or ends it.
-    Select(Shape),
+    Select(ViVisualShape),
     /// Goes to the other end of what is selected.
     OtherEnd,
     /// Selects this.
-    Take(Extent, Object),
+    Take(ViObjectExtent, ViTextObject),
     /// Puts in what was taken last.
-    Put(Side),
+    Put(ViSide),
     /// Replaces characters by this one.
     Replace(char),
     /// Joins the line with the next one.
@@ -43,7 +43,7 @@ pub enum Command {
 
 /// What is done to part of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Operator {
+pub enum ViOperator {
     /// Removes it.
     Delete,
     /// Removes it, and begins to insert.
@@ -64,11 +64,11 @@ pub enum Operator {
 
 /// Which part of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Over {
+pub enum ViOperatorTarget {
     /// From the caret to where this leads.
-    Motion(Motion),
+    Motion(ViMotion),
     /// This thing at the caret.
-    Object(Extent, Object),
+    Object(ViObjectExtent, ViTextObject),
     /// Whole lines, from the caret's down.
     Lines,
     /// Characters from the caret on, across lines.
@@ -81,7 +81,7 @@ pub enum Over {
 
 /// A way to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Motion {
+pub enum ViMotion {
     /// `h`
     Left,
     /// `l`
@@ -91,11 +91,11 @@ pub enum Motion {
     /// `j`
     Down,
     /// `w`, `W`
-    Word(Words),
+    Word(ViWordKind),
     /// `b`, `B`
-    Back(Words),
+    Back(ViWordKind),
     /// `e`, `E`
-    End(Words),
+    End(ViWordKind),
     /// `0`
     LineStart,
     /// `^`
@@ -103,7 +103,7 @@ pub enum Motion {
     /// `$`
     LineEnd,
     /// `f`, `F`, `t`, `T`
-    Find(Find),
+    Find(ViCharSearch),
     /// `;`
     Again,
     /// `,`
@@ -122,7 +122,7 @@ pub enum Motion {
 
 /// What counts as a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Words {
+pub enum ViWordKind {
     /// Letters and digits, or signs.
     Small,
     /// Everything between blanks.
@@ -131,18 +131,18 @@ pub enum Words {
 
 /// A search for a character in the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Find {
+pub struct ViCharSearch {
     /// What is looked for.
     pub target: char,
     /// Where.
-    pub side: Side,
+    pub side: ViSide,
     /// Where the caret stops.
-    pub stop: Stop,
+    pub stop: ViCharSearchStop,
 }
 
 /// Where a search stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stop {
+pub enum ViCharSearchStop {
     /// On what was found.
     On,
     /// Just short of it.
@@ -151,7 +151,7 @@ pub enum Stop {
 
 /// Before the caret or behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+pub enum ViSide {
     /// Before it.
     Before,
     /// Behind it.
@@ -160,7 +160,7 @@ pub enum Side {
 
 /// How much of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
+pub enum ViObjectExtent {
     /// `i`: what is inside.
     Inner,
     /// `a`: with what is around it.
@@ -169,9 +169,9 @@ pub enum Extent {
 
 /// A thing in the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Object {
+pub enum ViTextObject {
     /// A word.
-    Word(Words),
+    Word(ViWordKind),
     /// What stands between two of these on a line.
     Quote(char),
     /// What stands between these brackets.
@@ -182,7 +182,7 @@ pub enum Object {
 
 /// Where inserting begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum ViInsertPlace {
     /// `i`
     Here,
     /// `a`
@@ -199,7 +199,7 @@ pub enum Place {
 
 /// What is selected: characters or whole lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shape {
+pub enum ViVisualShape {
     /// `v`
     Chars,
     /// `V`
@@ -208,7 +208,7 @@ pub enum Shape {
 
 /// Where keys are pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Where {
+pub enum ViCommandMode {
     /// In normal mode.
     Normal,
     /// While something is selected.
@@ -217,7 +217,7 @@ pub enum Where {
 
 /// What keys mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Parsed<T> {
+pub enum ViParseResult<T> {
     /// More have to come.
     More,
     /// Nothing.
@@ -230,173 +230,175 @@ pub enum Parsed<T> {
 const MOST: usize = 9_999;
 
 /// Reads keys.
-pub fn parse(keys: &[char], place: Where) -> Parsed<Counted> {
+pub fn parse(keys: &[char], place: ViCommandMode) -> ViParseResult<ViCountedCommand> {
     let (count, rest) = counted(keys);
     match place {
-        Where::Normal => normal(count, rest),
-        Where::Visual => visual(count, rest),
+        ViCommandMode::Normal => normal(count, rest),
+        ViCommandMode::Visual => visual(count, rest),
     }
 }
 
 /// Whether the next key is taken as the character that it is.
 pub fn wants_literal(keys: &[char]) -> bool {
     matches!(keys.last(), Some('f' | 'F' | 't' | 'T' | 'r'))
-        && parse(keys, Where::Normal) == Parsed::More
+        && parse(keys, ViCommandMode::Normal) == ViParseResult::More
 }
 
-fn normal(count: Option<usize>, keys: &[char]) -> Parsed<Counted> {
-    use Command::{Insert, Operate};
-    let over = |motion| Over::Motion(motion);
+fn normal(count: Option<usize>, keys: &[char]) -> ViParseResult<ViCountedCommand> {
+    use ViCommand::{Insert, Operate};
+    let over = |motion| ViOperatorTarget::Motion(motion);
     let command = match keys {
-        ['d', tail @ ..] => return operator(Operator::Delete, 'd', count, tail),
-        ['c', tail @ ..] => return operator(Operator::Change, 'c', count, tail),
-        ['y', tail @ ..] => return operator(Operator::Yank, 'y', count, tail),
-        ['>', tail @ ..] => return operator(Operator::Indent, '>', count, tail),
-        ['<', tail @ ..] => return operator(Operator::Outdent, '<', count, tail),
-        ['g', '~', tail @ ..] => return operator(Operator::SwapCase, '~', count, tail),
-        ['g', 'u', tail @ ..] => return operator(Operator::Lower, 'u', count, tail),
-        ['g', 'U', tail @ ..] => return operator(Operator::Upper, 'U', count, tail),
-        ['r'] => return Parsed::More,
-        ['r', c] => Command::Replace(*c),
-        ['x'] => Operate(Operator::Delete, over(Motion::Right)),
-        ['X'] => Operate(Operator::Delete, over(Motion::Left)),
-        ['s'] => Operate(Operator::Change, over(Motion::Right)),
-        ['S'] => Operate(Operator::Change, Over::Lines),
-        ['D'] => Operate(Operator::Delete, over(Motion::LineEnd)),
-        ['C'] => Operate(Operator::Change, over(Motion::LineEnd)),
-        ['Y'] => Operate(Operator::Yank, Over::Lines),
-        ['~'] => Operate(Operator::SwapCase, over(Motion::Right)),
-        ['i'] => Insert(Place::Here),
-        ['a'] => Insert(Place::Behind),
-        ['I'] => Insert(Place::FirstText),
-        ['A'] => Insert(Place::LineEnd),
-        ['o'] => Insert(Place::LineBelow),
-        ['O'] => Insert(Place::LineAbove),
-        ['v'] => Command::Select(Shape::Chars),
-        ['V'] => Command::Select(Shape::Lines),
-        ['p'] => Command::Put(Side::Behind),
-        ['P'] => Command::Put(Side::Before),
-        ['J'] => Command::Join,
-        ['u'] => Command::Undo,
-        ['\u{12}'] => Command::Redo,
-        ['.'] => Command::Repeat,
+        ['d', tail @ ..] => return operator(ViOperator::Delete, 'd', count, tail),
+        ['c', tail @ ..] => return operator(ViOperator::Change, 'c', count, tail),
+        ['y', tail @ ..] => return operator(ViOperator::Yank, 'y', count, tail),
+        ['>', tail @ ..] => return operator(ViOperator::Indent, '>', count, tail),
+        ['<', tail @ ..] => return operator(ViOperator::Outdent, '<', count, tail),
+        ['g', '~', tail @ ..] => return operator(ViOperator::SwapCase, '~', count, tail),
+        ['g', 'u', tail @ ..] => return operator(ViOperator::Lower, 'u', count, tail),
+        ['g', 'U', tail @ ..] => return operator(ViOperator::Upper, 'U', count, tail),
+        ['r'] => return ViParseResult::More,
+        ['r', c] => ViCommand::Replace(*c),
+        ['x'] => Operate(ViOperator::Delete, over(ViMotion::Right)),
+        ['X'] => Operate(ViOperator::Delete, over(ViMotion::Left)),
+        ['s'] => Operate(ViOperator::Change, over(ViMotion::Right)),
+        ['S'] => Operate(ViOperator::Change, ViOperatorTarget::Lines),
+        ['D'] => Operate(ViOperator::Delete, over(ViMotion::LineEnd)),
+        ['C'] => Operate(ViOperator::Change, over(ViMotion::LineEnd)),
+        ['Y'] => Operate(ViOperator::Yank, ViOperatorTarget::Lines),
+        ['~'] => Operate(ViOperator::SwapCase, over(ViMotion::Right)),
+        ['i'] => Insert(ViInsertPlace::Here),
+        ['a'] => Insert(ViInsertPlace::Behind),
+        ['I'] => Insert(ViInsertPlace::FirstText),
+        ['A'] => Insert(ViInsertPlace::LineEnd),
+        ['o'] => Insert(ViInsertPlace::LineBelow),
+        ['O'] => Insert(ViInsertPlace::LineAbove),
+        ['v'] => ViCommand::Select(ViVisualShape::Chars),
+        ['V'] => ViCommand::Select(ViVisualShape::Lines),
+        ['p'] => ViCommand::Put(ViSide::Behind),
+        ['P'] => ViCommand::Put(ViSide::Before),
+        ['J'] => ViCommand::Join,
+        ['u'] => ViCommand::Undo,
+        ['\u{12}'] => ViCommand::Redo,
+        ['.'] => ViCommand::Repeat,
         _ => return moved(count, keys),
     };
-    Parsed::Done(Counted { count, command })
+    ViParseResult::Done(ViCountedCommand { count, command })
 }
 
-fn visual(count: Option<usize>, keys: &[char]) -> Parsed<Counted> {
-    let on = |operator, over| Command::Operate(operator, over);
+fn visual(count: Option<usize>, keys: &[char]) -> ViParseResult<ViCountedCommand> {
+    let on = |operator, over| ViCommand::Operate(operator, over);
     let command = match keys {
-        ['d' | 'x'] => on(Operator::Delete, Over::Selection),
-        ['D' | 'X'] => on(Operator::Delete, Over::SelectedLines),
-        ['c' | 's'] => on(Operator::Change, Over::Selection),
-        ['C' | 'S' | 'R'] => on(Operator::Change, Over::SelectedLines),
-        ['y'] => on(Operator::Yank, Over::Selection),
-        ['Y'] => on(Operator::Yank, Over::SelectedLines),
-        ['>'] => on(Operator::Indent, Over::SelectedLines),
-        ['<'] => on(Operator::Outdent, Over::SelectedLines),
-        ['~'] | ['g', '~'] => on(Operator::SwapCase, Over::Selection),
-        ['u'] | ['g', 'u'] => on(Operator::Lower, Over::Selection),
-        ['U'] | ['g', 'U'] => on(Operator::Upper, Over::Selection),
-        ['r'] | ['i' | 'a'] => return Parsed::More,
-        ['r', c] => Command::Replace(*c),
+        ['d' | 'x'] => on(ViOperator::Delete, ViOperatorTarget::Selection),
+        ['D' | 'X'] => on(ViOperator::Delete, ViOperatorTarget::SelectedLines),
+        ['c' | 's'] => on(ViOperator::Change, ViOperatorTarget::Selection),
+        ['C' | 'S' | 'R'] => on(ViOperator::Change, ViOperatorTarget::SelectedLines),
+        ['y'] => on(ViOperator::Yank, ViOperatorTarget::Selection),
+        ['Y'] => on(ViOperator::Yank, ViOperatorTarget::SelectedLines),
+        ['>'] => on(ViOperator::Indent, ViOperatorTarget::SelectedLines),
+        ['<'] => on(ViOperator::Outdent, ViOperatorTarget::SelectedLines),
+        ['~'] | ['g', '~'] => on(ViOperator::SwapCase, ViOperatorTarget::Selection),
+        ['u'] | ['g', 'u'] => on(ViOperator::Lower, ViOperatorTarget::Selection),
+        ['U'] | ['g', 'U'] => on(ViOperator::Upper, ViOperatorTarget::Selection),
+        ['r'] | ['i' | 'a'] => return ViParseResult::More,
+        ['r', c] => ViCommand::Replace(*c),
         [extent @ ('i' | 'a'), kind] => match object(*kind) {
-            Some(object) => Command::Take(extent_of(*extent), object),
-            None => return Parsed::Nothing,
+            Some(object) => ViCommand::Take(extent_of(*extent), object),
+            None => return ViParseResult::Nothing,
         },
-        ['v'] => Command::Select(Shape::Chars),
-        ['V'] => Command::Select(Shape::Lines),
-        ['o' | 'O'] => Command::OtherEnd,
-        ['p' | 'P'] => Command::Put(Side::Before),
-        ['J'] => Command::Join,
+        ['v'] => ViCommand::Select(ViVisualShape::Chars),
+        ['V'] => ViCommand::Select(ViVisualShape::Lines),
+        ['o' | 'O'] => ViCommand::OtherEnd,
+        ['p' | 'P'] => ViCommand::Put(ViSide::Before),
+        ['J'] => ViCommand::Join,
         _ => return moved(count, keys),
     };
-    Parsed::Done(Counted { count, command })
+    ViParseResult::Done(ViCountedCommand { count, command })
 }
 
-fn moved(count: Option<usize>, keys: &[char]) -> Parsed<Counted> {
+fn moved(count: Option<usize>, keys: &[char]) -> ViParseResult<ViCountedCommand> {
     match motion(keys) {
-        Parsed::Done(motion) => Parsed::Done(Counted { count, command: Command::Move(motion) }),
-        Parsed::More => Parsed::More,
-        Parsed::Nothing => Parsed::Nothing,
+        ViParseResult::Done(motion) => {
+            ViParseResult::Done(ViCountedCommand { count, command: ViCommand::Move(motion) })
+        }
+        ViParseResult::More => ViParseResult::More,
+        ViParseResult::Nothing => ViParseResult::Nothing,
     }
 }
 
 fn operator(
-    operator: Operator,
+    operator: ViOperator,
     same: char,
     first: Option<usize>,
     keys: &[char],
-) -> Parsed<Counted> {
+) -> ViParseResult<ViCountedCommand> {
     let (second, keys) = counted(keys);
     let count = match (first, second) {
         (None, None) => None,
         (one, other) => Some((one.unwrap_or(1) * other.unwrap_or(1)).min(MOST)),
     };
     let over = match keys {
-        [] | ['i' | 'a'] => return Parsed::More,
-        [c] if *c == same => Over::Lines,
-        ['g', c] if *c == same => Over::Lines,
+        [] | ['i' | 'a'] => return ViParseResult::More,
+        [c] if *c == same => ViOperatorTarget::Lines,
+        ['g', c] if *c == same => ViOperatorTarget::Lines,
         [extent @ ('i' | 'a'), kind] => match object(*kind) {
-            Some(object) => Over::Object(extent_of(*extent), object),
-            None => return Parsed::Nothing,
+            Some(object) => ViOperatorTarget::Object(extent_of(*extent), object),
+            None => return ViParseResult::Nothing,
         },
         _ => match motion(keys) {
-            Parsed::Done(motion) => Over::Motion(motion),
-            Parsed::More => return Parsed::More,
-            Parsed::Nothing => return Parsed::Nothing,
+            ViParseResult::Done(motion) => ViOperatorTarget::Motion(motion),
+            ViParseResult::More => return ViParseResult::More,
+            ViParseResult::Nothing => return ViParseResult::Nothing,
         },
     };
-    Parsed::Done(Counted { count, command: Command::Operate(operator, over) })
+    ViParseResult::Done(ViCountedCommand { count, command: ViCommand::Operate(operator, over) })
 }
 
-fn motion(keys: &[char]) -> Parsed<Motion> {
-    let find = |c: &char, side, stop| Motion::Find(Find { target: *c, side, stop });
-    Parsed::Done(match keys {
-        [] | ['g' | 'f' | 'F' | 't' | 'T'] => return Parsed::More,
-        ['h'] => Motion::Left,
-        ['l' | ' '] => Motion::Right,
-        ['k'] => Motion::Up,
-        ['j'] => Motion::Down,
-        ['w'] => Motion::Word(Words::Small),
-        ['W'] => Motion::Word(Words::Big),
-        ['b'] => Motion::Back(Words::Small),
-        ['B'] => Motion::Back(Words::Big),
-        ['e'] => Motion::End(Words::Small),
-        ['E'] => Motion::End(Words::Big),
-        ['0'] => Motion::LineStart,
-        ['^'] => Motion::FirstText,
-        ['$'] => Motion::LineEnd,
-        ['f', c] => find(c, Side::Behind, Stop::On),
-        ['F', c] => find(c, Side::Before, Stop::On),
-        ['t', c] => find(c, Side::Behind, Stop::Short),
-        ['T', c] => find(c, Side::Before, Stop::Short),
-        [';'] => Motion::Again,
-        [','] => Motion::AgainBack,
-        ['g', 'g'] => Motion::FirstLine,
-        ['G'] => Motion::LastLine,
-        ['{'] => Motion::ParagraphBack,
-        ['}'] => Motion::Paragraph,
-        ['%'] => Motion::Match,
-        _ => return Parsed::Nothing,
+fn motion(keys: &[char]) -> ViParseResult<ViMotion> {
+    let find = |c: &char, side, stop| ViMotion::Find(ViCharSearch { target: *c, side, stop });
+    ViParseResult::Done(match keys {
+        [] | ['g' | 'f' | 'F' | 't' | 'T'] => return ViParseResult::More,
+        ['h'] => ViMotion::Left,
+        ['l' | ' '] => ViMotion::Right,
+        ['k'] => ViMotion::Up,
+        ['j'] => ViMotion::Down,
+        ['w'] => ViMotion::Word(ViWordKind::Small),
+        ['W'] => ViMotion::Word(ViWordKind::Big),
+        ['b'] => ViMotion::Back(ViWordKind::Small),
+        ['B'] => ViMotion::Back(ViWordKind::Big),
+        ['e'] => ViMotion::End(ViWordKind::Small),
+        ['E'] => ViMotion::End(ViWordKind::Big),
+        ['0'] => ViMotion::LineStart,
+        ['^'] => ViMotion::FirstText,
+        ['$'] => ViMotion::LineEnd,
+        ['f', c] => find(c, ViSide::Behind, ViCharSearchStop::On),
+        ['F', c] => find(c, ViSide::Before, ViCharSearchStop::On),
+        ['t', c] => find(c, ViSide::Behind, ViCharSearchStop::Short),
+        ['T', c] => find(c, ViSide::Before, ViCharSearchStop::Short),
+        [';'] => ViMotion::Again,
+        [','] => ViMotion::AgainBack,
+        ['g', 'g'] => ViMotion::FirstLine,
+        ['G'] => ViMotion::LastLine,
+        ['{'] => ViMotion::ParagraphBack,
+        ['}'] => ViMotion::Paragraph,
+        ['%'] => ViMotion::Match,
+        _ => return ViParseResult::Nothing,
     })
 }
 
-fn extent_of(key: char) -> Extent {
-    if key == 'i' { Extent::Inner } else { Extent::Around }
+fn extent_of(key: char) -> ViObjectExtent {
+    if key == 'i' { ViObjectExtent::Inner } else { ViObjectExtent::Around }
 }
 
-fn object(key: char) -> Option<Object> {
+fn object(key: char) -> Option<ViTextObject> {
     Some(match key {
-        'w' => Object::Word(Words::Small),
-        'W' => Object::Word(Words::Big),
-        '"' | '\'' | '`' => Object::Quote(key),
-        '(' | ')' | 'b' => Object::Pair('(', ')'),
-        '[' | ']' => Object::Pair('[', ']'),
-        '{' | '}' | 'B' => Object::Pair('{', '}'),
-        '<' | '>' => Object::Pair('<', '>'),
-        'p' => Object::Paragraph,
+        'w' => ViTextObject::Word(ViWordKind::Small),
+        'W' => ViTextObject::Word(ViWordKind::Big),
+        '"' | '\'' | '`' => ViTextObject::Quote(key),
+        '(' | ')' | 'b' => ViTextObject::Pair('(', ')'),
+        '[' | ']' => ViTextObject::Pair('[', ']'),
+        '{' | '}' | 'B' => ViTextObject::Pair('{', '}'),
+        '<' | '>' => ViTextObject::Pair('<', '>'),
+        'p' => ViTextObject::Paragraph,
         _ => return None,
     })
 }

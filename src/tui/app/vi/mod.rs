@@ -1,6 +1,6 @@
 //! Vi keys for the input, on request: a pure state machine over the editor.
 //!
-//! [`Vi::key`] takes a key, changes the text, and says what is left to do for the input. In insert
+//! [`ViState::key`] takes a key, changes the text, and says what is left to do for the input. In insert
 //! mode it takes escape alone, so that everything else is as without it. The keys of a command
 //! that is not complete are kept and read by `command`; `motion` and `object` know places,
 //! `operate` changes the text. There is one register, and no ex commands, marks or macros.
@@ -14,29 +14,30 @@ use std::ops::Range;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::editor::Editor;
+use super::editor::TextEditor;
 use super::editor::words::{before, behind, boundary, line_end, line_start};
 
 use command::{
-    Command, Counted, Find, Motion, Operator, Over, Parsed, Place, Shape, Side, Where, parse,
+    ViCharSearch, ViCommand, ViCommandMode, ViCountedCommand, ViInsertPlace, ViMotion, ViOperator,
+    ViOperatorTarget, ViParseResult, ViSide, ViVisualShape, parse,
 };
-use operate::{Linewise, Register, Span};
+use operate::{ViLinewise, ViRegister, ViTextSpan};
 
 /// What the keys mean, and what they have left behind.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Vi {
-    mode: Mode,
+pub struct ViState {
+    mode: ViMode,
     /// The keys of a command that is not complete.
     keys: Vec<char>,
-    register: Register,
-    find: Option<Find>,
-    change: Option<Change>,
-    inserting: Option<Inserting>,
+    register: ViRegister,
+    find: Option<ViCharSearch>,
+    change: Option<ViChange>,
+    inserting: Option<ViInsertion>,
 }
 
 /// What the keys mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum ViMode {
     /// They are typed.
     Insert,
     /// They are commands.
@@ -46,13 +47,13 @@ pub enum Mode {
         /// Where the selection began.
         anchor: usize,
         /// What of it is taken.
-        shape: Shape,
+        shape: ViVisualShape,
     },
 }
 
 /// What is left for the input to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub enum ViOutcome {
     /// Nothing.
     Done,
     /// What the key does without Vi.
@@ -65,26 +66,26 @@ pub enum Step {
 
 /// A change that can be done once more.
 #[derive(Debug, Clone, PartialEq)]
-struct Change {
-    counted: Counted,
+struct ViChange {
+    counted: ViCountedCommand,
     /// What was typed in it.
     typed: String,
 }
 
 /// What is being inserted.
 #[derive(Debug, Clone, PartialEq)]
-struct Inserting {
-    counted: Counted,
+struct ViInsertion {
+    counted: ViCountedCommand,
     /// The text before anything was typed.
     before: String,
 }
 
-impl Default for Vi {
+impl Default for ViState {
     fn default() -> Self {
         Self {
-            mode: Mode::Insert,
+            mode: ViMode::Insert,
             keys: Vec::new(),
-            register: Register::default(),
+            register: ViRegister::default(),
             find: None,
             change: None,
             inserting: None,
@@ -92,19 +93,19 @@ impl Default for Vi {
     }
 }
 
-impl Vi {
+impl ViState {
     /// What the keys mean now.
-    pub fn mode(&self) -> Mode {
+    pub fn mode(&self) -> ViMode {
         self.mode
     }
 
     /// What the last line says: the mode, and the keys of a command that is not complete.
     pub fn label(&self) -> String {
         let mode = match self.mode {
-            Mode::Insert => "INSERT",
-            Mode::Normal => "NORMAL",
-            Mode::Visual { shape: Shape::Chars, .. } => "VISUAL",
-            Mode::Visual { shape: Shape::Lines, .. } => "VISUAL LINE",
+            ViMode::Insert => "INSERT",
+            ViMode::Normal => "NORMAL",
+            ViMode::Visual { shape: ViVisualShape::Chars, .. } => "VISUAL",
+            ViMode::Visual { shape: ViVisualShape::Lines, .. } => "VISUAL LINE",
         };
         let keys: String = self.keys.iter().collect();
         if keys.is_empty() { mode.to_owned() } else { format!("{mode} {keys}") }
@@ -122,26 +123,26 @@ impl Vi {
 
     /// A new text is begun.
     pub fn begin(&mut self) {
-        self.mode = Mode::Insert;
+        self.mode = ViMode::Insert;
         self.inserting = None;
         self.keys.clear();
     }
 
     /// What is selected.
-    pub fn selection(&self, editor: &Editor) -> Option<Range<usize>> {
-        let Mode::Visual { anchor, shape } = self.mode else { return None };
+    pub fn selection(&self, editor: &TextEditor) -> Option<Range<usize>> {
+        let ViMode::Visual { anchor, shape } = self.mode else { return None };
         let (text, caret) = (editor.text(), editor.caret());
         Some(selected(&text, boundary(&text, anchor), caret, shape).range())
     }
 
     /// A key, for a text that is wrapped at `width` columns.
-    pub fn key(&mut self, editor: &mut Editor, key: KeyEvent, width: u16) -> Step {
-        if self.mode == Mode::Insert {
+    pub fn key(&mut self, editor: &mut TextEditor, key: KeyEvent, width: u16) -> ViOutcome {
+        if self.mode == ViMode::Insert {
             if key.code == KeyCode::Esc && key.modifiers.is_empty() {
                 self.leave_insert(editor);
-                return Step::Done;
+                return ViOutcome::Done;
             }
-            return Step::Pass;
+            return ViOutcome::Pass;
         }
         if key.code == KeyCode::Esc {
             return self.escape(editor);
@@ -149,18 +150,19 @@ impl Vi {
         let Some(c) = self.character(key) else {
             let given_up = !self.keys.is_empty() && key.modifiers.is_empty();
             self.keys.clear();
-            return if given_up { Step::Done } else { Step::Pass };
+            return if given_up { ViOutcome::Done } else { ViOutcome::Pass };
         };
         self.settle(editor);
         self.keys.push(c);
-        let place = if self.mode == Mode::Normal { Where::Normal } else { Where::Visual };
+        let place =
+            if self.mode == ViMode::Normal { ViCommandMode::Normal } else { ViCommandMode::Visual };
         match parse(&self.keys, place) {
-            Parsed::More => Step::Done,
-            Parsed::Nothing => {
+            ViParseResult::More => ViOutcome::Done,
+            ViParseResult::Nothing => {
                 self.keys.clear();
-                Step::Done
+                ViOutcome::Done
             }
-            Parsed::Done(counted) => {
+            ViParseResult::Done(counted) => {
                 self.keys.clear();
                 self.run(editor, counted, width)
             }
@@ -168,13 +170,13 @@ impl Vi {
     }
 
     /// Puts the caret where it may stand: in normal mode on a character, not behind the last.
-    pub fn settle(&self, editor: &mut Editor) {
+    pub fn settle(&self, editor: &mut TextEditor) {
         let (text, caret) = (editor.text(), editor.caret());
-        if self.mode == Mode::Normal
+        if self.mode == ViMode::Normal
             && caret == line_end(&text, caret)
             && caret > line_start(&text, caret)
         {
-            editor.step_aside(before(&text, caret));
+            editor.set_caret_keeping_column(before(&text, caret));
         }
     }
 
@@ -200,70 +202,70 @@ impl Vi {
     }
 
     /// Leaves what is under way; where nothing is, escape means what it means everywhere.
-    fn escape(&mut self, editor: &mut Editor) -> Step {
+    fn escape(&mut self, editor: &mut TextEditor) -> ViOutcome {
         if !self.keys.is_empty() {
             self.keys.clear();
-            return Step::Done;
+            return ViOutcome::Done;
         }
         match self.mode {
-            Mode::Visual { .. } => {
-                self.mode = Mode::Normal;
+            ViMode::Visual { .. } => {
+                self.mode = ViMode::Normal;
                 self.settle(editor);
-                Step::Done
+                ViOutcome::Done
             }
-            Mode::Normal | Mode::Insert => Step::Pass,
+            ViMode::Normal | ViMode::Insert => ViOutcome::Pass,
         }
     }
 
-    fn run(&mut self, editor: &mut Editor, counted: Counted, width: u16) -> Step {
+    fn run(&mut self, editor: &mut TextEditor, counted: ViCountedCommand, width: u16) -> ViOutcome {
         let times = counted.count.unwrap_or(1);
         match counted.command {
-            Command::Move(motion) => return self.go(editor, motion, counted.count, width),
-            Command::Select(shape) => self.select(editor, shape),
-            Command::OtherEnd => {
-                if let Mode::Visual { anchor, shape } = self.mode {
-                    self.mode = Mode::Visual { anchor: editor.caret(), shape };
+            ViCommand::Move(motion) => return self.go(editor, motion, counted.count, width),
+            ViCommand::Select(shape) => self.select(editor, shape),
+            ViCommand::OtherEnd => {
+                if let ViMode::Visual { anchor, shape } = self.mode {
+                    self.mode = ViMode::Visual { anchor: editor.caret(), shape };
                     editor.set_caret(anchor);
                 }
             }
-            Command::Take(extent, object) => {
+            ViCommand::Take(extent, object) => {
                 let (text, caret) = (editor.text(), editor.caret());
                 if let Some(span) = object::find(&text, caret, extent, object, times) {
                     let range = span.range();
                     let shape = match span {
-                        Span::Chars(_) => Shape::Chars,
-                        Span::Lines(_) => Shape::Lines,
+                        ViTextSpan::Chars(_) => ViVisualShape::Chars,
+                        ViTextSpan::Lines(_) => ViVisualShape::Lines,
                     };
                     if !range.is_empty() {
-                        self.mode = Mode::Visual { anchor: range.start, shape };
+                        self.mode = ViMode::Visual { anchor: range.start, shape };
                         editor.set_caret(before(&text, range.end));
                     }
                 }
             }
-            Command::Undo => go_in_time(editor, times, Editor::undo),
-            Command::Redo => go_in_time(editor, times, Editor::redo),
-            Command::Repeat => self.repeat(editor, counted.count),
-            Command::Operate(..)
-            | Command::Insert(_)
-            | Command::Put(_)
-            | Command::Replace(_)
-            | Command::Join => self.change(editor, counted),
+            ViCommand::Undo => step_history(editor, times, TextEditor::undo),
+            ViCommand::Redo => step_history(editor, times, TextEditor::redo),
+            ViCommand::Repeat => self.repeat(editor, counted.count),
+            ViCommand::Operate(..)
+            | ViCommand::Insert(_)
+            | ViCommand::Put(_)
+            | ViCommand::Replace(_)
+            | ViCommand::Join => self.change(editor, counted),
         }
         self.settle(editor);
-        Step::Done
+        ViOutcome::Done
     }
 
     fn go(
         &mut self,
-        editor: &mut Editor,
-        motion: Motion,
+        editor: &mut TextEditor,
+        motion: ViMotion,
         count: Option<usize>,
         width: u16,
-    ) -> Step {
-        if matches!(motion, Motion::Up | Motion::Down) {
+    ) -> ViOutcome {
+        if matches!(motion, ViMotion::Up | ViMotion::Down) {
             return self.go_by_rows(editor, motion, count, width);
         }
-        if let Motion::Find(find) = motion {
+        if let ViMotion::Find(find) = motion {
             self.find = Some(find);
         }
         let text = editor.text();
@@ -271,20 +273,20 @@ impl Vi {
             editor.set_caret(target.at);
         }
         self.settle(editor);
-        Step::Done
+        ViOutcome::Done
     }
 
     /// Up and down go by what is seen; at the edge of the text lies the history.
     fn go_by_rows(
         &mut self,
-        editor: &mut Editor,
-        motion: Motion,
+        editor: &mut TextEditor,
+        motion: ViMotion,
         count: Option<usize>,
         width: u16,
-    ) -> Step {
+    ) -> ViOutcome {
         let mut moved = 0;
         for _ in 0..count.unwrap_or(1) {
-            let goes = if motion == Motion::Up { editor.up(width) } else { editor.down(width) };
+            let goes = if motion == ViMotion::Up { editor.up(width) } else { editor.down(width) };
             if !goes {
                 break;
             }
@@ -292,72 +294,76 @@ impl Vi {
         }
         self.settle(editor);
         match (moved, count, self.mode) {
-            (0, None, Mode::Normal) if motion == Motion::Up => Step::Older,
-            (0, None, Mode::Normal) => Step::Newer,
-            (_, _, Mode::Normal | Mode::Visual { .. } | Mode::Insert) => Step::Done,
+            (0, None, ViMode::Normal) if motion == ViMotion::Up => ViOutcome::Older,
+            (0, None, ViMode::Normal) => ViOutcome::Newer,
+            (_, _, ViMode::Normal | ViMode::Visual { .. } | ViMode::Insert) => ViOutcome::Done,
         }
     }
 
-    fn select(&mut self, editor: &Editor, shape: Shape) {
+    fn select(&mut self, editor: &TextEditor, shape: ViVisualShape) {
         self.mode = match self.mode {
-            Mode::Visual { shape: same, .. } if same == shape => Mode::Normal,
-            Mode::Visual { anchor, .. } => Mode::Visual { anchor, shape },
-            Mode::Normal | Mode::Insert => Mode::Visual { anchor: editor.caret(), shape },
+            ViMode::Visual { shape: same, .. } if same == shape => ViMode::Normal,
+            ViMode::Visual { anchor, .. } => ViMode::Visual { anchor, shape },
+            ViMode::Normal | ViMode::Insert => ViMode::Visual { anchor: editor.caret(), shape },
         };
     }
 
     /// Does something that changes the text, as one step of the undo history.
-    fn change(&mut self, editor: &mut Editor, counted: Counted) {
+    fn change(&mut self, editor: &mut TextEditor, counted: ViCountedCommand) {
         editor.open_group();
         let counted = match self.mode {
-            Mode::Visual { anchor, shape } => {
-                self.mode = Mode::Normal;
+            ViMode::Visual { anchor, shape } => {
+                self.mode = ViMode::Normal;
                 let text = editor.text();
                 let span = selected(&text, boundary(&text, anchor), editor.caret(), shape);
                 self.change_selected(editor, counted, &text, span)
             }
-            Mode::Normal | Mode::Insert => {
+            ViMode::Normal | ViMode::Insert => {
                 self.change_here(editor, counted);
                 counted
             }
         };
-        if self.mode == Mode::Insert {
-            self.inserting = Some(Inserting { counted, before: editor.text() });
+        if self.mode == ViMode::Insert {
+            self.inserting = Some(ViInsertion { counted, before: editor.text() });
             return;
         }
         editor.close_group();
-        if !matches!(counted.command, Command::Operate(Operator::Yank, _)) {
-            self.change = Some(Change { counted, typed: String::new() });
+        if !matches!(counted.command, ViCommand::Operate(ViOperator::Yank, _)) {
+            self.change = Some(ViChange { counted, typed: String::new() });
         }
     }
 
-    fn change_here(&mut self, editor: &mut Editor, counted: Counted) {
+    fn change_here(&mut self, editor: &mut TextEditor, counted: ViCountedCommand) {
         let times = counted.count.unwrap_or(1);
         let (text, caret) = (editor.text(), editor.caret());
         match counted.command {
-            Command::Operate(operator, over) => {
-                if let Over::Motion(Motion::Find(find)) = over {
+            ViCommand::Operate(operator, over) => {
+                if let ViOperatorTarget::Motion(ViMotion::Find(find)) = over {
                     self.find = Some(find);
                 }
                 let span = operate::span(&text, caret, operator, over, counted.count, self.find);
                 // Changing nothing is to begin inserting, as on an empty line.
                 let span = match (span, operator, over) {
-                    (None, Operator::Change, Over::Motion(Motion::Right | Motion::LineEnd)) => {
-                        Some(Span::Chars(caret..caret))
-                    }
+                    (
+                        None,
+                        ViOperator::Change,
+                        ViOperatorTarget::Motion(ViMotion::Right | ViMotion::LineEnd),
+                    ) => Some(ViTextSpan::Chars(caret..caret)),
                     (span, _, _) => span,
                 };
                 let Some(span) = span else { return };
                 self.operate(editor, operator, &span);
-                if operator == Operator::SwapCase && over == Over::Motion(Motion::Right) {
+                if operator == ViOperator::SwapCase
+                    && over == ViOperatorTarget::Motion(ViMotion::Right)
+                {
                     editor.set_caret(span.range().end);
                 }
             }
-            Command::Insert(place) => self.insert_at(editor, &text, place),
-            Command::Put(side) => {
-                operate::put(editor, &self.register, side == Side::Behind, times);
+            ViCommand::Insert(place) => self.insert_at(editor, &text, place),
+            ViCommand::Put(side) => {
+                operate::put(editor, &self.register, side == ViSide::Behind, times);
             }
-            Command::Replace(with) => {
+            ViCommand::Replace(with) => {
                 let end = (0..times).try_fold(caret, |at, _| {
                     Some(behind(&text, at)).filter(|to| at < *to && *to <= line_end(&text, caret))
                 });
@@ -371,119 +377,123 @@ impl Vi {
                     }
                 }
             }
-            Command::Join => operate::join(editor, times),
-            Command::Move(_)
-            | Command::Select(_)
-            | Command::OtherEnd
-            | Command::Take(..)
-            | Command::Undo
-            | Command::Redo
-            | Command::Repeat => {}
+            ViCommand::Join => operate::join(editor, times),
+            ViCommand::Move(_)
+            | ViCommand::Select(_)
+            | ViCommand::OtherEnd
+            | ViCommand::Take(..)
+            | ViCommand::Undo
+            | ViCommand::Redo
+            | ViCommand::Repeat => {}
         }
     }
 
     /// The same for what is selected. What comes back does as much again from the caret on.
     fn change_selected(
         &mut self,
-        editor: &mut Editor,
-        counted: Counted,
+        editor: &mut TextEditor,
+        counted: ViCountedCommand,
         text: &str,
-        span: Span,
-    ) -> Counted {
+        span: ViTextSpan,
+    ) -> ViCountedCommand {
         let lines = match &span {
-            Span::Chars(range) => operate::whole_lines(text, range.start, range.end),
-            Span::Lines(range) => Span::Lines(range.clone()),
+            ViTextSpan::Chars(range) => operate::whole_lines(text, range.start, range.end),
+            ViTextSpan::Lines(range) => ViTextSpan::Lines(range.clone()),
         };
         editor.set_caret(span.range().start);
-        let again = |operator, span: &Span| {
+        let again = |operator, span: &ViTextSpan| {
             let part = &text[span.range()];
             let (over, count) = match span {
-                Span::Chars(_) => (Over::Chars, graphemes(part)),
-                Span::Lines(_) => (Over::Lines, part.lines().count()),
+                ViTextSpan::Chars(_) => (ViOperatorTarget::Chars, graphemes(part)),
+                ViTextSpan::Lines(_) => (ViOperatorTarget::Lines, part.lines().count()),
             };
-            Counted { count: Some(count.max(1)), command: Command::Operate(operator, over) }
+            ViCountedCommand {
+                count: Some(count.max(1)),
+                command: ViCommand::Operate(operator, over),
+            }
         };
         match counted.command {
-            Command::Operate(operator, over) => {
-                let span = if over == Over::SelectedLines { lines } else { span };
+            ViCommand::Operate(operator, over) => {
+                let span = if over == ViOperatorTarget::SelectedLines { lines } else { span };
                 let again = again(operator, &span);
                 self.operate(editor, operator, &span);
                 again
             }
-            Command::Put(_) => {
+            ViCommand::Put(_) => {
                 let put = self.register.clone();
                 let gone = span.range();
-                self.operate(editor, Operator::Delete, &span);
+                self.operate(editor, ViOperator::Delete, &span);
                 editor.set_caret(gone.start.min(editor.text().len()));
                 // What was selected up to the end of the text leaves nothing to put it before.
-                let at_end = put.lines == Linewise::Yes && gone.start >= editor.text().len();
+                let at_end = put.lines == ViLinewise::Yes && gone.start >= editor.text().len();
                 operate::put(editor, &put, at_end, counted.count.unwrap_or(1));
                 counted
             }
-            Command::Replace(with) => {
+            ViCommand::Replace(with) => {
                 let range = span.range();
                 operate::overwrite(editor, range.clone(), with);
                 editor.set_caret(range.start);
                 counted
             }
-            Command::Join => {
+            ViCommand::Join => {
                 operate::join(editor, text[lines.range()].lines().count());
                 counted
             }
-            Command::Move(_)
-            | Command::Insert(_)
-            | Command::Select(_)
-            | Command::OtherEnd
-            | Command::Take(..)
-            | Command::Undo
-            | Command::Redo
-            | Command::Repeat => counted,
+            ViCommand::Move(_)
+            | ViCommand::Insert(_)
+            | ViCommand::Select(_)
+            | ViCommand::OtherEnd
+            | ViCommand::Take(..)
+            | ViCommand::Undo
+            | ViCommand::Redo
+            | ViCommand::Repeat => counted,
         }
     }
 
-    fn operate(&mut self, editor: &mut Editor, operator: Operator, span: &Span) {
+    fn operate(&mut self, editor: &mut TextEditor, operator: ViOperator, span: &ViTextSpan) {
         operate::apply(editor, operator, span, &mut self.register);
-        if operator == Operator::Change {
-            self.mode = Mode::Insert;
+        if operator == ViOperator::Change {
+            self.mode = ViMode::Insert;
         }
     }
 
-    fn insert_at(&mut self, editor: &mut Editor, text: &str, place: Place) {
+    fn insert_at(&mut self, editor: &mut TextEditor, text: &str, place: ViInsertPlace) {
         let caret = editor.caret();
         let end = line_end(text, caret);
         match place {
-            Place::Here => {}
-            Place::Behind => editor.set_caret(behind(text, caret).min(end)),
-            Place::FirstText => editor.set_caret(motion::first_text(text, caret)),
-            Place::LineEnd => editor.set_caret(end),
-            Place::LineBelow => editor.replace(end, end, "\n"),
-            Place::LineAbove => {
+            ViInsertPlace::Here => {}
+            ViInsertPlace::Behind => editor.set_caret(behind(text, caret).min(end)),
+            ViInsertPlace::FirstText => editor.set_caret(motion::first_text(text, caret)),
+            ViInsertPlace::LineEnd => editor.set_caret(end),
+            ViInsertPlace::LineBelow => editor.replace(end, end, "\n"),
+            ViInsertPlace::LineAbove => {
                 let start = line_start(text, caret);
                 editor.replace(start, start, "\n");
                 editor.set_caret(start);
             }
         }
-        self.mode = Mode::Insert;
+        self.mode = ViMode::Insert;
     }
 
-    fn leave_insert(&mut self, editor: &mut Editor) {
-        self.mode = Mode::Normal;
-        if let Some(Inserting { counted, before }) = self.inserting.take() {
+    fn leave_insert(&mut self, editor: &mut TextEditor) {
+        self.mode = ViMode::Normal;
+        if let Some(ViInsertion { counted, before }) = self.inserting.take() {
             let typed = added(&before, &editor.text());
-            if let Command::Insert(place) = counted.command {
+            if let ViCommand::Insert(place) = counted.command {
                 let more = counted.count.unwrap_or(1).saturating_sub(1);
                 let again = match place {
-                    Place::LineBelow | Place::LineAbove => format!("\n{typed}"),
-                    Place::Here | Place::Behind | Place::FirstText | Place::LineEnd => {
-                        typed.clone()
-                    }
+                    ViInsertPlace::LineBelow | ViInsertPlace::LineAbove => format!("\n{typed}"),
+                    ViInsertPlace::Here
+                    | ViInsertPlace::Behind
+                    | ViInsertPlace::FirstText
+                    | ViInsertPlace::LineEnd => typed.clone(),
                 };
                 if !typed.is_empty() {
                     editor.insert(&operate::copies(&again, more));
                 }
             }
             editor.close_group();
-            self.change = Some(Change { counted, typed });
+            self.change = Some(ViChange { counted, typed });
         }
         let (text, caret) = (editor.text(), editor.caret());
         if caret > line_start(&text, caret) {
@@ -491,28 +501,28 @@ impl Vi {
         }
     }
 
-    fn repeat(&mut self, editor: &mut Editor, count: Option<usize>) {
-        let Some(Change { counted, typed }) = self.change.clone() else { return };
-        let counted = Counted { count: count.or(counted.count), ..counted };
+    fn repeat(&mut self, editor: &mut TextEditor, count: Option<usize>) {
+        let Some(ViChange { counted, typed }) = self.change.clone() else { return };
+        let counted = ViCountedCommand { count: count.or(counted.count), ..counted };
         editor.open_group();
         self.change_here(editor, counted);
-        if self.mode == Mode::Insert {
+        if self.mode == ViMode::Insert {
             let copies = match counted.command {
-                Command::Insert(_) => counted.count.unwrap_or(1),
+                ViCommand::Insert(_) => counted.count.unwrap_or(1),
                 _ => 1,
             };
             editor.insert(&operate::copies(&typed, copies));
-            self.mode = Mode::Normal;
+            self.mode = ViMode::Normal;
             let (text, caret) = (editor.text(), editor.caret());
             editor.set_caret(before_in_line(&text, caret));
         }
         editor.close_group();
-        self.change = Some(Change { counted, typed });
+        self.change = Some(ViChange { counted, typed });
     }
 }
 
 /// So many steps back or forth; the caret stands where the text begins to differ.
-fn go_in_time(editor: &mut Editor, times: usize, step: fn(&mut Editor) -> bool) {
+fn step_history(editor: &mut TextEditor, times: usize, step: fn(&mut TextEditor) -> bool) {
     for _ in 0..times {
         let before = editor.text();
         if !step(editor) {
@@ -524,11 +534,11 @@ fn go_in_time(editor: &mut Editor, times: usize, step: fn(&mut Editor) -> bool) 
 }
 
 /// What is selected from `anchor` to `caret`, the graphemes at both ends with it.
-fn selected(text: &str, anchor: usize, caret: usize, shape: Shape) -> Span {
+fn selected(text: &str, anchor: usize, caret: usize, shape: ViVisualShape) -> ViTextSpan {
     let (from, to) = (anchor.min(caret), anchor.max(caret));
     match shape {
-        Shape::Chars => Span::Chars(from..behind(text, to)),
-        Shape::Lines => operate::whole_lines(text, from, to),
+        ViVisualShape::Chars => ViTextSpan::Chars(from..behind(text, to)),
+        ViVisualShape::Lines => operate::whole_lines(text, from, to),
     }
 }
 

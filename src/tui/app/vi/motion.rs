@@ -3,20 +3,20 @@
 use crate::tui::app::editor::is_chip;
 use crate::tui::app::editor::words::{before, behind, line_end, line_start};
 
-use super::command::{Find, Motion, Side, Stop, Words};
+use super::command::{ViCharSearch, ViCharSearchStop, ViMotion, ViSide, ViWordKind};
 
 /// Where a motion leads, and what an operator takes of the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Target {
+pub struct ViMotionTarget {
     /// The place.
     pub at: usize,
     /// What an operator takes.
-    pub takes: Takes,
+    pub motion_type: ViMotionType,
 }
 
 /// What an operator takes of a motion's way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Takes {
+pub enum ViMotionType {
     /// Not the grapheme at its farther end.
     Exclusive,
     /// That one, too.
@@ -27,7 +27,7 @@ pub enum Takes {
 
 /// What kind of character it is; words are made of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ViCharKind {
     /// Spaces, tabs and line ends.
     Blank,
     /// Letters, digits and `_`.
@@ -42,52 +42,54 @@ pub enum Kind {
 pub fn go(
     text: &str,
     at: usize,
-    motion: Motion,
+    motion: ViMotion,
     count: Option<usize>,
-    last: Option<Find>,
-) -> Option<Target> {
+    last: Option<ViCharSearch>,
+) -> Option<ViMotionTarget> {
     let times = count.unwrap_or(1);
-    let exclusive = |at| Some(Target { at, takes: Takes::Exclusive });
-    let inclusive = |at| Some(Target { at, takes: Takes::Inclusive });
-    let lines = |at| Some(Target { at, takes: Takes::Lines });
+    let exclusive = |at| Some(ViMotionTarget { at, motion_type: ViMotionType::Exclusive });
+    let inclusive = |at| Some(ViMotionTarget { at, motion_type: ViMotionType::Inclusive });
+    let lines = |at| Some(ViMotionTarget { at, motion_type: ViMotionType::Lines });
     match motion {
-        Motion::Left => {
+        ViMotion::Left => {
             let start = line_start(text, at);
             exclusive(repeat(at, times, |at| Some(before(text, at)).filter(|to| *to >= start))?)
         }
-        Motion::Right => {
+        ViMotion::Right => {
             let end = line_end(text, at);
             exclusive(repeat(at, times, |at| Some(behind(text, at)).filter(|to| *to <= end))?)
         }
-        Motion::Up => lines(all(at, times, |at| line_start(text, at).checked_sub(1))?),
-        Motion::Down => lines(all(at, times, |at| next_line(text, at))?),
-        Motion::Word(words) => exclusive(repeat(at, times, |at| word(text, at, words))?),
-        Motion::Back(words) => exclusive(repeat(at, times, |at| back(text, at, words))?),
-        Motion::End(words) => inclusive(repeat(at, times, |at| end(text, at, words))?),
-        Motion::LineStart => exclusive(line_start(text, at)),
-        Motion::FirstText => exclusive(first_text(text, at)),
-        Motion::LineEnd => exclusive(line_end(text, all(at, times - 1, |at| next_line(text, at))?)),
-        Motion::Find(find) => found(text, at, find, times),
-        Motion::Again => again(text, at, last?, times),
-        Motion::AgainBack => {
+        ViMotion::Up => lines(all(at, times, |at| line_start(text, at).checked_sub(1))?),
+        ViMotion::Down => lines(all(at, times, |at| next_line(text, at))?),
+        ViMotion::Word(words) => exclusive(repeat(at, times, |at| word(text, at, words))?),
+        ViMotion::Back(words) => exclusive(repeat(at, times, |at| back(text, at, words))?),
+        ViMotion::End(words) => inclusive(repeat(at, times, |at| end(text, at, words))?),
+        ViMotion::LineStart => exclusive(line_start(text, at)),
+        ViMotion::FirstText => exclusive(first_text(text, at)),
+        ViMotion::LineEnd => {
+            exclusive(line_end(text, all(at, times - 1, |at| next_line(text, at))?))
+        }
+        ViMotion::Find(find) => found(text, at, find, times),
+        ViMotion::Again => again(text, at, last?, times),
+        ViMotion::AgainBack => {
             let find = last?;
             let side = match find.side {
-                Side::Before => Side::Behind,
-                Side::Behind => Side::Before,
+                ViSide::Before => ViSide::Behind,
+                ViSide::Behind => ViSide::Before,
             };
-            again(text, at, Find { side, ..find }, times)
+            again(text, at, ViCharSearch { side, ..find }, times)
         }
-        Motion::FirstLine => lines(first_text(text, nth_line(text, times))),
-        Motion::LastLine => lines(first_text(
+        ViMotion::FirstLine => lines(first_text(text, nth_line(text, times))),
+        ViMotion::LastLine => lines(first_text(
             text,
             match count {
                 Some(number) => nth_line(text, number),
                 None => text.len(),
             },
         )),
-        Motion::ParagraphBack => exclusive(repeat(at, times, |at| paragraph_before(text, at))?),
-        Motion::Paragraph => exclusive(repeat(at, times, |at| paragraph_behind(text, at))?),
-        Motion::Match => inclusive(matching(text, at)?),
+        ViMotion::ParagraphBack => exclusive(repeat(at, times, |at| paragraph_before(text, at))?),
+        ViMotion::Paragraph => exclusive(repeat(at, times, |at| paragraph_behind(text, at))?),
+        ViMotion::Match => inclusive(matching(text, at)?),
     }
 }
 
@@ -99,19 +101,19 @@ pub fn first_text(text: &str, at: usize) -> usize {
 }
 
 /// What kind of character begins at `at`.
-pub fn kind(text: &str, at: usize, words: Words) -> Kind {
+pub fn kind(text: &str, at: usize, words: ViWordKind) -> ViCharKind {
     match (text[at..].chars().next(), words) {
-        (None, _) => Kind::Blank,
-        (Some(c), _) if c.is_whitespace() => Kind::Blank,
-        (Some(c), _) if is_chip(c) => Kind::Chip(c),
-        (Some(_), Words::Big) => Kind::Word,
-        (Some(c), Words::Small) if c.is_alphanumeric() || c == '_' => Kind::Word,
-        (Some(_), Words::Small) => Kind::Sign,
+        (None, _) => ViCharKind::Blank,
+        (Some(c), _) if c.is_whitespace() => ViCharKind::Blank,
+        (Some(c), _) if is_chip(c) => ViCharKind::Chip(c),
+        (Some(_), ViWordKind::Big) => ViCharKind::Word,
+        (Some(c), ViWordKind::Small) if c.is_alphanumeric() || c == '_' => ViCharKind::Word,
+        (Some(_), ViWordKind::Small) => ViCharKind::Sign,
     }
 }
 
 /// Where what begins at `at` ends: as long as characters are of one kind, on one line.
-pub fn run_end(text: &str, at: usize, words: Words) -> usize {
+pub fn run_end(text: &str, at: usize, words: ViWordKind) -> usize {
     let (kind_here, end) = (kind(text, at, words), line_end(text, at));
     let mut to = at;
     while to < end && kind(text, to, words) == kind_here {
@@ -121,7 +123,7 @@ pub fn run_end(text: &str, at: usize, words: Words) -> usize {
 }
 
 /// Where what `at` belongs to begins, on its line.
-pub fn run_start(text: &str, at: usize, words: Words) -> usize {
+pub fn run_start(text: &str, at: usize, words: ViWordKind) -> usize {
     let (kind_here, start) = (kind(text, at, words), line_start(text, at));
     let mut from = at;
     while from > start && kind(text, before(text, from), words) == kind_here {
@@ -162,9 +164,10 @@ fn is_empty_line(text: &str, at: usize) -> bool {
     line_start(text, at) == at && line_end(text, at) == at
 }
 
-fn word(text: &str, at: usize, words: Words) -> Option<usize> {
-    let mut to = if kind(text, at, words) == Kind::Blank { at } else { run_end(text, at, words) };
-    while to < text.len() && kind(text, to, words) == Kind::Blank {
+fn word(text: &str, at: usize, words: ViWordKind) -> Option<usize> {
+    let mut to =
+        if kind(text, at, words) == ViCharKind::Blank { at } else { run_end(text, at, words) };
+    while to < text.len() && kind(text, to, words) == ViCharKind::Blank {
         if to > at && is_empty_line(text, to) {
             break;
         }
@@ -173,11 +176,11 @@ fn word(text: &str, at: usize, words: Words) -> Option<usize> {
     Some(to)
 }
 
-fn back(text: &str, at: usize, words: Words) -> Option<usize> {
+fn back(text: &str, at: usize, words: ViWordKind) -> Option<usize> {
     let mut to = at;
     while to > 0 {
         to = before(text, to);
-        if kind(text, to, words) != Kind::Blank {
+        if kind(text, to, words) != ViCharKind::Blank {
             return Some(run_start(text, to, words));
         }
         if is_empty_line(text, to) {
@@ -187,9 +190,9 @@ fn back(text: &str, at: usize, words: Words) -> Option<usize> {
     Some(0)
 }
 
-fn end(text: &str, at: usize, words: Words) -> Option<usize> {
+fn end(text: &str, at: usize, words: ViWordKind) -> Option<usize> {
     let mut to = behind(text, at);
-    while to < text.len() && kind(text, to, words) == Kind::Blank {
+    while to < text.len() && kind(text, to, words) == ViCharKind::Blank {
         to = behind(text, to);
     }
     match to == text.len() {
@@ -198,33 +201,33 @@ fn end(text: &str, at: usize, words: Words) -> Option<usize> {
     }
 }
 
-fn found(text: &str, at: usize, find: Find, times: usize) -> Option<Target> {
+fn found(text: &str, at: usize, find: ViCharSearch, times: usize) -> Option<ViMotionTarget> {
     let (start, end) = (line_start(text, at), line_end(text, at));
     match find.side {
-        Side::Behind => {
+        ViSide::Behind => {
             let from = behind(text, at).min(end);
             let hit = text[from..end].match_indices(find.target).nth(times - 1)?.0 + from;
             let at = match find.stop {
-                Stop::On => hit,
-                Stop::Short => before(text, hit),
+                ViCharSearchStop::On => hit,
+                ViCharSearchStop::Short => before(text, hit),
             };
-            Some(Target { at, takes: Takes::Inclusive })
+            Some(ViMotionTarget { at, motion_type: ViMotionType::Inclusive })
         }
-        Side::Before => {
+        ViSide::Before => {
             let hit = text[start..at].rmatch_indices(find.target).nth(times - 1)?.0 + start;
             let at = match find.stop {
-                Stop::On => hit,
-                Stop::Short => behind(text, hit),
+                ViCharSearchStop::On => hit,
+                ViCharSearchStop::Short => behind(text, hit),
             };
-            Some(Target { at, takes: Takes::Exclusive })
+            Some(ViMotionTarget { at, motion_type: ViMotionType::Exclusive })
         }
     }
 }
 
 /// The same search once more. One that stops short does not stay where it is.
-fn again(text: &str, at: usize, find: Find, times: usize) -> Option<Target> {
+fn again(text: &str, at: usize, find: ViCharSearch, times: usize) -> Option<ViMotionTarget> {
     let target = found(text, at, find, times)?;
-    if target.at == at && find.stop == Stop::Short {
+    if target.at == at && find.stop == ViCharSearchStop::Short {
         return found(text, at, find, times + 1);
     }
     Some(target)

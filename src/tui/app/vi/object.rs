@@ -2,22 +2,34 @@
 
 use crate::tui::app::editor::words::{behind, line_end, line_start};
 
-use super::command::{Extent, Object, Words};
-use super::motion::{Kind, closing, kind, opening, run_end, run_start};
-use super::operate::Span;
+use super::command::{ViObjectExtent, ViTextObject, ViWordKind};
+use super::motion::{ViCharKind, closing, kind, opening, run_end, run_start};
+use super::operate::ViTextSpan;
 
 /// The object at `at`; `None` where there is none.
-pub fn find(text: &str, at: usize, extent: Extent, object: Object, count: usize) -> Option<Span> {
+pub fn find(
+    text: &str,
+    at: usize,
+    extent: ViObjectExtent,
+    object: ViTextObject,
+    count: usize,
+) -> Option<ViTextSpan> {
     match object {
-        Object::Word(words) => word(text, at, extent, words, count),
-        Object::Quote(quote) => quoted(text, at, extent, quote),
-        Object::Pair(open, close) => pair(text, at, extent, open, close, count),
-        Object::Paragraph => Some(paragraph(text, at, extent, count)),
+        ViTextObject::Word(words) => word(text, at, extent, words, count),
+        ViTextObject::Quote(quote) => quoted(text, at, extent, quote),
+        ViTextObject::Pair(open, close) => pair(text, at, extent, open, close, count),
+        ViTextObject::Paragraph => Some(paragraph(text, at, extent, count)),
     }
 }
 
-fn word(text: &str, at: usize, extent: Extent, words: Words, count: usize) -> Option<Span> {
-    let is_blank = |at: usize| kind(text, at, words) == Kind::Blank;
+fn word(
+    text: &str,
+    at: usize,
+    extent: ViObjectExtent,
+    words: ViWordKind,
+    count: usize,
+) -> Option<ViTextSpan> {
+    let is_blank = |at: usize| kind(text, at, words) == ViCharKind::Blank;
     let line_end = line_end(text, at);
     if line_start(text, at) == line_end {
         return None;
@@ -30,23 +42,27 @@ fn word(text: &str, at: usize, extent: Extent, words: Words, count: usize) -> Op
             break;
         }
         end = run_end(text, end, words);
-        let pairs = extent == Extent::Around && end < line_end;
+        let pairs = extent == ViObjectExtent::Around && end < line_end;
         // A word takes the blanks behind it along, blanks the word.
         if pairs && is_blank(end) != began_blank {
             end = run_end(text, end, words);
         }
     }
     let trails = end > start && is_blank(super::operate::last(text, end));
-    if extent == Extent::Around && !began_blank && !trails && start > line_start(text, start) {
+    if extent == ViObjectExtent::Around
+        && !began_blank
+        && !trails
+        && start > line_start(text, start)
+    {
         let left = super::operate::last(text, start);
         if is_blank(left) {
             start = run_start(text, left, words);
         }
     }
-    Some(Span::Chars(start..end))
+    Some(ViTextSpan::Chars(start..end))
 }
 
-fn quoted(text: &str, at: usize, extent: Extent, quote: char) -> Option<Span> {
+fn quoted(text: &str, at: usize, extent: ViObjectExtent, quote: char) -> Option<ViTextSpan> {
     let (start, end) = (line_start(text, at), line_end(text, at));
     let mut escaped = false;
     let mut quotes = Vec::new();
@@ -59,8 +75,8 @@ fn quoted(text: &str, at: usize, extent: Extent, quote: char) -> Option<Span> {
     let (open, close) =
         quotes.chunks_exact(2).map(|pair| (pair[0], pair[1])).find(|(_, close)| at <= *close)?;
     match extent {
-        Extent::Inner => Some(Span::Chars(open + 1..close)),
-        Extent::Around => {
+        ViObjectExtent::Inner => Some(ViTextSpan::Chars(open + 1..close)),
+        ViObjectExtent::Around => {
             let (mut from, mut to) = (open, close + 1);
             let blanks = |c: char| c == ' ' || c == '\t';
             let behind = text[to..end].len() - text[to..end].trim_start_matches(blanks).len();
@@ -69,7 +85,7 @@ fn quoted(text: &str, at: usize, extent: Extent, quote: char) -> Option<Span> {
             } else {
                 from = start + text[start..open].trim_end_matches(blanks).len();
             }
-            Some(Span::Chars(from..to))
+            Some(ViTextSpan::Chars(from..to))
         }
     }
 }
@@ -77,11 +93,11 @@ fn quoted(text: &str, at: usize, extent: Extent, quote: char) -> Option<Span> {
 fn pair(
     text: &str,
     at: usize,
-    extent: Extent,
+    extent: ViObjectExtent,
     open: char,
     close: char,
     count: usize,
-) -> Option<Span> {
+) -> Option<ViTextSpan> {
     let mut from = match text[at..].chars().next() {
         Some(c) if c == open => at,
         Some(c) if c == close => opening(text, at, open, close)?,
@@ -94,16 +110,16 @@ fn pair(
     if to < at {
         return None;
     }
-    if extent == Extent::Around {
-        return Some(Span::Chars(from..to + close.len_utf8()));
+    if extent == ViObjectExtent::Around {
+        return Some(ViTextSpan::Chars(from..to + close.len_utf8()));
     }
     let inside = from + open.len_utf8();
     // Brackets on lines of their own have whole lines inside.
     let own_lines = text[inside..to].starts_with('\n')
         && text[line_start(text, to)..to].chars().all(char::is_whitespace);
     match own_lines && line_start(text, to) > inside + 1 {
-        true => Some(Span::Lines(inside + 1..line_start(text, to))),
-        false => Some(Span::Chars(inside..to)),
+        true => Some(ViTextSpan::Lines(inside + 1..line_start(text, to))),
+        false => Some(ViTextSpan::Chars(inside..to)),
     }
 }
 
@@ -123,7 +139,7 @@ fn enclosing(text: &str, at: usize, open: char, close: char) -> Option<usize> {
     None
 }
 
-fn paragraph(text: &str, at: usize, extent: Extent, count: usize) -> Span {
+fn paragraph(text: &str, at: usize, extent: ViObjectExtent, count: usize) -> ViTextSpan {
     let is_empty = |at: usize| text[line_start(text, at)..line_end(text, at)].trim().is_empty();
     let next = |at: usize| behind(text, line_end(text, at));
     let here = is_empty(at);
@@ -141,17 +157,17 @@ fn paragraph(text: &str, at: usize, extent: Extent, count: usize) -> Span {
     };
     for _ in 0..count {
         end = run(end);
-        if extent == Extent::Around {
+        if extent == ViObjectExtent::Around {
             end = run(end);
         }
     }
     // In the last line, which may have no line end.
     let last = text[..end].strip_suffix('\n').map_or(end, str::len);
     let trails = end > start && is_empty(last.max(start));
-    if extent == Extent::Around && !here && !trails {
+    if extent == ViObjectExtent::Around && !here && !trails {
         while start > 0 && is_empty(start - 1) {
             start = line_start(text, start - 1);
         }
     }
-    Span::Lines(start..end)
+    ViTextSpan::Lines(start..end)
 }

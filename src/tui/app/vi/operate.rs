@@ -2,16 +2,16 @@
 
 use std::ops::Range;
 
-use crate::tui::app::editor::Editor;
+use crate::tui::app::editor::TextEditor;
 use crate::tui::app::editor::words::{before, behind, boundary, line_end, line_start};
 
-use super::command::{Find, Motion, Operator, Over, Words};
-use super::motion::{self, Kind, Takes, first_text, kind, run_end};
+use super::command::{ViCharSearch, ViMotion, ViOperator, ViOperatorTarget, ViWordKind};
+use super::motion::{self, ViCharKind, ViMotionType, first_text, kind, run_end};
 use super::object;
 
 /// Part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Span {
+pub enum ViTextSpan {
     /// These bytes.
     Chars(Range<usize>),
     /// These whole lines, with the line end of the last one where it has one.
@@ -20,16 +20,16 @@ pub enum Span {
 
 /// What was taken last, to be put in elsewhere.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Register {
+pub struct ViRegister {
     /// The text; lines end in a line feed.
     pub text: String,
     /// Whether it is whole lines.
-    pub lines: Linewise,
+    pub lines: ViLinewise,
 }
 
 /// Whether a text is whole lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Linewise {
+pub enum ViLinewise {
     /// It is.
     Yes,
     /// It is not.
@@ -52,95 +52,100 @@ pub fn last(text: &str, at: usize) -> usize {
 pub fn span(
     text: &str,
     at: usize,
-    operator: Operator,
-    over: Over,
+    operator: ViOperator,
+    over: ViOperatorTarget,
     count: Option<usize>,
-    find: Option<Find>,
-) -> Option<Span> {
+    find: Option<ViCharSearch>,
+) -> Option<ViTextSpan> {
     let times = count.unwrap_or(1);
     match over {
-        Over::Lines => {
+        ViOperatorTarget::Lines => {
             let to = (1..times).fold(at, |at, _| behind(text, line_end(text, at)));
             Some(whole_lines(text, at, to))
         }
-        Over::Chars => {
+        ViOperatorTarget::Chars => {
             let to = (0..times).fold(at, |at, _| behind(text, at));
-            Some(Span::Chars(at..to))
+            Some(ViTextSpan::Chars(at..to))
         }
-        Over::Object(extent, object) => object::find(text, at, extent, object, times),
-        Over::Motion(motion) => over_motion(text, at, operator, motion, count, find),
-        Over::Selection | Over::SelectedLines => None,
+        ViOperatorTarget::Object(extent, object) => object::find(text, at, extent, object, times),
+        ViOperatorTarget::Motion(motion) => over_motion(text, at, operator, motion, count, find),
+        ViOperatorTarget::Selection | ViOperatorTarget::SelectedLines => None,
     }
 }
 
 /// The lines from the one that holds `from` to the one that holds `to`.
-pub fn whole_lines(text: &str, from: usize, to: usize) -> Span {
-    Span::Lines(line_start(text, from)..behind(text, line_end(text, to)))
+pub fn whole_lines(text: &str, from: usize, to: usize) -> ViTextSpan {
+    ViTextSpan::Lines(line_start(text, from)..behind(text, line_end(text, to)))
 }
 
 /// Does what an operator says, and puts the caret where it belongs.
-pub fn apply(editor: &mut Editor, operator: Operator, span: &Span, register: &mut Register) {
+pub fn apply(
+    editor: &mut TextEditor,
+    operator: ViOperator,
+    span: &ViTextSpan,
+    register: &mut ViRegister,
+) {
     let text = editor.text();
     let caret = editor.caret();
     match operator {
-        Operator::Yank => {
+        ViOperator::Yank => {
             *register = taken(&text, span);
             let start = span.range().start;
             match span {
-                Span::Chars(_) => editor.set_caret(start),
-                Span::Lines(_) if start < line_start(&text, caret) => editor.set_caret(start),
-                Span::Lines(_) => {}
+                ViTextSpan::Chars(_) => editor.set_caret(start),
+                ViTextSpan::Lines(_) if start < line_start(&text, caret) => editor.set_caret(start),
+                ViTextSpan::Lines(_) => {}
             }
         }
-        Operator::Delete => {
+        ViOperator::Delete => {
             *register = taken(&text, span);
             delete(editor, &text, span);
         }
-        Operator::Change => {
+        ViOperator::Change => {
             *register = taken(&text, span);
             let range = span.range();
             // Of lines, an empty one is left to write in.
             let end = match span {
-                Span::Lines(_) if text[range.clone()].ends_with('\n') => range.end - 1,
-                Span::Lines(_) | Span::Chars(_) => range.end,
+                ViTextSpan::Lines(_) if text[range.clone()].ends_with('\n') => range.end - 1,
+                ViTextSpan::Lines(_) | ViTextSpan::Chars(_) => range.end,
             };
             editor.replace(range.start, end, "");
             editor.set_caret(range.start);
         }
-        Operator::Indent => shift(editor, &text, &span.range(), indented),
-        Operator::Outdent => shift(editor, &text, &span.range(), outdented),
-        Operator::SwapCase | Operator::Lower | Operator::Upper => {
+        ViOperator::Indent => shift(editor, &text, &span.range(), indented),
+        ViOperator::Outdent => shift(editor, &text, &span.range(), outdented),
+        ViOperator::SwapCase | ViOperator::Lower | ViOperator::Upper => {
             let range = span.range();
             let with: String =
                 text[range.clone()].chars().flat_map(|c| cased(operator, c)).collect();
             editor.replace(range.start, range.end, &with);
             editor.set_caret(match span {
-                Span::Chars(_) => range.start,
-                Span::Lines(_) => boundary(&editor.text(), caret),
+                ViTextSpan::Chars(_) => range.start,
+                ViTextSpan::Lines(_) => boundary(&editor.text(), caret),
             });
         }
     }
 }
 
 /// Puts what was taken in behind the caret or before it, so many times.
-pub fn put(editor: &mut Editor, register: &Register, behind_caret: bool, times: usize) {
+pub fn put(editor: &mut TextEditor, register: &ViRegister, behind_caret: bool, times: usize) {
     let (text, caret) = (editor.text(), editor.caret());
     let copies = copies(&register.text, times);
     if copies.is_empty() {
         return;
     }
     match register.lines {
-        Linewise::Yes if behind_caret => {
+        ViLinewise::Yes if behind_caret => {
             let at = line_end(&text, caret);
             editor.replace(at, at, &format!("\n{}", copies.strip_suffix('\n').unwrap_or(&copies)));
             editor.set_caret(first_text(&editor.text(), at + 1));
         }
-        Linewise::Yes => {
+        ViLinewise::Yes => {
             let at = line_start(&text, caret);
             editor.replace(at, at, &copies);
             editor.set_caret(first_text(&editor.text(), at));
         }
-        Linewise::No => {
+        ViLinewise::No => {
             let at = match behind_caret {
                 true if caret < line_end(&text, caret) => behind(&text, caret),
                 true | false => caret,
@@ -161,7 +166,7 @@ pub fn copies(text: &str, times: usize) -> String {
 }
 
 /// Joins so many lines with the caret's, with one space where there is none.
-pub fn join(editor: &mut Editor, lines: usize) {
+pub fn join(editor: &mut TextEditor, lines: usize) {
     for _ in 1..lines.max(2) {
         let text = editor.text();
         let end = line_end(&text, editor.caret());
@@ -179,7 +184,7 @@ pub fn join(editor: &mut Editor, lines: usize) {
 }
 
 /// Puts `with` in the place of each grapheme of a range but line ends.
-pub fn overwrite(editor: &mut Editor, range: Range<usize>, with: char) {
+pub fn overwrite(editor: &mut TextEditor, range: Range<usize>, with: char) {
     use unicode_segmentation::UnicodeSegmentation;
     let text = editor.text();
     let new: String = text[range.clone()]
@@ -189,7 +194,7 @@ pub fn overwrite(editor: &mut Editor, range: Range<usize>, with: char) {
     editor.replace(range.start, range.end, &new);
 }
 
-impl Span {
+impl ViTextSpan {
     /// Its bytes.
     pub fn range(&self) -> Range<usize> {
         match self {
@@ -201,47 +206,47 @@ impl Span {
 fn over_motion(
     text: &str,
     at: usize,
-    operator: Operator,
-    motion: Motion,
+    operator: ViOperator,
+    motion: ViMotion,
     count: Option<usize>,
-    find: Option<Find>,
-) -> Option<Span> {
-    if let (Operator::Change, Motion::Word(words)) = (operator, motion)
-        && kind(text, at, words) != Kind::Blank
+    find: Option<ViCharSearch>,
+) -> Option<ViTextSpan> {
+    if let (ViOperator::Change, ViMotion::Word(words)) = (operator, motion)
+        && kind(text, at, words) != ViCharKind::Blank
     {
         // The blanks behind the word stay.
-        return Some(Span::Chars(at..word_end(text, at, words, count.unwrap_or(1))));
+        return Some(ViTextSpan::Chars(at..word_end(text, at, words, count.unwrap_or(1))));
     }
     let target = motion::go(text, at, motion, count, find)?;
     let (from, to) = (at.min(target.at), at.max(target.at));
-    let span = match target.takes {
-        Takes::Lines => return Some(whole_lines(text, from, to)),
-        Takes::Inclusive => from..behind(text, to),
-        Takes::Exclusive if to > from && is_line_start(text, to) => {
+    let span = match target.motion_type {
+        ViMotionType::Lines => return Some(whole_lines(text, from, to)),
+        ViMotionType::Inclusive => from..behind(text, to),
+        ViMotionType::Exclusive if to > from && is_line_start(text, to) => {
             return Some(exclusive_to_line_start(text, motion, from, to));
         }
         // The last word of a line does not take the line end along.
-        Takes::Exclusive
-            if matches!(motion, Motion::Word(_))
+        ViMotionType::Exclusive
+            if matches!(motion, ViMotion::Word(_))
                 && first_text(text, to) == to
                 && line_start(text, to) > from =>
         {
             from..line_start(text, to) - 1
         }
-        Takes::Exclusive => from..to,
+        ViMotionType::Exclusive => from..to,
     };
-    (!span.is_empty()).then_some(Span::Chars(span))
+    (!span.is_empty()).then_some(ViTextSpan::Chars(span))
 }
 
 /// A motion to the beginning of a line stops at the end of the line before. From the first
 /// character of its line on it takes whole lines.
-fn exclusive_to_line_start(text: &str, motion: Motion, from: usize, to: usize) -> Span {
+fn exclusive_to_line_start(text: &str, motion: ViMotion, from: usize, to: usize) -> ViTextSpan {
     let end = to - 1;
-    let is_paragraph = matches!(motion, Motion::Paragraph | Motion::ParagraphBack);
+    let is_paragraph = matches!(motion, ViMotion::Paragraph | ViMotion::ParagraphBack);
     if is_paragraph && end > from && from <= first_text(text, from) {
         whole_lines(text, from, end)
     } else {
-        Span::Chars(from..end)
+        ViTextSpan::Chars(from..end)
     }
 }
 
@@ -249,35 +254,35 @@ fn is_line_start(text: &str, at: usize) -> bool {
     at > 0 && text.as_bytes().get(at - 1) == Some(&b'\n')
 }
 
-fn word_end(text: &str, at: usize, words: Words, times: usize) -> usize {
+fn word_end(text: &str, at: usize, words: ViWordKind, times: usize) -> usize {
     let end = run_end(text, at, words);
     match times {
         0 | 1 => end,
-        more => motion::go(text, before(text, end), Motion::End(words), Some(more - 1), None)
+        more => motion::go(text, before(text, end), ViMotion::End(words), Some(more - 1), None)
             .map_or(end, |target| behind(text, target.at)),
     }
 }
 
-fn taken(text: &str, span: &Span) -> Register {
+fn taken(text: &str, span: &ViTextSpan) -> ViRegister {
     let range = span.range();
     match span {
-        Span::Chars(_) => Register { text: text[range].to_owned(), lines: Linewise::No },
-        Span::Lines(_) => {
+        ViTextSpan::Chars(_) => ViRegister { text: text[range].to_owned(), lines: ViLinewise::No },
+        ViTextSpan::Lines(_) => {
             let text = &text[range];
             let text = text.strip_suffix('\n').unwrap_or(text);
-            Register { text: format!("{text}\n"), lines: Linewise::Yes }
+            ViRegister { text: format!("{text}\n"), lines: ViLinewise::Yes }
         }
     }
 }
 
-fn delete(editor: &mut Editor, text: &str, span: &Span) {
+fn delete(editor: &mut TextEditor, text: &str, span: &ViTextSpan) {
     let range = span.range();
     match span {
-        Span::Chars(_) => {
+        ViTextSpan::Chars(_) => {
             editor.replace(range.start, range.end, "");
             editor.set_caret(range.start);
         }
-        Span::Lines(_) => {
+        ViTextSpan::Lines(_) => {
             // The last line has no line end of its own: the one before it goes.
             let start = match text[range.clone()].ends_with('\n') {
                 true => range.start,
@@ -290,7 +295,7 @@ fn delete(editor: &mut Editor, text: &str, span: &Span) {
     }
 }
 
-fn shift(editor: &mut Editor, text: &str, range: &Range<usize>, how: fn(&str) -> String) {
+fn shift(editor: &mut TextEditor, text: &str, range: &Range<usize>, how: fn(&str) -> String) {
     let start = line_start(text, range.start);
     let shifted: Vec<String> = text[start..range.end].split('\n').map(how).collect();
     editor.replace(start, range.end, &shifted.join("\n"));
@@ -306,15 +311,15 @@ fn outdented(line: &str) -> String {
     line.strip_prefix('\t').unwrap_or(&line[blanks..]).to_owned()
 }
 
-fn cased(operator: Operator, c: char) -> Vec<char> {
+fn cased(operator: ViOperator, c: char) -> Vec<char> {
     match operator {
-        Operator::Upper => c.to_uppercase().collect(),
-        Operator::SwapCase if c.is_lowercase() => c.to_uppercase().collect(),
-        Operator::Lower | Operator::SwapCase => c.to_lowercase().collect(),
-        Operator::Delete
-        | Operator::Change
-        | Operator::Yank
-        | Operator::Indent
-        | Operator::Outdent => vec![c],
+        ViOperator::Upper => c.to_uppercase().collect(),
+        ViOperator::SwapCase if c.is_lowercase() => c.to_uppercase().collect(),
+        ViOperator::Lower | ViOperator::SwapCase => c.to_lowercase().collect(),
+        ViOperator::Delete
+        | ViOperator::Change
+        | ViOperator::Yank
+        | ViOperator::Indent
+        | ViOperator::Outdent => vec![c],
     }
 }

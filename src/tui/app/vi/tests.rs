@@ -6,33 +6,33 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::tui::app::editor::Lines;
-use crate::tui::app::keymap::Press;
+use crate::tui::app::editor::EditorLines;
+use crate::tui::app::keymap::KeyPress;
 
 const WIDTH: u16 = 40;
 
-struct Rig {
-    vi: Vi,
-    editor: Editor,
+struct TestVi {
+    vi: ViState,
+    editor: TextEditor,
 }
 
-fn rig(text: &str) -> Rig {
+fn rig(text: &str) -> TestVi {
     let caret = text.find('|').unwrap();
-    let mut editor = Editor::with_text(Lines::Many, &text.replacen('|', "", 1));
+    let mut editor = TextEditor::with_text(EditorLines::Many, &text.replacen('|', "", 1));
     editor.set_caret(caret);
-    let vi = Vi { mode: Mode::Normal, ..Vi::default() };
+    let vi = ViState { mode: ViMode::Normal, ..ViState::default() };
     vi.settle(&mut editor);
-    Rig { vi, editor }
+    TestVi { vi, editor }
 }
 
-impl Rig {
-    fn press(&mut self, key: KeyEvent) -> Step {
+impl TestVi {
+    fn press(&mut self, key: KeyEvent) -> ViOutcome {
         let step = self.vi.key(&mut self.editor, key, WIDTH);
         // What the input does with a key that Vi leaves to it.
-        if step == Step::Pass {
+        if step == ViOutcome::Pass {
             match key.code {
                 KeyCode::Enter => self.editor.insert_char('\n'),
-                _ => self.editor.key(&Press::built_in(key)),
+                _ => self.editor.key(&KeyPress::built_in(key)),
             }
             self.vi.settle(&mut self.editor);
         }
@@ -343,28 +343,28 @@ fn what_is_not_complete_is_shown_and_given_up() {
     assert_eq!(rig.vi.label(), "NORMAL");
     rig.keys("2d");
     assert_eq!(rig.vi.label(), "NORMAL 2d");
-    assert_eq!(rig.press(KeyCode::Esc.into()), Step::Done);
+    assert_eq!(rig.press(KeyCode::Esc.into()), ViOutcome::Done);
     assert_eq!(rig.vi.label(), "NORMAL");
     rig.keys("dz");
     assert_eq!(rig.vi.label(), "NORMAL");
     rig.keys("V");
     assert_eq!(rig.vi.label(), "VISUAL LINE");
-    assert_eq!(rig.press(KeyCode::Esc.into()), Step::Done);
+    assert_eq!(rig.press(KeyCode::Esc.into()), ViOutcome::Done);
 }
 
 #[test]
 fn keys_that_are_not_vis_are_left_to_the_input() {
     let mut rig = rig("|one");
     for (code, held, step) in [
-        (KeyCode::Esc, KeyModifiers::NONE, Step::Pass),
-        (KeyCode::Enter, KeyModifiers::NONE, Step::Pass),
-        (KeyCode::Tab, KeyModifiers::NONE, Step::Pass),
-        (KeyCode::Char('p'), KeyModifiers::CONTROL, Step::Pass),
-        (KeyCode::Up, KeyModifiers::NONE, Step::Older),
-        (KeyCode::Char('j'), KeyModifiers::NONE, Step::Newer),
-        (KeyCode::Char('i'), KeyModifiers::NONE, Step::Done),
-        (KeyCode::Char('x'), KeyModifiers::NONE, Step::Pass),
-        (KeyCode::Esc, KeyModifiers::NONE, Step::Done),
+        (KeyCode::Esc, KeyModifiers::NONE, ViOutcome::Pass),
+        (KeyCode::Enter, KeyModifiers::NONE, ViOutcome::Pass),
+        (KeyCode::Tab, KeyModifiers::NONE, ViOutcome::Pass),
+        (KeyCode::Char('p'), KeyModifiers::CONTROL, ViOutcome::Pass),
+        (KeyCode::Up, KeyModifiers::NONE, ViOutcome::Older),
+        (KeyCode::Char('j'), KeyModifiers::NONE, ViOutcome::Newer),
+        (KeyCode::Char('i'), KeyModifiers::NONE, ViOutcome::Done),
+        (KeyCode::Char('x'), KeyModifiers::NONE, ViOutcome::Pass),
+        (KeyCode::Esc, KeyModifiers::NONE, ViOutcome::Done),
     ] {
         assert_eq!(rig.vi.key(&mut rig.editor, KeyEvent::new(code, held), WIDTH), step, "{code:?}");
     }
@@ -408,7 +408,7 @@ proptest! {
             rig.press(key);
             let (text, caret) = (rig.editor.text(), rig.editor.caret());
             prop_assert_eq!(boundary(&text, caret), caret);
-            if rig.vi.mode == Mode::Normal && rig.vi.keys.is_empty() {
+            if rig.vi.mode == ViMode::Normal && rig.vi.keys.is_empty() {
                 let (start, end) = (line_start(&text, caret), line_end(&text, caret));
                 prop_assert!(caret < end || start == end, "{text:?} {caret}");
             }

@@ -3,9 +3,11 @@
 
 use crate::domain::ApprovalKind;
 use crate::permissions::meaning;
-use crate::tui::app::Model;
-use crate::tui::app::approval::{Approval, Asked, Slot, Stage};
-use crate::tui::app::editor::Editor;
+use crate::tui::app::ScreenModel;
+use crate::tui::app::approval::{
+    ApprovalDialog, ApprovalRequestExt, ApprovalRuleSlot, ApprovalStage,
+};
+use crate::tui::app::editor::TextEditor;
 use crate::tui::app::keymap::{ApprovalKey, FieldKey, Keymap};
 use crate::tui::app::softwrap;
 use crate::tui::app::title::home_path;
@@ -38,9 +40,14 @@ pub(super) struct Button {
 const TWICE: &str = "go on to twice the budget";
 
 /// What can be answered now, in a dialog with this much room inside, on a screen of `height` rows.
-pub(super) fn answers(model: &Model, approval: &Approval, width: u16, height: u16) -> Answers {
+pub(super) fn answers(
+    model: &ScreenModel,
+    approval: &ApprovalDialog,
+    width: u16,
+    height: u16,
+) -> Answers {
     match &approval.stage {
-        Stage::Choosing => {
+        ApprovalStage::Choosing => {
             let rows = if height < 20 || width < 60 {
                 short(&model.settings.keys, approval, width)
             } else {
@@ -48,23 +55,25 @@ pub(super) fn answers(model: &Model, approval: &Approval, width: u16, height: u1
             };
             Answers { rows: with_guard(approval, rows), caret: None }
         }
-        Stage::Rule(slot, editor) => {
+        ApprovalStage::Rule(slot, editor) => {
             let words = match slot {
-                Slot::Allow(_) => "allows",
-                Slot::Deny => "denies",
+                ApprovalRuleSlot::Allow(_) => "allows",
+                ApprovalRuleSlot::Deny => "denies",
             };
             let next = model.settings.keys.key(FieldKey::Next);
             let words = format!("The rule that {words} it from now on. {next}: the next rule.");
             let mut answers = field(&words, editor, width);
-            if let Slot::Allow(_) = slot {
+            if let ApprovalRuleSlot::Allow(_) = slot {
                 answers.rows.extend(meant(&editor.text(), width));
             }
             answers
         }
-        Stage::Command(editor) => {
+        ApprovalStage::Command(editor) => {
             field("The command to run instead. It is checked again before it runs.", editor, width)
         }
-        Stage::Instruction(editor) => field("No. What should it do instead?", editor, width),
+        ApprovalStage::Instruction(editor) => {
+            field("No. What should it do instead?", editor, width)
+        }
     }
 }
 
@@ -99,7 +108,7 @@ impl Row {
 }
 
 /// Until it takes keys, the answers say so.
-fn with_guard(approval: &Approval, mut rows: Vec<Row>) -> Vec<Row> {
+fn with_guard(approval: &ApprovalDialog, mut rows: Vec<Row>) -> Vec<Row> {
     if !approval.guard.is_armed() {
         for row in &mut rows {
             for span in &mut row.spans {
@@ -111,7 +120,7 @@ fn with_guard(approval: &Approval, mut rows: Vec<Row>) -> Vec<Row> {
 }
 
 /// What the no means.
-fn no(approval: &Approval) -> &'static str {
+fn no(approval: &ApprovalDialog) -> &'static str {
     match approval.request.kind {
         ApprovalKind::Permission => "no",
         ApprovalKind::SandboxEscalation => "no",
@@ -120,14 +129,14 @@ fn no(approval: &Approval) -> &'static str {
 }
 
 /// What the yes is to.
-fn once(approval: &Approval) -> String {
+fn once(approval: &ApprovalDialog) -> String {
     match approval.request.kind {
         ApprovalKind::Permission => {}
         ApprovalKind::SandboxEscalation => return "run it outside the sandbox".into(),
         ApprovalKind::RepeatedCall => return "go on with it".into(),
         ApprovalKind::Budget => return "one more request".into(),
     }
-    match approval.picks.as_ref().map(|picks| (picks.taken(), picks.count)) {
+    match approval.hunks.as_ref().map(|picks| (picks.included_count(), picks.count)) {
         None => "yes, once".into(),
         Some((0, _)) => "no, since none is taken".into(),
         Some((taken, count)) if taken == count => format!("yes, once, all {count} changes"),
@@ -135,12 +144,12 @@ fn once(approval: &Approval) -> String {
     }
 }
 
-fn long(model: &Model, approval: &Approval, width: u16) -> Vec<Row> {
+fn long(model: &ScreenModel, approval: &ApprovalDialog, width: u16) -> Vec<Row> {
     // The longest answer of the right column has to fit beside the left one.
     let half = usize::from(width.saturating_sub(38)).clamp(27, 37);
     let keys = &model.settings.keys;
-    let yes = if approval.may_approve() { Role::Success } else { Role::Muted };
-    let and_save = if approval.may_save() { Role::Success } else { Role::Muted };
+    let yes = if approval.can_approve() { Role::Success } else { Role::Muted };
+    let and_save = if approval.can_save_rules() { Role::Success } else { Role::Muted };
     let blank = || Row::default().text(" ".repeat(half), Role::Text);
     let first = Row::default().answer(keys, ApprovalKey::Once, &once(approval), half, yes);
     if approval.request.kind == ApprovalKind::Budget {
@@ -169,7 +178,7 @@ fn long(model: &Model, approval: &Approval, width: u16) -> Vec<Row> {
         rows.extend(always(model, approval, width, and_save));
         rows.extend(approval.allow_rules.iter().flat_map(|rule| meant(rule, width)));
     }
-    let last = match &approval.picks {
+    let last = match &approval.hunks {
         Some(_) => Row::default().answer(
             keys,
             ApprovalKey::Pick,
@@ -188,7 +197,7 @@ fn long(model: &Model, approval: &Approval, width: u16) -> Vec<Row> {
 }
 
 /// The answer that saves rules, and where it keeps them.
-fn always(model: &Model, approval: &Approval, width: u16, role: Role) -> [Row; 2] {
+fn always(model: &ScreenModel, approval: &ApprovalDialog, width: u16, role: Role) -> [Row; 2] {
     let keys = &model.settings.keys;
     let rules: Vec<String> = approval.allow_rules.iter().map(|rule| harmless(rule)).collect();
     let file = home_path(&approval.request.rule_file.0, model.settings.home.as_deref());
@@ -201,7 +210,7 @@ fn always(model: &Model, approval: &Approval, width: u16, role: Role) -> [Row; 2
     let row = Row::default()
         .answer(keys, ApprovalKey::Always, &words, room, role)
         .button(ApprovalKey::EditRule, [span(edit, Role::Muted)]);
-    let below = if approval.may_approve() && !approval.may_save() {
+    let below = if approval.can_approve() && !approval.can_save_rules() {
         format!(
             "{} and {} take all changes, or none",
             keys.key(ApprovalKey::Session),
@@ -221,16 +230,16 @@ fn meant(rule: &str, width: u16) -> Vec<Row> {
 }
 
 /// The answers in as few rows as can be, for small screens.
-fn short(keys: &Keymap, approval: &Approval, width: u16) -> Vec<Row> {
-    let yes = match approval.picks.as_ref() {
+fn short(keys: &Keymap, approval: &ApprovalDialog, width: u16) -> Vec<Row> {
+    let yes = match approval.hunks.as_ref() {
         None if approval.request.kind == ApprovalKind::RepeatedCall => "go on".into(),
         None if approval.request.kind == ApprovalKind::Budget => "once more".into(),
         None if approval.request.kind == ApprovalKind::SandboxEscalation => "outside".into(),
         None => "yes".into(),
-        Some(picks) => format!("yes, {} of {}", picks.taken(), picks.count),
+        Some(picks) => format!("yes, {} of {}", picks.included_count(), picks.count),
     };
     let mut answers = vec![(ApprovalKey::Once, yes.as_str()), (ApprovalKey::No, no(approval))];
-    if approval.picks.is_some() {
+    if approval.hunks.is_some() {
         answers.push((ApprovalKey::Pick, "take or leave"));
     }
     if approval.offers_rules() {
@@ -274,7 +283,7 @@ fn short(keys: &Keymap, approval: &Approval, width: u16) -> Vec<Row> {
     rows
 }
 
-fn field(words: &str, editor: &Editor, width: u16) -> Answers {
+fn field(words: &str, editor: &TextEditor, width: u16) -> Answers {
     let text = editor.text();
     let typed = editor.rows(width.saturating_sub(3).max(1));
     let (row, column) = softwrap::place_with(&text, &typed, editor.caret(), editor.chips());

@@ -11,8 +11,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use serde_json::Value;
 
-use crate::tui::app::Model;
-use crate::tui::app::approval::{Approval, Asked, Picks};
+use crate::tui::app::ScreenModel;
+use crate::tui::app::approval::{ApprovalDialog, ApprovalRequestExt, HunkSelection};
 use crate::tui::app::title::{home_path, visible_path};
 use crate::tui::layout::{Line, Role, Span, plain};
 use crate::tui::view::blocks::harmless;
@@ -30,21 +30,21 @@ pub(super) struct What<'a> {
     below: Vec<Line>,
     /// Which rows each change takes.
     pub(super) changes: Arc<[Range<usize>]>,
-    picks: Option<&'a Picks>,
+    picks: Option<&'a HunkSelection>,
 }
 
 impl<'a> What<'a> {
     /// What would run or change, and what the rules say of its parts.
     pub(super) fn new(
-        model: &Model,
-        approval: &'a Approval,
+        model: &ScreenModel,
+        approval: &'a ApprovalDialog,
         layouts: &mut Layouts,
         width: u16,
     ) -> Self {
         let request = &approval.request;
         let home = model.settings.home.as_deref();
         let below = rules(model, approval, width);
-        let picks = approval.picks.as_ref();
+        let picks = approval.hunks.as_ref();
         let plain = |above| Self {
             above,
             diff: Arc::default(),
@@ -129,7 +129,7 @@ fn with_counts(mut path: Vec<Line>, counts: [Span; 2], width: u16) -> Vec<Line> 
 }
 
 /// Where it would run, and what the rules say of it.
-fn rules(model: &Model, approval: &Approval, width: u16) -> Vec<Line> {
+fn rules(model: &ScreenModel, approval: &ApprovalDialog, width: u16) -> Vec<Line> {
     let request = &approval.request;
     let home = model.settings.home.as_deref();
     let mut lines = vec![Line::default()];

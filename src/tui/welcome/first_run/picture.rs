@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::domain::sanitize::sanitize;
-use crate::tui::app::editor::Editor;
+use crate::tui::app::editor::TextEditor;
 use crate::tui::layout::Role;
 use crate::tui::view::Styles;
 use crate::tui::view::paint::{self, span};
@@ -182,7 +182,7 @@ impl Sheet {
         self.rows.push(row);
     }
 
-    fn field(&mut self, editor: &Editor, shows: Shows, width: u16) {
+    fn field(&mut self, editor: &TextEditor, shows: Shows, width: u16) {
         self.gap();
         let mark = "❯ ";
         let left = paint::width(mark);

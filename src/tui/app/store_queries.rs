@@ -7,16 +7,16 @@ use std::sync::Arc;
 use crate::domain::{ContentHash, NoticeLevel, SessionId};
 use crate::session::{KindFolds, LogEntry, LogRecord, SessionFolds, StoreSize};
 
-use super::changes::{self, ChangedFile, Net};
-use super::effect::{Effect, RequestId};
+use super::changes::{self, ChangedFile, NetFileChange};
+use super::effect::{RequestId, ScreenEffect};
 use super::folds;
-use super::model::Model;
+use super::model::ScreenModel;
 use super::pager;
-use super::pager::document::Document;
+use super::pager::document::PagerDocument;
 
 /// Something to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum PageJob {
+pub enum StoreQuery {
     /// How panes were folded when the session was open last.
     Folds {
         /// The session.
@@ -25,7 +25,7 @@ pub enum PageJob {
         parent: Option<SessionId>,
     },
     /// The whole of an output.
-    Kept {
+    FullOutput {
         /// The id that the document gets.
         document: u64,
         /// Which.
@@ -44,7 +44,7 @@ pub enum PageJob {
 
 /// What was read.
 #[derive(Debug, Clone, PartialEq)]
-pub enum PageAnswer {
+pub enum StoreQueryResult {
     /// How panes are folded.
     Folds {
         /// Those of the session.
@@ -53,33 +53,35 @@ pub enum PageAnswer {
         kinds: KindFolds,
     },
     /// The whole of an output.
-    Kept(Arc<Document>),
+    FullOutput(Arc<PagerDocument>),
     /// What became of files.
-    Changes(Arc<Vec<Net>>),
+    Changes(Arc<Vec<NetFileChange>>),
     /// How large the store is.
     StoreSize(StoreSize),
 }
 
 /// Takes an answer in.
 pub fn answered(
-    model: &mut Model,
+    model: &mut ScreenModel,
     id: RequestId,
-    answer: Result<PageAnswer, String>,
-) -> Vec<Effect> {
+    answer: Result<StoreQueryResult, String>,
+) -> Vec<ScreenEffect> {
     match answer {
-        Ok(PageAnswer::Folds { session, kinds }) => {
+        Ok(StoreQueryResult::Folds { session, kinds }) => {
             if model.requests.folds.take_if(|asked| *asked == id).is_some() {
                 model.transcript.restore_folds(&session, kinds);
                 let is_kept = model.transcript.session_folds() == session;
                 return folds::keep_session(model).into_iter().filter(|_| !is_kept).collect();
             }
         }
-        Ok(PageAnswer::Kept(document)) => return pager::kept(model, id, Some(&document)),
-        Ok(PageAnswer::StoreSize(size)) => model.status.store = Some(size),
-        Ok(PageAnswer::Changes(files)) => changes::answered(model, id, Some(files)),
+        Ok(StoreQueryResult::FullOutput(document)) => {
+            return pager::on_full_output(model, id, Some(&document));
+        }
+        Ok(StoreQueryResult::StoreSize(size)) => model.status.store = Some(size),
+        Ok(StoreQueryResult::Changes(files)) => changes::answered(model, id, Some(files)),
         Err(reason) => {
             model.requests.folds.take_if(|asked| *asked == id);
-            pager::kept(model, id, None);
+            pager::on_full_output(model, id, None);
             changes::answered(model, id, None);
             model.toast(NoticeLevel::Error, reason);
         }
@@ -88,15 +90,19 @@ pub fn answered(
 }
 
 /// Asks how large the store is.
-pub fn ask_for_size(model: &mut Model) -> Effect {
-    Effect::Pages { id: model.requests.issue(), job: PageJob::StoreSize }
+pub fn ask_for_size(model: &mut ScreenModel) -> ScreenEffect {
+    ScreenEffect::QueryStore { id: model.requests.issue(), job: StoreQuery::StoreSize }
 }
 
 /// Asks how the panes of the session that was just opened were folded.
-pub fn ask_for_folds(model: &mut Model, session: SessionId, parent: Option<SessionId>) -> Effect {
+pub fn ask_for_folds(
+    model: &mut ScreenModel,
+    session: SessionId,
+    parent: Option<SessionId>,
+) -> ScreenEffect {
     let id = model.requests.issue();
     model.requests.folds = Some(id);
-    Effect::Pages { id, job: PageJob::Folds { session, parent } }
+    ScreenEffect::QueryStore { id, job: StoreQuery::Folds { session, parent } }
 }
 
 /// The session that the one with these records was forked from.

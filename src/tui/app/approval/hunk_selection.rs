@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use crate::domain::{ApprovalAnswer, ApprovalRequest, ExcludedHunks, FileDiff};
-use crate::tui::app::geometry::Extent;
+use crate::tui::app::geometry::ScrollExtent;
 
 /// The changes of an edit that has more than one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Picks {
+pub struct HunkSelection {
     /// How many there are; at least two.
     pub count: usize,
     /// Those that are not taken.
@@ -18,14 +18,14 @@ pub struct Picks {
 
 /// Which way to another change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum HunkDirection {
     /// Down.
     Next,
     /// Up.
     Previous,
 }
 
-impl Picks {
+impl HunkSelection {
     /// The changes of a request, all taken. A single one is taken or refused with the whole.
     pub fn of(request: &ApprovalRequest) -> Option<Self> {
         let count = request.preview.as_ref().map_or(0, FileDiff::change_count);
@@ -33,13 +33,13 @@ impl Picks {
     }
 
     /// How many are taken.
-    pub fn taken(&self) -> usize {
+    pub fn included_count(&self) -> usize {
         self.count - self.left_out.count()
     }
 
     /// What a yes says: all that was asked for, a part of it, or no.
-    pub fn yes(&self) -> ApprovalAnswer {
-        match (self.taken(), self.left_out.count()) {
+    pub fn answer(&self) -> ApprovalAnswer {
+        match (self.included_count(), self.left_out.count()) {
             (_, 0) => ApprovalAnswer::Once,
             (0, _) => ApprovalAnswer::Deny { instruction: None },
             (_, _) => ApprovalAnswer::Part { left_out: self.left_out.clone() },
@@ -52,16 +52,16 @@ impl Picks {
     }
 
     /// The change below or above gets the focus.
-    pub fn step(&mut self, way: Way) {
+    pub fn step(&mut self, way: HunkDirection) {
         self.focus = match way {
-            Way::Next => (self.focus + 1).min(self.count - 1),
-            Way::Previous => self.focus.saturating_sub(1),
+            HunkDirection::Next => (self.focus + 1).min(self.count - 1),
+            HunkDirection::Previous => self.focus.saturating_sub(1),
         };
     }
 
     /// Where the part that scrolls has to stand for the focus to be in sight, with a few rows of
     /// what is around it. `places` are the rows of each change.
-    pub fn reveal(&self, scroll: usize, places: &[Range<usize>], extent: Extent) -> usize {
+    pub fn reveal(&self, scroll: usize, places: &[Range<usize>], extent: ScrollExtent) -> usize {
         let Some(place) = places.get(self.focus) else { return scroll };
         let around = AROUND.min(extent.shown.saturating_sub(1) / 2);
         let first = place.start.saturating_sub(around);
@@ -72,12 +72,17 @@ impl Picks {
     }
 
     /// Whether any row of the focus is in sight.
-    pub fn is_in_sight(&self, scroll: usize, places: &[Range<usize>], extent: Extent) -> bool {
+    pub fn is_in_sight(
+        &self,
+        scroll: usize,
+        places: &[Range<usize>],
+        extent: ScrollExtent,
+    ) -> bool {
         places.get(self.focus).is_some_and(|place| is_seen(place, scroll, extent))
     }
 
     /// The view has moved on: where the focus is out of sight, the first change in sight gets it.
-    pub fn follow(&mut self, scroll: usize, places: &[Range<usize>], extent: Extent) {
+    pub fn follow(&mut self, scroll: usize, places: &[Range<usize>], extent: ScrollExtent) {
         if !self.is_in_sight(scroll, places, extent)
             && let Some(seen) = places.iter().position(|place| is_seen(place, scroll, extent))
         {
@@ -89,7 +94,7 @@ impl Picks {
 /// Rows around a change that was gone to.
 const AROUND: usize = 2;
 
-fn is_seen(place: &Range<usize>, scroll: usize, extent: Extent) -> bool {
+fn is_seen(place: &Range<usize>, scroll: usize, extent: ScrollExtent) -> bool {
     place.start < scroll + extent.shown && place.end > scroll
 }
 
@@ -97,20 +102,23 @@ fn is_seen(place: &Range<usize>, scroll: usize, extent: Extent) -> bool {
 mod tests {
     use super::*;
 
-    fn picks() -> Picks {
-        Picks { count: 3, left_out: ExcludedHunks::default(), focus: 0 }
+    fn picks() -> HunkSelection {
+        HunkSelection { count: 3, left_out: ExcludedHunks::default(), focus: 0 }
     }
 
     #[test]
     fn a_yes_is_to_what_is_taken() {
         let mut picks = picks();
-        assert_eq!(picks.yes(), ApprovalAnswer::Once);
-        picks.step(Way::Next);
+        assert_eq!(picks.answer(), ApprovalAnswer::Once);
+        picks.step(HunkDirection::Next);
         picks.toggle();
         let left_out: ExcludedHunks = [1].into_iter().collect();
-        assert_eq!((picks.taken(), picks.yes()), (2, ApprovalAnswer::Part { left_out }));
+        assert_eq!(
+            (picks.included_count(), picks.answer()),
+            (2, ApprovalAnswer::Part { left_out })
+        );
         picks.toggle();
-        assert_eq!(picks.yes(), ApprovalAnswer::Once);
+        assert_eq!(picks.answer(), ApprovalAnswer::Once);
     }
 
     #[test]
@@ -118,17 +126,20 @@ mod tests {
         let mut picks = picks();
         for _ in 0..3 {
             picks.toggle();
-            picks.step(Way::Next);
+            picks.step(HunkDirection::Next);
         }
-        assert_eq!((picks.taken(), picks.yes()), (0, ApprovalAnswer::Deny { instruction: None }));
+        assert_eq!(
+            (picks.included_count(), picks.answer()),
+            (0, ApprovalAnswer::Deny { instruction: None })
+        );
     }
 
     #[test]
     fn the_focus_is_brought_into_sight_and_no_further() {
         let places = [2..4, 30..32, 60..80];
-        let extent = Extent { rows: 90, shown: 10 };
+        let extent = ScrollExtent { rows: 90, shown: 10 };
         let at = |focus: usize, scroll: usize| {
-            Picks { focus, ..picks() }.reveal(scroll, &places, extent)
+            HunkSelection { focus, ..picks() }.reveal(scroll, &places, extent)
         };
         assert_eq!(at(0, 0), 0);
         assert_eq!(at(1, 0), 24, "its end and two rows below are the last in sight");
@@ -140,7 +151,7 @@ mod tests {
     #[test]
     fn the_focus_follows_the_view() {
         let places = [2..4, 30..32, 60..80];
-        let extent = Extent { rows: 90, shown: 10 };
+        let extent = ScrollExtent { rows: 90, shown: 10 };
         let mut picks = picks();
         for (scroll, focus) in [(3, 0), (10, 0), (25, 1), (65, 2), (0, 0)] {
             picks.follow(scroll, &places, extent);

@@ -10,15 +10,15 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 
 /// Something to look for. An empty text finds nothing and cannot be made a query.
 #[derive(Clone)]
-pub struct Query {
+pub struct TextQuery {
     text: String,
-    kind: QueryKind,
+    kind: TextQueryKind,
     matcher: RegexMatcher,
 }
 
 /// How the text of a query is read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum QueryKind {
+pub enum TextQueryKind {
     /// Letter by letter.
     #[default]
     Plain,
@@ -28,7 +28,7 @@ pub enum QueryKind {
 
 /// Why a text is no query.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum QueryError {
+pub enum TextQueryError {
     /// There is nothing to look for.
     #[error("Type what to look for.")]
     Empty,
@@ -37,25 +37,25 @@ pub enum QueryError {
     Regex(String),
 }
 
-impl Query {
+impl TextQuery {
     /// A query that takes small letters for both cases, unless the text has a capital.
-    pub fn new(text: &str, kind: QueryKind) -> Result<Self, QueryError> {
+    pub fn new(text: &str, kind: TextQueryKind) -> Result<Self, TextQueryError> {
         if text.is_empty() {
-            return Err(QueryError::Empty);
+            return Err(TextQueryError::Empty);
         }
         let mut builder = RegexMatcherBuilder::new();
         match kind {
-            QueryKind::Plain => {
+            TextQueryKind::Plain => {
                 let any_case = !text.chars().any(char::is_uppercase);
                 builder.fixed_strings(true).case_insensitive(any_case)
             }
-            QueryKind::Regex => builder.case_smart(true),
+            TextQueryKind::Regex => builder.case_smart(true),
         };
         let matcher = builder.build(text).map_err(|error| {
             // The parser draws the pattern over several lines; the last of them says what is wrong.
             let whole = error.to_string();
             let last = whole.lines().last().unwrap_or_default();
-            QueryError::Regex(last.trim_start_matches("error: ").to_owned())
+            TextQueryError::Regex(last.trim_start_matches("error: ").to_owned())
         })?;
         Ok(Self { text: text.to_owned(), kind, matcher })
     }
@@ -66,7 +66,7 @@ impl Query {
     }
 
     /// How it is read.
-    pub fn kind(&self) -> QueryKind {
+    pub fn kind(&self) -> TextQueryKind {
         self.kind
     }
 
@@ -85,13 +85,13 @@ impl Query {
     }
 }
 
-impl PartialEq for Query {
+impl PartialEq for TextQuery {
     fn eq(&self, other: &Self) -> bool {
         (&self.text, self.kind) == (&other.text, other.kind)
     }
 }
 
-impl fmt::Debug for Query {
+impl fmt::Debug for TextQuery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Query").field("text", &self.text).field("kind", &self.kind).finish()
     }
@@ -103,13 +103,13 @@ mod tests {
 
     use super::*;
 
-    fn found(text: &str, kind: QueryKind, line: &str) -> Vec<Range<usize>> {
-        Query::new(text, kind).unwrap().matches(line)
+    fn found(text: &str, kind: TextQueryKind, line: &str) -> Vec<Range<usize>> {
+        TextQuery::new(text, kind).unwrap().matches(line)
     }
 
     #[test]
     fn every_match_of_a_line_is_found() {
-        use QueryKind::{Plain, Regex};
+        use TextQueryKind::{Plain, Regex};
         let table = [
             ("ab", Plain, "ab xab AB", &[(0, 2), (4, 6), (7, 9)][..]),
             ("Ab", Plain, "ab Ab AB", &[(3, 5)]),
@@ -129,17 +129,17 @@ mod tests {
 
     #[test]
     fn what_cannot_be_looked_for_says_why() {
-        assert_eq!(Query::new("", QueryKind::Plain), Err(QueryError::Empty));
-        let error = Query::new("a(", QueryKind::Regex).unwrap_err().to_string();
+        assert_eq!(TextQuery::new("", TextQueryKind::Plain), Err(TextQueryError::Empty));
+        let error = TextQuery::new("a(", TextQueryKind::Regex).unwrap_err().to_string();
         assert!(error.contains("unclosed group"), "{error}");
-        assert!(Query::new("a(", QueryKind::Plain).is_ok());
+        assert!(TextQuery::new("a(", TextQueryKind::Plain).is_ok());
     }
 
     proptest! {
         #[test]
         fn plain_queries_find_what_they_say(text in "[a-cÄß(.*\\\\]{1,4}", line in "\\PC{0,40}") {
             let line = format!("{line}{text}");
-            let ranges = found(&text, QueryKind::Plain, &line);
+            let ranges = found(&text, TextQueryKind::Plain, &line);
             prop_assert!(!ranges.is_empty());
             for range in ranges {
                 prop_assert_eq!(line[range].to_lowercase(), text.to_lowercase());

@@ -11,14 +11,14 @@ use crate::platform::terminal_background::TerminalBackground;
 use crate::tui::theme::library::{Listed, UnknownTheme};
 use crate::tui::theme::{ColorDepth, Kind, Library, Theme};
 
-use super::effect::{Effect, RequestId};
-use super::model::Model;
+use super::effect::{RequestId, ScreenEffect};
+use super::model::ScreenModel;
 use super::overlay::Overlay;
-use super::picker::{Choice, Item, Picker, Room};
+use super::picker::{Picker, PickerChoice, PickerItem, PickerPlacement};
 
 /// How the screen looks, and could look.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Looks {
+pub struct ThemeState {
     /// What was chosen.
     pub choice: ThemeChoice,
     /// The terminal's background, as far as it is known.
@@ -31,14 +31,14 @@ pub struct Looks {
 
 /// What the themes are read for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reading {
+pub enum ThemeReadPurpose {
     /// To choose from.
     List,
     /// To change to this one.
     Change(ThemeChoice),
 }
 
-impl Default for Looks {
+impl Default for ThemeState {
     fn default() -> Self {
         Self {
             choice: ThemeChoice::Auto,
@@ -49,7 +49,7 @@ impl Default for Looks {
     }
 }
 
-impl Looks {
+impl ThemeState {
     /// The name of the theme that a choice comes to on this terminal.
     pub fn name<'a>(&self, choice: &'a ThemeChoice) -> &'a str {
         match (choice, self.background) {
@@ -104,9 +104,9 @@ impl Looks {
 }
 
 /// The name of the theme on screen.
-pub fn shown(model: &Model) -> &str {
+pub fn shown(model: &ScreenModel) -> &str {
     let tried_on = model.overlays.iter().rev().find_map(|overlay| match overlay {
-        Overlay::Picker(picker) => picker.list.chosen().and_then(Choice::theme),
+        Overlay::Picker(picker) => picker.list.chosen().and_then(PickerChoice::theme),
         Overlay::Approval(_)
         | Overlay::Reading(_)
         | Overlay::Pager(_)
@@ -114,84 +114,89 @@ pub fn shown(model: &Model) -> &str {
         | Overlay::Rules(_)
         | Overlay::Rewind(_) => None,
     });
-    model.looks.name(tried_on.unwrap_or(&model.looks.choice))
+    model.theme.name(tried_on.unwrap_or(&model.theme.choice))
 }
 
 /// Has the themes read, since the person may have changed a file.
-pub fn read(model: &mut Model, what_for: Reading) -> Vec<Effect> {
+pub fn read(model: &mut ScreenModel, what_for: ThemeReadPurpose) -> Vec<ScreenEffect> {
     let id = model.requests.issue();
     model.requests.themes = Some((id, what_for));
-    vec![Effect::ReadThemes(id)]
+    vec![ScreenEffect::ReadThemes(id)]
 }
 
 /// The themes have been read.
-pub fn were_read(model: &mut Model, id: RequestId, library: Arc<Library>) -> Vec<Effect> {
+pub fn on_themes_read(
+    model: &mut ScreenModel,
+    id: RequestId,
+    library: Arc<Library>,
+) -> Vec<ScreenEffect> {
     let Some((wanted, what_for)) = model.requests.themes.take() else { return Vec::new() };
     if wanted != id {
         model.requests.themes = Some((wanted, what_for));
         return Vec::new();
     }
-    model.looks.library = library;
+    model.theme.library = library;
     match what_for {
-        Reading::List => {
-            if let [first, ..] = model.looks.library.left_out() {
+        ThemeReadPurpose::List => {
+            if let [first, ..] = model.theme.library.left_out() {
                 model.toast(NoticeLevel::Warning, first.clone());
             }
             open_list(model);
             Vec::new()
         }
-        Reading::Change(choice) => change(model, choice),
+        ThemeReadPurpose::Change(choice) => change(model, choice),
     }
 }
 
 /// Changes the theme, and keeps that.
-pub fn change(model: &mut Model, choice: ThemeChoice) -> Vec<Effect> {
-    if let Err(unknown) = model.looks.check(&choice) {
+pub fn change(model: &mut ScreenModel, choice: ThemeChoice) -> Vec<ScreenEffect> {
+    if let Err(unknown) = model.theme.check(&choice) {
         model.toast(NoticeLevel::Error, unknown.to_string());
         return Vec::new();
     }
-    model.looks.choice = choice.clone();
-    match model.looks.remarks().as_slice() {
+    model.theme.choice = choice.clone();
+    match model.theme.remarks().as_slice() {
         [] => model.toast(NoticeLevel::Info, format!("From now on the theme is {choice}")),
         [remark, ..] => model.toast(NoticeLevel::Warning, remark.clone()),
     }
-    vec![Effect::KeepTheme(choice)]
+    vec![ScreenEffect::KeepTheme(choice)]
 }
 
 /// The rows of all themes; the first follows the terminal.
-pub fn items(looks: &Looks) -> Vec<Item> {
-    let auto = Item {
+pub fn items(looks: &ThemeState) -> Vec<PickerItem> {
+    let auto = PickerItem {
         label: ThemeChoice::Auto.to_string(),
         detail: "like your terminal".to_owned(),
         aside: String::new(),
-        choice: Choice::Theme(ThemeChoice::Auto),
+        choice: PickerChoice::Theme(ThemeChoice::Auto),
     };
     let themes = looks.library.list();
     std::iter::once(auto).chain(themes.iter().map(item)).collect()
 }
 
-fn item(theme: &Listed) -> Item {
+fn item(theme: &Listed) -> PickerItem {
     let mut detail = theme.kind.name().to_owned();
     match theme.remarks {
         0 => {}
         1 => detail.push_str(", 1 mistake"),
         several => detail.push_str(&format!(", {several} mistakes")),
     }
-    Item {
+    PickerItem {
         label: theme.name.clone(),
         detail,
         aside: if theme.path.is_some() { "yours".to_owned() } else { String::new() },
-        choice: Choice::Theme(ThemeChoice::Named(theme.name.clone())),
+        choice: PickerChoice::Theme(ThemeChoice::Named(theme.name.clone())),
     }
 }
 
 /// Opens the list, with the theme on screen selected.
-fn open_list(model: &mut Model) {
-    let items = items(&model.looks);
-    let is_chosen = |item: &Item| item.choice == Choice::Theme(model.looks.choice.clone());
-    let is_shown = |item: &Item| item.label == model.looks.name(&model.looks.choice);
+fn open_list(model: &mut ScreenModel) {
+    let items = items(&model.theme);
+    let is_chosen =
+        |item: &PickerItem| item.choice == PickerChoice::Theme(model.theme.choice.clone());
+    let is_shown = |item: &PickerItem| item.label == model.theme.name(&model.theme.choice);
     let at = items.iter().position(is_chosen).or_else(|| items.iter().position(is_shown));
-    let mut picker = Picker { room: Room::Side, ..Picker::ready("Themes", items) };
+    let mut picker = Picker { room: PickerPlacement::Side, ..Picker::ready("Themes", items) };
     picker.list.select(at.unwrap_or(0));
     model.overlays.push(Overlay::Picker(Box::new(picker)));
 }

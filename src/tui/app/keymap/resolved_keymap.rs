@@ -5,34 +5,34 @@
 
 use super::actions::{
     AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
-    FindKey, FoundKey, InputKey, ListKey, ModelKey, PagerKey, PaneKey, ReadingKey, RewindKey,
-    RulesKey, SearchKey, SidebarKey,
+    FindKey, InputKey, ListKey, ModelListKey, PagerKey, PaneKey, ReadingKey, RewindKey, RulesKey,
+    SearchKey, SearchMatchKey, SidebarKey,
 };
-use super::chord::Sequence;
-use super::conflicts::{self, Conflict};
-use super::context::{Action, Context};
-use super::tables::Binding;
+use super::chord::KeySequence;
+use super::conflicts::{self, KeyConflict};
+use super::context::{KeyAction, KeyContext};
+use super::tables::KeyBinding;
 use super::{file, presets};
 use crate::config::{ConfigText, KeyPreset};
-use crate::tui::app::editor::Edit;
+use crate::tui::app::editor::EditAction;
 
 /// What each key does in each context.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Keymap {
-    /// In the order of [`Context::ALL`]; the rows of each in the order of its table.
-    contexts: Vec<Vec<Row>>,
+    /// In the order of [`KeyContext::ALL`]; the rows of each in the order of its table.
+    contexts: Vec<Vec<KeymapRow>>,
     preset: KeyPreset,
 }
 
 /// An action with its keys.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
+pub struct KeymapRow {
     /// Which.
-    pub id: ActionId,
+    pub id: KeyActionId,
     /// Its name in the context: `fold-all`.
     pub name: String,
     /// Its keys; the first one is shown.
-    pub keys: Vec<Sequence>,
+    pub keys: Vec<KeySequence>,
     /// What the help says.
     pub help: &'static str,
     /// What the last line says, if it is mentioned there.
@@ -40,12 +40,12 @@ pub struct Row {
     /// What it types, if it is a sign.
     pub types: Option<char>,
     /// Where its keys were bound.
-    pub origin: Origin,
+    pub origin: KeyOrigin,
 }
 
 /// Where an action's keys were bound; the later ones override the earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Origin {
+pub enum KeyOrigin {
     /// In slug's own tables.
     Default,
     /// In the preset.
@@ -56,16 +56,16 @@ pub enum Origin {
 
 /// An action of a context, whichever keys it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct ActionId {
+pub struct KeyActionId {
     /// Where.
-    pub context: Context,
+    pub context: KeyContext,
     /// The row of the context's table.
     pub(super) row: usize,
 }
 
 impl Default for Keymap {
     fn default() -> Self {
-        let contexts = Context::ALL.into_iter().map(built_in).collect();
+        let contexts = KeyContext::ALL.into_iter().map(built_in).collect();
         Self { contexts, preset: KeyPreset::Default }
     }
 }
@@ -75,17 +75,17 @@ impl Keymap {
     pub fn resolve(preset: KeyPreset, own: Option<&ConfigText>) -> (Self, Vec<String>) {
         let mut map = Self { preset, ..Self::default() };
         // A test holds that there is nothing wrong with any preset.
-        map.change(&file::parse(presets::text(preset), &map), |_| Origin::Preset);
+        map.change(&file::parse(presets::text(preset), &map), |_| KeyOrigin::Preset);
         let mut remarks = Vec::new();
         if let Some(own) = own {
             let parsed = file::parse(&own.text, &map);
-            map.change(&parsed, Origin::File);
+            map.change(&parsed, KeyOrigin::File);
             remarks.extend(parsed.remarks.into_iter().map(|remark| (remark.line, remark.text)));
         }
         let found = conflicts::settle(&mut map).into_iter().chain(conflicts::hidden(&map));
-        remarks.extend(found.filter_map(|Conflict { origin, text }| match origin {
-            Origin::File(line) => Some((line, text)),
-            Origin::Default | Origin::Preset => None,
+        remarks.extend(found.filter_map(|KeyConflict { origin, text }| match origin {
+            KeyOrigin::File(line) => Some((line, text)),
+            KeyOrigin::Default | KeyOrigin::Preset => None,
         }));
         remarks.sort_by_key(|(line, _)| *line);
         let path = own.map(|own| own.path.display().to_string()).unwrap_or_default();
@@ -99,17 +99,17 @@ impl Keymap {
     }
 
     /// The actions of a context.
-    pub fn rows(&self, context: Context) -> &[Row] {
-        let at = Context::ALL.iter().position(|other| *other == context);
+    pub fn rows(&self, context: KeyContext) -> &[KeymapRow] {
+        let at = KeyContext::ALL.iter().position(|other| *other == context);
         at.and_then(|at| self.contexts.get(at)).map_or(&[], Vec::as_slice)
     }
 
-    pub(super) fn rows_mut(&mut self, context: Context) -> &mut [Row] {
-        let at = Context::ALL.iter().position(|other| *other == context);
+    pub(super) fn rows_mut(&mut self, context: KeyContext) -> &mut [KeymapRow] {
+        let at = KeyContext::ALL.iter().position(|other| *other == context);
         at.and_then(|at| self.contexts.get_mut(at)).map_or(&mut [], Vec::as_mut_slice)
     }
 
-    fn change(&mut self, parsed: &file::Parsed, origin: impl Fn(usize) -> Origin) {
+    fn change(&mut self, parsed: &file::ParsedKeymap, origin: impl Fn(usize) -> KeyOrigin) {
         for change in &parsed.changes {
             if let Some(row) = self.rows_mut(change.action.context).get_mut(change.action.row) {
                 row.keys.clone_from(&change.keys);
@@ -119,30 +119,30 @@ impl Keymap {
     }
 
     /// An action's row.
-    pub fn row<A: Action>(&self, action: A) -> Option<&Row> {
+    pub fn row<A: KeyAction>(&self, action: A) -> Option<&KeymapRow> {
         let at = A::TABLE.iter().position(|row| row.action == action)?;
         self.rows(A::CONTEXT).get(at)
     }
 
     /// The key to tell people of, or the action's name where it has none.
-    pub fn key<A: Action>(&self, action: A) -> String {
+    pub fn key<A: KeyAction>(&self, action: A) -> String {
         let key = self.row(action).and_then(|row| row.keys.first());
         let name = || format!("({}.{})", A::CONTEXT.name(), name(action));
-        key.map_or_else(name, Sequence::to_string)
+        key.map_or_else(name, KeySequence::to_string)
     }
 
     /// What the last line says of a context: key and word.
-    pub fn hints(&self, context: Context) -> impl Iterator<Item = (String, &'static str)> {
-        self.rows(context).iter().filter_map(Row::hinted)
+    pub fn hints(&self, context: KeyContext) -> impl Iterator<Item = (String, &'static str)> {
+        self.rows(context).iter().filter_map(KeymapRow::hinted)
     }
 
     /// What the last line says of an action: key and word.
-    pub fn hint<A: Action>(&self, action: A) -> Option<(String, &'static str)> {
-        self.row(action).and_then(Row::hinted)
+    pub fn hint<A: KeyAction>(&self, action: A) -> Option<(String, &'static str)> {
+        self.row(action).and_then(KeymapRow::hinted)
     }
 }
 
-impl Row {
+impl KeymapRow {
     /// Its name with its context: `chat.fold-all`.
     pub fn full_name(&self) -> String {
         format!("{}.{}", self.id.context.name(), self.name)
@@ -150,7 +150,7 @@ impl Row {
 
     /// Its first keys, as they are shown in a list.
     pub fn shown(&self) -> String {
-        let keys: Vec<String> = self.keys.iter().take(2).map(Sequence::to_string).collect();
+        let keys: Vec<String> = self.keys.iter().take(2).map(KeySequence::to_string).collect();
         keys.join("  ")
     }
 
@@ -160,47 +160,47 @@ impl Row {
 }
 
 /// What slug's own table says of a context.
-fn built_in(context: Context) -> Vec<Row> {
+fn built_in(context: KeyContext) -> Vec<KeymapRow> {
     match context {
-        Context::Always => rows::<AlwaysKey>(),
-        Context::Chat => rows::<ChatKey>(),
-        Context::Input => rows::<InputKey>(),
-        Context::EmptyInput => rows::<EmptyInputKey>(),
-        Context::Editing => rows::<Edit>(),
-        Context::Completion => rows::<CompletionKey>(),
-        Context::Panes => rows::<PaneKey>(),
-        Context::Search => rows::<SearchKey>(),
-        Context::Match => rows::<FoundKey>(),
-        Context::Caret => rows::<CaretKey>(),
-        Context::Approval => rows::<ApprovalKey>(),
-        Context::Field => rows::<FieldKey>(),
-        Context::List => rows::<ListKey>(),
-        Context::Models => rows::<ModelKey>(),
-        Context::Sessions => rows::<SidebarKey>(),
-        Context::Reading => rows::<ReadingKey>(),
-        Context::Pager => rows::<PagerKey>(),
-        Context::Find => rows::<FindKey>(),
-        Context::Changes => rows::<ChangesKey>(),
-        Context::Rules => rows::<RulesKey>(),
-        Context::Rewind => rows::<RewindKey>(),
+        KeyContext::Always => rows::<AlwaysKey>(),
+        KeyContext::Chat => rows::<ChatKey>(),
+        KeyContext::Input => rows::<InputKey>(),
+        KeyContext::EmptyInput => rows::<EmptyInputKey>(),
+        KeyContext::Editing => rows::<EditAction>(),
+        KeyContext::Completion => rows::<CompletionKey>(),
+        KeyContext::Panes => rows::<PaneKey>(),
+        KeyContext::Search => rows::<SearchKey>(),
+        KeyContext::Match => rows::<SearchMatchKey>(),
+        KeyContext::Caret => rows::<CaretKey>(),
+        KeyContext::Approval => rows::<ApprovalKey>(),
+        KeyContext::Field => rows::<FieldKey>(),
+        KeyContext::List => rows::<ListKey>(),
+        KeyContext::Models => rows::<ModelListKey>(),
+        KeyContext::Sessions => rows::<SidebarKey>(),
+        KeyContext::Reading => rows::<ReadingKey>(),
+        KeyContext::Pager => rows::<PagerKey>(),
+        KeyContext::Find => rows::<FindKey>(),
+        KeyContext::Changes => rows::<ChangesKey>(),
+        KeyContext::Rules => rows::<RulesKey>(),
+        KeyContext::Rewind => rows::<RewindKey>(),
     }
 }
 
-fn rows<A: Action>() -> Vec<Row> {
-    let row = |(row, binding): (usize, &Binding<A>)| Row {
-        id: ActionId { context: A::CONTEXT, row },
+fn rows<A: KeyAction>() -> Vec<KeymapRow> {
+    let row = |(row, binding): (usize, &KeyBinding<A>)| KeymapRow {
+        id: KeyActionId { context: A::CONTEXT, row },
         name: name(binding.action),
-        keys: binding.keys.iter().copied().map(Sequence::from).collect(),
+        keys: binding.keys.iter().copied().map(KeySequence::from).collect(),
         help: binding.help,
         hint: binding.hint,
         types: binding.action.types(),
-        origin: Origin::Default,
+        origin: KeyOrigin::Default,
     };
     A::TABLE.iter().enumerate().map(row).collect()
 }
 
 /// An action's name: its variant's, in small letters with hyphens.
-fn name<A: Action>(action: A) -> String {
+fn name<A: KeyAction>(action: A) -> String {
     let mut name = String::new();
     for c in format!("{action:?}").chars() {
         if c.is_ascii_uppercase() && !name.is_empty() && !name.ends_with('-') {
@@ -220,22 +220,22 @@ mod tests {
     use std::collections::HashSet;
 
     use super::*;
-    use crate::tui::app::keymap::{ChatKey, PaneKey, Scrolling};
+    use crate::tui::app::keymap::{ChatKey, PaneKey, ScrollAction};
 
     #[test]
     fn an_action_is_named_after_its_variant() {
         assert_eq!(name(ChatKey::FoldAll), "fold-all");
-        assert_eq!(name(PaneKey::Scroll(Scrolling::PageUp)), "scroll-page-up");
+        assert_eq!(name(PaneKey::Scroll(ScrollAction::PageUp)), "scroll-page-up");
         let keys = Keymap::default();
         assert_eq!(keys.row(ChatKey::FoldAll).unwrap().full_name(), "chat.fold-all");
         assert_eq!(keys.key(ChatKey::Sessions), "ctrl+b");
     }
 
-    fn conflicts(preset: KeyPreset) -> Vec<Conflict> {
+    fn conflicts(preset: KeyPreset) -> Vec<KeyConflict> {
         let mut map = Keymap { preset, ..Keymap::default() };
         let parsed = file::parse(presets::text(preset), &map);
         assert_eq!(parsed.remarks, [], "{preset}");
-        map.change(&parsed, |_| Origin::Preset);
+        map.change(&parsed, |_| KeyOrigin::Preset);
         [conflicts::settle(&mut map), conflicts::hidden(&map)].concat()
     }
 
@@ -249,10 +249,10 @@ mod tests {
     #[test]
     fn what_a_multiplexer_holds_has_a_second_key() {
         // The prefixes of tmux and screen.
-        let held = ["ctrl+b", "ctrl+a"].map(|key| key.parse::<Sequence>().unwrap());
+        let held = ["ctrl+b", "ctrl+a"].map(|key| key.parse::<KeySequence>().unwrap());
         for preset in KeyPreset::ALL {
             let (map, _) = Keymap::resolve(preset, None);
-            for row in Context::ALL.into_iter().flat_map(|context| map.rows(context)) {
+            for row in KeyContext::ALL.into_iter().flat_map(|context| map.rows(context)) {
                 let taken = row.keys.iter().filter(|keys| held.iter().any(|it| it.collides(keys)));
                 let taken = taken.count();
                 let second = taken == 0 || taken < row.keys.len();
@@ -265,7 +265,7 @@ mod tests {
     fn every_action_has_one_row_a_plain_name_and_a_word_of_help() {
         let keys = Keymap::default();
         let mut seen = HashSet::new();
-        for row in Context::ALL.into_iter().flat_map(|context| keys.rows(context)) {
+        for row in KeyContext::ALL.into_iter().flat_map(|context| keys.rows(context)) {
             let plain = |c: char| c.is_ascii_lowercase() || c == '-';
             assert!(row.name.chars().all(plain), "{}", row.full_name());
             assert!(!row.help.is_empty(), "{}", row.full_name());
@@ -283,9 +283,9 @@ mod tests {
         let (map, said) = own("[chat]\nsessions = \"f2\"\nfold-all = []\n");
         assert_eq!(said, [""; 0]);
         let row = map.row(ChatKey::Sessions).unwrap();
-        assert_eq!((row.shown().as_str(), row.origin), ("f2", Origin::File(2)));
+        assert_eq!((row.shown().as_str(), row.origin), ("f2", KeyOrigin::File(2)));
         assert_eq!(map.key(ChatKey::FoldAll), "(chat.fold-all)");
-        assert_eq!(map.row(ChatKey::Palette).unwrap().origin, Origin::Default);
+        assert_eq!(map.row(ChatKey::Palette).unwrap().origin, KeyOrigin::Default);
     }
 
     #[test]

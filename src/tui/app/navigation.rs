@@ -2,15 +2,15 @@
 
 use crate::domain::NoticeLevel;
 
-use super::block::{Block, Body, ToolState};
-use super::geometry::Bar;
-use super::model::{Focus, Model};
-use super::scroll::{Anchor, Place, SHARES};
+use super::block::{BlockBody, ToolCallState, TranscriptBlock};
+use super::geometry::ScrollBar;
+use super::model::{KeyboardFocus, ScreenModel};
+use super::scroll::{BlockPosition, SHARES, ScrollAnchor};
 use super::transcript::BlockId;
 
 /// Where to go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Jump {
+pub enum TranscriptJump {
     /// The message of the person's above.
     PreviousMessage,
     /// The message of the person's below.
@@ -22,19 +22,19 @@ pub enum Jump {
 }
 
 /// Goes there from the focused pane, or else from the top of the screen.
-pub fn jump(model: &mut Model, jump: Jump) {
-    let (wanted, what): (fn(&Block) -> bool, _) = match jump {
-        Jump::PreviousMessage | Jump::NextMessage => (is_message, "message"),
-        Jump::PreviousError | Jump::NextError => (is_error, "error"),
+pub fn jump(model: &mut ScreenModel, jump: TranscriptJump) {
+    let (wanted, what): (fn(&TranscriptBlock) -> bool, _) = match jump {
+        TranscriptJump::PreviousMessage | TranscriptJump::NextMessage => (is_message, "message"),
+        TranscriptJump::PreviousError | TranscriptJump::NextError => (is_error, "error"),
     };
     let here = here(model);
     let blocks = model.transcript.blocks();
     let found = match jump {
-        Jump::PreviousMessage | Jump::PreviousError => {
+        TranscriptJump::PreviousMessage | TranscriptJump::PreviousError => {
             let above = &blocks[..here.above.min(blocks.len())];
             above.iter().rfind(|block| wanted(block))
         }
-        Jump::NextMessage | Jump::NextError => {
+        TranscriptJump::NextMessage | TranscriptJump::NextError => {
             blocks.get(here.below..).and_then(|below| below.iter().find(|block| wanted(block)))
         }
     };
@@ -42,8 +42,8 @@ pub fn jump(model: &mut Model, jump: Jump) {
         Some(id) => go_to(model, id),
         None => {
             let way = match jump {
-                Jump::PreviousMessage | Jump::PreviousError => "above",
-                Jump::NextMessage | Jump::NextError => "below",
+                TranscriptJump::PreviousMessage | TranscriptJump::PreviousError => "above",
+                TranscriptJump::NextMessage | TranscriptJump::NextError => "below",
             };
             model.toast(NoticeLevel::Info, format!("No {what} {way}"));
         }
@@ -51,16 +51,16 @@ pub fn jump(model: &mut Model, jump: Jump) {
 }
 
 /// Puts a block at the top of the screen, and the focus on it when that is on the panes.
-pub fn go_to(model: &mut Model, block: BlockId) {
+pub fn go_to(model: &mut ScreenModel, block: BlockId) {
     model.scroll.to(block, 0, model.transcript.lines());
     model.visited = Some(block);
-    if let Focus::Pane(_) = model.focus {
-        model.focus = Focus::Pane(block);
+    if let KeyboardFocus::Pane(_) = model.focus {
+        model.focus = KeyboardFocus::Pane(block);
     }
 }
 
 /// Puts the thumb of the scroll bar at this row of the bar.
-pub fn drag_bar(model: &mut Model, bar: &Bar, start: u16) {
+pub fn drag_bar(model: &mut ScreenModel, bar: &ScrollBar, start: u16) {
     let room = bar.area.height.saturating_sub(bar.size);
     let lines = model.transcript.lines();
     if start >= room {
@@ -70,23 +70,23 @@ pub fn drag_bar(model: &mut Model, bar: &Bar, start: u16) {
     let blocks = model.transcript.blocks();
     let share = f64::from(start) / f64::from(room) * (1.0 - bar.span) * blocks.len() as f64;
     let Some(block) = blocks.get(share as usize) else { return };
-    let place = Place::Share((share.fract() * f64::from(SHARES)) as u16);
-    model.scroll.hold(Anchor::At { block: block.id, place }, lines);
+    let place = BlockPosition::Share((share.fract() * f64::from(SHARES)) as u16);
+    model.scroll.hold(ScrollAnchor::At { block: block.id, place }, lines);
 }
 
 /// Which blocks are above and below where the person is: indices behind the last one above, and
 /// of the first one below.
-struct Here {
+struct NearbyBlocks {
     above: usize,
     below: usize,
 }
 
-fn here(model: &Model) -> Here {
+fn here(model: &ScreenModel) -> NearbyBlocks {
     let on = |id: BlockId| {
         let index = model.transcript.index(id);
-        Here { above: index, below: index + 1 }
+        NearbyBlocks { above: index, below: index + 1 }
     };
-    if let Focus::Pane(id) = model.focus {
+    if let KeyboardFocus::Pane(id) = model.focus {
         return on(id);
     }
     // Near the end the top row stays where it is: from there the last goal counts.
@@ -96,29 +96,31 @@ fn here(model: &Model) -> Here {
     }
     match model.geometry.top {
         // At the tail all that is on screen is above.
-        Anchor::Tail => on(BlockId(u64::MAX)),
-        Anchor::At { .. } if model.geometry.anchor == Anchor::Tail => on(BlockId(u64::MAX)),
-        Anchor::At { block, place } => {
+        ScrollAnchor::Tail => on(BlockId(u64::MAX)),
+        ScrollAnchor::At { .. } if model.geometry.anchor == ScrollAnchor::Tail => {
+            on(BlockId(u64::MAX))
+        }
+        ScrollAnchor::At { block, place } => {
             let here = on(block);
-            let inside = !matches!(place, Place::Head(_));
-            Here { above: here.above + usize::from(inside), ..here }
+            let inside = !matches!(place, BlockPosition::Head(_));
+            NearbyBlocks { above: here.above + usize::from(inside), ..here }
         }
     }
 }
 
-fn is_message(block: &Block) -> bool {
-    matches!(block.body, Body::User(_))
+fn is_message(block: &TranscriptBlock) -> bool {
+    matches!(block.body, BlockBody::User(_))
 }
 
-fn is_error(block: &Block) -> bool {
+fn is_error(block: &TranscriptBlock) -> bool {
     match &block.body {
-        Body::Notice(notice) => notice.level == NoticeLevel::Error,
-        Body::Tool(tool) => tool.state == ToolState::Failed,
-        Body::User(_)
-        | Body::Assistant(_)
-        | Body::Thinking(_)
-        | Body::Image(_)
-        | Body::Interrupted
-        | Body::Compacted => false,
+        BlockBody::Notice(notice) => notice.level == NoticeLevel::Error,
+        BlockBody::Tool(tool) => tool.state == ToolCallState::Failed,
+        BlockBody::User(_)
+        | BlockBody::Assistant(_)
+        | BlockBody::Thinking(_)
+        | BlockBody::Image(_)
+        | BlockBody::Interrupted
+        | BlockBody::Compacted => false,
     }
 }

@@ -12,27 +12,27 @@ use crate::domain::SessionId;
 use crate::domain::mention::quote_path;
 
 use super::commands::submit;
-use super::complete::{self, Completion};
-use super::editor::Content;
-use super::effect::{Effect, RequestId};
+use super::completion_items::{self, CompletionList};
+use super::editor::ChipContent;
+use super::effect::{RequestId, ScreenEffect};
 use super::keymap::CompletionKey;
-use super::model::Model;
+use super::model::ScreenModel;
 use super::paths;
-use super::picker::{Choice, List};
-use super::queue::Goes;
-use super::sessions::{SessionAnswer, SessionJob};
-use super::trigger::{self, Trigger, escaped, trigger};
+use super::picker::{PickerChoice, PickerList};
+use super::queue::Delivery;
+use super::sessions::{SessionStoreRequest, SessionStoreResponse};
+use super::trigger::{self, CompletionTrigger, escaped, trigger};
 
 /// What stands before the name of a past session.
 const SESSION: &str = "@session:";
 
 /// Opens, filters or closes the list after the text changed.
-pub fn refresh(model: &mut Model) -> Vec<Effect> {
+pub fn refresh(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let text = model.composer.editor.text();
     let files = &model.files;
     let known = |path: &str| is_known(files, path);
     let found = trigger(&text, model.composer.editor.caret(), known)
-        .filter(|(it, word)| model.composer.is_inserting() && may_open(model, it, word));
+        .filter(|(it, word)| model.composer.is_inserting() && can_open(model, it, word));
     let Some((trigger, word)) = found else {
         model.completion = None;
         model.dismissed = None;
@@ -56,7 +56,7 @@ pub fn refresh(model: &mut Model) -> Vec<Effect> {
 }
 
 /// Lists the paths for the last word of a shell command.
-pub fn open_shell(model: &mut Model) -> Vec<Effect> {
+pub fn open_shell(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let (text, caret) = (model.composer.editor.text(), model.composer.editor.caret());
     let Some((trigger, word)) = trigger(&text, caret, |_| false) else { return Vec::new() };
     let query = trigger::query(&trigger, &text[word.clone()]);
@@ -72,7 +72,7 @@ pub fn open_shell(model: &mut Model) -> Vec<Effect> {
 
 /// Types a colon. Right behind a file that was put in it asks for lines, so it goes before the
 /// space there.
-pub fn colon(model: &mut Model) -> Vec<Effect> {
+pub fn colon(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let editor = &mut model.composer.editor;
     if model.mentioned == Some(editor.revision()) {
         let caret = editor.caret();
@@ -84,7 +84,11 @@ pub fn colon(model: &mut Model) -> Vec<Effect> {
 }
 
 /// The paths of the workspace.
-pub fn indexed(model: &mut Model, id: RequestId, files: Arc<Vec<String>>) -> Vec<Effect> {
+pub fn on_files_indexed(
+    model: &mut ScreenModel,
+    id: RequestId,
+    files: Arc<Vec<String>>,
+) -> Vec<ScreenEffect> {
     if model.requests.files != Some(id) {
         return Vec::new();
     }
@@ -99,7 +103,7 @@ pub fn indexed(model: &mut Model, id: RequestId, files: Arc<Vec<String>>) -> Vec
 }
 
 /// How many lines a file has.
-pub fn counted(model: &mut Model, id: RequestId, path: String, lines: Option<u64>) {
+pub fn on_lines_counted(model: &mut ScreenModel, id: RequestId, path: String, lines: Option<u64>) {
     if model.requests.lines == Some(id) {
         model.requests.lines = None;
         model.line_count = Some((path, lines));
@@ -107,7 +111,12 @@ pub fn counted(model: &mut Model, id: RequestId, path: String, lines: Option<u64
 }
 
 /// What is in a folder. The one name that goes on with a shell command is put in at once.
-pub fn listed(model: &mut Model, id: RequestId, folder: String, names: Vec<String>) -> Vec<Effect> {
+pub fn on_folder_listed(
+    model: &mut ScreenModel,
+    id: RequestId,
+    folder: String,
+    names: Vec<String>,
+) -> Vec<ScreenEffect> {
     if model.requests.folder != Some(id) {
         return Vec::new();
     }
@@ -121,29 +130,29 @@ pub fn listed(model: &mut Model, id: RequestId, folder: String, names: Vec<Strin
     let typed = trigger::query(&open.trigger, text.get(open.word.clone()).unwrap_or_default());
     let only = open.list.row(0).filter(|_| open.list.len() == 1);
     if only.is_some_and(|(label, _, _)| !typed.is_empty() && label.starts_with(&typed)) {
-        return put_in(model, Then::GoOn);
+        return put_in(model, CompletionFollowUp::GoOn);
     }
     effects
 }
 
 /// The past sessions, if they were asked for here.
-pub fn sessions_listed(
-    model: &mut Model,
+pub fn on_sessions_listed(
+    model: &mut ScreenModel,
     id: RequestId,
-    answer: Result<SessionAnswer, String>,
-) -> Result<Vec<Effect>, Result<SessionAnswer, String>> {
+    answer: Result<SessionStoreResponse, String>,
+) -> Result<Vec<ScreenEffect>, Result<SessionStoreResponse, String>> {
     if model.requests.sessions != Some(id) {
         return Err(answer);
     }
     model.requests.sessions = None;
     match answer {
-        Ok(SessionAnswer::Listed(list)) => model.sessions = Some(list),
+        Ok(SessionStoreResponse::Listed(list)) => model.sessions = Some(list),
         Ok(
-            SessionAnswer::Changed
-            | SessionAnswer::Previewed(_)
-            | SessionAnswer::Compared(_)
-            | SessionAnswer::Exported(_)
-            | SessionAnswer::SummedUp(_),
+            SessionStoreResponse::Changed
+            | SessionStoreResponse::Previewed(_)
+            | SessionStoreResponse::Compared(_)
+            | SessionStoreResponse::Exported(_)
+            | SessionStoreResponse::SummedUp(_),
         ) => {}
         Err(reason) => model.toast(crate::domain::NoticeLevel::Error, reason),
     }
@@ -151,9 +160,9 @@ pub fn sessions_listed(
 }
 
 /// Puts rows in that have arrived since the list was opened.
-pub fn refill(model: &mut Model) -> Vec<Effect> {
+pub fn refill(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let Some(open) = &model.completion else { return Vec::new() };
-    let source = complete::source(&open.trigger, model);
+    let source = completion_items::source(&open.trigger, model);
     // What is being ranked is not what there is any more.
     model.requests.rank = None;
     if let Some(open) = &mut model.completion {
@@ -163,7 +172,12 @@ pub fn refill(model: &mut Model) -> Vec<Effect> {
 }
 
 /// The answer to a ranking.
-pub fn ranked(model: &mut Model, id: RequestId, query: &str, matches: Vec<usize>) -> Vec<Effect> {
+pub fn on_paths_ranked(
+    model: &mut ScreenModel,
+    id: RequestId,
+    query: &str,
+    matches: Vec<usize>,
+) -> Vec<ScreenEffect> {
     if model.requests.rank != Some(id) {
         return Vec::new();
     }
@@ -175,7 +189,7 @@ pub fn ranked(model: &mut Model, id: RequestId, query: &str, matches: Vec<usize>
 }
 
 /// A key for the list. `None` where it has no row to take.
-pub fn key(model: &mut Model, key: CompletionKey) -> Option<Vec<Effect>> {
+pub fn key(model: &mut ScreenModel, key: CompletionKey) -> Option<Vec<ScreenEffect>> {
     let open = model.completion.as_mut()?;
     if matches!(key, CompletionKey::Complete | CompletionKey::Accept) {
         open.list.rank_now();
@@ -190,24 +204,28 @@ pub fn key(model: &mut Model, key: CompletionKey) -> Option<Vec<Effect>> {
             model.dismissed = Some(open.word.start);
             model.completion = None;
         }
-        CompletionKey::Complete => return Some(put_in(model, Then::GoOn)),
-        CompletionKey::Accept => return Some(put_in(model, Then::Send)),
+        CompletionKey::Complete => return Some(put_in(model, CompletionFollowUp::GoOn)),
+        CompletionKey::Accept => return Some(put_in(model, CompletionFollowUp::Send)),
     }
     Some(Vec::new())
 }
 
-fn open(model: &mut Model, trigger: Trigger, word: Range<usize>) -> Vec<Effect> {
+fn open(
+    model: &mut ScreenModel,
+    trigger: CompletionTrigger,
+    word: Range<usize>,
+) -> Vec<ScreenEffect> {
     let effects = ask(model, &trigger);
     model.requests.rank = None;
-    let list = List::new(complete::source(&trigger, model));
-    model.completion = Some(Completion { trigger, word, list });
+    let list = PickerList::new(completion_items::source(&trigger, model));
+    model.completion = Some(CompletionList { trigger, word, list });
     effects
 }
 
 /// A list of paths for a shell command opens by hand alone, for the word that is typed then: enter
 /// runs the command.
-fn may_open(model: &Model, trigger: &Trigger, word: &Range<usize>) -> bool {
-    let goes_on = |open: &Completion| open.trigger.is_shell() && open.word.start == word.start;
+fn can_open(model: &ScreenModel, trigger: &CompletionTrigger, word: &Range<usize>) -> bool {
+    let goes_on = |open: &CompletionList| open.trigger.is_shell() && open.word.start == word.start;
     !trigger.is_shell() || model.completion.as_ref().is_some_and(goes_on)
 }
 
@@ -218,41 +236,51 @@ fn is_known(files: &[String], path: &str) -> bool {
 }
 
 /// Asks for what a list needs.
-fn ask(model: &mut Model, trigger: &Trigger) -> Vec<Effect> {
+fn ask(model: &mut ScreenModel, trigger: &CompletionTrigger) -> Vec<ScreenEffect> {
     match trigger {
-        Trigger::Path
-        | Trigger::Argument(SlashCommandSpec { argument: SlashArgumentKind::File, .. }) => {
+        CompletionTrigger::Path
+        | CompletionTrigger::Argument(SlashCommandSpec {
+            argument: SlashArgumentKind::File, ..
+        }) => {
             let id = model.requests.issue();
             model.requests.files = Some(id);
-            vec![Effect::IndexFiles(id)]
+            vec![ScreenEffect::IndexFiles(id)]
         }
-        Trigger::Lines { path } => {
+        CompletionTrigger::Lines { path } => {
             let id = model.requests.issue();
             model.requests.lines = Some(id);
-            vec![Effect::CountLines { id, path: path.clone() }]
+            vec![ScreenEffect::CountLines { id, path: path.clone() }]
         }
-        Trigger::Folder { folder, .. } => {
+        CompletionTrigger::Folder { folder, .. } => {
             let id = model.requests.issue();
             model.requests.folder = Some(id);
-            vec![Effect::ListFolder { id, folder: folder.clone() }]
+            vec![ScreenEffect::ListFolder { id, folder: folder.clone() }]
         }
-        Trigger::Argument(SlashCommandSpec { argument: SlashArgumentKind::Model, .. }) => {
+        CompletionTrigger::Argument(SlashCommandSpec {
+            argument: SlashArgumentKind::Model,
+            ..
+        }) => {
             let id = model.requests.issue();
             model.requests.models = Some(id);
-            vec![Effect::ListModels(id)]
+            vec![ScreenEffect::ListModels(id)]
         }
-        Trigger::Session
-        | Trigger::Argument(SlashCommandSpec { argument: SlashArgumentKind::Session, .. }) => {
+        CompletionTrigger::Session
+        | CompletionTrigger::Argument(SlashCommandSpec {
+            argument: SlashArgumentKind::Session,
+            ..
+        }) => {
             let id = model.requests.issue();
             model.requests.sessions = Some(id);
-            vec![Effect::Sessions { id, job: SessionJob::List }]
+            vec![ScreenEffect::Sessions { id, job: SessionStoreRequest::List }]
         }
-        Trigger::Command | Trigger::FoldHow | Trigger::Argument(_) => Vec::new(),
+        CompletionTrigger::Command
+        | CompletionTrigger::FoldHow
+        | CompletionTrigger::Argument(_) => Vec::new(),
     }
 }
 
 /// Has the paths ranked for what is typed now, unless that is under way.
-fn rank(model: &mut Model) -> Vec<Effect> {
+fn rank(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let unranked = model.completion.as_ref().and_then(|open| open.list.unranked());
     let Some((paths, query)) = unranked.filter(|_| model.requests.rank.is_none()) else {
         return Vec::new();
@@ -260,12 +288,12 @@ fn rank(model: &mut Model) -> Vec<Effect> {
     let (paths, query) = (paths.clone(), query.to_owned());
     let id = model.requests.issue();
     model.requests.rank = Some(id);
-    vec![Effect::RankPaths { id, query, paths }]
+    vec![ScreenEffect::RankPaths { id, query, paths }]
 }
 
 /// What follows once a word is put in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Then {
+enum CompletionFollowUp {
     /// More is typed.
     GoOn,
     /// A command that is complete is run.
@@ -273,14 +301,14 @@ enum Then {
 }
 
 /// What is put in for a choice.
-struct Word {
+struct CompletionText {
     text: String,
-    end: End,
+    end: CompletionSuffix,
 }
 
 /// What stands behind a word that was put in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
+enum CompletionSuffix {
     /// A space: something else follows.
     Space,
     /// A space, which gives way to a colon and lines.
@@ -291,84 +319,98 @@ enum End {
     Complete,
 }
 
-fn put_in(model: &mut Model, then: Then) -> Vec<Effect> {
+fn put_in(model: &mut ScreenModel, then: CompletionFollowUp) -> Vec<ScreenEffect> {
     let Some(mut open) = model.completion.take() else { return Vec::new() };
     open.list.rank_now();
     let Some(choice) = open.list.choice() else { return Vec::new() };
-    if let (Choice::Session(id), Trigger::Session) = (&choice, &open.trigger) {
+    if let (PickerChoice::Session(id), CompletionTrigger::Session) = (&choice, &open.trigger) {
         put_session(model, *id, &open);
         return refresh(model);
     }
-    let Some(Word { text, end }) = word(choice, &open.trigger, then) else { return Vec::new() };
-    let sends = end == End::Complete && then == Then::Send;
-    let space = if sends || end == End::Below { "" } else { " " };
+    let Some(CompletionText { text, end }) = word(choice, &open.trigger, then) else {
+        return Vec::new();
+    };
+    let sends = end == CompletionSuffix::Complete && then == CompletionFollowUp::Send;
+    let space = if sends || end == CompletionSuffix::Below { "" } else { " " };
     model.composer.editor.replace(open.word.start, open.word.end, &format!("{text}{space}"));
     if sends {
-        return submit(model, Goes::AfterTurn);
+        return submit(model, Delivery::Queue);
     }
-    if end == End::File {
+    if end == CompletionSuffix::File {
         model.mentioned = Some(model.composer.editor.revision());
     }
-    if open.trigger.is_shell() && end == End::Below {
+    if open.trigger.is_shell() && end == CompletionSuffix::Below {
         return open_shell(model);
     }
     refresh(model)
 }
 
 /// Puts a past session in: its title stands for it, where there is room for one more chip.
-fn put_session(model: &mut Model, id: SessionId, open: &Completion) {
+fn put_session(model: &mut ScreenModel, id: SessionId, open: &CompletionList) {
     let editor = &mut model.composer.editor;
     let title = open.list.row(open.list.selected()).map_or("", |(label, _, _)| label).to_owned();
     let sign = open.word.start.saturating_sub(SESSION.len())..open.word.end;
     editor.open_group();
-    if editor.replace_by_chip(sign, Content::Session { id, title }).is_none() {
+    if editor.replace_by_chip(sign, ChipContent::Session { id, title }).is_none() {
         editor.replace(open.word.start, open.word.end, &id.to_string());
     }
     editor.insert(" ");
     editor.close_group();
 }
 
-fn word(choice: Choice, trigger: &Trigger, then: Then) -> Option<Word> {
-    let complete = |text: String| Some(Word { text, end: End::Complete });
+fn word(
+    choice: PickerChoice,
+    trigger: &CompletionTrigger,
+    then: CompletionFollowUp,
+) -> Option<CompletionText> {
+    let complete = |text: String| Some(CompletionText { text, end: CompletionSuffix::Complete });
     match (choice, trigger) {
         // Each does something useful with nothing behind it; what takes a word lists them.
-        (Choice::Command(name), Trigger::Command) => complete(name.to_owned()),
-        (Choice::Mode(mode), _) => complete(mode.name().to_owned()),
-        (Choice::Copied(what), _) => complete(what.name().to_owned()),
-        (Choice::Model(name), _) => complete(name.to_string()),
-        (Choice::Theme(choice), _) => complete(choice.to_string()),
-        (Choice::Session(id), _) => complete(id.to_string()),
+        (PickerChoice::Command(name), CompletionTrigger::Command) => complete(name.to_owned()),
+        (PickerChoice::Mode(mode), _) => complete(mode.name().to_owned()),
+        (PickerChoice::Copied(what), _) => complete(what.name().to_owned()),
+        (PickerChoice::Model(name), _) => complete(name.to_string()),
+        (PickerChoice::Theme(choice), _) => complete(choice.to_string()),
+        (PickerChoice::Session(id), _) => complete(id.to_string()),
         (
-            Choice::Text(kind),
-            Trigger::Argument(SlashCommandSpec { argument: SlashArgumentKind::Fold, .. }),
-        ) => Some(Word { text: kind, end: End::Space }),
-        (Choice::Text(word), Trigger::Argument(_) | Trigger::FoldHow) => complete(word),
-        (Choice::Text(path), trigger) => Some(path_word(&path, trigger, then)),
+            PickerChoice::Text(kind),
+            CompletionTrigger::Argument(SlashCommandSpec {
+                argument: SlashArgumentKind::Fold, ..
+            }),
+        ) => Some(CompletionText { text: kind, end: CompletionSuffix::Space }),
+        (PickerChoice::Text(word), CompletionTrigger::Argument(_) | CompletionTrigger::FoldHow) => {
+            complete(word)
+        }
+        (PickerChoice::Text(path), trigger) => Some(path_word(&path, trigger, then)),
         (
-            Choice::Key(_)
-            | Choice::Command(_)
-            | Choice::Sent(_)
-            | Choice::Thinking(_)
-            | Choice::Hook(_)
-            | Choice::Rewind(_),
+            PickerChoice::Key(_)
+            | PickerChoice::Command(_)
+            | PickerChoice::Sent(_)
+            | PickerChoice::Thinking(_)
+            | PickerChoice::Hook(_)
+            | PickerChoice::Rewind(_),
             _,
         ) => None,
     }
 }
 
 /// A path as it is written where it goes. Tab goes on below a folder.
-fn path_word(path: &str, trigger: &Trigger, then: Then) -> Word {
+fn path_word(path: &str, trigger: &CompletionTrigger, then: CompletionFollowUp) -> CompletionText {
     let is_folder = path.ends_with('/');
     let end = match then {
-        Then::GoOn if is_folder => End::Below,
-        Then::GoOn | Then::Send if is_folder || trigger.is_shell() => End::Space,
-        Then::GoOn | Then::Send => End::File,
+        CompletionFollowUp::GoOn if is_folder => CompletionSuffix::Below,
+        CompletionFollowUp::GoOn | CompletionFollowUp::Send if is_folder || trigger.is_shell() => {
+            CompletionSuffix::Space
+        }
+        CompletionFollowUp::GoOn | CompletionFollowUp::Send => CompletionSuffix::File,
     };
     let text = match end {
         _ if trigger.is_shell() => escaped(path),
         // Its quote is closed when all of it is there.
-        End::Below => quote_path(path).trim_end_matches('"').to_owned(),
-        End::Space | End::File | End::Complete => quote_path(path),
+        CompletionSuffix::Below => quote_path(path).trim_end_matches('"').to_owned(),
+        CompletionSuffix::Space | CompletionSuffix::File | CompletionSuffix::Complete => {
+            quote_path(path)
+        }
     };
-    Word { text, end }
+    CompletionText { text, end }
 }

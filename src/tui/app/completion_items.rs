@@ -10,30 +10,30 @@ use crate::commands::{
 use crate::domain::mention::LineRange;
 use crate::domain::{PermissionMode, ReasoningEffort};
 
-use super::looks;
-use super::model::Model;
-use super::msg::{Mark, ModelRow};
+use super::model::ScreenModel;
+use super::msg::{FavouriteMark, ModelRow};
 use super::paths;
-use super::picker::{Choice, Item, List, Paths, Source};
-use super::rewind::{self, Own};
+use super::picker::{PickerChoice, PickerItem, PickerList, PickerPaths, PickerSource};
+use super::rewind::{self, RewindMessage};
 use super::sessions::SessionRow;
 use super::sidebar::age;
-use super::trigger::Trigger;
+use super::theme_state;
+use super::trigger::CompletionTrigger;
 
 /// An open list.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Completion {
+pub struct CompletionList {
     /// What is being typed.
-    pub trigger: Trigger,
+    pub trigger: CompletionTrigger,
     /// The bytes that choosing replaces, the sign before them left out.
     pub word: Range<usize>,
     /// What there is.
-    pub list: List,
+    pub list: PickerList,
 }
 
 /// A line under the list that says what is expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Hint {
+pub enum CompletionHint {
     /// It is all right so far.
     Says(String),
     /// It is not.
@@ -41,104 +41,109 @@ pub enum Hint {
 }
 
 /// The rows for a trigger, as far as they are there.
-pub fn source(trigger: &Trigger, model: &Model) -> Source {
+pub fn source(trigger: &CompletionTrigger, model: &ScreenModel) -> PickerSource {
     match trigger {
-        Trigger::Path => workspace(model),
-        Trigger::Lines { .. } => Source::Items(Vec::new()),
-        Trigger::Folder { folder, .. } => Source::Names(match &model.folder {
+        CompletionTrigger::Path => workspace(model),
+        CompletionTrigger::Lines { .. } => PickerSource::Items(Vec::new()),
+        CompletionTrigger::Folder { folder, .. } => PickerSource::Names(match &model.folder {
             Some((listed, names)) if listed == folder => {
                 names.iter().map(|name| row(&format!("{folder}{name}"), "")).collect()
             }
             Some(_) | None => Vec::new(),
         }),
-        Trigger::Session => Source::Items(sessions(model)),
-        Trigger::Command => Source::Items(commands().collect()),
-        Trigger::FoldHow => Source::Items(words(FOLD_HOW)),
-        Trigger::Argument(spec) => match spec.argument {
-            SlashArgumentKind::None => Source::Items(Vec::new()),
-            SlashArgumentKind::Mode => Source::Items(modes(model).collect()),
-            SlashArgumentKind::Copy => Source::Items(copied().collect()),
-            SlashArgumentKind::OneOf(all) => Source::Items(words(all)),
-            SlashArgumentKind::Fold => Source::Items(words(FOLD_KINDS)),
-            SlashArgumentKind::Model => Source::Items(models(model)),
-            SlashArgumentKind::Theme => Source::Items(looks::items(&model.looks)),
-            SlashArgumentKind::Session => Source::Items(sessions(model)),
-            SlashArgumentKind::Message => Source::Items(earlier(model)),
+        CompletionTrigger::Session => PickerSource::Items(sessions(model)),
+        CompletionTrigger::Command => PickerSource::Items(commands().collect()),
+        CompletionTrigger::FoldHow => PickerSource::Items(words(FOLD_HOW)),
+        CompletionTrigger::Argument(spec) => match spec.argument {
+            SlashArgumentKind::None => PickerSource::Items(Vec::new()),
+            SlashArgumentKind::Mode => PickerSource::Items(modes(model).collect()),
+            SlashArgumentKind::Copy => PickerSource::Items(copied().collect()),
+            SlashArgumentKind::OneOf(all) => PickerSource::Items(words(all)),
+            SlashArgumentKind::Fold => PickerSource::Items(words(FOLD_KINDS)),
+            SlashArgumentKind::Model => PickerSource::Items(models(model)),
+            SlashArgumentKind::Theme => PickerSource::Items(theme_state::items(&model.theme)),
+            SlashArgumentKind::Session => PickerSource::Items(sessions(model)),
+            SlashArgumentKind::Message => PickerSource::Items(earlier(model)),
             SlashArgumentKind::File => workspace(model),
         },
     }
 }
 
 /// What the line under the list says.
-pub fn hint(open: &Completion, model: &Model) -> Option<Hint> {
+pub fn hint(open: &CompletionList, model: &ScreenModel) -> Option<CompletionHint> {
     let text = model.composer.editor.text();
     let typed = text.get(open.word.clone()).unwrap_or_default();
-    let says = |text: &str| Some(Hint::Says(text.to_owned()));
+    let says = |text: &str| Some(CompletionHint::Says(text.to_owned()));
     match &open.trigger {
-        Trigger::Path if open.list.is_empty() && model.requests.files.is_some() => {
+        CompletionTrigger::Path if open.list.is_empty() && model.requests.files.is_some() => {
             says("Reading the list of files …")
         }
-        Trigger::Path if open.list.is_empty() && open.list.unranked().is_none() => {
+        CompletionTrigger::Path if open.list.is_empty() && open.list.unranked().is_none() => {
             says("No file of this folder matches. Begin with ../, ~/ or / for one elsewhere")
         }
-        Trigger::Path => {
+        CompletionTrigger::Path => {
             says("tab goes into a folder   name:10-40 means lines   session: a past session")
         }
-        Trigger::Lines { path } => {
+        CompletionTrigger::Lines { path } => {
             let (counted, lines) = model.line_count.as_ref()?;
             (counted == path).then(|| lines_hint(path, typed, *lines))
         }
-        Trigger::Session
-        | Trigger::Argument(SlashCommandSpec { argument: SlashArgumentKind::Session, .. })
-            if open.list.is_empty() && model.requests.sessions.is_some() =>
-        {
+        CompletionTrigger::Session
+        | CompletionTrigger::Argument(SlashCommandSpec {
+            argument: SlashArgumentKind::Session,
+            ..
+        }) if open.list.is_empty() && model.requests.sessions.is_some() => {
             says("Reading the list of sessions …")
         }
-        Trigger::Session if open.list.is_empty() => says("No past session has such a title"),
-        Trigger::Folder { folder, .. } if open.list.is_empty() => {
+        CompletionTrigger::Session if open.list.is_empty() => {
+            says("No past session has such a title")
+        }
+        CompletionTrigger::Folder { folder, .. } if open.list.is_empty() => {
             let listed = model.folder.as_ref().is_some_and(|(listed, _)| listed == folder);
             let shown = if folder.is_empty() { "this folder" } else { folder };
-            listed.then(|| Hint::Warns(format!("Nothing in {shown} matches")))
+            listed.then(|| CompletionHint::Warns(format!("Nothing in {shown} matches")))
         }
-        Trigger::Argument(spec) => {
-            Some(Hint::Says(format!("/{} takes {}", spec.name, spec.argument.meaning())))
+        CompletionTrigger::Argument(spec) => {
+            Some(CompletionHint::Says(format!("/{} takes {}", spec.name, spec.argument.meaning())))
         }
-        Trigger::FoldHow => says("/fold takes how the panes are to be from now on"),
-        Trigger::Folder { .. } | Trigger::Session | Trigger::Command => None,
+        CompletionTrigger::FoldHow => says("/fold takes how the panes are to be from now on"),
+        CompletionTrigger::Folder { .. }
+        | CompletionTrigger::Session
+        | CompletionTrigger::Command => None,
     }
 }
 
 /// All slash commands.
-pub fn commands() -> impl Iterator<Item = Item> {
-    commands::TABLE.iter().map(|spec| Item {
+pub fn commands() -> impl Iterator<Item = PickerItem> {
+    commands::TABLE.iter().map(|spec| PickerItem {
         label: format!("/{}", spec.name),
         detail: spec.help.to_owned(),
         aside: String::new(),
-        choice: Choice::Command(spec.name),
+        choice: PickerChoice::Command(spec.name),
     })
 }
 
 /// All modes; that of the sandbox where one is in force.
-pub fn modes(model: &Model) -> impl Iterator<Item = Item> + use<> {
+pub fn modes(model: &ScreenModel) -> impl Iterator<Item = PickerItem> + use<> {
     let has_sandbox = model.settings.boundary.is_some();
     let modes = PermissionMode::ALL
         .into_iter()
         .filter(move |mode| *mode != PermissionMode::Sandbox || has_sandbox);
-    modes.map(|mode| Item {
+    modes.map(|mode| PickerItem {
         label: mode.name().to_owned(),
         detail: mode.meaning().to_owned(),
         aside: String::new(),
-        choice: Choice::Mode(mode),
+        choice: PickerChoice::Mode(mode),
     })
 }
 
 /// How hard the model can think.
-pub fn thinking() -> Vec<Item> {
-    let item = |&(word, meaning): &(&str, &str)| Item {
+pub fn thinking() -> Vec<PickerItem> {
+    let item = |&(word, meaning): &(&str, &str)| PickerItem {
         label: word.to_owned(),
         detail: meaning.to_owned(),
         aside: String::new(),
-        choice: Choice::Thinking(
+        choice: PickerChoice::Thinking(
             ReasoningEffort::parse(word).map_or(EffortArgument::Default, EffortArgument::Level),
         ),
     };
@@ -147,20 +152,20 @@ pub fn thinking() -> Vec<Item> {
 
 /// The models, favourites first. Whose one is stands before it where there is more than one
 /// provider.
-pub fn models(model: &Model) -> Vec<Item> {
+pub fn models(model: &ScreenModel) -> Vec<PickerItem> {
     let (rows, status) = (&model.models, &model.status);
     let first = rows.first().map(|row| &row.name.provider);
     let several = rows.iter().any(|row| Some(&row.name.provider) != first);
-    let item = |row: &ModelRow| Item {
+    let item = |row: &ModelRow| PickerItem {
         label: if several { row.name.to_string() } else { row.name.model.clone() },
         detail: match (row.mark, row.name.is(&status.provider, &status.model)) {
-            (Mark::Favourite, true) => "★ answers now".to_owned(),
-            (Mark::Favourite, false) => "★".to_owned(),
-            (Mark::None, true) => "answers now".to_owned(),
-            (Mark::None, false) => String::new(),
+            (FavouriteMark::Favourite, true) => "★ answers now".to_owned(),
+            (FavouriteMark::Favourite, false) => "★".to_owned(),
+            (FavouriteMark::None, true) => "answers now".to_owned(),
+            (FavouriteMark::None, false) => String::new(),
         },
         aside: row.window.map(super::status::tokens).unwrap_or_default(),
-        choice: Choice::Model(row.name.clone()),
+        choice: PickerChoice::Model(row.name.clone()),
     };
     let mut rows: Vec<&ModelRow> = rows.iter().collect();
     rows.sort_by_key(|row| row.mark);
@@ -182,35 +187,38 @@ const FOLD_HOW: &[(&str, &str)] = &[
     ("auto", "as suits what each shows"),
 ];
 
-fn workspace(model: &Model) -> Source {
-    Source::Paths(Paths { all: model.files.clone(), recent: paths::recent(model).into() })
-}
-
-/// What can be copied.
-fn copied() -> impl Iterator<Item = Item> {
-    CopyArgument::ALL.into_iter().map(|it| Item {
-        label: it.name().to_owned(),
-        detail: it.meaning().to_owned(),
-        aside: String::new(),
-        choice: Choice::Copied(it),
+fn workspace(model: &ScreenModel) -> PickerSource {
+    PickerSource::Paths(PickerPaths {
+        all: model.files.clone(),
+        recent: paths::recent(model).into(),
     })
 }
 
-fn words(words: &[(&str, &str)]) -> Vec<Item> {
+/// What can be copied.
+fn copied() -> impl Iterator<Item = PickerItem> {
+    CopyArgument::ALL.into_iter().map(|it| PickerItem {
+        label: it.name().to_owned(),
+        detail: it.meaning().to_owned(),
+        aside: String::new(),
+        choice: PickerChoice::Copied(it),
+    })
+}
+
+fn words(words: &[(&str, &str)]) -> Vec<PickerItem> {
     words.iter().map(|(word, meaning)| row(word, meaning)).collect()
 }
 
-fn row(word: &str, meaning: &str) -> Item {
-    Item {
+fn row(word: &str, meaning: &str) -> PickerItem {
+    PickerItem {
         label: word.to_owned(),
         detail: meaning.to_owned(),
         aside: String::new(),
-        choice: Choice::Text(word.to_owned()),
+        choice: PickerChoice::Text(word.to_owned()),
     }
 }
 
 /// Past sessions, the newest first and this folder's before others'.
-fn sessions(model: &Model) -> Vec<Item> {
+fn sessions(model: &ScreenModel) -> Vec<PickerItem> {
     let Some(list) = &model.sessions else { return Vec::new() };
     let elsewhere = |row: &SessionRow| row.working_directory != model.settings.cwd;
     let mut rows: Vec<&SessionRow> =
@@ -221,38 +229,40 @@ fn sessions(model: &Model) -> Vec<Item> {
         (true, None) | (false, _) => String::new(),
     };
     rows.into_iter()
-        .map(|row| Item {
+        .map(|row| PickerItem {
             label: row.name().to_owned(),
             detail: folder(row),
             aside: age(row.last_used_at, list.now),
-            choice: Choice::Session(row.id),
+            choice: PickerChoice::Session(row.id),
         })
         .collect()
 }
 
 /// The person's messages, the newest first, by their numbers.
-fn earlier(model: &Model) -> Vec<Item> {
-    let item = |(at, message): (usize, Own<'_>)| Item {
+fn earlier(model: &ScreenModel) -> Vec<PickerItem> {
+    let item = |(at, message): (usize, RewindMessage<'_>)| PickerItem {
         detail: message.files_changed(),
         aside: (at + 1).to_string(),
-        choice: Choice::Text((at + 1).to_string()),
+        choice: PickerChoice::Text((at + 1).to_string()),
         label: message.title(),
     };
-    rewind::own_messages(model).into_iter().enumerate().map(item).collect()
+    rewind::user_messages(model).into_iter().enumerate().map(item).collect()
 }
 
-fn lines_hint(path: &str, typed: &str, lines: Option<u64>) -> Hint {
+fn lines_hint(path: &str, typed: &str, lines: Option<u64>) -> CompletionHint {
     let Some(count) = lines else {
-        return Hint::Warns(format!("The lines of {path} cannot be counted"));
+        return CompletionHint::Warns(format!("The lines of {path} cannot be counted"));
     };
     match LineRange::parse(typed) {
         _ if typed.is_empty() => {
-            Hint::Says(format!("{path} has {count} lines: one, as 10, or some, as 10-40"))
+            CompletionHint::Says(format!("{path} has {count} lines: one, as 10, or some, as 10-40"))
         }
-        Some(range) if range.last <= count => Hint::Says(format!("{range} of {count}")),
-        Some(_) => Hint::Warns(format!("{path} has only {count} lines")),
-        None if typed.contains('-') => Hint::Says(format!("up to which line of {count}?")),
-        None => Hint::Warns("a line, as 10, or lines, as 10-40".to_owned()),
+        Some(range) if range.last <= count => CompletionHint::Says(format!("{range} of {count}")),
+        Some(_) => CompletionHint::Warns(format!("{path} has only {count} lines")),
+        None if typed.contains('-') => {
+            CompletionHint::Says(format!("up to which line of {count}?"))
+        }
+        None => CompletionHint::Warns("a line, as 10, or lines, as 10-40".to_owned()),
     }
 }
 
@@ -262,8 +272,8 @@ mod tests {
 
     #[test]
     fn a_range_is_held_against_the_length_of_the_file() {
-        let says = |text: &str| Hint::Says(text.to_owned());
-        let warns = |text: &str| Hint::Warns(text.to_owned());
+        let says = |text: &str| CompletionHint::Says(text.to_owned());
+        let warns = |text: &str| CompletionHint::Warns(text.to_owned());
         let rows = [
             ("", Some(220), says("a.rs has 220 lines: one, as 10, or some, as 10-40")),
             ("10", Some(220), says("line 10 of 220")),

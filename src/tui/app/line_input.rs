@@ -5,20 +5,20 @@
 
 use crate::domain::NoticeLevel;
 
-use super::approval::Misheard;
+use super::approval::LineAnswerError;
 use super::commands;
-use super::effect::Effect;
+use super::effect::ScreenEffect;
 use super::keys;
-use super::model::{Focus, Model};
-use super::overlay::{Overlay, Page, Reading, Step};
-use super::picker::{Loading, Picker};
-use super::queue::Goes;
+use super::model::{KeyboardFocus, ScreenModel};
+use super::overlay::{Overlay, OverlayOutcome, ReadingOverlay, ReadingPage};
+use super::picker::{Picker, PickerLoading};
+use super::queue::Delivery;
 use super::rewind;
-use super::sidebar::{self, Presence};
+use super::sidebar::{self, SidebarVisibility};
 
 /// What a line will be taken for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Awaits {
+pub enum ExpectedLine {
     /// A message or a command.
     Message,
     /// An answer to a permission question.
@@ -34,42 +34,44 @@ pub enum Awaits {
 }
 
 /// What the next line will be taken for.
-pub fn awaits(model: &Model) -> Awaits {
+pub fn expected_line(model: &ScreenModel) -> ExpectedLine {
     match model.overlays.last() {
-        Some(Overlay::Approval(approval)) => approval.awaits(),
+        Some(Overlay::Approval(approval)) => approval.expected_line(),
         Some(Overlay::Picker(picker)) => match picker.state {
-            Loading::Ready => Awaits::Row,
-            Loading::Waiting(_) => Awaits::Nothing,
-            Loading::Failed(_) => Awaits::Message,
+            PickerLoading::Ready => ExpectedLine::Row,
+            PickerLoading::Waiting(_) => ExpectedLine::Nothing,
+            PickerLoading::Failed(_) => ExpectedLine::Message,
         },
-        Some(Overlay::Changes(page)) if page.asked.is_some() => Awaits::Nothing,
-        Some(Overlay::Rules(page)) if page.list.is_none() => Awaits::Nothing,
+        Some(Overlay::Changes(page)) if page.asked.is_some() => ExpectedLine::Nothing,
+        Some(Overlay::Rules(page)) if page.list.is_none() => ExpectedLine::Nothing,
         Some(Overlay::Rewind(dialog)) => match dialog.stage {
-            rewind::Stage::Planned(_) => Awaits::Row,
-            rewind::Stage::Planning | rewind::Stage::Going => Awaits::Nothing,
+            rewind::RewindStage::Planned(_) => ExpectedLine::Row,
+            rewind::RewindStage::Planning | rewind::RewindStage::Going => ExpectedLine::Nothing,
         },
-        Some(Overlay::Reading(Reading { page: Page::HookTrust(_), .. })) => Awaits::Answer,
-        Some(Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_) | Overlay::Rules(_)) => {
-            Awaits::Message
+        Some(Overlay::Reading(ReadingOverlay { page: ReadingPage::HookTrust(_), .. })) => {
+            ExpectedLine::Answer
         }
-        None if listed(model) => Awaits::Row,
-        None if is_listing(model) => Awaits::Nothing,
-        None => Awaits::Message,
+        Some(Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_) | Overlay::Rules(_)) => {
+            ExpectedLine::Message
+        }
+        None if has_session_list(model) => ExpectedLine::Row,
+        None if is_listing(model) => ExpectedLine::Nothing,
+        None => ExpectedLine::Message,
     }
 }
 
 /// A line.
-pub fn line(model: &mut Model, text: &str) -> Vec<Effect> {
+pub fn line(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
     model.leaving = None;
     // What is read is read once it was read out.
     model.overlays.retain(|overlay| match overlay {
-        Overlay::Reading(reading) => matches!(reading.page, Page::HookTrust(_)),
+        Overlay::Reading(reading) => matches!(reading.page, ReadingPage::HookTrust(_)),
         Overlay::Pager(_) | Overlay::Changes(_) | Overlay::Rules(_) => false,
-        Overlay::Picker(picker) => !matches!(picker.state, Loading::Failed(_)),
+        Overlay::Picker(picker) => !matches!(picker.state, PickerLoading::Failed(_)),
         Overlay::Approval(_) | Overlay::Rewind(_) => true,
     });
     let Some(at) = model.overlays.len().checked_sub(1) else {
-        if listed(model) {
+        if has_session_list(model) {
             return open_session(model, text);
         }
         // A list of sessions that could not be had is done with, too.
@@ -78,15 +80,17 @@ pub fn line(model: &mut Model, text: &str) -> Vec<Effect> {
         return effects;
     };
     let heard = match &mut model.overlays[at] {
-        overlay if !overlay.takes_answers() => Err(Misheard::TooSoon),
+        overlay if !overlay.takes_answers() => Err(LineAnswerError::TooSoon),
         Overlay::Approval(approval) => approval.line(text),
-        Overlay::Picker(picker) => row(picker, text).ok_or(Misheard::NoRow),
-        Overlay::Rewind(dialog) => dialog.line(text).ok_or(Misheard::NoRow),
+        Overlay::Picker(picker) => row(picker, text).ok_or(LineAnswerError::NoRow),
+        Overlay::Rewind(dialog) => dialog.line(text).ok_or(LineAnswerError::NoRow),
         Overlay::Reading(reading) => match &reading.page {
-            Page::HookTrust(question) => question.line(text).ok_or(Misheard::YesOrNo),
-            Page::Help | Page::Todos | Page::Status => Ok(Step::Close),
+            ReadingPage::HookTrust(question) => question.line(text).ok_or(LineAnswerError::YesOrNo),
+            ReadingPage::Help | ReadingPage::Todos | ReadingPage::Status => {
+                Ok(OverlayOutcome::Close)
+            }
         },
-        Overlay::Pager(_) | Overlay::Changes(_) | Overlay::Rules(_) => Ok(Step::Close),
+        Overlay::Pager(_) | Overlay::Changes(_) | Overlay::Rules(_) => Ok(OverlayOutcome::Close),
     };
     match heard {
         Ok(step) => keys::take(model, at, step),
@@ -98,32 +102,32 @@ pub fn line(model: &mut Model, text: &str) -> Vec<Effect> {
 }
 
 /// ctrl+c: stops what runs, else leaves at the second time.
-pub fn interrupt(model: &mut Model) -> Vec<Effect> {
+pub fn interrupt(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     keys::cancel_all(model)
 }
 
-fn say(model: &mut Model, text: &str) -> Vec<Effect> {
+fn say(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
     model.composer.load(text);
-    let effects = commands::submit(model, Goes::AfterTurn);
+    let effects = commands::submit(model, Delivery::Queue);
     // What could not be sent is not left lying: the next line is typed anew.
     model.composer.load("");
     effects
 }
 
 /// Whether the list of sessions is on its way.
-fn is_listing(model: &Model) -> bool {
+fn is_listing(model: &ScreenModel) -> bool {
     let sidebar = &model.sidebar;
-    model.focus == Focus::Sidebar && sidebar.tree.is_none() && sidebar.note.is_none()
+    model.focus == KeyboardFocus::Sidebar && sidebar.tree.is_none() && sidebar.note.is_none()
 }
 
 /// Whether the list of sessions is there to choose from.
-fn listed(model: &Model) -> bool {
-    model.focus == Focus::Sidebar
-        && model.sidebar.presence == Presence::Shown
+fn has_session_list(model: &ScreenModel) -> bool {
+    model.focus == KeyboardFocus::Sidebar
+        && model.sidebar.visibility == SidebarVisibility::Shown
         && model.sidebar.tree.is_some()
 }
 
-fn open_session(model: &mut Model, text: &str) -> Vec<Effect> {
+fn open_session(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
     let text = text.trim();
     if text.is_empty() {
         return sidebar::leave(model);
@@ -134,17 +138,17 @@ fn open_session(model: &mut Model, text: &str) -> Vec<Effect> {
     match line {
         Some(line) => sidebar::open_line(model, line),
         None => {
-            model.toast(NoticeLevel::Warning, Misheard::NoRow.to_string());
+            model.toast(NoticeLevel::Warning, LineAnswerError::NoRow.to_string());
             Vec::new()
         }
     }
 }
 
 /// The row that a line names. An empty one closes the list.
-fn row(picker: &mut Picker, text: &str) -> Option<Step> {
+fn row(picker: &mut Picker, text: &str) -> Option<OverlayOutcome> {
     let text = text.trim();
     if text.is_empty() {
-        return Some(Step::Close);
+        return Some(OverlayOutcome::Close);
     }
     let number: Option<usize> = text.parse().ok();
     let by_number = number.and_then(|number| number.checked_sub(1));

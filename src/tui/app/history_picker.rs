@@ -1,11 +1,11 @@
 //! The list of what was sent before: what holds each word of the filter, this folder's first, with
 //! the whole of the selected text below. While it is open, more of the file is read, part by part.
 
-use super::effect::{Effect, RequestId};
-use super::history::Sent;
-use super::model::Model;
+use super::effect::{RequestId, ScreenEffect};
+use super::history::InputHistoryEntry;
+use super::model::ScreenModel;
 use super::overlay::Overlay;
-use super::picker::{Beneath, Choice, Item, List, Picker, Source};
+use super::picker::{Picker, PickerChoice, PickerItem, PickerList, PickerPreview, PickerSource};
 use crate::domain::NoticeLevel;
 use crate::session::HistoryPage;
 
@@ -15,10 +15,10 @@ const MOST: usize = 20_000;
 const SEARCHED: usize = 2_000;
 
 /// Opens the list.
-pub fn open(model: &mut Model) -> Vec<Effect> {
+pub fn open(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let picker = Picker {
-        list: List::new(items(model)),
-        beneath: Beneath::Whole,
+        list: PickerList::new(items(model)),
+        beneath: PickerPreview::Whole,
         ..Picker::ready("Sent before", Vec::new())
     };
     model.overlays.push(Overlay::Picker(Box::new(picker)));
@@ -26,7 +26,11 @@ pub fn open(model: &mut Model) -> Vec<Effect> {
 }
 
 /// Another part of the file.
-pub fn read(model: &mut Model, id: RequestId, page: Result<HistoryPage, String>) -> Vec<Effect> {
+pub fn on_history_read(
+    model: &mut ScreenModel,
+    id: RequestId,
+    page: Result<HistoryPage, String>,
+) -> Vec<ScreenEffect> {
     if model.requests.history != Some(id) {
         return Vec::new();
     }
@@ -48,19 +52,19 @@ pub fn read(model: &mut Model, id: RequestId, page: Result<HistoryPage, String>)
 }
 
 /// Asks for what is older, where there is something.
-fn more(model: &mut Model) -> Vec<Effect> {
+fn more(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let history = &model.composer.history;
     let Some(before) = history.earlier.filter(|_| history.entries().len() < MOST) else {
         return Vec::new();
     };
     let id = model.requests.issue();
     model.requests.history = Some(id);
-    vec![Effect::ReadHistory { id, before }]
+    vec![ScreenEffect::ReadHistory { id, before }]
 }
 
-fn list(model: &mut Model) -> Option<&mut List> {
+fn list(model: &mut ScreenModel) -> Option<&mut PickerList> {
     model.overlays.iter_mut().find_map(|overlay| match overlay {
-        Overlay::Picker(picker) if picker.beneath == Beneath::Whole => Some(&mut picker.list),
+        Overlay::Picker(picker) if picker.beneath == PickerPreview::Whole => Some(&mut picker.list),
         Overlay::Picker(_)
         | Overlay::Approval(_)
         | Overlay::Reading(_)
@@ -71,20 +75,20 @@ fn list(model: &mut Model) -> Option<&mut List> {
     })
 }
 
-fn items(model: &Model) -> Source {
+fn items(model: &ScreenModel) -> PickerSource {
     let entries = model.composer.history.entries().iter().rev();
-    Source::Texts(entries.map(item).collect())
+    PickerSource::Texts(entries.map(item).collect())
 }
 
-fn item(sent: &Sent) -> Item {
+fn item(sent: &InputHistoryEntry) -> PickerItem {
     let text = &sent.typed.text;
     let beginning = text.char_indices().nth(SEARCHED).map_or(text.as_str(), |(at, _)| &text[..at]);
     let words: Vec<&str> = beginning.split_whitespace().collect();
-    let folder = sent.elsewhere.as_deref().unwrap_or_default();
-    Item {
+    let folder = sent.other_folder.as_deref().unwrap_or_default();
+    PickerItem {
         label: words.join(" "),
         detail: String::new(),
         aside: folder.rsplit('/').next().unwrap_or_default().to_owned(),
-        choice: Choice::Sent(sent.typed.clone()),
+        choice: PickerChoice::Sent(sent.typed.clone()),
     }
 }

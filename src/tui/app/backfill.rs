@@ -10,11 +10,11 @@ use crate::domain::SessionId;
 use crate::session::undo::{RewindHistory, RewindMark};
 use crate::session::{LogRecord, NEWEST_RECORDS};
 
-use super::block::Block;
-use super::effect::{Effect, RequestId};
-use super::jump::{self, Part};
-use super::model::Model;
-use super::pages;
+use super::block::TranscriptBlock;
+use super::effect::{RequestId, ScreenEffect};
+use super::jump::{self, BackfillState};
+use super::model::ScreenModel;
+use super::store_queries;
 use super::transcript::Transcript;
 
 /// As many ids are kept for older blocks: more than a log has records, or a record has blocks.
@@ -25,7 +25,7 @@ const ROOM: usize = 4 * NEWEST_RECORDS;
 
 /// Records to be folded.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Older {
+pub struct BackfillRequest {
     records: Arc<Vec<LogRecord>>,
     /// As many of them.
     upto: usize,
@@ -38,14 +38,14 @@ pub struct Older {
 
 /// The older part of a session.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Folded {
+pub struct BackfillResult {
     /// What goes before the blocks that are shown.
-    blocks: Vec<Block>,
+    blocks: Vec<TranscriptBlock>,
     /// The session that it was forked from.
     parent: Option<SessionId>,
 }
 
-impl Older {
+impl BackfillRequest {
     pub(super) fn new(
         records: Arc<Vec<LogRecord>>,
         upto: usize,
@@ -57,26 +57,33 @@ impl Older {
     }
 
     /// Folds them. Takes a while: not for the thread that draws.
-    pub fn fold(self) -> Folded {
+    pub fn replay(self) -> BackfillResult {
         let records = &self.records[..self.upto];
         let rewinds = RewindHistory::of_parts(records, &self.later);
         let part = Transcript::part(self.from, self.cwd, records, &rewinds);
         let mut blocks = part.into_blocks();
         blocks.reserve(ROOM);
-        Folded { blocks, parent: pages::parent(records) }
+        BackfillResult { blocks, parent: store_queries::parent(records) }
     }
 }
 
 /// Takes the older part in. How its panes were folded is asked for once more, since the answer
 /// for the newest part has come before it.
-pub fn folded(model: &mut Model, id: RequestId, folded: Folded) -> Vec<Effect> {
-    if model.requests.older.take_if(|asked| *asked == id).is_none() {
+pub fn on_backfilled(
+    model: &mut ScreenModel,
+    id: RequestId,
+    folded: BackfillResult,
+) -> Vec<ScreenEffect> {
+    if model.requests.backfill.take_if(|asked| *asked == id).is_none() {
         return Vec::new();
     }
     model.transcript.prepend(folded.blocks);
-    jump::arrive(model, Part::Whole);
+    jump::arrive(model, BackfillState::Complete);
     let session = model.status.session;
-    session.map(|session| pages::ask_for_folds(model, session, folded.parent)).into_iter().collect()
+    session
+        .map(|session| store_queries::ask_for_folds(model, session, folded.parent))
+        .into_iter()
+        .collect()
 }
 
 /// How many of a session's records are older than what is folded at once.
@@ -97,7 +104,7 @@ mod tests {
     use super::*;
     use crate::domain::{ContentBlock as Said, TurnId};
     use crate::session::{LogEntry, RewindEntry, RewindScope, TurnOutcome};
-    use crate::tui::app::block::Body;
+    use crate::tui::app::block::BlockBody;
     use crate::tui::scene::{assistant, call, done, result, turn_end, user};
 
     fn turns(count: usize) -> Vec<LogRecord> {
@@ -123,7 +130,7 @@ mod tests {
         (0..count).flat_map(numbered).collect()
     }
 
-    fn bodies(blocks: &[Block]) -> Vec<Body> {
+    fn bodies(blocks: &[TranscriptBlock]) -> Vec<BlockBody> {
         blocks.iter().map(|block| block.body.clone()).collect()
     }
 
@@ -137,7 +144,7 @@ mod tests {
             if let Some(older) = parts.open(&shared) {
                 let newest = parts.blocks().len();
                 assert!(newest <= NEWEST_RECORDS + 10 && newest > NEWEST_RECORDS / 2, "{newest}");
-                parts.prepend(older.fold().blocks);
+                parts.prepend(older.replay().blocks);
             }
             assert!(bodies(parts.blocks()) == bodies(whole.blocks()), "of {}", records.len());
             assert!(parts.blocks().is_sorted_by(|one, two| one.id < two.id));
@@ -168,7 +175,7 @@ mod tests {
             let whole = Transcript::from_records("/".into(), &records);
             let mut parts = Transcript::new("/".into());
             if let Some(older) = parts.open(&Arc::new(records.clone())) {
-                parts.prepend(older.fold().blocks);
+                parts.prepend(older.replay().blocks);
             }
             assert!(bodies(parts.blocks()) == bodies(whole.blocks()), "of {}", records.len());
             // As an agent tells it that has read the end alone.
@@ -177,7 +184,7 @@ mod tests {
             parts.open(&Arc::new(newest.to_vec()));
             let earlier = Arc::new(earlier.to_vec());
             if let Some(older) = parts.older(&earlier, earlier.len()) {
-                parts.prepend(older.fold().blocks);
+                parts.prepend(older.replay().blocks);
             }
             assert!(bodies(parts.blocks()) == bodies(whole.blocks()), "of {}", records.len());
         }

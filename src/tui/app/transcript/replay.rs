@@ -10,8 +10,9 @@ use crate::session::{LogEntry, LogRecord, MessageEntry, RewindEntry, ToolResultI
 use crate::tui::app::title::{first_line, title};
 
 use super::{
-    Block, BlockId, Body, Cut, Ended, Origin, Prose, Shows, TextState, Thinking, Tool, ToolState,
-    Transcript, newlines, valid,
+    AssistantText, BlockBody, BlockId, TextState, ThinkingText, ToolCallBlock, ToolCallContent,
+    ToolCallOrigin, ToolCallState, Transcript, TranscriptBlock, TranscriptToolOutcome,
+    TruncatedAnswer, newlines, valid,
 };
 
 impl Transcript {
@@ -20,7 +21,7 @@ impl Transcript {
         match &record.entry {
             LogEntry::Message(message) => self.message(record, message, now),
             LogEntry::Compaction(_) => {
-                self.push(Body::Compacted);
+                self.push(BlockBody::Compacted);
             }
             LogEntry::Rewind(rewind) if rewind.redoes.is_none() => self.rewound(rewind),
             LogEntry::Interrupted => {
@@ -89,14 +90,14 @@ impl Transcript {
                     }
                     Some(_) | None if !text.trim().is_empty() => {
                         self.lines += newlines(&text);
-                        let id = self.push(Body::User(text));
+                        let id = self.push(BlockBody::User(text));
                         self.set_entry(id, record);
                     }
                     Some(_) | None => {}
                 }
                 for block in said.content {
                     if let domain::ContentBlock::Image(image) = block {
-                        let id = self.push(Body::Image(image));
+                        let id = self.push(BlockBody::Image(image));
                         self.set_entry(id, record);
                     }
                 }
@@ -107,7 +108,7 @@ impl Transcript {
     /// Puts the finished response in the place of what streamed.
     fn response(&mut self, record: &LogRecord, message: &MessageEntry) {
         let mut open: VecDeque<BlockId> = std::mem::take(&mut self.open).into();
-        let mut bodies: VecDeque<Body> =
+        let mut bodies: VecDeque<BlockBody> =
             message.content.iter().filter_map(|block| body_of(block, &self.cwd)).collect();
         if let Some(cut) = self.cut.take() {
             self.join(cut, &mut bodies, &mut open, record);
@@ -131,7 +132,7 @@ impl Transcript {
                 }
                 None => self.push(body),
             };
-            if let Some(Body::Tool(tool)) = self.get(id).map(|block| &block.body) {
+            if let Some(BlockBody::Tool(tool)) = self.get(id).map(|block| &block.body) {
                 self.calls.insert(tool.call.clone(), id);
             }
             self.set_entry(id, record);
@@ -140,10 +141,11 @@ impl Transcript {
             self.remove(id);
         }
         if message.stop_reason == Some(StopReason::MaxTokens)
-            && let Some(Block { id, entry, body: Body::Assistant(prose), .. }) = self.blocks.last()
+            && let Some(TranscriptBlock { id, entry, body: BlockBody::Assistant(prose), .. }) =
+                self.blocks.last()
             && *entry == Some(record.id)
         {
-            self.cut = Some(Cut { block: *id, upto: prose.text.len() });
+            self.cut = Some(TruncatedAnswer { block: *id, upto: prose.text.len() });
         }
     }
 
@@ -151,8 +153,8 @@ impl Transcript {
     /// nothing stands between.
     fn join(
         &mut self,
-        cut: Cut,
-        bodies: &mut VecDeque<Body>,
+        cut: TruncatedAnswer,
+        bodies: &mut VecDeque<BlockBody>,
         open: &mut VecDeque<BlockId>,
         record: &LogRecord,
     ) {
@@ -164,7 +166,7 @@ impl Transcript {
             return;
         }
         let at = self.index(cut.block);
-        let Some(Block { body: Body::Assistant(prose), revision, entry, .. }) =
+        let Some(TranscriptBlock { body: BlockBody::Assistant(prose), revision, entry, .. }) =
             self.blocks.get_mut(at)
         else {
             return;
@@ -172,8 +174,8 @@ impl Transcript {
         prose.text.truncate(cut.upto);
         prose.state = TextState::Done;
         *revision += 1;
-        if let Some(Body::Assistant(_)) = bodies.front()
-            && let Some(Body::Assistant(rest)) = bodies.pop_front()
+        if let Some(BlockBody::Assistant(_)) = bodies.front()
+            && let Some(BlockBody::Assistant(rest)) = bodies.pop_front()
         {
             prose.text.push_str(&rest.text);
             *entry = Some(record.id);
@@ -182,10 +184,10 @@ impl Transcript {
 
     fn result(&mut self, call: &CallId, content: &str, info: Option<&ToolResultInfo>) {
         self.with_tool(call, |tool| {
-            tool.shows = Shows::Text(content.to_owned());
+            tool.content = ToolCallContent::Text(content.to_owned());
             if let Some(info) = info {
-                tool.kept.clone_from(&info.kept);
-                tool.end(Ended::from(info));
+                tool.full_output.clone_from(&info.kept);
+                tool.end(TranscriptToolOutcome::from(info));
             }
         });
     }
@@ -193,36 +195,36 @@ impl Transcript {
     /// A command of the person's own. While it ran it had a block already.
     fn shell(&mut self, record: &LogRecord, text: &str, info: &ToolResultInfo) {
         let running = self.blocks.iter().rposition(|block| match &block.body {
-            Body::Tool(tool) => tool.origin == Origin::Person && !tool.is_over(),
-            Body::User(_)
-            | Body::Assistant(_)
-            | Body::Thinking(_)
-            | Body::Image(_)
-            | Body::Notice(_)
-            | Body::Interrupted
-            | Body::Compacted => false,
+            BlockBody::Tool(tool) => tool.origin == ToolCallOrigin::User && !tool.is_over(),
+            BlockBody::User(_)
+            | BlockBody::Assistant(_)
+            | BlockBody::Thinking(_)
+            | BlockBody::Image(_)
+            | BlockBody::Notice(_)
+            | BlockBody::Interrupted
+            | BlockBody::Compacted => false,
         });
         let at = running.unwrap_or_else(|| {
-            let mut tool = Tool::new(CallId::new(""), &info.name, ToolState::Waiting);
-            tool.origin = Origin::Person;
+            let mut tool = ToolCallBlock::new(CallId::new(""), &info.name, ToolCallState::Waiting);
+            tool.origin = ToolCallOrigin::User;
             tool.title = first_line(text.trim_start_matches("$ ").lines().next().unwrap_or(""));
-            let id = self.push(Body::Tool(Box::new(tool)));
+            let id = self.push(BlockBody::Tool(Box::new(tool)));
             self.index(id)
         });
         if let Some(block) = self.blocks.get_mut(at)
-            && let Body::Tool(tool) = &mut block.body
+            && let BlockBody::Tool(tool) = &mut block.body
         {
             let output = text.split_once('\n').map_or("", |(_, output)| output);
-            tool.shows = Shows::Terminal(output.to_owned());
-            tool.kept.clone_from(&info.kept);
-            tool.end(Ended::from(info));
+            tool.content = ToolCallContent::Terminal(output.to_owned());
+            tool.full_output.clone_from(&info.kept);
+            tool.end(TranscriptToolOutcome::from(info));
             block.revision += 1;
             block.entry = Some(record.id);
         }
     }
 }
 
-impl Body {
+impl BlockBody {
     /// Whether a finished body is the end of this streamed one.
     fn is_same_as(&self, other: &Self) -> bool {
         match (self, other) {
@@ -248,7 +250,7 @@ impl Body {
     fn finish(&mut self, other: Self) {
         match (&mut *self, other) {
             (Self::Thinking(old), Self::Thinking(new)) => {
-                *old = Thinking { since: old.since, elapsed: old.elapsed, ..new };
+                *old = ThinkingText { since: old.since, elapsed: old.elapsed, ..new };
             }
             (_, other) => *self = other,
         }
@@ -256,25 +258,27 @@ impl Body {
 }
 
 /// What a block of a finished response is here.
-fn body_of(block: &domain::ContentBlock, cwd: &Path) -> Option<Body> {
+fn body_of(block: &domain::ContentBlock, cwd: &Path) -> Option<BlockBody> {
     let state = TextState::Done;
     match block {
         domain::ContentBlock::Text { text } if text.trim().is_empty() => None,
         domain::ContentBlock::Text { text } => {
-            Some(Body::Assistant(Prose { text: text.clone(), state }))
+            Some(BlockBody::Assistant(AssistantText { text: text.clone(), state }))
         }
         domain::ContentBlock::Thinking { thinking, .. } if thinking.trim().is_empty() => None,
-        domain::ContentBlock::Thinking { thinking, .. } => Some(Body::Thinking(Thinking {
-            text: thinking.clone(),
-            state,
-            since: None,
-            elapsed: None,
-        })),
+        domain::ContentBlock::Thinking { thinking, .. } => {
+            Some(BlockBody::Thinking(ThinkingText {
+                text: thinking.clone(),
+                state,
+                since: None,
+                elapsed: None,
+            }))
+        }
         domain::ContentBlock::ToolUse(call) => {
-            let mut tool = Tool::new(call.id.clone(), &call.name, ToolState::Waiting);
+            let mut tool = ToolCallBlock::new(call.id.clone(), &call.name, ToolCallState::Waiting);
             tool.title = title(&call.name, &call.input, cwd);
             tool.input = valid(&call.input);
-            Some(Body::Tool(Box::new(tool)))
+            Some(BlockBody::Tool(Box::new(tool)))
         }
         domain::ContentBlock::Context { .. }
         | domain::ContentBlock::Image(_)

@@ -3,11 +3,11 @@
 //! A line takes as many rows as it wraps to. `update` says how many rows to go; the view, which
 //! lays out, finds the row and hands it back. Nothing sums the heights of all lines.
 
-use super::keymap::Scrolling;
+use super::keymap::ScrollAction;
 
 /// A row of a page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct PageRow {
     /// The line.
     pub line: usize,
     /// Which of its rows.
@@ -16,28 +16,28 @@ pub struct Place {
 
 /// The position of a page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Reach {
+pub struct PagePosition {
     /// The row at the top.
-    pub top: Place,
+    pub top: PageRow,
     /// Rows still to go from there; negative is up.
     pub delta: isize,
 }
 
 /// Whether the end of a page is on screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AtEnd {
+pub enum PageEnd {
     /// It is.
-    Yes,
+    Visible,
     /// There is more below.
-    No,
+    Below,
 }
 
-impl Reach {
+impl PagePosition {
     /// A place behind every line: the page's end.
-    pub const END: Self = Self { top: Place { line: usize::MAX, row: 0 }, delta: 0 };
+    pub const END: Self = Self { top: PageRow { line: usize::MAX, row: 0 }, delta: 0 };
 
     /// With a place in sight, and so many rows above it.
-    pub fn at(place: Place, above: usize) -> Self {
+    pub fn at(place: PageRow, above: usize) -> Self {
         Self { top: place, delta: isize::try_from(above).map_or(isize::MIN, |above| -above) }
     }
 
@@ -47,17 +47,17 @@ impl Reach {
     }
 
     /// Scrolls a page that shows so many rows.
-    pub fn scroll(&mut self, how: Scrolling, shown: usize) {
+    pub fn scroll(&mut self, how: ScrollAction, shown: usize) {
         let page = isize::try_from(shown).unwrap_or(isize::MAX).max(2) - 1;
         match how {
-            Scrolling::LineUp => self.by(-1),
-            Scrolling::LineDown => self.by(1),
-            Scrolling::HalfUp => self.by(-(page / 2).max(1)),
-            Scrolling::HalfDown => self.by((page / 2).max(1)),
-            Scrolling::PageUp => self.by(-page),
-            Scrolling::PageDown => self.by(page),
-            Scrolling::Top => *self = Self::default(),
-            Scrolling::Bottom => *self = Self::END,
+            ScrollAction::LineUp => self.by(-1),
+            ScrollAction::LineDown => self.by(1),
+            ScrollAction::HalfUp => self.by(-(page / 2).max(1)),
+            ScrollAction::HalfDown => self.by((page / 2).max(1)),
+            ScrollAction::PageUp => self.by(-page),
+            ScrollAction::PageDown => self.by(page),
+            ScrollAction::Top => *self = Self::default(),
+            ScrollAction::Bottom => *self = Self::END,
         }
     }
 
@@ -68,7 +68,7 @@ impl Reach {
         height: usize,
         count: usize,
         rows_of: &mut dyn FnMut(usize) -> usize,
-    ) -> (Place, AtEnd) {
+    ) -> (PageRow, PageEnd) {
         let last = last_top(height, count, rows_of);
         let mut place = if self.top.line < count { self.top } else { last };
         if place != last {
@@ -90,24 +90,24 @@ impl Reach {
                     break;
                 }
                 left -= rows.saturating_sub(place.row).min(left);
-                place = Place { line: place.line + 1, row: 0 };
+                place = PageRow { line: place.line + 1, row: 0 };
             }
         }
-        if place < last { (place, AtEnd::No) } else { (last, AtEnd::Yes) }
+        if place < last { (place, PageEnd::Below) } else { (last, PageEnd::Visible) }
     }
 }
 
 /// The top row when the last row is at the bottom.
-fn last_top(height: usize, count: usize, rows_of: &mut dyn FnMut(usize) -> usize) -> Place {
+fn last_top(height: usize, count: usize, rows_of: &mut dyn FnMut(usize) -> usize) -> PageRow {
     let mut left = height;
     for line in (0..count).rev() {
         let rows = rows_of(line);
         if rows >= left {
-            return Place { line, row: rows - left };
+            return PageRow { line, row: rows - left };
         }
         left -= rows;
     }
-    Place::default()
+    PageRow::default()
 }
 
 #[cfg(test)]
@@ -116,17 +116,20 @@ mod tests {
 
     use super::*;
 
-    fn flat(place: Place, rows: &[usize]) -> usize {
+    fn flat(place: PageRow, rows: &[usize]) -> usize {
         rows[..place.line].iter().sum::<usize>() + place.row
     }
 
     #[test]
     fn the_end_fills_the_screen() {
         let rows = [1, 3, 2];
-        let settled = Reach::END.settle(4, 3, &mut |line| rows[line]);
-        assert_eq!(settled, (Place { line: 1, row: 1 }, AtEnd::Yes));
-        assert_eq!(Reach::END.settle(9, 3, &mut |line| rows[line]).0, Place::default());
-        assert_eq!(Reach::END.settle(9, 0, &mut |_| 1), (Place::default(), AtEnd::Yes));
+        let settled = PagePosition::END.settle(4, 3, &mut |line| rows[line]);
+        assert_eq!(settled, (PageRow { line: 1, row: 1 }, PageEnd::Visible));
+        assert_eq!(PagePosition::END.settle(9, 3, &mut |line| rows[line]).0, PageRow::default());
+        assert_eq!(
+            PagePosition::END.settle(9, 0, &mut |_| 1),
+            (PageRow::default(), PageEnd::Visible)
+        );
     }
 
     proptest! {
@@ -138,17 +141,17 @@ mod tests {
             delta in -60_isize..60,
             height in 1_usize..12,
         ) {
-            let reach = Reach { top: Place { line, row }, delta };
+            let reach = PagePosition { top: PageRow { line, row }, delta };
             let (place, end) = reach.settle(height, rows.len(), &mut |line| rows[line]);
             let total: usize = rows.iter().sum();
             let last = total.saturating_sub(height);
             let start = match rows.get(line) {
-                Some(count) => flat(Place { line, row: row.min(count - 1) }, &rows),
+                Some(count) => flat(PageRow { line, row: row.min(count - 1) }, &rows),
                 None => last,
             };
             let wanted = start.saturating_add_signed(delta).min(last);
             prop_assert_eq!(flat(place, &rows), wanted);
-            prop_assert_eq!(end == AtEnd::Yes, wanted == last);
+            prop_assert_eq!(end == PageEnd::Visible, wanted == last);
         }
     }
 }
