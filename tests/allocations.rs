@@ -26,9 +26,9 @@ use slug_code::tui::app::sessions::{
 };
 use slug_code::tui::app::status::ScreenStatus;
 use slug_code::tui::app::{ScreenEffect, ScreenModel, ScreenMsg, update};
-use slug_code::tui::layout::Highlighter;
+use slug_code::tui::layout::SyntaxHighlighter;
 use slug_code::tui::theme::{ColorDepth, Theme};
-use slug_code::tui::view::{Layouts, view};
+use slug_code::tui::view::{ViewLayouts, view};
 
 #[path = "benches/samples.rs"]
 #[allow(dead_code, reason = "the benches use all of it")]
@@ -60,7 +60,7 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 /// A screen whose terminal swallows everything.
 struct AllocationScreen {
     model: ScreenModel,
-    layouts: Layouts,
+    layouts: ViewLayouts,
     theme: Theme,
     terminal: Terminal<CrosstermBackend<Sink>>,
 }
@@ -78,7 +78,7 @@ impl AllocationScreen {
                 composer,
                 (120, 40),
             ),
-            layouts: Layouts::new(Highlighter::off()),
+            layouts: ViewLayouts::new(SyntaxHighlighter::off()),
             theme: Theme::dark(ColorDepth::TrueColor),
             terminal: Terminal::with_options(backend, TerminalOptions { viewport }).unwrap(),
         };

@@ -37,8 +37,8 @@ use slug_code::providers::{EncodedImages, Provider, ProviderRequest, StreamEvent
 use slug_code::session::{LogEntry, load};
 use slug_code::tools::{Tool, WorkingDirectory};
 use slug_code::tui::app::keymap::{self, KeyContext, Keymap};
-use slug_code::tui::theme::library::OwnTheme;
-use slug_code::tui::theme::{ColorDepth, Library, roles};
+use slug_code::tui::theme::library::UserTheme;
+use slug_code::tui::theme::{ColorDepth, ThemeLibrary, roles};
 use tokio_util::sync::CancellationToken;
 
 /// All pages, each with its text.
@@ -267,7 +267,7 @@ fn the_page_on_themes_has_every_role_and_theme() {
     assert_eq!(told, roles);
     let shipped = rows(section(&text, "## Those that slug brings"));
     let named: Vec<&str> = shipped.iter().map(|row| quoted(row[0])[0]).collect();
-    assert_eq!(named, Library::default().names());
+    assert_eq!(named, ThemeLibrary::default().names());
 }
 
 #[test]
@@ -275,7 +275,7 @@ fn the_example_of_a_theme_is_understood() {
     let text = page("docs/themes.md");
     let example = blocks(section(&text, "## Your own"), "toml")[0].to_owned();
     let path = PathBuf::from("mine.toml");
-    let library = Library::new(vec![OwnTheme { name: "mine".into(), path, text: example }]);
+    let library = ThemeLibrary::new(vec![UserTheme { name: "mine".into(), path, text: example }]);
     assert_eq!(library.find("mine", ColorDepth::TrueColor).unwrap().remarks, [""; 0]);
 }
 

@@ -22,8 +22,8 @@ use slug_code::config::{ConfigEnvironment, ConfigFlags, ConfigText, ConfigTexts}
 use slug_code::domain::RuleKind;
 use slug_code::domain::sanitize::{sanitize, strip_ansi};
 use slug_code::permissions::{PathZone, RuleSet, Workspace};
-use slug_code::tui::layout::ansi::{self, Keep};
-use slug_code::tui::layout::{Highlighter, Line, Role, markdown, plain};
+use slug_code::tui::layout::ansi::{self, AnsiExcerpt};
+use slug_code::tui::layout::{StyleRole, StyledLine, SyntaxHighlighter, markdown, plain};
 
 /// Cases of each law.
 const CASES: u32 = 200;
@@ -143,7 +143,7 @@ fn text(bytes: &[u8]) -> String {
 }
 
 /// Nothing that a terminal would obey or a reader not see is in what is drawn.
-fn assert_harmless(lines: &[Line]) {
+fn assert_harmless(lines: &[StyledLine]) {
     for span in lines.iter().flat_map(|line| &line.spans) {
         assert!(!span.text.chars().any(is_harmful), "{span:?}");
     }
@@ -180,9 +180,9 @@ proptest! {
         let clean = sanitize(&text);
         prop_assert!(clean.chars().all(|c| matches!(c, '\n' | '\t') || !c.is_control()));
         prop_assert!(strip_ansi(&text).chars().all(|c| matches!(c, '\n' | '\t') || !c.is_control()));
-        assert_harmless(&plain::render(&text, Role::Text, width));
-        assert_harmless(&ansi::render(&text, Keep::All, width));
-        assert_harmless(&ansi::render(&text, Keep::Ends { head: 1, tail: 1 }, width));
+        assert_harmless(&plain::render(&text, StyleRole::Text, width));
+        assert_harmless(&ansi::render(&text, AnsiExcerpt::All, width));
+        assert_harmless(&ansi::render(&text, AnsiExcerpt::Ends { head: 1, tail: 1 }, width));
     }
 
     #[test]
@@ -190,7 +190,7 @@ proptest! {
         answer in prop_oneof![damaged("markdown"), damaged("terminal")],
         width in 1..60_u16,
     ) {
-        assert_harmless(&markdown::render(&text(&answer), width, &Highlighter::off()).lines);
+        assert_harmless(&markdown::render(&text(&answer), width, &SyntaxHighlighter::off()).lines);
     }
 
     #[test]

@@ -7,7 +7,9 @@ use crate::cli::Cli;
 use crate::config::{ConfigEndpoint as Address, EndpointSecurity, ResolvedConfig};
 use crate::domain::sanitize::sanitize;
 use crate::platform::process_privacy;
-use crate::tui::welcome::first_run::{FoundKey, Server, Target, found_keys};
+use crate::tui::welcome::first_run::{
+    DetectedApiKey, DetectedServer, FirstRunEndpoint, found_keys,
+};
 
 use super::linear::LinearStartup;
 use super::print;
@@ -20,8 +22,8 @@ const LISTED: usize = 20;
 
 /// What can be chosen by its number.
 enum FirstModelChoice {
-    Server(Server),
-    Key(FoundKey),
+    Server(DetectedServer),
+    Key(DetectedApiKey),
     Other,
     Demo,
 }
@@ -51,7 +53,7 @@ pub(super) async fn ask(
                 return Ok(StartupOutcome::Answer(StartupModel::Demo));
             }
             (_, Some(FirstModelChoice::Server(server))) => {
-                let target = Target::local(server.endpoint.clone(), None);
+                let target = FirstRunEndpoint::local(server.endpoint.clone(), None);
                 Some((target, server.models.clone()))
             }
             (_, Some(FirstModelChoice::Key(key))) => {
@@ -81,7 +83,7 @@ pub(super) async fn ask(
                     );
                     None
                 }
-                Ok(_) => Some((Target::local(answer.clone(), None), Vec::new())),
+                Ok(_) => Some((FirstRunEndpoint::local(answer.clone(), None), Vec::new())),
                 Err(error) => {
                     print::complain(&error.to_string());
                     None
@@ -100,7 +102,10 @@ pub(super) async fn ask(
 }
 
 /// The question, a numbered line for each choice, and the choices.
-fn question(servers: Vec<Server>, keys: &[FoundKey]) -> (String, Vec<FirstModelChoice>) {
+fn question(
+    servers: Vec<DetectedServer>,
+    keys: &[DetectedApiKey],
+) -> (String, Vec<FirstModelChoice>) {
     let mut choices = Vec::new();
     let mut text = String::from("No model is configured. Which one is to answer?\n");
     let mut offer = |words: String, choice| {
@@ -170,7 +175,7 @@ mod tests {
 
     #[test]
     fn what_was_found_is_offered_by_number() {
-        let server = |name, endpoint: &str, models: &[&str]| Server {
+        let server = |name, endpoint: &str, models: &[&str]| DetectedServer {
             name,
             endpoint: endpoint.into(),
             models: models.iter().map(|&model| model.into()).collect(),

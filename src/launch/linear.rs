@@ -14,7 +14,9 @@ use crate::platform::{child, terminal};
 use crate::trust::{self, TrustStatus};
 use crate::tui::app::approval::LineAnswerError;
 use crate::tui::app::guard::QuestionGuard;
-use crate::tui::linear::{Bell, Ears, Hand, Heard, Paint, Voice};
+use crate::tui::linear::{
+    LabelColoring, LabelledLineWriter, LinearInput, StdinLines, StdinSource, TerminalBell,
+};
 use crate::tui::theme::ColorDepth;
 
 use super::first_model;
@@ -68,7 +70,7 @@ pub(super) async fn run(cli: &Cli, ground: &RunContext) -> anyhow::Result<CliExi
     let LinearStartup { lines: ears, signals, continued: _ } = desk;
     let front = |config: &ResolvedConfig| ChatFrontEnd::Linear {
         ears,
-        voice: Voice::new(io::stdout(), paint()),
+        voice: LabelledLineWriter::new(io::stdout(), paint()),
         bell: bell(config),
     };
     if scratch.is_none() && script == Some(None) && cli.directory.is_none() {
@@ -90,7 +92,7 @@ pub(super) async fn run(cli: &Cli, ground: &RunContext) -> anyhow::Result<CliExi
 
 /// Where the questions before the conversation are asked.
 pub(super) struct LinearStartup {
-    lines: Ears,
+    lines: StdinLines,
     signals: SignalStream,
     continued: ContinuedFlag,
 }
@@ -98,8 +100,13 @@ pub(super) struct LinearStartup {
 impl LinearStartup {
     fn new() -> anyhow::Result<Self> {
         let signals = SignalStream::listen()?;
-        let hand = if io::stdin().is_terminal() { Hand::Typed } else { Hand::Piped };
-        Ok(Self { lines: Ears::listen(hand)?, signals, continued: ContinuedFlag::listen()? })
+        let hand =
+            if io::stdin().is_terminal() { StdinSource::Terminal } else { StdinSource::Pipe };
+        Ok(Self {
+            lines: StdinLines::from_stdin(hand)?,
+            signals,
+            continued: ContinuedFlag::listen()?,
+        })
     }
 
     /// Asks about this folder, where that has not been settled. Without an answer it is not
@@ -163,21 +170,21 @@ impl LinearStartup {
             let armed_at = guard.due_at().map(|at| began + at);
             tokio::select! {
                 biased;
-                heard = self.lines.hear() => match heard? {
-                    Heard::Text(_) if self.continued.take() => guard.hidden(),
-                    Heard::Text(_) if self.lines.hand == Hand::Typed && !guard.is_armed() => {
+                heard = self.lines.next_input() => match heard? {
+                    LinearInput::Text(_) if self.continued.take() => guard.hidden(),
+                    LinearInput::Text(_) if self.lines.source == StdinSource::Terminal && !guard.is_armed() => {
                         guard.typed(began.elapsed());
                         write!(out, "{}\n> ", LineAnswerError::TooSoon)?;
                         out.flush()?;
                     }
-                    Heard::Text(text) => {
-                        if self.lines.hand == Hand::Piped {
+                    LinearInput::Text(text) => {
+                        if self.lines.source == StdinSource::Pipe {
                             writeln!(out, "{}", sanitize(&text))?;
                         }
                         return Ok(StartupOutcome::Answer(text.trim().to_owned()));
                     }
-                    Heard::GoesOn => {}
-                    Heard::End => {
+                    LinearInput::Continuation => {}
+                    LinearInput::End => {
                         writeln!(out)?;
                         return Ok(StartupOutcome::Quit);
                     }
@@ -189,7 +196,7 @@ impl LinearStartup {
                     if signal == HandledSignal::Stop {
                         signals::stop()?;
                     }
-                    if signal == HandledSignal::Continue && self.lines.hand == Hand::Typed {
+                    if signal == HandledSignal::Continue && self.lines.source == StdinSource::Terminal {
                         self.continued.take();
                         guard.hidden();
                     }
@@ -230,16 +237,16 @@ fn trust_question(heading: &str, folder: &Path, items: &[trust::TrustQuestionFil
 }
 
 /// Labels have colours where a terminal that has any shows them, and NO_COLOR does not forbid it.
-fn paint() -> Paint {
+fn paint() -> LabelColoring {
     let coloured =
         io::stdout().is_terminal() && !terminal::is_dumb() && screen::depth() != ColorDepth::None;
-    if coloured { Paint::Labels } else { Paint::Plain }
+    if coloured { LabelColoring::Labels } else { LabelColoring::Plain }
 }
 
-fn bell(config: &ResolvedConfig) -> Bell {
+fn bell(config: &ResolvedConfig) -> TerminalBell {
     let wanted = config.notify.value != NotificationMethod::Never && io::stdout().is_terminal();
-    if wanted { Bell::Rings } else { Bell::Silent }
+    if wanted { TerminalBell::Rings } else { TerminalBell::Silent }
 }
 
 /// The voice of standard output.
-pub(super) type StdoutLineWriter = Voice<Stdout>;
+pub(super) type StdoutLineWriter = LabelledLineWriter<Stdout>;

@@ -7,7 +7,7 @@ use std::io::{self, IsTerminal, Write};
 use crate::config::ConfigError;
 use crate::domain::sanitize::sanitize;
 use crate::platform::terminal::output::takes_lines;
-use crate::tui::runtime::Left;
+use crate::tui::runtime::FrontEndExit;
 
 use super::build;
 use super::run_context::RunContext;
@@ -69,7 +69,7 @@ pub(super) fn config_errors(errors: &[ConfigError]) {
 }
 
 /// After the chat: what was said last, and how to go on with the session.
-pub(super) fn farewell(ground: &RunContext, left: &Left) {
+pub(super) fn farewell(ground: &RunContext, left: &FrontEndExit) {
     // Where nobody reads, the lines would hold up the end.
     if !takes_lines() {
         return;

@@ -19,10 +19,11 @@ use crate::trust::TrustStatus;
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::theme_state::ThemeState;
 use crate::tui::welcome::first_run::{
-    FirstRun, FirstRunAnswer, Job, Kept, Note, Server, Target, found_keys, rank, work,
+    DetectedServer, FirstRunAnswer, FirstRunEndpoint, FirstRunEvent, FirstRunJob,
+    FirstRunKeyStorage, FirstRunPage, found_keys, rank, run_job,
 };
-use crate::tui::welcome::trust::{About, Trust, TrustAnswer};
-use crate::tui::welcome::{self, runner::Ended};
+use crate::tui::welcome::trust::{TrustAnswer, TrustPage, TrustPageSubject};
+use crate::tui::welcome::{self, runner::StartupEnd};
 
 use super::run_context::RunContext;
 use super::server_discovery::{ServerConsent, ServerDiscovery};
@@ -67,19 +68,19 @@ pub(super) async fn trust(
             TrustStatus::TooWide => {
                 return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Untrusted));
             }
-            TrustStatus::Unknown => About::Folder,
-            TrustStatus::Changed(_) => About::Changes,
+            TrustStatus::Unknown => TrustPageSubject::Folder,
+            TrustStatus::Changed(_) => TrustPageSubject::Changes,
         };
         let question = store.question(&ground.cwd)?;
-        let page = Trust::new(&ground.cwd.display().to_string(), about, question.items());
-        let nothing = |job: welcome::trust::Nothing, _| async move { match job {} };
+        let page = TrustPage::new(&ground.cwd.display().to_string(), about, question.items());
+        let nothing = |job: welcome::trust::NeverJob, _| async move { match job {} };
         match welcome::run(page, screen, signals, looks, nothing).await? {
-            Ended::Signalled(signal) => return Ok(StartupOutcome::Signal(signal)),
-            Ended::Answered(TrustAnswer::Quit) => return Ok(StartupOutcome::Quit),
-            Ended::Answered(TrustAnswer::GoOnWithout) => {
+            StartupEnd::Signalled(signal) => return Ok(StartupOutcome::Signal(signal)),
+            StartupEnd::Answered(TrustAnswer::Quit) => return Ok(StartupOutcome::Quit),
+            StartupEnd::Answered(TrustAnswer::GoOnWithout) => {
                 return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Untrusted));
             }
-            Ended::Answered(TrustAnswer::Trust) => store.grant_asked(question)?,
+            StartupEnd::Answered(TrustAnswer::Trust) => store.grant_asked(question)?,
         }
     }
 }
@@ -94,7 +95,7 @@ pub(super) async fn model(
     looks: &mut ThemeState,
 ) -> anyhow::Result<StartupOutcome<StartupModel>> {
     let file = cli.config.clone().unwrap_or_else(|| ground.home.config());
-    let page = FirstRun::new(
+    let page = FirstRunPage::new(
         &file.display().to_string(),
         found_keys(|name| process_privacy::variable(name)?.into_string().ok()),
     );
@@ -102,16 +103,18 @@ pub(super) async fn model(
     let jobs = |job, notes| {
         let candidates = candidates.clone();
         let said = match &job {
-            Job::Look => ServerConsent::None,
-            Job::Check { .. } => ServerConsent::Chosen,
+            FirstRunJob::FindServers => ServerConsent::None,
+            FirstRunJob::Check { .. } => ServerConsent::Chosen,
         };
-        work(job, notes, move |target| candidates.clone().models(said, target))
+        run_job(job, notes, move |target| candidates.clone().models(said, target))
     };
     match welcome::run(page, screen, signals, looks, jobs).await? {
-        Ended::Signalled(signal) => Ok(StartupOutcome::Signal(signal)),
-        Ended::Answered(FirstRunAnswer::Quit) => Ok(StartupOutcome::Quit),
-        Ended::Answered(FirstRunAnswer::Demo) => Ok(StartupOutcome::Answer(StartupModel::Demo)),
-        Ended::Answered(FirstRunAnswer::Use { target, model }) => {
+        StartupEnd::Signalled(signal) => Ok(StartupOutcome::Signal(signal)),
+        StartupEnd::Answered(FirstRunAnswer::Quit) => Ok(StartupOutcome::Quit),
+        StartupEnd::Answered(FirstRunAnswer::Demo) => {
+            Ok(StartupOutcome::Answer(StartupModel::Demo))
+        }
+        StartupEnd::Answered(FirstRunAnswer::Use { target, model }) => {
             save(cli, ground, target, model)?;
             Ok(StartupOutcome::Answer(StartupModel::Configured))
         }
@@ -123,13 +126,13 @@ pub(super) async fn model(
 pub(super) fn save(
     cli: &Cli,
     ground: &RunContext,
-    target: Target,
+    target: FirstRunEndpoint,
     model: Option<String>,
 ) -> anyhow::Result<()> {
     let file = cli.config.clone().unwrap_or_else(|| ground.home.config());
-    let mut changes = match target.kept {
-        Kept::InEnvironment => vec![ConfigChange::Provider(target.protocol)],
-        Kept::InFile => {
+    let mut changes = match target.key_storage {
+        FirstRunKeyStorage::InEnvironment => vec![ConfigChange::Provider(target.protocol)],
+        FirstRunKeyStorage::InFile => {
             let endpoint = Address::parse(&target.endpoint)?;
             if endpoint.security() == EndpointSecurity::PlainRemote {
                 ground.trust()?.allow_origin(endpoint.origin().as_str())?;
@@ -144,18 +147,18 @@ pub(super) fn save(
 }
 
 /// The servers that answer at the usual ports of this machine.
-pub(super) async fn local_servers(candidates: &Arc<ServerDiscovery>) -> Vec<Server> {
+pub(super) async fn local_servers(candidates: &Arc<ServerDiscovery>) -> Vec<DetectedServer> {
     let (notes, mut found) = mpsc::channel(4);
     let list = |target| candidates.clone().models(ServerConsent::None, target);
-    let look = work(Job::Look, notes, list);
+    let look = run_job(FirstRunJob::FindServers, notes, list);
     let collect = async {
         let mut servers = Vec::new();
         while let Some(note) = found.recv().await {
-            if let Note::Found(server) = note {
+            if let FirstRunEvent::Found(server) = note {
                 servers.push(server);
             }
         }
-        servers.sort_by_key(|server: &Server| rank(&server.endpoint));
+        servers.sort_by_key(|server: &DetectedServer| rank(&server.endpoint));
         servers
     };
     let ((), servers) = tokio::join!(look, collect);

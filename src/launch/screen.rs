@@ -36,9 +36,9 @@ use crate::tui::app::model::{MotionPreference, ScreenSettings, StatusCommandStat
 use crate::tui::app::status::{GitSummary, ScreenStatus};
 use crate::tui::app::theme_state::ThemeState;
 use crate::tui::app::wheel::WheelSettings;
-use crate::tui::executor::Handles;
-use crate::tui::linear::{self, Bell, Ears};
-use crate::tui::runtime::{self, Code, Left, Start};
+use crate::tui::executor::ExecutorHandles;
+use crate::tui::linear::{self, StdinLines, TerminalBell};
+use crate::tui::runtime::{self, CodeHighlighting, FrontEndExit, ScreenStart};
 use crate::tui::theme::ColorDepth;
 
 use super::build::{self, RunParticipants, RunParts};
@@ -145,11 +145,11 @@ pub(super) enum ChatFrontEnd {
     /// Line by line.
     Linear {
         /// Where lines come from.
-        ears: Ears,
+        ears: StdinLines,
         /// Where lines go.
         voice: StdoutLineWriter,
         /// Whether a bell calls.
-        bell: Bell,
+        bell: TerminalBell,
     },
 }
 
@@ -226,12 +226,16 @@ impl ChatLaunch<'_> {
         let (left, signal) = match front {
             ChatFrontEnd::Full { screen, looks } => {
                 let (told, jobs) = mpsc::channel(4);
-                let start = Start {
+                let start = ScreenStart {
                     settings,
                     status,
                     history,
                     draft: outside.draft(),
-                    code: if depth() == ColorDepth::None { Code::Plain } else { Code::Coloured },
+                    code: if depth() == ColorDepth::None {
+                        CodeHighlighting::Plain
+                    } else {
+                        CodeHighlighting::Coloured
+                    },
                     leave: config.leave.value,
                     looks,
                     announcer: announcer(&config, &TerminalInfo::from_environment()),
@@ -243,7 +247,7 @@ impl ChatLaunch<'_> {
             }
             ChatFrontEnd::Linear { ears, voice, bell } => {
                 let (told, interrupts) = mpsc::channel(4);
-                let start = linear::Start {
+                let start = linear::LinearStart {
                     settings,
                     status,
                     history,
@@ -392,9 +396,9 @@ fn handles(
     commands: mpsc::Sender<agent::AgentCommand>,
     stop: &agent::StopHandle,
     outside: Arc<ScreenServices>,
-) -> Handles {
+) -> ExecutorHandles {
     let stop = stop.clone();
-    Handles { commands, cancel: Arc::new(move || stop.stop_turn()), services: outside }
+    ExecutorHandles { commands, cancel: Arc::new(move || stop.stop_turn()), services: outside }
 }
 
 /// Who is told of the signals that end nothing.
@@ -407,11 +411,11 @@ enum ChatSignalSink {
 
 /// Waits for the chat to end, or for a signal that ends it.
 async fn until_left(
-    chat: impl Future<Output = anyhow::Result<Left>>,
+    chat: impl Future<Output = anyhow::Result<FrontEndExit>>,
     signals: &mut SignalStream,
     shutdown: &CancellationToken,
     told: ChatSignalSink,
-) -> (anyhow::Result<Left>, Option<HandledSignal>) {
+) -> (anyhow::Result<FrontEndExit>, Option<HandledSignal>) {
     tokio::pin!(chat);
     let mut ending = None;
     loop {

@@ -36,11 +36,11 @@ use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::tui::app::status::GitSummary;
 use crate::tui::app::store_queries::{StoreQuery, StoreQueryResult};
 use crate::tui::app::title;
-use crate::tui::executor::Services;
-use crate::tui::gallery::Picture;
+use crate::tui::executor::FrontEndServices;
 use crate::tui::page_jobs;
-use crate::tui::session_jobs::{self, Beside};
-use crate::tui::theme::Library;
+use crate::tui::picture_cells::TerminalPicture;
+use crate::tui::session_jobs::{self, SessionJobPaths};
+use crate::tui::theme::ThemeLibrary;
 
 use super::hook_trust::{self, ProjectHookTrust};
 use super::run_context::RunContext;
@@ -71,7 +71,7 @@ pub(super) struct ScreenServices {
     draft: SessionId,
     history: PromptHistoryFile,
     /// The file of how the list of sessions is grouped.
-    session_files: Beside,
+    session_files: SessionJobPaths,
     /// The file of how kinds of panes are folded.
     folds: PathBuf,
     /// The file of the models that the person marked.
@@ -106,7 +106,7 @@ impl ScreenServices {
             drafts: Arc::new(DraftStore::new(ground.home.drafts())),
             draft: SessionId::generate(),
             history: PromptHistoryFile::new(ground.home.history()),
-            session_files: Beside {
+            session_files: SessionJobPaths {
                 grouping: ground.home.grouping(),
                 exports: ground.home.exports(),
             },
@@ -159,7 +159,7 @@ impl ScreenServices {
 }
 
 #[async_trait]
-impl Services for ScreenServices {
+impl FrontEndServices for ScreenServices {
     async fn sessions(&self, job: SessionStoreRequest) -> Result<SessionStoreResponse, String> {
         let (store, beside) = (self.store.clone(), self.session_files.clone());
         blocking(move || session_jobs::run(&store, &beside, &job)).await?
@@ -343,7 +343,7 @@ impl Services for ScreenServices {
         number: u32,
         image: MessageImage,
         cells: SizeInCells,
-    ) -> Result<Picture, String> {
+    ) -> Result<TerminalPicture, String> {
         let blobs = self.store.blobs().clone();
         blocking(move || {
             let kept = blobs.get(&image.hash).map_err(|error| error.to_string())?;
@@ -366,7 +366,7 @@ impl Services for ScreenServices {
         }
     }
 
-    async fn themes(&self) -> Library {
+    async fn themes(&self) -> ThemeLibrary {
         let folder = self.themes.clone();
         blocking(move || themes::library(&folder)).await.unwrap_or_default()
     }
@@ -403,7 +403,7 @@ impl Services for ScreenServices {
         editor::edit(&editor::command(), text, &self.home).map_err(|error| error.to_string())
     }
 
-    fn page(&self, text: &str) -> Result<(), String> {
+    fn show_in_pager(&self, text: &str) -> Result<(), String> {
         editor::page(&editor::pager(), text, &self.home).map_err(|error| error.to_string())
     }
 }

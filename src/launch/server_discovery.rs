@@ -10,7 +10,7 @@ use crate::config::{ResolvedConfig, ServerTransportConfig};
 use crate::platform::redact::Redactor;
 use crate::providers::http::{HttpClient, HttpEndpoint, PlainHttp};
 use crate::providers::{ConnectionConfig, connect};
-use crate::tui::welcome::first_run::Target;
+use crate::tui::welcome::first_run::FirstRunEndpoint;
 
 use super::run_context::RunContext;
 use super::servers::ServerConnector;
@@ -51,9 +51,9 @@ impl ServerDiscovery {
     pub(super) async fn models(
         self: Arc<Self>,
         said: ServerConsent,
-        target: Target,
+        target: FirstRunEndpoint,
     ) -> Result<Vec<String>, String> {
-        let Target { protocol, endpoint, key, .. } = target;
+        let FirstRunEndpoint { protocol, endpoint, key, .. } = target;
         let endpoint = HttpEndpoint::parse(&endpoint, PlainHttp::Allowed)
             .map_err(|error| error.to_string())?;
         let way = match said {

@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use crate::disk::read_text;
-use crate::tui::theme::Library;
-use crate::tui::theme::library::OwnTheme;
+use crate::tui::theme::ThemeLibrary;
+use crate::tui::theme::library::UserTheme;
 
 /// A theme is a page of text; what is longer is something else.
 const LONGEST: u64 = 64 << 10;
 
 /// The themes in `folder`, which need not be there, with those that slug brings.
-pub(super) fn library(folder: &Path) -> Library {
-    let Ok(entries) = folder.read_dir() else { return Library::default() };
+pub(super) fn library(folder: &Path) -> ThemeLibrary {
+    let Ok(entries) = folder.read_dir() else { return ThemeLibrary::default() };
     let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
     let (mut own, mut left_out) = (Vec::new(), Vec::new());
     for path in paths {
@@ -21,11 +21,11 @@ pub(super) fn library(folder: &Path) -> Library {
         }
     }
     left_out.sort();
-    Library::new(own).leaving_out(left_out)
+    ThemeLibrary::new(own).with_unreadable_files(left_out)
 }
 
 /// The theme in a file; none if it is no theme's, and a sentence if it cannot be read.
-fn read(path: &Path) -> Result<Option<OwnTheme>, String> {
+fn read(path: &Path) -> Result<Option<UserTheme>, String> {
     if path.extension().is_none_or(|end| end != "toml") {
         return Ok(None);
     }
@@ -34,7 +34,7 @@ fn read(path: &Path) -> Result<Option<OwnTheme>, String> {
         tracing::warn!(path = %path.display(), %error, "a theme was left out");
         format!("{}: this theme was left out: {error}", path.display())
     })?;
-    Ok(text.map(|text| OwnTheme { name: name.to_owned(), path: path.to_owned(), text }))
+    Ok(text.map(|text| UserTheme { name: name.to_owned(), path: path.to_owned(), text }))
 }
 
 #[cfg(test)]
@@ -52,12 +52,12 @@ mod tests {
         fs::create_dir(folder.path().join("folder.toml")).unwrap();
         let library = library(folder.path());
         assert!(library.check("mine").is_ok());
-        assert_eq!(library.names().len(), Library::default().names().len() + 1);
+        assert_eq!(library.names().len(), ThemeLibrary::default().names().len() + 1);
         let left_out: Vec<_> =
-            library.left_out().iter().map(|why| why.rsplit('/').next().unwrap()).collect();
+            library.unreadable_files().iter().map(|why| why.rsplit('/').next().unwrap()).collect();
         assert_eq!(left_out.len(), 2, "{left_out:?}");
         assert!(left_out[0].starts_with("binary.toml: this theme was left out: "), "{left_out:?}");
         let nowhere = super::library(&folder.path().join("none"));
-        assert_eq!(nowhere, Library::default());
+        assert_eq!(nowhere, ThemeLibrary::default());
     }
 }

@@ -8,9 +8,11 @@ use crate::domain::MessageRole as Speaker;
 use crate::domain::sanitize::sanitize;
 use crate::session::{BranchComparison, BranchMessage, FileDelta, SessionBranch};
 
-use super::branch_text::{counted, title};
-use super::layout::wrap::{Frame, Piece, display_width, escape, truncate, truncate_path, wrap};
-use super::layout::{Highlighter, Line, Role, Span, beside, markdown};
+use super::branch_text::{pluralise, title};
+use super::layout::wrap::{
+    StyledPiece, WrapFrame, display_width, escape, truncate, truncate_path, wrap,
+};
+use super::layout::{StyleRole, StyledLine, StyledSpan, SyntaxHighlighter, markdown, two_columns};
 
 /// From this width on the branches stand side by side, where each has the room that prose needs.
 pub const SIDE_BY_SIDE: u16 = 100;
@@ -23,72 +25,75 @@ const MARK: usize = 6;
 const NOTHING: &str = "·";
 
 /// How each role looks as a terminal is told.
-const LOOKS: [(Role, &str); 14] = [
-    (Role::Strong, "\u{1b}[1m"),
-    (Role::StrongEmphasis, "\u{1b}[1m"),
-    (Role::Heading(1), "\u{1b}[1m"),
-    (Role::Heading(2), "\u{1b}[1m"),
-    (Role::Heading(3), "\u{1b}[1m"),
-    (Role::Emphasis, "\u{1b}[3m"),
-    (Role::Code, "\u{1b}[36m"),
-    (Role::Link, "\u{1b}[4m"),
-    (Role::Quote, "\u{1b}[2m"),
-    (Role::Muted, "\u{1b}[2m"),
-    (Role::Border, "\u{1b}[2m"),
-    (Role::Added, "\u{1b}[32m"),
-    (Role::Removed, "\u{1b}[31m"),
-    (Role::Warning, "\u{1b}[33m"),
+const ROLE_SGR: [(StyleRole, &str); 14] = [
+    (StyleRole::Strong, "\u{1b}[1m"),
+    (StyleRole::StrongEmphasis, "\u{1b}[1m"),
+    (StyleRole::Heading(1), "\u{1b}[1m"),
+    (StyleRole::Heading(2), "\u{1b}[1m"),
+    (StyleRole::Heading(3), "\u{1b}[1m"),
+    (StyleRole::Emphasis, "\u{1b}[3m"),
+    (StyleRole::Code, "\u{1b}[36m"),
+    (StyleRole::Link, "\u{1b}[4m"),
+    (StyleRole::Quote, "\u{1b}[2m"),
+    (StyleRole::Muted, "\u{1b}[2m"),
+    (StyleRole::Border, "\u{1b}[2m"),
+    (StyleRole::Added, "\u{1b}[32m"),
+    (StyleRole::Removed, "\u{1b}[31m"),
+    (StyleRole::Warning, "\u{1b}[33m"),
 ];
 
 /// The page.
-pub fn compared(comparison: &BranchComparison, width: u16) -> String {
-    let mut lines = parting(comparison, width);
+pub fn render_comparison(comparison: &BranchComparison, width: u16) -> String {
+    let mut lines = shared_part(comparison, width);
     let branches = &comparison.branches;
     if width < SIDE_BY_SIDE {
         after_another(branches, width, &mut lines);
     } else {
         side_by_side(branches, width, &mut lines);
     }
-    lines.iter().map(told).collect()
+    lines.iter().map(to_ansi).collect()
 }
 
 /// What the branches share.
-fn parting(comparison: &BranchComparison, width: u16) -> Vec<Line> {
+fn shared_part(comparison: &BranchComparison, width: u16) -> Vec<StyledLine> {
     let mut lines = Vec::new();
     match &comparison.last_shared {
         Some(parted) => {
-            let count = counted(comparison.shared, "message");
+            let count = pluralise(comparison.shared, "message");
             let text = format!("They share {count} and part after this one:");
-            prose(&text, Role::Text, ["", ""], width, &mut lines);
-            lines.push(Line::default());
+            prose(&text, StyleRole::Text, ["", ""], width, &mut lines);
+            lines.push(StyledLine::default());
             let from = lines.len();
-            say(parted, width, &mut lines);
+            push_message(parted, width, &mut lines);
             let hidden = lines.len().saturating_sub(from + PARTED);
             // The row that says so takes one itself.
             if hidden > 1 {
                 lines.truncate(from + PARTED);
-                lines.push(row([Span::new(format!("  … {hidden} more rows"), Role::Muted)]));
+                lines.push(row([StyledSpan::new(
+                    format!("  … {hidden} more rows"),
+                    StyleRole::Muted,
+                )]));
             }
         }
         None => {
             let text = "They have no message in common.";
-            prose(text, Role::Text, ["", ""], width, &mut lines);
+            prose(text, StyleRole::Text, ["", ""], width, &mut lines);
         }
     }
-    lines.push(Line::default());
+    lines.push(StyledLine::default());
     lines
 }
 
-fn side_by_side(branches: &[SessionBranch; 2], width: u16, lines: &mut Vec<Line>) {
-    let column = beside::column(width);
-    let mut cells = |[left, right]: [Vec<Line>; 2]| {
-        lines.extend(beside::rows(left, right, (None, None), column, 0));
+fn side_by_side(branches: &[SessionBranch; 2], width: u16, lines: &mut Vec<StyledLine>) {
+    let column = two_columns::column(width);
+    let mut cells = |[left, right]: [Vec<StyledLine>; 2]| {
+        lines.extend(two_columns::rows(left, right, (None, None), column, 0));
     };
     let names = names(branches);
     let longest = longest(&names);
     let head = |letter, branch: &SessionBranch, other: &SessionBranch| {
         let mut head = heading(letter, branch, column);
-        head.push(row([Span::new("─".repeat(column.into()), Role::Border)]));
+        head.push(row([StyledSpan::new("─".repeat(column.into()), StyleRole::Border)]));
         let is_in =
             |branch: &SessionBranch, name: &str| branch.files.iter().any(|it| it.name == name);
         // Those that both changed are first, so that they stand at one height.
@@ -96,8 +101,8 @@ fn side_by_side(branches: &[SessionBranch; 2], width: u16, lines: &mut Vec<Line>
             .filter(|name| is_in(branch, name))
             .partition(|name| is_in(other, name));
         let room = usize::from(column).saturating_sub(DELTA + 2 + MARK);
-        let both = both.into_iter().map(|name| (name, Mark::Both));
-        let own = own.into_iter().map(|name| (name, Mark::Own));
+        let both = both.into_iter().map(|name| (name, BranchFileMark::Both));
+        let own = own.into_iter().map(|name| (name, BranchFileMark::OneBranch));
         head.extend(
             both.chain(own).map(|(name, mark)| file(branch, name, mark, longest.min(room))),
         );
@@ -105,17 +110,17 @@ fn side_by_side(branches: &[SessionBranch; 2], width: u16, lines: &mut Vec<Line>
     };
     let [one, two] = branches;
     cells([head("A", one, two), head("B", two, one)]);
-    cells([vec![Line::default()], Vec::new()]);
+    cells([vec![StyledLine::default()], Vec::new()]);
     let [one, two] = [exchanges(one), exchanges(two)];
     for at in 0..one.len().max(two.len()) {
         let cell = |exchanges: &[&[BranchMessage]]| {
             let mut lines = Vec::new();
             for said in exchanges.get(at).into_iter().copied().flatten() {
-                say(said, column, &mut lines);
-                lines.push(Line::default());
+                push_message(said, column, &mut lines);
+                lines.push(StyledLine::default());
             }
             if at == 0 && exchanges.iter().all(|exchange| exchange.is_empty()) {
-                prose(NOTHING_SAID, Role::Muted, ["", ""], column, &mut lines);
+                prose(NOTHING_SAID, StyleRole::Muted, ["", ""], column, &mut lines);
             }
             lines
         };
@@ -123,25 +128,25 @@ fn side_by_side(branches: &[SessionBranch; 2], width: u16, lines: &mut Vec<Line>
     }
 }
 
-fn after_another(branches: &[SessionBranch; 2], width: u16, lines: &mut Vec<Line>) {
+fn after_another(branches: &[SessionBranch; 2], width: u16, lines: &mut Vec<StyledLine>) {
     for (letter, branch) in ["A", "B"].into_iter().zip(branches) {
         lines.extend(heading(letter, branch, width));
     }
-    lines.push(Line::default());
+    lines.push(StyledLine::default());
     table(branches, width, lines);
     for (letter, branch) in ["A", "B"].into_iter().zip(branches) {
         let title = title(branch);
         let room = usize::from(width).saturating_sub("── A   ──".chars().count());
         let text = format!("── {letter}  {} ──", truncate(&title, room));
-        lines.push(row([Span::new(text, Role::Strong)]));
-        lines.push(Line::default());
+        lines.push(row([StyledSpan::new(text, StyleRole::Strong)]));
+        lines.push(StyledLine::default());
         if branch.said.is_empty() {
-            prose(NOTHING_SAID, Role::Muted, ["", ""], width, lines);
-            lines.push(Line::default());
+            prose(NOTHING_SAID, StyleRole::Muted, ["", ""], width, lines);
+            lines.push(StyledLine::default());
         }
         for said in &branch.said {
-            say(said, width, lines);
-            lines.push(Line::default());
+            push_message(said, width, lines);
+            lines.push(StyledLine::default());
         }
     }
 }
@@ -149,16 +154,16 @@ fn after_another(branches: &[SessionBranch; 2], width: u16, lines: &mut Vec<Line
 const NOTHING_SAID: &str = "Nothing was said after that.";
 
 /// A branch's letter and title, and how much is in it.
-fn heading(letter: &str, branch: &SessionBranch, width: u16) -> Vec<Line> {
+fn heading(letter: &str, branch: &SessionBranch, width: u16) -> Vec<StyledLine> {
     let counts = format!(
         "{}, {}",
-        counted(branch.said.len(), "message"),
-        counted(branch.files.len(), "file")
+        pluralise(branch.said.len(), "message"),
+        pluralise(branch.files.len(), "file")
     );
     let title = title(branch);
     let title = truncate(&title, usize::from(width).saturating_sub(3));
-    let first = row([Span::new(format!("{letter}  {title}"), Role::Strong)]);
-    vec![first, row([Span::new(format!("   {counts}"), Role::Muted)])]
+    let first = row([StyledSpan::new(format!("{letter}  {title}"), StyleRole::Strong)]);
+    vec![first, row([StyledSpan::new(format!("   {counts}"), StyleRole::Muted)])]
 }
 
 /// The files that either changed, by name.
@@ -178,22 +183,22 @@ fn longest(names: &[&str]) -> usize {
 
 /// Whether both branches changed a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mark {
+enum BranchFileMark {
     Both,
-    Own,
+    OneBranch,
 }
 
-impl Mark {
-    fn span(self) -> Option<Span> {
+impl BranchFileMark {
+    fn span(self) -> Option<StyledSpan> {
         match self {
-            Self::Both => Some(Span::new("  both", Role::Warning)),
-            Self::Own => None,
+            Self::Both => Some(StyledSpan::new("  both", StyleRole::Warning)),
+            Self::OneBranch => None,
         }
     }
 }
 
 /// A file in the column of its branch.
-fn file(branch: &SessionBranch, name: &str, mark: Mark, room: usize) -> Line {
+fn file(branch: &SessionBranch, name: &str, mark: BranchFileMark, room: usize) -> StyledLine {
     let mut spans = vec![padded(name, room)];
     spans.extend(delta(branch, name));
     spans.extend(mark.span());
@@ -201,24 +206,24 @@ fn file(branch: &SessionBranch, name: &str, mark: Mark, room: usize) -> Line {
 }
 
 /// A row for each file, with what each branch did to it.
-fn table(branches: &[SessionBranch; 2], width: u16, lines: &mut Vec<Line>) {
+fn table(branches: &[SessionBranch; 2], width: u16, lines: &mut Vec<StyledLine>) {
     let names = names(branches);
     if names.is_empty() {
         return;
     }
     let room = usize::from(width).saturating_sub((DELTA + 2) * 2 + MARK).min(longest(&names));
     let text = format!("{:<room$}  {:>DELTA$}  {:>DELTA$}", "Files", "A", "B");
-    lines.push(row([Span::new(text, Role::Strong)]));
+    lines.push(row([StyledSpan::new(text, StyleRole::Strong)]));
     for name in names {
         let mut spans = vec![padded(name, room)];
         branches.iter().for_each(|branch| spans.extend(delta(branch, name)));
         let of = |branch: &SessionBranch| branch.files.iter().any(|file| file.name == name);
         if branches.iter().all(of) {
-            spans.extend(Mark::Both.span());
+            spans.extend(BranchFileMark::Both.span());
         }
         lines.push(row(spans));
     }
-    lines.push(Line::default());
+    lines.push(StyledLine::default());
 }
 
 /// A name as it stands in a row.
@@ -226,26 +231,26 @@ fn shown(name: &str) -> String {
     sanitize(name).replace(['\t', '\n'], "�")
 }
 
-fn padded(name: &str, room: usize) -> Span {
+fn padded(name: &str, room: usize) -> StyledSpan {
     let name = shown(name);
     let name = truncate_path(&name, room);
     let rest = room.saturating_sub(display_width(&name));
-    Span::new(format!("{name}{:rest$}", ""), Role::Text)
+    StyledSpan::new(format!("{name}{:rest$}", ""), StyleRole::Text)
 }
 
 /// What a branch did to a file, on the right of its columns.
-fn delta(branch: &SessionBranch, name: &str) -> Vec<Span> {
+fn delta(branch: &SessionBranch, name: &str) -> Vec<StyledSpan> {
     let known = branch.files.iter().find(|file| file.name == name);
     let told = match known.map(|FileDelta { lines, .. }| lines) {
-        None => vec![Span::new(NOTHING, Role::Muted)],
-        Some(None) => vec![Span::new("changed", Role::Text)],
+        None => vec![StyledSpan::new(NOTHING, StyleRole::Muted)],
+        Some(None) => vec![StyledSpan::new("changed", StyleRole::Text)],
         Some(Some((added, removed))) => vec![
-            Span::new(format!("+{added} "), Role::Added),
-            Span::new(format!("-{removed}"), Role::Removed),
+            StyledSpan::new(format!("+{added} "), StyleRole::Added),
+            StyledSpan::new(format!("-{removed}"), StyleRole::Removed),
         ],
     };
     let taken: usize = told.iter().map(|span| display_width(&span.text)).sum();
-    let indent = Span::new(" ".repeat((DELTA + 2).saturating_sub(taken)), Role::Text);
+    let indent = StyledSpan::new(" ".repeat((DELTA + 2).saturating_sub(taken)), StyleRole::Text);
     [vec![indent], told].concat()
 }
 
@@ -260,40 +265,49 @@ fn exchanges(branch: &SessionBranch) -> Vec<&[BranchMessage]> {
     all
 }
 
-fn say(said: &BranchMessage, width: u16, lines: &mut Vec<Line>) {
+fn push_message(said: &BranchMessage, width: u16, lines: &mut Vec<StyledLine>) {
     match said.role {
-        Speaker::User => prose(said.text.trim(), Role::Strong, ["❯ ", "  "], width, lines),
+        Speaker::User => prose(said.text.trim(), StyleRole::Strong, ["❯ ", "  "], width, lines),
         Speaker::Assistant => {
-            let laid =
-                markdown::render(said.text.trim(), width.saturating_sub(2), &Highlighter::off());
+            let laid = markdown::render(
+                said.text.trim(),
+                width.saturating_sub(2),
+                &SyntaxHighlighter::off(),
+            );
             lines.extend(laid.lines.into_iter().map(|mut line| {
-                line.spans.insert(0, Span::new("  ", Role::Text));
+                line.spans.insert(0, StyledSpan::new("  ", StyleRole::Text));
                 line
             }));
         }
     }
 }
 
-fn prose(text: &str, role: Role, [first, rest]: [&str; 2], width: u16, lines: &mut Vec<Line>) {
-    let mut pieces: Vec<Piece<'_>> = Vec::new();
+fn prose(
+    text: &str,
+    role: StyleRole,
+    [first, rest]: [&str; 2],
+    width: u16,
+    lines: &mut Vec<StyledLine>,
+) {
+    let mut pieces: Vec<StyledPiece<'_>> = Vec::new();
     escape(text, role, 0, &mut pieces);
-    let frame = Frame {
-        first: vec![Span::new(first, role)],
-        rest: vec![Span::new(rest, role)],
-        ..Frame::prose(width)
+    let frame = WrapFrame {
+        first: vec![StyledSpan::new(first, role)],
+        rest: vec![StyledSpan::new(rest, role)],
+        ..WrapFrame::prose(width)
     };
     wrap(&pieces, &frame, lines);
 }
 
-fn row(spans: impl Into<Vec<Span>>) -> Line {
-    Line { spans: spans.into(), ..Line::default() }
+fn row(spans: impl Into<Vec<StyledSpan>>) -> StyledLine {
+    StyledLine { spans: spans.into(), ..StyledLine::default() }
 }
 
 /// A row as text with colours.
-fn told(line: &Line) -> String {
+fn to_ansi(line: &StyledLine) -> String {
     let mut text = String::new();
-    for Span { text: part, role, .. } in &line.spans {
-        match LOOKS.iter().find(|(it, _)| it == role) {
+    for StyledSpan { text: part, role, .. } in &line.spans {
+        match ROLE_SGR.iter().find(|(it, _)| it == role) {
             Some((_, look)) => text.extend([look, part.as_str(), "\u{1b}[0m"]),
             None => text.push_str(part),
         }

@@ -44,8 +44,8 @@ fn cart() -> BranchComparison {
 
 /// The page without its colours.
 fn plain(comparison: &BranchComparison, width: u16) -> String {
-    let page = compared(comparison, width);
-    let looks = LOOKS.iter().map(|(_, look)| *look).chain(["\u{1b}[0m"]);
+    let page = render_comparison(comparison, width);
+    let looks = ROLE_SGR.iter().map(|(_, look)| *look).chain(["\u{1b}[0m"]);
     looks.fold(page, |page, look| page.replace(look, ""))
 }
 

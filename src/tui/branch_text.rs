@@ -14,7 +14,7 @@ const QUESTION: usize = 240;
 const ANSWER: usize = 4000;
 
 /// A branch in a few paragraphs, as a note of the person's.
-pub fn summed_up(branch: &SessionBranch) -> String {
+pub fn summarise(branch: &SessionBranch) -> String {
     let mut note = format!("From another session, \"{}\":\n", title(branch));
     let asked: Vec<&BranchMessage> =
         branch.said.iter().filter(|it| it.role == MessageRole::User).collect();
@@ -54,7 +54,7 @@ pub fn title(branch: &SessionBranch) -> String {
 }
 
 /// So many of these.
-pub fn counted(count: usize, what: &str) -> String {
+pub fn pluralise(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_summary_has_questions_the_last_answer_and_files() {
-        insta::assert_snapshot!(summed_up(&sum()));
+        insta::assert_snapshot!(summarise(&sum()));
     }
 
     #[test]
@@ -103,7 +103,7 @@ mod tests {
         let ask = |n: usize| said(MessageRole::User, &format!("question {n} {}", "x".repeat(1000)));
         let mut all: Vec<BranchMessage> = (0..40).map(ask).collect();
         all.push(said(MessageRole::Assistant, &"y".repeat(100_000)));
-        let note = summed_up(&branch("long", all, &[]));
+        let note = summarise(&branch("long", all, &[]));
         assert!(note.contains("- … (28 earlier)\n- question 28 ") && note.len() < 8_000);
     }
 }

@@ -30,27 +30,27 @@ use super::app::sessions::{SessionStoreRequest, SessionStoreResponse};
 use super::app::status::GitSummary;
 use super::app::store_queries::{StoreQuery, StoreQueryResult};
 use super::app::{ScreenEffect, ScreenMsg};
-use super::gallery::Picture;
-use super::theme::Library;
+use super::picture_cells::TerminalPicture;
+use super::theme::ThemeLibrary;
 
 /// Sessions that a search hands on at once, and the least time before it does so again.
-const GATHERED: usize = 256;
-const BETWEEN: Duration = Duration::from_millis(30);
+const SEARCH_BATCH: usize = 256;
+const SEARCH_INTERVAL: Duration = Duration::from_millis(30);
 
 /// The agent's side that the screen reaches.
 #[derive(Clone)]
-pub struct Handles {
+pub struct ExecutorHandles {
     /// What is asked of the agent.
     pub commands: mpsc::Sender<AgentCommand>,
     /// Stops the running turn, at once.
     pub cancel: Arc<dyn Fn() + Send + Sync>,
     /// Everything else outside of the screen.
-    pub services: Arc<dyn Services>,
+    pub services: Arc<dyn FrontEndServices>,
 }
 
 /// What the screen needs from the rest of slug. All of it may take its time.
 #[async_trait]
-pub trait Services: Send + Sync + 'static {
+pub trait FrontEndServices: Send + Sync + 'static {
     /// Reads or changes past sessions, as `session_jobs::run` does on a thread that may block.
     async fn sessions(&self, job: SessionStoreRequest) -> Result<SessionStoreResponse, String>;
     /// Looks for a text in what was said in these sessions, as `session_jobs::search` does on a thread
@@ -97,9 +97,9 @@ pub trait Services: Send + Sync + 'static {
         number: u32,
         image: MessageImage,
         cells: SizeInCells,
-    ) -> Result<Picture, String>;
+    ) -> Result<TerminalPicture, String>;
     /// All themes, the person's own read anew.
-    async fn themes(&self) -> Library;
+    async fn themes(&self) -> ThemeLibrary;
     /// Writes the theme into the person's configuration.
     async fn keep_theme(&self, choice: ThemeChoice) -> Result<(), String>;
     /// Copies. What has to go through the terminal is written before this returns, since it is
@@ -112,12 +112,12 @@ pub trait Services: Send + Sync + 'static {
     /// Has the person edit a text in their own editor and waits for it; the terminal is theirs.
     fn edit(&self, text: &str) -> Result<String, String>;
     /// Shows the person a text in their own pager and waits for it; the terminal is theirs.
-    fn page(&self, text: &str) -> Result<(), String>;
+    fn show_in_pager(&self, text: &str) -> Result<(), String>;
 }
 
 /// What the runtime itself has to do, since it owns the terminal.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Own {
+pub enum TerminalAction {
     /// Leave.
     Quit,
     /// Give the terminal to the shell.
@@ -135,8 +135,8 @@ pub enum Own {
 }
 
 /// Runs effects.
-pub struct Executor {
-    handles: Handles,
+pub struct EffectExecutor {
+    handles: ExecutorHandles,
     answers: mpsc::Sender<ScreenMsg>,
     waiting: VecDeque<AgentCommand>,
     /// Questions; they end with the screen.
@@ -144,13 +144,13 @@ pub struct Executor {
     /// The search of sessions that runs.
     searching: Option<AbortHandle>,
     /// What has to be kept, one after another: an older draft never overwrites a newer one.
-    keep: mpsc::UnboundedSender<BoxFuture<'static, ()>>,
-    keeper: JoinHandle<()>,
+    save_queue: mpsc::UnboundedSender<BoxFuture<'static, ()>>,
+    save_task: JoinHandle<()>,
 }
 
-impl Executor {
+impl EffectExecutor {
     /// An executor whose answers go to `answers`.
-    pub fn new(handles: Handles, answers: mpsc::Sender<ScreenMsg>) -> Self {
+    pub fn new(handles: ExecutorHandles, answers: mpsc::Sender<ScreenMsg>) -> Self {
         // Unbounded, since a person does not type faster than a disk writes.
         let (keep, mut kept) = mpsc::unbounded_channel::<BoxFuture<'static, ()>>();
         let keeper = tokio::spawn(async move {
@@ -160,32 +160,40 @@ impl Executor {
         });
         let waiting = VecDeque::new();
         let asking = JoinSet::new();
-        Self { handles, answers, waiting, asking, searching: None, keep, keeper }
+        Self {
+            handles,
+            answers,
+            waiting,
+            asking,
+            searching: None,
+            save_queue: keep,
+            save_task: keeper,
+        }
     }
 
     /// Runs an effect. What only the runtime can do comes back.
-    pub fn run(&mut self, effect: ScreenEffect) -> Option<Own> {
+    pub fn run(&mut self, effect: ScreenEffect) -> Option<TerminalAction> {
         // Finished tasks leave here, so that the set does not grow.
         while self.asking.try_join_next().is_some() {}
         let services = Arc::clone(&self.handles.services);
         match effect {
             ScreenEffect::Agent(command) => self.command(command),
             ScreenEffect::CancelTurn => (self.handles.cancel)(),
-            ScreenEffect::Quit => return Some(Own::Quit),
-            ScreenEffect::Suspend => return Some(Own::Suspend),
-            ScreenEffect::Redraw => return Some(Own::Redraw),
-            ScreenEffect::ReclaimTerminal => return Some(Own::Retake),
-            ScreenEffect::OpenEditor { text } => return Some(Own::OpenEditor(text)),
-            ScreenEffect::Notify(text) => return Some(Own::Notify(text)),
+            ScreenEffect::Quit => return Some(TerminalAction::Quit),
+            ScreenEffect::Suspend => return Some(TerminalAction::Suspend),
+            ScreenEffect::Redraw => return Some(TerminalAction::Redraw),
+            ScreenEffect::ReclaimTerminal => return Some(TerminalAction::Retake),
+            ScreenEffect::OpenEditor { text } => return Some(TerminalAction::OpenEditor(text)),
+            ScreenEffect::Notify(text) => return Some(TerminalAction::Notify(text)),
             ScreenEffect::RunStatusCommand { id, state } => self.answer(async move {
                 ScreenMsg::StatusLine { id, line: services.status_line(state).await }
             }),
             ScreenEffect::Copy { text, what } => self.copy(text, what),
             ScreenEffect::SaveDraft { text } => {
-                self.keep("keep the draft", async move { services.save_draft(text).await });
+                self.save("keep the draft", async move { services.save_draft(text).await });
             }
             ScreenEffect::AddHistory(text) => {
-                self.keep("add to the history", async move { services.add_history(text).await });
+                self.save("add to the history", async move { services.add_history(text).await });
             }
             ScreenEffect::LoadImage { id, source } => self.answer(async move {
                 ScreenMsg::ImageLoaded { id, taken: services.take_image(source).await }
@@ -228,20 +236,20 @@ impl Executor {
                     Err(error) => failed("copy it", &error),
                 }
             }),
-            ScreenEffect::OpenPager(document) => return Some(Own::OpenPager(document)),
+            ScreenEffect::OpenPager(document) => return Some(TerminalAction::OpenPager(document)),
             ScreenEffect::KeepFolds { session, folds } => {
-                self.keep("remember how panes are folded", async move {
+                self.save("remember how panes are folded", async move {
                     services.keep_folds(session, folds).await
                 });
             }
             ScreenEffect::ToggleFavourite(name) => {
-                self.keep(
+                self.save(
                     "remember a favourite",
                     async move { services.toggle_favourite(name).await },
                 );
             }
             ScreenEffect::KeepKinds(kinds) => {
-                self.keep("remember how panes are folded", async move {
+                self.save("remember how panes are folded", async move {
                     services.keep_kinds(kinds).await
                 });
             }
@@ -284,7 +292,7 @@ impl Executor {
                 ScreenMsg::ThemesRead { id, library: Arc::new(services.themes().await) }
             }),
             ScreenEffect::KeepTheme(choice) => {
-                self.keep("keep the theme", async move { services.keep_theme(choice).await });
+                self.save("keep the theme", async move { services.keep_theme(choice).await });
             }
             ScreenEffect::ReadGit(id) => {
                 self.answer(async move { ScreenMsg::GitRead { id, git: services.git().await } });
@@ -299,15 +307,15 @@ impl Executor {
     fn search(&mut self, id: RequestId, text: String, sessions: Arc<[SessionId]>) {
         let (services, answers) = (Arc::clone(&self.handles.services), self.answers.clone());
         self.searching = Some(self.asking.spawn(async move {
-            let (send, mut receive) = mpsc::channel(GATHERED);
+            let (send, mut receive) = mpsc::channel(SEARCH_BATCH);
             let hand_on = async {
                 let mut found = Vec::new();
-                while receive.recv_many(&mut found, GATHERED).await > 0 {
+                while receive.recv_many(&mut found, SEARCH_BATCH).await > 0 {
                     let found = std::mem::take(&mut found);
                     if answers.send(ScreenMsg::SessionsFound { id, found }).await.is_err() {
                         break;
                     }
-                    tokio::time::sleep(BETWEEN).await;
+                    tokio::time::sleep(SEARCH_INTERVAL).await;
                 }
             };
             tokio::join!(services.search_sessions(text, sessions, send), hand_on);
@@ -342,7 +350,7 @@ impl Executor {
 
     /// Hands over what waits for room in the agent's queue. Ends when there is nothing to do, so
     /// it is only to be awaited while [`Self::has_waiting`]. False when the agent is gone.
-    pub async fn hand_over(&mut self) -> bool {
+    pub async fn send_pending_command(&mut self) -> bool {
         let Ok(permit) = self.handles.commands.reserve().await else { return false };
         if let Some(command) = self.waiting.pop_front() {
             permit.send(command);
@@ -356,14 +364,14 @@ impl Executor {
     }
 
     /// Shows the person a long text in their own pager; the terminal is theirs meanwhile.
-    pub fn page(&self, document: &PagerDocument) -> Result<(), String> {
-        self.handles.services.page(&document.read(0..document.len()))
+    pub fn show_in_pager(&self, document: &PagerDocument) -> Result<(), String> {
+        self.handles.services.show_in_pager(&document.read(0..document.len()))
     }
 
     /// Waits for what has to be kept: drafts and history.
     pub async fn finish(self) {
-        drop(self.keep);
-        if let Err(error) = self.keeper.await {
+        drop(self.save_queue);
+        if let Err(error) = self.save_task.await {
             tracing::error!(%error, "what was typed could not be kept");
         }
     }
@@ -393,7 +401,7 @@ impl Executor {
     }
 
     /// Work that is only spoken of when it fails.
-    fn keep(
+    fn save(
         &mut self,
         doing: &'static str,
         work: impl Future<Output = Result<(), String>> + Send + 'static,
@@ -406,7 +414,7 @@ impl Executor {
                 let _ = answers.send(ScreenMsg::Notice { level: NoticeLevel::Warning, text }).await;
             }
         });
-        if self.keep.send(work).is_err() {
+        if self.save_queue.send(work).is_err() {
             tracing::error!("could not {doing}: the task that keeps things is gone");
         }
     }
@@ -425,12 +433,12 @@ mod tests {
     use crate::domain::PermissionMode;
 
     #[derive(Default)]
-    struct Fakes {
+    struct FakeExecutorServices {
         drafts: Mutex<Vec<String>>,
     }
 
     #[async_trait]
-    impl Services for Fakes {
+    impl FrontEndServices for FakeExecutorServices {
         async fn sessions(&self, _: SessionStoreRequest) -> Result<SessionStoreResponse, String> {
             Ok(SessionStoreResponse::Changed)
         }
@@ -491,7 +499,7 @@ mod tests {
             _: u32,
             _: MessageImage,
             _: SizeInCells,
-        ) -> Result<Picture, String> {
+        ) -> Result<TerminalPicture, String> {
             Err("not in this test".into())
         }
         async fn take_image(&self, _: ImageSource) -> Result<ImageLoadResult, String> {
@@ -507,8 +515,8 @@ mod tests {
         async fn status_line(&self, state: String) -> Result<String, String> {
             Ok(state)
         }
-        async fn themes(&self) -> Library {
-            Library::default()
+        async fn themes(&self) -> ThemeLibrary {
+            ThemeLibrary::default()
         }
         async fn keep_theme(&self, _: ThemeChoice) -> Result<(), String> {
             Ok(())
@@ -519,37 +527,37 @@ mod tests {
         fn edit(&self, text: &str) -> Result<String, String> {
             Ok(text.to_uppercase())
         }
-        fn page(&self, _: &str) -> Result<(), String> {
+        fn show_in_pager(&self, _: &str) -> Result<(), String> {
             Ok(())
         }
     }
 
-    struct Rig {
-        executor: Executor,
+    struct TestExecutor {
+        executor: EffectExecutor,
         commands: mpsc::Receiver<AgentCommand>,
         answers: mpsc::Receiver<ScreenMsg>,
-        fakes: Arc<Fakes>,
+        fakes: Arc<FakeExecutorServices>,
         cancelled: Arc<AtomicBool>,
     }
 
-    fn rig() -> Rig {
+    fn test_executor() -> TestExecutor {
         let (commands_in, commands) = mpsc::channel(1);
         let (answers_in, answers) = mpsc::channel(8);
-        let fakes = Arc::new(Fakes::default());
+        let fakes = Arc::new(FakeExecutorServices::default());
         let cancelled = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&cancelled);
-        let handles = Handles {
+        let handles = ExecutorHandles {
             commands: commands_in,
             cancel: Arc::new(move || flag.store(true, Ordering::SeqCst)),
-            services: Arc::clone(&fakes) as Arc<dyn Services>,
+            services: Arc::clone(&fakes) as Arc<dyn FrontEndServices>,
         };
-        let executor = Executor::new(handles, answers_in);
-        Rig { executor, commands, answers, fakes, cancelled }
+        let executor = EffectExecutor::new(handles, answers_in);
+        TestExecutor { executor, commands, answers, fakes, cancelled }
     }
 
     #[tokio::test]
     async fn commands_keep_their_order_when_the_queue_is_full() {
-        let mut rig = rig();
+        let mut rig = test_executor();
         let modes = [PermissionMode::Plan, PermissionMode::Ask, PermissionMode::AllowEdits];
         for mode in modes {
             assert_eq!(rig.executor.run(ScreenEffect::Agent(AgentCommand::SetMode(mode))), None);
@@ -558,7 +566,7 @@ mod tests {
         while got.len() < 3 {
             got.push(rig.commands.recv().await);
             if rig.executor.has_waiting() {
-                assert!(rig.executor.hand_over().await);
+                assert!(rig.executor.send_pending_command().await);
             }
         }
         assert_eq!(got, modes.map(|mode| Some(AgentCommand::SetMode(mode))));
@@ -566,7 +574,7 @@ mod tests {
 
     #[tokio::test]
     async fn stopping_waits_behind_no_queue() {
-        let mut rig = rig();
+        let mut rig = test_executor();
         rig.executor.run(ScreenEffect::Agent(AgentCommand::Retry));
         rig.executor.run(ScreenEffect::Agent(AgentCommand::Compact));
         rig.executor.run(ScreenEffect::CancelTurn);
@@ -575,7 +583,7 @@ mod tests {
 
     #[tokio::test]
     async fn answers_carry_the_id_of_what_was_asked() {
-        let mut rig = rig();
+        let mut rig = test_executor();
         rig.executor.run(ScreenEffect::IndexFiles(RequestId(7)));
         let files = Arc::new(vec!["a.rs".to_owned()]);
         assert_eq!(
@@ -586,7 +594,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_fails_is_said() {
-        let mut rig = rig();
+        let mut rig = test_executor();
         rig.executor.run(ScreenEffect::AddHistory("x".into()));
         let text = "Could not add to the history: the disk is full".to_owned();
         assert_eq!(
@@ -597,7 +605,7 @@ mod tests {
 
     #[tokio::test]
     async fn drafts_are_kept_before_the_screen_goes() {
-        let mut rig = rig();
+        let mut rig = test_executor();
         rig.executor.run(ScreenEffect::SaveDraft { text: "half".into() });
         rig.executor.finish().await;
         assert_eq!(*rig.fakes.drafts.lock().unwrap(), ["half"]);
@@ -610,7 +618,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_a_search_finds_arrives_in_order_and_then_its_end() {
-        let mut rig = rig();
+        let mut rig = test_executor();
         let effect = search(1, "word", 600);
         let ScreenEffect::SearchSessions { sessions, .. } = &effect else { panic!("{effect:?}") };
         let expected = sessions.to_vec();
@@ -632,8 +640,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_search_ends_when_the_next_one_begins_or_it_is_stopped() {
-        let mut rig = rig();
-        let stopped = |rig: &Rig| rig.fakes.drafts.lock().unwrap().len();
+        let mut rig = test_executor();
+        let stopped = |rig: &TestExecutor| rig.fakes.drafts.lock().unwrap().len();
         rig.executor.run(search(1, "endless", 0));
         tokio::task::yield_now().await;
         rig.executor.run(search(2, "endless", 0));

@@ -13,37 +13,37 @@ use crate::platform::terminal_background::{FilteredEvent, ReplyFilter};
 
 /// A stream of events that has the answers taken out of it.
 #[derive(Debug)]
-pub struct Inputs<S> {
+pub struct TerminalEventStream<S> {
     events: S,
-    sieve: ReplyFilter,
+    filter: ReplyFilter,
     ready: VecDeque<FilteredEvent>,
     timer: Option<Pin<Box<Sleep>>>,
 }
 
-impl<S> Inputs<S> {
+impl<S> TerminalEventStream<S> {
     /// The events of a terminal that has not been asked anything yet.
     pub fn new(events: S) -> Self {
-        Self { events, sieve: ReplyFilter::default(), ready: VecDeque::new(), timer: None }
+        Self { events, filter: ReplyFilter::default(), ready: VecDeque::new(), timer: None }
     }
 
     /// Calls `ask`, which puts the question to the terminal, when it is time for that.
     pub fn ask(&mut self, ask: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
-        if self.sieve.wants_to_ask() {
+        if self.filter.wants_to_ask() {
             ask()?;
-            self.sieve.query_sent(Instant::now().into_std());
+            self.filter.query_sent(Instant::now().into_std());
         }
         Ok(())
     }
 
-    fn sift(&mut self, take: impl FnOnce(&mut ReplyFilter, &mut Vec<FilteredEvent>)) {
+    fn apply_filter(&mut self, take: impl FnOnce(&mut ReplyFilter, &mut Vec<FilteredEvent>)) {
         let mut out = Vec::new();
-        take(&mut self.sieve, &mut out);
+        take(&mut self.filter, &mut out);
         self.ready.extend(out);
         self.timer = None;
     }
 }
 
-impl<S: Stream<Item = io::Result<Event>> + Unpin> Stream for Inputs<S> {
+impl<S: Stream<Item = io::Result<Event>> + Unpin> Stream for TerminalEventStream<S> {
     type Item = io::Result<FilteredEvent>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -55,23 +55,23 @@ impl<S: Stream<Item = io::Result<Event>> + Unpin> Stream for Inputs<S> {
             match Pin::new(&mut this.events).poll_next(context) {
                 Poll::Ready(Some(Ok(event))) => {
                     let now = Instant::now().into_std();
-                    this.sift(|sieve, out| sieve.take(event, now, out));
+                    this.apply_filter(|sieve, out| sieve.take(event, now, out));
                     continue;
                 }
                 Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(error))),
-                Poll::Ready(None) if this.sieve.deadline().is_none() => return Poll::Ready(None),
+                Poll::Ready(None) if this.filter.deadline().is_none() => return Poll::Ready(None),
                 Poll::Ready(None) => {
-                    this.sift(|sieve, out| sieve.time_is_up(out));
+                    this.apply_filter(|sieve, out| sieve.time_is_up(out));
                     continue;
                 }
                 Poll::Pending => {}
             }
-            let Some(deadline) = this.sieve.deadline() else { return Poll::Pending };
+            let Some(deadline) = this.filter.deadline() else { return Poll::Pending };
             let timer = this
                 .timer
                 .get_or_insert_with(|| Box::pin(sleep_until(Instant::from_std(deadline))));
             match timer.as_mut().poll(context) {
-                Poll::Ready(()) => this.sift(|sieve, out| sieve.time_is_up(out)),
+                Poll::Ready(()) => this.apply_filter(|sieve, out| sieve.time_is_up(out)),
                 Poll::Pending => return Poll::Pending,
             }
         }
@@ -89,14 +89,14 @@ mod tests {
     async fn what_is_held_back_comes_when_nothing_follows() {
         let escape = Event::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE));
         let keys = stream::iter([Ok(escape.clone())]).chain(stream::pending());
-        let mut inputs = Inputs::new(keys);
+        let mut inputs = TerminalEventStream::new(keys);
         inputs.ask(|| Ok(())).unwrap();
         assert_eq!(inputs.next().await.unwrap().unwrap(), FilteredEvent::Event(escape));
     }
 
     #[tokio::test]
     async fn it_asks_once() {
-        let mut inputs = Inputs::new(stream::pending::<io::Result<Event>>());
+        let mut inputs = TerminalEventStream::new(stream::pending::<io::Result<Event>>());
         let mut asked = 0;
         for _ in 0..3 {
             inputs

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ratatui::style::Color;
 
-use super::layout::Link;
+use super::layout::WebLink;
 
 /// Links remembered before the numbers begin anew at a frame: many screens of nothing but links.
 const MOST: usize = 8 * 1024;
@@ -19,28 +19,28 @@ const NUMBERS: u32 = 1 << 24;
 
 /// The links on screen by their number. A clone is the same table.
 #[derive(Debug, Clone, Default)]
-pub struct Links(Arc<Mutex<Table>>);
+pub struct LinkTable(Arc<Mutex<LinkTableState>>);
 
 #[derive(Debug, Default)]
-struct Table {
-    numbers: HashMap<Link, u32>,
-    links: HashMap<u32, Link>,
+struct LinkTableState {
+    numbers: HashMap<WebLink, u32>,
+    links: HashMap<u32, WebLink>,
     last: u32,
 }
 
-impl Links {
+impl LinkTable {
     /// To be called before a frame is drawn. Forgets what was on screen long ago; no number is
     /// used for another link soon, so the cells of the frame before cannot be taken for it.
     pub fn begin_frame(&self) {
         let mut table = self.lock();
         if table.numbers.len() > MOST {
             let last = table.last;
-            *table = Table { last, ..Table::default() };
+            *table = LinkTableState { last, ..LinkTableState::default() };
         }
     }
 
     /// What marks a cell as part of `link`.
-    pub fn mark(&self, link: &Link) -> Color {
+    pub fn mark(&self, link: &WebLink) -> Color {
         let mut table = self.lock();
         let number = match table.numbers.get(link) {
             Some(number) => *number,
@@ -57,13 +57,13 @@ impl Links {
     }
 
     /// The number and the link of a cell with this mark.
-    pub fn read(&self, mark: Color) -> Option<(u32, Link)> {
+    pub fn read(&self, mark: Color) -> Option<(u32, WebLink)> {
         let Color::Rgb(red, green, blue) = mark else { return None };
         let number = u32::from_be_bytes([0, red, green, blue]);
         Some((number, self.lock().links.get(&number)?.clone()))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Table> {
+    fn lock(&self) -> MutexGuard<'_, LinkTableState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -72,13 +72,13 @@ impl Links {
 mod tests {
     use super::*;
 
-    fn link(path: &str) -> Link {
-        Link::to(&format!("https://a.example/{path}")).unwrap()
+    fn link(path: &str) -> WebLink {
+        WebLink::to(&format!("https://a.example/{path}")).unwrap()
     }
 
     #[test]
     fn a_mark_leads_back_to_its_link() {
-        let links = Links::default();
+        let links = LinkTable::default();
         let (one, two) = (links.mark(&link("1")), links.mark(&link("2")));
         assert_ne!(one, two);
         assert_eq!(links.mark(&link("1")), one);
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn old_numbers_are_not_given_out_again_soon() {
-        let links = Links::default();
+        let links = LinkTable::default();
         let old = links.mark(&link("old"));
         for path in 0..=MOST {
             links.mark(&link(&path.to_string()));

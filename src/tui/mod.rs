@@ -5,13 +5,13 @@ pub mod app;
 mod branch_page;
 mod branch_text;
 pub mod executor;
-pub mod gallery;
+pub mod exit_transcript;
 pub mod input;
 pub mod layout;
-pub mod leave;
 pub mod linear;
 pub mod links;
 pub mod page_jobs;
+pub mod picture_cells;
 pub mod runtime;
 pub mod session_jobs;
 pub mod theme;
@@ -19,6 +19,6 @@ pub mod view;
 pub mod welcome;
 
 #[cfg(test)]
-mod scene;
+mod test_screen;
 #[cfg(test)]
 mod tests;

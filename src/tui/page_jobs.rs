@@ -31,7 +31,7 @@ pub fn run(
             kinds: KindFolds::load(folds),
         }),
         StoreQuery::FullOutput { document, hash } => {
-            let whole = kept(store.blobs(), hash)?;
+            let whole = read_blob(store.blobs(), hash)?;
             // A text can be taken as it is; other bytes become U+FFFD.
             let text = String::from_utf8(whole)
                 .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
@@ -49,7 +49,7 @@ pub fn run(
     }
 }
 
-fn kept(blobs: &BlobStore, hash: &ContentHash) -> Result<Vec<u8>, String> {
+fn read_blob(blobs: &BlobStore, hash: &ContentHash) -> Result<Vec<u8>, String> {
     match blobs.get(hash) {
         Ok(Some(bytes)) => Ok(bytes),
         Ok(None) => Err("What it held is no longer kept.".to_owned()),
@@ -63,7 +63,7 @@ fn root(cwd: &Path) -> &Path {
 }
 
 /// What is at a path now.
-struct Now {
+struct CurrentFileContent {
     bytes: Vec<u8>,
     mode: u32,
 }
@@ -78,7 +78,7 @@ fn net(blobs: &BlobStore, file: &ChangedFile, root: &Path) -> NetFileChange {
         external_change: since,
         mode,
     };
-    let now = match now(&file.path) {
+    let now = match read_current(&file.path) {
         Ok(now) => now,
         Err(reason) => {
             return named(NetChangeContent::Unknown(reason), ExternalChange::Nothing, None);
@@ -90,7 +90,7 @@ fn net(blobs: &BlobStore, file: &ChangedFile, root: &Path) -> NetFileChange {
         None | Some(_) => ExternalChange::Nothing,
     };
     let mode = now.as_ref().map(|now| now.mode).or(file.mode);
-    let before = file.before.as_ref().map(|hash| kept(blobs, hash)).transpose();
+    let before = file.before.as_ref().map(|hash| read_blob(blobs, hash)).transpose();
     let content = match before {
         Ok(before) => content(&file.path, before.as_deref(), now.as_ref(), file.mode),
         Err(reason) => NetChangeContent::Unknown(reason),
@@ -98,7 +98,7 @@ fn net(blobs: &BlobStore, file: &ChangedFile, root: &Path) -> NetFileChange {
     named(content, since, mode)
 }
 
-fn now(path: &Path) -> Result<Option<Now>, String> {
+fn read_current(path: &Path) -> Result<Option<CurrentFileContent>, String> {
     let cannot = |error| format!("It cannot be read: {error}.");
     let (file, metadata) = match open_regular(path) {
         Ok(Some(opened)) => opened,
@@ -113,13 +113,13 @@ fn now(path: &Path) -> Result<Option<Now>, String> {
     }
     let mut bytes = Vec::new();
     file.take(LARGEST).read_to_end(&mut bytes).map_err(cannot)?;
-    Ok(Some(Now { bytes, mode: metadata.permissions().mode() & 0o7777 }))
+    Ok(Some(CurrentFileContent { bytes, mode: metadata.permissions().mode() & 0o7777 }))
 }
 
 fn content(
     path: &Path,
     before: Option<&[u8]>,
-    now: Option<&Now>,
+    now: Option<&CurrentFileContent>,
     mode: Option<u32>,
 ) -> NetChangeContent {
     let mode = match (before, now, mode) {
@@ -162,19 +162,19 @@ mod tests {
 
     use super::*;
 
-    struct Home {
+    struct TestPageStore {
         folder: tempfile::TempDir,
         store: SessionStore,
     }
 
-    fn home() -> Home {
+    fn test_store() -> TestPageStore {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let store = SessionStore::new(at("sessions"), at("trash"), at("blobs"));
-        Home { store, folder }
+        TestPageStore { store, folder }
     }
 
-    impl Home {
+    impl TestPageStore {
         /// What became of a file that had `before`, was left with `after`, and has `now`.
         fn net(&self, before: Option<&[u8]>, after: &[u8], now: Option<&[u8]>) -> NetFileChange {
             let path = self.folder.path().join("file.txt");
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_file_is_compared_with_what_it_was_before_the_session() {
-        let home = home();
+        let home = test_store();
         let net = home.net(Some(b"a\nb\n"), b"a\nx\n", Some(b"a\nx\n"));
         assert_eq!((net.name.as_str(), net.external_change), ("file.txt", ExternalChange::Nothing));
         let diff = net.diff().unwrap();
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn what_happened_outside_of_slug_is_said() {
-        let home = home();
+        let home = test_store();
         let changed = home.net(Some(b"a\n"), b"b\n", Some(b"c\n"));
         assert_eq!(changed.external_change, ExternalChange::Changed);
         assert_eq!(changed.diff().unwrap().added, 1);
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn new_unchanged_and_binary_files_are_told_apart() {
-        let home = home();
+        let home = test_store();
         assert!(matches!(home.net(None, b"a\n", Some(b"a\n")).content, NetChangeContent::New(_)));
         assert_eq!(home.net(Some(b"a\n"), b"a\n", Some(b"a\n")).content, NetChangeContent::Same);
         let binary = home.net(Some(b"a\n"), b"\0", Some(b"\0"));
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn other_permissions_are_a_change() {
-        let home = home();
+        let home = test_store();
         let path = home.folder.path().join("run.sh");
         fs::write(&path, "ls\n").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn what_is_not_kept_is_a_sentence() {
-        let home = home();
+        let home = test_store();
         let hash = ContentHash::of(b"gone");
         let answer =
             run(&home.store, Path::new("/none"), &StoreQuery::FullOutput { document: 1, hash });
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn the_whole_of_an_output_is_read() {
-        let home = home();
+        let home = test_store();
         let hash = home.store.blobs().put(b"one\n\xfftwo\n").unwrap();
         let answer =
             run(&home.store, Path::new("/none"), &StoreQuery::FullOutput { document: 7, hash });

@@ -34,20 +34,20 @@ use super::app::model::ScreenSettings;
 use super::app::status::ScreenStatus;
 use super::app::theme_state::{self, ThemeState};
 use super::app::{JobControl, ScreenEffect, ScreenModel, ScreenMsg, armed_at, update, wake_at};
-use super::executor::{Executor, Handles, Own};
-use super::gallery::Gallery;
-use super::input::Inputs;
-use super::layout::Highlighter;
-use super::leave;
-use super::links::Links;
-use super::theme::{Library, Theme};
-use super::view::label::{Label, label};
-use super::view::{Layouts, view};
+use super::executor::{EffectExecutor, ExecutorHandles, TerminalAction};
+use super::exit_transcript;
+use super::input::TerminalEventStream;
+use super::layout::SyntaxHighlighter;
+use super::links::LinkTable;
+use super::picture_cells::PictureTable;
+use super::theme::{Theme, ThemeLibrary};
+use super::view::label::{TerminalLabel, label};
+use super::view::{ViewLayouts, view};
 
-mod pen;
+mod backend;
 mod tty;
 
-use tty::Tty;
+use tty::TtySurface;
 
 /// The least time between two frames that no key asked for. Text that streams moves all rows up
 /// again and again, and each frame of that is a whole screen for the terminal.
@@ -56,7 +56,7 @@ const FRAME: Duration = Duration::from_millis(16);
 const BATCH: usize = 1024;
 
 /// What the screen begins with.
-pub struct Start {
+pub struct ScreenStart {
     /// What does not change.
     pub settings: ScreenSettings,
     /// What the first line tells from the beginning.
@@ -68,7 +68,7 @@ pub struct Start {
     /// How it looks.
     pub looks: ThemeState,
     /// Whether code is coloured.
-    pub code: Code,
+    pub code: CodeHighlighting,
     /// What of the transcript stays in the terminal.
     pub leave: ExitTranscript,
     /// How the terminal is told what stands beside the picture.
@@ -81,7 +81,7 @@ pub struct Start {
 
 /// Whether code is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Code {
+pub enum CodeHighlighting {
     /// By its language.
     Coloured,
     /// Not at all.
@@ -90,7 +90,7 @@ pub enum Code {
 
 /// What the screen ends with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Left {
+pub struct FrontEndExit {
     /// The session that was open last.
     pub session: Option<SessionId>,
     /// What of the transcript stays in the terminal; nothing where something else ended slug.
@@ -101,25 +101,25 @@ pub struct Left {
 /// terminal is given back before this returns.
 pub async fn run(
     screen: TerminalGuard,
-    start: Start,
-    handles: Handles,
+    start: ScreenStart,
+    handles: ExecutorHandles,
     events: mpsc::Receiver<agent::AgentEvent>,
-) -> anyhow::Result<Left> {
+) -> anyhow::Result<FrontEndExit> {
     let continued = ContinuedFlag::listen().context("cannot listen for SIGCONT")?;
-    let surface =
-        Tty::new(screen, start.announcer, continued).context("cannot draw on the terminal")?;
-    play(surface, TerminalEvents::new, start, handles, events).await
+    let surface = TtySurface::new(screen, start.announcer, continued)
+        .context("cannot draw on the terminal")?;
+    run_loop(surface, TerminalEvents::new, start, handles, events).await
 }
 
 /// The terminal as the loop needs it. Tests have one of their own.
-trait Surface {
+trait ScreenSurface {
     /// Where it looks up the links of the cells it draws.
-    fn links(&self) -> Links {
-        Links::default()
+    fn links(&self) -> LinkTable {
+        LinkTable::default()
     }
     /// Where it looks up the pictures of the cells it draws.
-    fn gallery(&self) -> Gallery {
-        Gallery::default()
+    fn picture_table(&self) -> PictureTable {
+        PictureTable::default()
     }
     /// Columns and rows.
     fn size(&self) -> io::Result<(u16, u16)>;
@@ -128,7 +128,7 @@ trait Surface {
         true
     }
     /// Returns once it has. May be dropped and called again.
-    fn freed(&mut self) -> impl Future<Output = io::Result<()>> + Send {
+    fn wait_until_free(&mut self) -> impl Future<Output = io::Result<()>> + Send {
         std::future::ready(Ok(()))
     }
     /// Whether slug was stopped and continued since this was asked last.
@@ -140,7 +140,7 @@ trait Surface {
         false
     }
     /// How the cursor looks from the next frame on.
-    fn shape(&mut self, shape: CaretShape);
+    fn set_caret_shape(&mut self, shape: CaretShape);
     /// Draws a frame and puts it on screen. Does not wait for the terminal.
     fn draw(&mut self, render: &mut dyn FnMut(&mut Frame<'_>)) -> io::Result<()>;
     /// Forgets what is on screen: the next frame draws everything.
@@ -152,12 +152,12 @@ trait Surface {
     /// Asks the terminal what its background is like. The answer comes among the keys.
     fn ask_background(&mut self) -> io::Result<()>;
     /// Tells something beside the picture, with the next frame.
-    fn announce(&mut self, news: News<'_>) -> io::Result<()>;
+    fn announce(&mut self, news: TerminalAnnouncement<'_>) -> io::Result<()>;
 }
 
 /// What is told beside the picture.
 #[derive(Debug, Clone, Copy)]
-enum News<'a> {
+enum TerminalAnnouncement<'a> {
     /// The person is called.
     Call(&'a str),
     /// The window's name.
@@ -167,33 +167,33 @@ enum News<'a> {
 }
 
 /// The screen's state with what it is drawn on.
-struct Ui<S> {
+struct ScreenLoop<S> {
     jobs: mpsc::Receiver<JobControl>,
     surface: S,
     model: ScreenModel,
-    layouts: Layouts,
-    worn: Worn,
+    layouts: ViewLayouts,
+    applied_theme: AppliedTheme,
     began: Instant,
     drawn: Option<Instant>,
     /// Whether the terminal may still have to take the last frame.
     is_sending: bool,
-    due: Due,
+    due: FrameDue,
     /// What the terminal was told beside the picture.
-    told: Option<Label>,
+    told: Option<TerminalLabel>,
     /// What the frame that was drawn last asks for.
     wanted: Vec<ScreenEffect>,
 }
 
 /// The theme that the last frame was drawn with, and where it is from.
-struct Worn {
+struct AppliedTheme {
     name: String,
-    library: Arc<Library>,
+    library: Arc<ThemeLibrary>,
     theme: Theme,
 }
 
 /// Whether a frame is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Due {
+enum FrameDue {
     /// Nothing has changed.
     No,
     /// By the next interval.
@@ -204,38 +204,39 @@ enum Due {
 
 /// Whether the loop goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Flow {
+enum ScreenLoopControl {
     GoOn,
     Leave,
 }
 
-async fn play<S, K>(
+async fn run_loop<S, K>(
     surface: S,
     keys: impl Fn() -> K,
-    start: Start,
-    handles: Handles,
+    start: ScreenStart,
+    handles: ExecutorHandles,
     mut events: mpsc::Receiver<agent::AgentEvent>,
-) -> anyhow::Result<Left>
+) -> anyhow::Result<FrontEndExit>
 where
-    S: Surface,
+    S: ScreenSurface,
     K: Stream<Item = io::Result<Input>> + Unpin,
 {
     let (shutdown, leave) = (start.shutdown.clone(), start.leave);
     let (answers_in, mut answers) = mpsc::channel(64);
     let highlighter = match start.code {
-        Code::Plain => Highlighter::off(),
-        Code::Coloured => {
+        CodeHighlighting::Plain => SyntaxHighlighter::off(),
+        CodeHighlighting::Coloured => {
             let colours = answers_in.clone();
             // A full queue has messages in it that draw a frame anyway.
-            Highlighter::new(move || drop(colours.try_send(ScreenMsg::CodeColoured)))
+            SyntaxHighlighter::new(move || drop(colours.try_send(ScreenMsg::CodeColoured)))
         }
     };
-    let layouts =
-        Layouts::new(highlighter).with_links(surface.links()).with_gallery(surface.gallery());
-    let mut ui = Ui::new(surface, start, layouts)?;
+    let layouts = ViewLayouts::new(highlighter)
+        .with_links(surface.links())
+        .with_picture_table(surface.picture_table());
+    let mut ui = ScreenLoop::new(surface, start, layouts)?;
     ui.draw()?;
-    let mut executor = Executor::new(handles, answers_in);
-    let mut input = Inputs::new(keys());
+    let mut executor = EffectExecutor::new(handles, answers_in);
+    let mut input = TerminalEventStream::new(keys());
     loop {
         ui.ask(&mut input)?;
         for effect in std::mem::take(&mut ui.wanted) {
@@ -248,7 +249,7 @@ where
         let first = tokio::select! {
             biased;
             () = shutdown.cancelled() => break,
-            freed = ui.surface.freed(), if busy => {
+            freed = ui.surface.wait_until_free(), if busy => {
                 freed.context("cannot write to the terminal")?;
                 ui.confirm_painted();
                 ui.draw_if_due()?;
@@ -267,7 +268,7 @@ where
             },
             answer = answers.recv() => answer,
             Some(job) = ui.jobs.recv() => Some(ScreenMsg::JobControl(job)),
-            alive = executor.hand_over(), if waiting => {
+            alive = executor.send_pending_command(), if waiting => {
                 if !alive { break; }
                 continue;
             }
@@ -298,25 +299,30 @@ where
         if is_idle {
             ui.arm_if_quiet();
         }
-        let mut flow = Flow::GoOn;
+        let mut flow = ScreenLoopControl::GoOn;
         for effect in effects {
             let Some(own) = executor.run(effect) else { continue };
-            let lends =
-                matches!(own, Own::Suspend | Own::Retake | Own::OpenEditor(_) | Own::OpenPager(_));
+            let lends = matches!(
+                own,
+                TerminalAction::Suspend
+                    | TerminalAction::Retake
+                    | TerminalAction::OpenEditor(_)
+                    | TerminalAction::OpenPager(_)
+            );
             let done = if lends {
                 // Nobody may read keys while the terminal is someone else's.
                 drop(input);
-                let done = ui.own(own, &mut executor);
-                input = Inputs::new(keys());
+                let done = ui.perform(own, &mut executor);
+                input = TerminalEventStream::new(keys());
                 done
             } else {
-                ui.own(own, &mut executor)
+                ui.perform(own, &mut executor)
             };
-            if done? == Flow::Leave {
-                flow = Flow::Leave;
+            if done? == ScreenLoopControl::Leave {
+                flow = ScreenLoopControl::Leave;
             }
         }
-        if flow == Flow::Leave {
+        if flow == ScreenLoopControl::Leave {
             break;
         }
         ui.draw_if_due()?;
@@ -324,8 +330,8 @@ where
     executor.run(ScreenEffect::SaveDraft { text: ui.model.composer.typed() });
     executor.finish().await;
     let leave = if shutdown.is_cancelled() { ExitTranscript::Nothing } else { leave };
-    let page = leave::page(&ui.model, &mut ui.layouts, &ui.worn.theme, leave);
-    Ok(Left { session: ui.model.status.session, page })
+    let page = exit_transcript::render(&ui.model, &mut ui.layouts, &ui.applied_theme.theme, leave);
+    Ok(FrontEndExit { session: ui.model.status.session, page })
 }
 
 /// What has arrived already. It is asked with the loop's own waker: crossterm wakes the one that
@@ -360,8 +366,8 @@ fn message(said: FilteredEvent) -> Option<ScreenMsg> {
     }
 }
 
-impl<S: Surface> Ui<S> {
-    fn new(surface: S, start: Start, layouts: Layouts) -> io::Result<Self> {
+impl<S: ScreenSurface> ScreenLoop<S> {
+    fn new(surface: S, start: ScreenStart, layouts: ViewLayouts) -> io::Result<Self> {
         let size = surface.size()?;
         let mut composer = ChatComposer::new(Vec::new(), start.draft);
         composer.history.prepend(start.history, &start.settings.cwd);
@@ -369,14 +375,14 @@ impl<S: Surface> Ui<S> {
         model.theme = start.looks;
         Ok(Self {
             surface,
-            worn: Worn::by(&model),
+            applied_theme: AppliedTheme::by(&model),
             jobs: start.jobs,
             model,
             layouts,
             began: Instant::now(),
             drawn: None,
             is_sending: false,
-            due: Due::Soon,
+            due: FrameDue::Soon,
             told: None,
             wanted: Vec::new(),
         })
@@ -390,13 +396,15 @@ impl<S: Surface> Ui<S> {
             | ScreenMsg::Interrupt
             | ScreenMsg::Paste(_)
             | ScreenMsg::Mouse(_)
-            | ScreenMsg::Resized { .. } => Due::Now,
-            ScreenMsg::Drawn(_) | ScreenMsg::Painted(_) | ScreenMsg::FocusChanged(_) => Due::No,
+            | ScreenMsg::Resized { .. } => FrameDue::Now,
+            ScreenMsg::Drawn(_) | ScreenMsg::Painted(_) | ScreenMsg::FocusChanged(_) => {
+                FrameDue::No
+            }
             ScreenMsg::Agent(event) => {
                 if matches!(**event, agent::AgentEvent::SessionOpened { .. }) {
                     self.layouts.clear();
                 }
-                Due::Soon
+                FrameDue::Soon
             }
             ScreenMsg::Tick(_)
             | ScreenMsg::Printed(_)
@@ -425,7 +433,7 @@ impl<S: Surface> Ui<S> {
             | ScreenMsg::Background(_)
             | ScreenMsg::CodeColoured
             | ScreenMsg::JobControl(_)
-            | ScreenMsg::Notice { .. } => Due::Soon,
+            | ScreenMsg::Notice { .. } => FrameDue::Soon,
         };
         self.due = self.due.max(due);
         update(&mut self.model, msg)
@@ -433,7 +441,7 @@ impl<S: Surface> Ui<S> {
 
     /// When the loop has to look again though nothing arrives.
     fn wake(&self) -> Option<Instant> {
-        let is_next = self.due > Due::No && self.surface.is_free();
+        let is_next = self.due > FrameDue::No && self.surface.is_free();
         let frame = is_next.then(|| self.drawn.map_or_else(Instant::now, |at| at + FRAME));
         let moves = wake_at(&self.model).map(|at| self.began + at);
         [frame, moves].into_iter().flatten().min()
@@ -445,23 +453,23 @@ impl<S: Surface> Ui<S> {
         }
         let rested = self.drawn.is_none_or(|at| at.elapsed() >= FRAME);
         match self.due {
-            Due::Soon if rested => self.draw(),
-            Due::Now => self.draw(),
-            Due::No | Due::Soon => Ok(()),
+            FrameDue::Soon if rested => self.draw(),
+            FrameDue::Now => self.draw(),
+            FrameDue::No | FrameDue::Soon => Ok(()),
         }
     }
 
     fn draw(&mut self) -> io::Result<()> {
-        self.tell()?;
+        self.announce_changes()?;
         let mut geometry: Option<ScreenGeometry> = None;
-        if !self.worn.is_of(&self.model) {
-            self.worn = Worn::by(&self.model);
+        if !self.applied_theme.is_of(&self.model) {
+            self.applied_theme = AppliedTheme::by(&self.model);
         }
-        let Self { surface, model, layouts, worn, .. } = self;
-        surface.shape(model.caret_shape());
+        let Self { surface, model, layouts, applied_theme: worn, .. } = self;
+        surface.set_caret_shape(model.caret_shape());
         surface.draw(&mut |frame| geometry = Some(view(model, layouts, &worn.theme, frame)))?;
         self.drawn = Some(Instant::now());
-        self.due = Due::No;
+        self.due = FrameDue::No;
         if let Some(geometry) = geometry {
             let wanted = self.take(ScreenMsg::Drawn(Box::new(geometry)));
             self.wanted.extend(wanted);
@@ -476,14 +484,14 @@ impl<S: Surface> Ui<S> {
         if self.is_sending && self.surface.is_free() {
             self.is_sending = false;
             let now = self.began.elapsed();
-            self.wanted_by(ScreenMsg::Painted(now));
+            self.update_for(ScreenMsg::Painted(now));
         }
     }
 
     /// What is read after a stop was typed at the shell.
     fn heed_continue(&mut self) {
         if self.surface.was_continued() {
-            self.wanted_by(ScreenMsg::ScreenLost);
+            self.update_for(ScreenMsg::ScreenLost);
         }
     }
 
@@ -492,34 +500,34 @@ impl<S: Surface> Ui<S> {
         let now = self.began.elapsed();
         if armed_at(&self.model).is_some_and(|due| due <= now) && !self.surface.has_unread_input() {
             self.heed_continue();
-            self.wanted_by(ScreenMsg::InputIdle(now));
+            self.update_for(ScreenMsg::InputIdle(now));
         }
     }
 
-    fn wanted_by(&mut self, msg: ScreenMsg) {
+    fn update_for(&mut self, msg: ScreenMsg) {
         let wanted = self.take(msg);
         self.wanted.extend(wanted);
     }
 
     /// Tells the terminal what has changed beside the picture.
-    fn tell(&mut self) -> io::Result<()> {
+    fn announce_changes(&mut self) -> io::Result<()> {
         let label = label(&self.model);
         let told = self.told.replace(label.clone());
         if told.as_ref() == Some(&label) {
             return Ok(());
         }
         if told.as_ref().is_none_or(|told| told.title != label.title) {
-            self.surface.announce(News::Title(&label.title))?;
+            self.surface.announce(TerminalAnnouncement::Title(&label.title))?;
         }
         let busy = label.progress != TerminalProgress::None;
         if busy || told.is_some_and(|told| told.progress != label.progress) {
-            self.surface.announce(News::Progress(label.progress))?;
+            self.surface.announce(TerminalAnnouncement::Progress(label.progress))?;
         }
         Ok(())
     }
 
     /// Asks for what the theme depends on. The first frame has been drawn before.
-    fn ask<K>(&mut self, input: &mut Inputs<K>) -> io::Result<()> {
+    fn ask<K>(&mut self, input: &mut TerminalEventStream<K>) -> io::Result<()> {
         if self.model.theme.follows_background() {
             input.ask(|| self.surface.ask_background())?;
         }
@@ -527,39 +535,43 @@ impl<S: Surface> Ui<S> {
     }
 
     /// Does what only the owner of the terminal can do.
-    fn own(&mut self, own: Own, executor: &mut Executor) -> io::Result<Flow> {
+    fn perform(
+        &mut self,
+        own: TerminalAction,
+        executor: &mut EffectExecutor,
+    ) -> io::Result<ScreenLoopControl> {
         match own {
-            Own::Quit => return Ok(Flow::Leave),
-            Own::Suspend => self.surface.suspend()?,
-            Own::Redraw => {}
-            Own::Retake => self.surface.lend(&mut || ())?,
-            Own::OpenEditor(text) => {
+            TerminalAction::Quit => return Ok(ScreenLoopControl::Leave),
+            TerminalAction::Suspend => self.surface.suspend()?,
+            TerminalAction::Redraw => {}
+            TerminalAction::Retake => self.surface.lend(&mut || ())?,
+            TerminalAction::OpenEditor(text) => {
                 let mut edited = Ok(text.clone());
                 self.surface.lend(&mut || edited = executor.edit(&text))?;
                 self.take(ScreenMsg::EditorClosed(edited));
             }
-            Own::Notify(text) => {
-                self.surface.announce(News::Call(&text))?;
-                self.due = Due::Now;
-                return Ok(Flow::GoOn);
+            TerminalAction::Notify(text) => {
+                self.surface.announce(TerminalAnnouncement::Call(&text))?;
+                self.due = FrameDue::Now;
+                return Ok(ScreenLoopControl::GoOn);
             }
-            Own::OpenPager(document) => {
+            TerminalAction::OpenPager(document) => {
                 let mut paged = Ok(());
-                self.surface.lend(&mut || paged = executor.page(&document))?;
+                self.surface.lend(&mut || paged = executor.show_in_pager(&document))?;
                 self.take(ScreenMsg::PagerClosed(paged));
             }
         }
         self.surface.forget()?;
-        self.wanted_by(ScreenMsg::ScreenLost);
+        self.update_for(ScreenMsg::ScreenLost);
         self.told = None;
         // Nobody was told of a size that changed while the terminal was someone else's.
         let (width, height) = self.surface.size()?;
         self.take(ScreenMsg::Resized { width, height });
-        Ok(Flow::GoOn)
+        Ok(ScreenLoopControl::GoOn)
     }
 }
 
-impl Worn {
+impl AppliedTheme {
     fn by(model: &ScreenModel) -> Self {
         let name = theme_state::shown(model);
         let theme = model.theme.theme(name);

@@ -27,7 +27,7 @@ use super::app::sessions::{
 use super::{branch_page, branch_text};
 
 /// More sessions than a screen has rows, and few enough to be there at once.
-const AT_ONCE: usize = 200;
+const FIRST_SESSIONS: usize = 200;
 /// Nobody looks through more sessions than this; a longer text finds fewer.
 const MOST_SESSIONS: usize = 500;
 /// Characters of a message in a preview.
@@ -35,7 +35,7 @@ const LONGEST: usize = 600;
 
 /// What there is beside the store.
 #[derive(Debug, Clone)]
-pub struct Beside {
+pub struct SessionJobPaths {
     /// The file in which the grouping is remembered.
     pub grouping: PathBuf,
     /// The folder of what is exported.
@@ -45,7 +45,7 @@ pub struct Beside {
 /// Does a job; what goes wrong is a sentence for the person.
 pub fn run(
     store: &SessionStore,
-    beside: &Beside,
+    beside: &SessionJobPaths,
     job: &SessionStoreRequest,
 ) -> Result<SessionStoreResponse, String> {
     let grouping = beside.grouping.as_path();
@@ -55,16 +55,18 @@ pub fn run(
             return kept.map_err(|error| format!("The grouping is not remembered: {error}."));
         }
         SessionStoreRequest::Compare { sessions, page } => {
-            store.compare(*sessions).map(|compared| laid(Arc::new(compared), *page))
+            store.compare(*sessions).map(|compared| lay_out_branches(Arc::new(compared), *page))
         }
-        SessionStoreRequest::Lay { branches, page } => Ok(laid(branches.clone(), *page)),
+        SessionStoreRequest::Lay { branches, page } => {
+            Ok(lay_out_branches(branches.clone(), *page))
+        }
         SessionStoreRequest::Export { session } => {
             let exported = store.export_into(&beside.exports, *session, ExportForm::Html);
             return exported.map(SessionStoreResponse::Exported).map_err(|error| error.to_string());
         }
         SessionStoreRequest::SumUp { session, beside } => store
             .branch(*session, *beside)
-            .map(|branch| SessionStoreResponse::SummedUp(branch_text::summed_up(&branch))),
+            .map(|branch| SessionStoreResponse::SummedUp(branch_text::summarise(&branch))),
         SessionStoreRequest::Newest => Ok(SessionStoreResponse::Listed(newest(store, grouping))),
         SessionStoreRequest::List => list(store, grouping).map(SessionStoreResponse::Listed),
         SessionStoreRequest::Rename { session, title } => {
@@ -101,9 +103,12 @@ pub fn search(
     });
 }
 
-fn laid(branches: Arc<BranchComparison>, page: BranchPageRequest) -> SessionStoreResponse {
+fn lay_out_branches(
+    branches: Arc<BranchComparison>,
+    page: BranchPageRequest,
+) -> SessionStoreResponse {
     let BranchPageRequest { document, width } = page;
-    let text = branch_page::compared(&branches, width);
+    let text = branch_page::render_comparison(&branches, width);
     let document = Arc::new(PagerDocument::new(document, &text));
     SessionStoreResponse::Compared(BranchPage { branches, width, document })
 }
@@ -118,7 +123,7 @@ fn list(store: &SessionStore, grouping: &Path) -> Result<SessionList, StoreError
 }
 
 fn newest(store: &SessionStore, grouping: &Path) -> SessionList {
-    let rows = rows(store.newest_sessions(AT_ONCE), |_| SessionLockState::Unlocked);
+    let rows = rows(store.newest_sessions(FIRST_SESSIONS), |_| SessionLockState::Unlocked);
     SessionList { rows, now: local(Utc::now()), grouping: SessionGrouping::load(grouping) }
 }
 
@@ -178,10 +183,10 @@ fn one_line(text: &str) -> String {
 fn preview(records: &[LogRecord]) -> SessionPreview {
     let rewinds = RewindHistory::of(records);
     let live = records.iter().enumerate().filter(|(at, _)| rewinds.is_live(*at));
-    SessionPreview { messages: live.filter_map(|(_, record)| said(record)).collect() }
+    SessionPreview { messages: live.filter_map(|(_, record)| preview_message(record)).collect() }
 }
 
-fn said(record: &LogRecord) -> Option<PreviewMessage> {
+fn preview_message(record: &LogRecord) -> Option<PreviewMessage> {
     let LogEntry::Message(message) = &record.entry else { return None };
     let text = message.message().text();
     let text = text.trim();
@@ -201,16 +206,16 @@ mod tests {
 
     use super::*;
 
-    struct Home {
+    struct TestSessionJobStore {
         folder: tempfile::TempDir,
         store: SessionStore,
     }
 
-    fn home() -> Home {
+    fn test_store() -> TestSessionJobStore {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         let store = SessionStore::new(path("sessions"), path("trash"), path("blobs"));
-        Home { folder, store }
+        TestSessionJobStore { folder, store }
     }
 
     fn header(forked_from: Option<SessionId>) -> SessionHeader {
@@ -247,8 +252,8 @@ mod tests {
         id
     }
 
-    fn beside() -> Beside {
-        Beside { grouping: "/none".into(), exports: "/none".into() }
+    fn beside() -> SessionJobPaths {
+        SessionJobPaths { grouping: "/none".into(), exports: "/none".into() }
     }
 
     fn listed(store: &SessionStore) -> Vec<SessionRow> {
@@ -260,7 +265,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_list_says_what_the_screen_shows() {
-        let home = home();
+        let home = test_store();
         let parent = session(&home.store, 2).await;
         let fork = header(None);
         let fork_id = fork.session_id;
@@ -278,7 +283,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_fork_is_called_after_what_it_alone_has() {
-        let home = home();
+        let home = test_store();
         let parent = session(&home.store, 1).await;
         let fork = header(None);
         let id = fork.session_id;
@@ -297,7 +302,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_we_have_open_is_not_held_elsewhere() {
-        let home = home();
+        let home = test_store();
         let id = session(&home.store, 1).await;
         let _open = home.store.open(id).unwrap();
         assert_eq!(listed(&home.store)[0].lock, SessionLockState::Unlocked);
@@ -308,7 +313,7 @@ mod tests {
 
     #[tokio::test]
     async fn renaming_deleting_and_undoing_reach_the_disk() {
-        let home = home();
+        let home = test_store();
         let session = session(&home.store, 1).await;
         let job = SessionStoreRequest::Rename { session, title: "The cart".into() };
         assert_eq!(run(&home.store, &beside(), &job), Ok(SessionStoreResponse::Changed));
@@ -328,7 +333,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_preview_has_what_was_said() {
-        let home = home();
+        let home = test_store();
         let session = session(&home.store, 2).await;
         let job = SessionStoreRequest::Preview { session };
         let preview = match run(&home.store, &beside(), &job) {
@@ -348,11 +353,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_session_is_exported_to_a_file_or_it_is_said_why_not() {
-        let home = home();
+        let home = test_store();
         let session = session(&home.store, 1).await;
         let exports = home.folder.path().join("exports");
         let export = |exports: &Path| {
-            let beside = Beside { exports: exports.to_owned(), ..beside() };
+            let beside = SessionJobPaths { exports: exports.to_owned(), ..beside() };
             run(&home.store, &beside, &SessionStoreRequest::Export { session })
         };
         match export(&exports) {
@@ -369,8 +374,9 @@ mod tests {
 
     #[test]
     fn the_grouping_is_remembered() {
-        let home = home();
-        let beside = Beside { grouping: home.folder.path().join("grouping.json"), ..beside() };
+        let home = test_store();
+        let beside =
+            SessionJobPaths { grouping: home.folder.path().join("grouping.json"), ..beside() };
         let listed = || match run(&home.store, &beside, &SessionStoreRequest::List) {
             Ok(SessionStoreResponse::Listed(list)) => list.grouping,
             other => panic!("{other:?}"),
@@ -382,7 +388,7 @@ mod tests {
 
     #[tokio::test]
     async fn long_messages_are_cut() {
-        let home = home();
+        let home = test_store();
         let header = header(None);
         let id = header.session_id;
         let log = home.store.create(header).unwrap();

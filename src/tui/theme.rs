@@ -16,25 +16,25 @@ pub mod roles;
 
 use ratatui::style::{Color, Modifier, Style};
 
-use super::layout::{Ansi, AnsiColor, Role, Syntax};
+use super::layout::{AnsiColor, AnsiStyle, StyleRole, SyntaxTokenKind};
 
-use colour::{Rgb, Shade};
+use colour::{ColorValue, RgbColor};
 pub use depth::ColorDepth;
-use file::Hue;
-pub use library::Library;
+use file::ThemeColor;
+pub use library::ThemeLibrary;
 
 /// A style for each role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Theme {
     name: String,
-    kind: Kind,
+    kind: ThemeKind,
     depth: ColorDepth,
     styles: [Style; roles::COUNT],
 }
 
 /// What background a theme is made for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Kind {
+pub enum ThemeKind {
     /// A dark one.
     #[default]
     Dark,
@@ -44,22 +44,22 @@ pub enum Kind {
 
 /// A theme with all its colours, before some of them are taken away.
 #[derive(Debug)]
-struct Draft {
+struct ThemeDraft {
     name: String,
-    kind: Kind,
-    background: Option<Hue>,
-    looks: [Resolved; roles::COUNT],
+    kind: ThemeKind,
+    background: Option<ThemeColor>,
+    looks: [RoleColors; roles::COUNT],
 }
 
 /// A role's look with its colours looked up.
 #[derive(Debug, Clone, Copy, Default)]
-struct Resolved {
-    fg: Option<Hue>,
-    bg: Option<Hue>,
+struct RoleColors {
+    fg: Option<ThemeColor>,
+    bg: Option<ThemeColor>,
     modifiers: Modifier,
 }
 
-impl Kind {
+impl ThemeKind {
     /// The name as themes and the configuration have it.
     pub fn name(self) -> &'static str {
         match self {
@@ -72,12 +72,12 @@ impl Kind {
 impl Theme {
     /// slug's own for dark backgrounds.
     pub fn dark(depth: ColorDepth) -> Self {
-        Library::default_for(Kind::Dark, depth)
+        ThemeLibrary::default_for(ThemeKind::Dark, depth)
     }
 
     /// slug's own for light backgrounds.
     pub fn light(depth: ColorDepth) -> Self {
-        Library::default_for(Kind::Light, depth)
+        ThemeLibrary::default_for(ThemeKind::Light, depth)
     }
 
     /// Its name.
@@ -86,32 +86,36 @@ impl Theme {
     }
 
     /// What background it is made for.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> ThemeKind {
         self.kind
     }
 
     /// How text in this role looks, over what it stands on.
-    pub fn style(&self, role: Role) -> Style {
+    pub fn style(&self, role: StyleRole) -> Style {
         match role {
-            Role::Ansi(ansi) => self.ansi(ansi),
-            Role::AddedSyntax(syntax) => self.changed_code(syntax, Role::Added),
-            Role::RemovedSyntax(syntax) => self.changed_code(syntax, Role::Removed),
-            other => self.own(other),
+            StyleRole::Ansi(ansi) => self.ansi(ansi),
+            StyleRole::AddedSyntax(syntax) => self.changed_code(syntax, StyleRole::Added),
+            StyleRole::RemovedSyntax(syntax) => self.changed_code(syntax, StyleRole::Removed),
+            other => self.role_style(other),
         }
     }
 
-    fn own(&self, role: Role) -> Style {
+    fn role_style(&self, role: StyleRole) -> Style {
         roles::slot(role).and_then(|slot| self.styles.get(slot)).copied().unwrap_or_default()
     }
 
     /// Code of a changed line: in its own colours on the background of the line, or, where no
     /// background can be had, in the colour of the line.
-    fn changed_code(&self, syntax: Syntax, line: Role) -> Style {
-        let line = self.own(line);
-        if line.bg.is_some() { line.patch(self.own(Role::Syntax(syntax))) } else { line }
+    fn changed_code(&self, syntax: SyntaxTokenKind, line: StyleRole) -> Style {
+        let line = self.role_style(line);
+        if line.bg.is_some() {
+            line.patch(self.role_style(StyleRole::Syntax(syntax)))
+        } else {
+            line
+        }
     }
 
-    fn ansi(&self, ansi: Ansi) -> Style {
+    fn ansi(&self, ansi: AnsiStyle) -> Style {
         let mut style = Style::new();
         style.fg = ansi.foreground.and_then(|color| self.color(color));
         style.bg = ansi.background.and_then(|color| self.color(color));
@@ -131,29 +135,29 @@ impl Theme {
 
     fn color(&self, color: AnsiColor) -> Option<Color> {
         let shade = match color {
-            AnsiColor::Indexed(index) => Shade::Indexed(index),
-            AnsiColor::Rgb(r, g, b) => Shade::Rgb(Rgb(r, g, b)),
+            AnsiColor::Indexed(index) => ColorValue::Indexed(index),
+            AnsiColor::Rgb(r, g, b) => ColorValue::Rgb(RgbColor(r, g, b)),
         };
-        Hue::from(shade).at(self.depth)
+        ThemeColor::from(shade).at(self.depth)
     }
 }
 
-impl Hue {
+impl ThemeColor {
     fn at(self, depth: ColorDepth) -> Option<Color> {
         match depth {
             ColorDepth::None => None,
-            ColorDepth::Sixteen => self.ansi.unwrap_or(self.full).among_16(),
-            ColorDepth::Palette => self.indexed.unwrap_or(self.full).among_256(),
-            ColorDepth::TrueColor => self.full.full(),
+            ColorDepth::Sixteen => self.ansi.unwrap_or(self.full).to_ansi(),
+            ColorDepth::Palette => self.indexed.unwrap_or(self.full).to_palette(),
+            ColorDepth::TrueColor => self.full.to_true_color(),
         }
     }
 
     /// As a background: a tint of which only grey would be left, or one that the 16 do not have,
     /// is none.
-    fn behind(self, depth: ColorDepth) -> Option<Color> {
+    fn as_background(self, depth: ColorDepth) -> Option<Color> {
         let shown = self.at(depth)?;
         let is_there = match (depth, self.ansi.unwrap_or(self.full)) {
-            (ColorDepth::Sixteen, Shade::Rgb(_)) => false,
+            (ColorDepth::Sixteen, ColorValue::Rgb(_)) => false,
             (ColorDepth::Palette, _) => self.indexed.is_some() || !self.full.loses_hue(shown),
             (ColorDepth::None | ColorDepth::Sixteen | ColorDepth::TrueColor, _) => true,
         };
@@ -161,9 +165,9 @@ impl Hue {
     }
 }
 
-impl Draft {
-    fn new(name: &str, kind: Kind) -> Self {
-        let looks = [Resolved::default(); roles::COUNT];
+impl ThemeDraft {
+    fn new(name: &str, kind: ThemeKind) -> Self {
+        let looks = [RoleColors::default(); roles::COUNT];
         Self { name: name.to_owned(), kind, background: None, looks }
     }
 
@@ -171,7 +175,7 @@ impl Draft {
         let Self { name, kind, background, looks } = self;
         let mut styles = [Style::new(); roles::COUNT];
         for ((style, look), row) in styles.iter_mut().zip(looks).zip(&roles::ROLES) {
-            *style = if row.role == Role::Screen {
+            *style = if row.role == StyleRole::Screen {
                 screen(look, background, depth)
             } else {
                 look.at(depth, row.plain)
@@ -183,7 +187,7 @@ impl Draft {
 
 /// The screen itself. On 16 colours it is the terminal's own: a foreground that the theme chose
 /// for its background would stand on another.
-fn screen(look: Resolved, background: Option<Hue>, depth: ColorDepth) -> Style {
+fn screen(look: RoleColors, background: Option<ThemeColor>, depth: ColorDepth) -> Style {
     let style = Style::new().add_modifier(look.modifiers);
     match depth {
         ColorDepth::None | ColorDepth::Sixteen => style,
@@ -195,16 +199,16 @@ fn screen(look: Resolved, background: Option<Hue>, depth: ColorDepth) -> Style {
     }
 }
 
-impl Resolved {
+impl RoleColors {
     fn at(self, depth: ColorDepth, plain: Modifier) -> Style {
         let style = Style::new().add_modifier(self.modifiers);
         if depth == ColorDepth::None {
             return style.add_modifier(plain);
         }
         let fg = self.fg.and_then(|hue| hue.at(depth));
-        let bg = self.bg.and_then(|hue| hue.behind(depth));
-        let is_lost = |meant: Option<Hue>, shown: Option<Color>| {
-            shown.is_none() && meant.is_some_and(|hue| hue.full != Shade::Unset)
+        let bg = self.bg.and_then(|hue| hue.as_background(depth));
+        let is_lost = |meant: Option<ThemeColor>, shown: Option<Color>| {
+            shown.is_none() && meant.is_some_and(|hue| hue.full != ColorValue::Unset)
         };
         if !is_lost(self.fg, fg) && !is_lost(self.bg, bg) {
             return Style { fg, bg, ..style };

@@ -2,9 +2,9 @@
 
 use divan::{Bencher, black_box, counter::BytesCount};
 use slug_code::domain::FileDiff;
-use slug_code::tui::layout::ansi::{self, Keep};
-use slug_code::tui::layout::markdown::{self, Streaming};
-use slug_code::tui::layout::{Highlighter, Key, Layouts, PaneFold, diff};
+use slug_code::tui::layout::ansi::{self, AnsiExcerpt};
+use slug_code::tui::layout::markdown::{self, StreamingMarkdown};
+use slug_code::tui::layout::{LayoutCache, LayoutKey, PaneFold, SyntaxHighlighter, diff};
 
 use crate::samples;
 
@@ -14,9 +14,9 @@ const WIDTH: u16 = 117;
 #[divan::bench(sample_count = 20)]
 fn markdown_streamed_200_kb(bencher: Bencher) {
     let text = samples::markdown(200_000);
-    let off = Highlighter::off();
+    let off = SyntaxHighlighter::off();
     bencher.counter(BytesCount::of_str(&text)).bench(|| {
-        let mut stream = Streaming::default();
+        let mut stream = StreamingMarkdown::default();
         for (n, piece) in text.as_bytes().chunks(16).enumerate() {
             stream.push(std::str::from_utf8(piece).unwrap());
             if n % 32 == 31 {
@@ -40,9 +40,9 @@ fn markdown_with_definitions_streamed_200_kb(bencher: Bencher) {
     for n in 0..text.matches("[source ").count() {
         text.push_str(&format!("[source {n}]: https://a.example/{n}\n"));
     }
-    let off = Highlighter::off();
+    let off = SyntaxHighlighter::off();
     bencher.counter(BytesCount::of_str(&text)).bench(|| {
-        let mut stream = Streaming::default();
+        let mut stream = StreamingMarkdown::default();
         for (n, piece) in text.as_bytes().chunks(16).enumerate() {
             stream.push(std::str::from_utf8(piece).unwrap());
             if n % 32 == 31 {
@@ -56,7 +56,7 @@ fn markdown_with_definitions_streamed_200_kb(bencher: Bencher) {
 #[divan::bench]
 fn markdown_whole_200_kb(bencher: Bencher) {
     let text = samples::markdown(200_000);
-    let off = Highlighter::off();
+    let off = SyntaxHighlighter::off();
     bencher
         .counter(BytesCount::of_str(&text))
         .bench(|| markdown::render(black_box(&text), WIDTH, &off));
@@ -65,9 +65,9 @@ fn markdown_whole_200_kb(bencher: Bencher) {
 /// What a frame asks of 40 blocks that it has drawn before.
 #[divan::bench]
 fn cached_frame(bencher: Bencher) {
-    let off = Highlighter::off();
-    let mut layouts = Layouts::default();
-    let key = |block| Key { block, revision: 0, width: WIDTH, fold: PaneFold::Open };
+    let off = SyntaxHighlighter::off();
+    let mut layouts = LayoutCache::default();
+    let key = |block| LayoutKey { block, revision: 0, width: WIDTH, fold: PaneFold::Open };
     let text = samples::markdown(1_000);
     let mut frame = move || {
         (0..40)
@@ -86,7 +86,7 @@ fn diff_of_2000_lines(bencher: Bencher) {
         (0..1_000).map(|n| format!("    let {name}{n} = parse(input, {n});\n")).collect()
     };
     let diff = FileDiff::between("/home/me/src/parser.rs", &side("old"), &side("new"));
-    let off = Highlighter::off();
+    let off = SyntaxHighlighter::off();
     bencher.bench(|| diff::render(black_box(&diff), WIDTH, usize::MAX, &off));
 }
 
@@ -96,5 +96,5 @@ fn terminal_output_of_1_mb(bencher: Bencher) {
     let output = line.repeat(1_000_000 / line.len());
     bencher
         .counter(BytesCount::of_str(&output))
-        .bench(|| ansi::render(black_box(&output), Keep::All, WIDTH));
+        .bench(|| ansi::render(black_box(&output), AnsiExcerpt::All, WIDTH));
 }

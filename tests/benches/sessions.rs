@@ -26,10 +26,10 @@ use slug_code::tui::app::model::ScreenSettings;
 use slug_code::tui::app::sessions::SessionStoreRequest;
 use slug_code::tui::app::status::ScreenStatus;
 use slug_code::tui::app::{ScreenEffect, ScreenModel, ScreenMsg, update};
-use slug_code::tui::layout::Highlighter;
-use slug_code::tui::session_jobs::{self, Beside};
+use slug_code::tui::layout::SyntaxHighlighter;
+use slug_code::tui::session_jobs::{self, SessionJobPaths};
 use slug_code::tui::theme::{ColorDepth, Theme};
-use slug_code::tui::view::{Layouts, view};
+use slug_code::tui::view::{ViewLayouts, view};
 use tempfile::TempDir;
 
 use crate::samples;
@@ -142,7 +142,7 @@ fn a_step_in_the_list_of_10000(bencher: Bencher) {
 /// A screen whose terminal keeps what is drawn.
 struct SessionListScreen {
     model: ScreenModel,
-    layouts: Layouts,
+    layouts: ViewLayouts,
     theme: Theme,
     terminal: Terminal<TestBackend>,
 }
@@ -162,7 +162,7 @@ impl SessionListScreen {
                 ChatComposer::new(Vec::new(), ""),
                 size,
             ),
-            layouts: Layouts::new(Highlighter::off()),
+            layouts: ViewLayouts::new(SyntaxHighlighter::off()),
             theme: Theme::dark(ColorDepth::TrueColor),
             terminal: Terminal::with_options(backend, TerminalOptions { viewport }).unwrap(),
         };
@@ -172,7 +172,7 @@ impl SessionListScreen {
             if let ScreenEffect::Sessions { id, job } = effect
                 && job == *wanted
             {
-                let beside = Beside {
+                let beside = SessionJobPaths {
                     grouping: folder.join("grouping.json"),
                     exports: folder.join("exports"),
                 };

@@ -16,9 +16,9 @@ use slug_code::tui::app::composer::ChatComposer;
 use slug_code::tui::app::model::ScreenSettings;
 use slug_code::tui::app::status::ScreenStatus;
 use slug_code::tui::app::{ScreenEffect, ScreenModel, ScreenMsg, update};
-use slug_code::tui::layout::Highlighter;
+use slug_code::tui::layout::SyntaxHighlighter;
 use slug_code::tui::theme::{ColorDepth, Theme};
-use slug_code::tui::view::{Layouts, view};
+use slug_code::tui::view::{ViewLayouts, view};
 
 use crate::samples;
 
@@ -29,7 +29,7 @@ const LARGE: (u16, u16) = (200, 60);
 /// A screen whose terminal swallows everything.
 struct TranscriptScreen {
     model: ScreenModel,
-    layouts: Layouts,
+    layouts: ViewLayouts,
     theme: Theme,
     terminal: Terminal<CrosstermBackend<Sink>>,
 }
@@ -43,7 +43,7 @@ impl TranscriptScreen {
         let backend = CrosstermBackend::new(io::sink());
         let mut screen = Self {
             model: ScreenModel::new(ScreenSettings::default(), status, composer, size),
-            layouts: Layouts::new(Highlighter::off()),
+            layouts: ViewLayouts::new(SyntaxHighlighter::off()),
             theme: Theme::dark(ColorDepth::TrueColor),
             terminal: Terminal::with_options(backend, TerminalOptions { viewport }).unwrap(),
         };

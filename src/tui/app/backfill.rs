@@ -105,7 +105,7 @@ mod tests {
     use crate::domain::{ContentBlock as Said, TurnId};
     use crate::session::{LogEntry, RewindEntry, RewindScope, TurnOutcome};
     use crate::tui::app::block::BlockBody;
-    use crate::tui::scene::{assistant, call, done, result, turn_end, user};
+    use crate::tui::test_screen::{assistant, call, done, result, turn_end, user};
 
     fn turns(count: usize) -> Vec<LogRecord> {
         let turn = |n: usize| {
@@ -156,7 +156,7 @@ mod tests {
     fn what_the_end_takes_back_is_gone_from_the_older_part() {
         let mut records = turns(NEWEST_RECORDS / 6 + 40);
         let rewind = |before: usize, redoes: Option<&LogRecord>| {
-            crate::tui::scene::record(LogEntry::Rewind(RewindEntry {
+            crate::tui::test_screen::record(LogEntry::Rewind(RewindEntry {
                 before: records[before].id,
                 redoes: redoes.map(|record| record.id),
                 what: RewindScope::Both,

@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use crate::domain::{ContentHash, FileDiff, NoticeLevel};
 use crate::session::FileChangeEntry;
-use crate::tui::layout::diff::natural_sides;
-use crate::tui::layout::diff::rows::{self, Context, Row, Rows, Sides};
+use crate::tui::layout::diff::default_diff_style;
+use crate::tui::layout::diff::rows::{self, DiffFolds, DiffRow, DiffRows, DiffStyle};
 
 use super::effect::{RequestId, ScreenEffect};
 use super::geometry::PageGeometry;
@@ -100,11 +100,11 @@ pub struct ChangesPage {
     /// Where its diff stands.
     pub position: PagePosition,
     /// Unified or side by side, where the person said so.
-    pub sides: Option<Sides>,
+    pub sides: Option<DiffStyle>,
     /// How much of what did not change is shown.
-    pub context: Context,
+    pub context: DiffFolds,
     /// The rows of the shown diff.
-    pub rows: Arc<Rows>,
+    pub rows: Arc<DiffRows>,
     /// Names these rows: they have another name whenever they change.
     pub version: u64,
     /// The width that they are for.
@@ -155,7 +155,7 @@ impl ChangesPage {
             selected: 0,
             position: PagePosition::default(),
             sides: None,
-            context: Context::Folded(BTreeSet::new()),
+            context: DiffFolds::Folded(BTreeSet::new()),
             rows: Arc::default(),
             version: 0,
             width: 0,
@@ -169,8 +169,8 @@ impl ChangesPage {
     }
 
     /// How the diff stands on a screen of this width.
-    pub fn sides_at(&self, width: u16) -> Sides {
-        self.sides.unwrap_or_else(|| natural_sides(columns(width).1))
+    pub fn sides_at(&self, width: u16) -> DiffStyle {
+        self.sides.unwrap_or_else(|| default_diff_style(columns(width).1))
     }
 
     /// What the view found.
@@ -192,7 +192,7 @@ impl ChangesPage {
     fn select(&mut self, file: usize) {
         if file != self.selected {
             self.selected = file;
-            self.context = Context::Folded(BTreeSet::new());
+            self.context = DiffFolds::Folded(BTreeSet::new());
         }
         self.position = PagePosition::default();
     }
@@ -224,7 +224,7 @@ impl ChangesPage {
     }
 
     fn unfold(&mut self, from: usize) {
-        if let Context::Folded(open) = &mut self.context {
+        if let DiffFolds::Folded(open) = &mut self.context {
             open.insert(from);
         }
     }
@@ -236,8 +236,8 @@ impl ChangesPage {
 
     fn fold_at(&self, row: usize) -> Option<usize> {
         match self.rows.rows.get(row)? {
-            Row::Folded { from, .. } => Some(*from),
-            Row::Note(_) | Row::One(_) | Row::Two(..) | Row::LeftOut(_) => None,
+            DiffRow::Folded { from, .. } => Some(*from),
+            DiffRow::Note(_) | DiffRow::Line(_) | DiffRow::Pair(..) | DiffRow::Omitted(_) => None,
         }
     }
 
@@ -346,15 +346,15 @@ pub fn key(model: &mut ScreenModel, at: usize, key: &KeyPress<'_>) -> Vec<Screen
         ChangesKey::PreviousFile => page.step_file(-1),
         ChangesKey::Sides => {
             page.sides = Some(match page.sides_at(width) {
-                Sides::Unified => Sides::Beside,
-                Sides::Beside => Sides::Unified,
+                DiffStyle::Unified => DiffStyle::SideBySide,
+                DiffStyle::SideBySide => DiffStyle::Unified,
             });
             page.position = PagePosition::default();
         }
         ChangesKey::Context => {
             page.context = match page.context {
-                Context::Folded(_) => Context::All,
-                Context::All => Context::Folded(BTreeSet::new()),
+                DiffFolds::Folded(_) => DiffFolds::All,
+                DiffFolds::All => DiffFolds::Folded(BTreeSet::new()),
             };
             page.position = PagePosition::default();
         }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::tui::layout::Run;
+use crate::tui::layout::SourceRun;
 
 use super::keymap::ApprovalKey;
 use super::page_position::{PageEnd, PageRow};
@@ -77,7 +77,7 @@ pub struct VisibleRow {
     /// Where it begins in the source.
     pub source: usize,
     /// Which of its columns show which bytes of the source.
-    pub runs: Vec<Run>,
+    pub runs: Vec<SourceRun>,
 }
 
 /// The scroll bar.

@@ -9,8 +9,8 @@ use crate::agent;
 use crate::domain::{ModelName, NoticeLevel};
 use crate::platform::terminal_background::TerminalBackground;
 use crate::session::{HistoryPage, SessionSearchResult};
-use crate::tui::gallery::Picture;
-use crate::tui::theme::Library;
+use crate::tui::picture_cells::TerminalPicture;
+use crate::tui::theme::ThemeLibrary;
 
 use super::attention::TerminalFocus;
 use super::backfill::BackfillResult;
@@ -185,7 +185,7 @@ pub enum ScreenMsg {
         /// Which request.
         id: RequestId,
         /// The picture, or why there is none.
-        picture: Result<Picture, String>,
+        picture: Result<TerminalPicture, String>,
     },
     /// Answer to `RunStatusCommand`: the first line of its output, or what went wrong.
     StatusLine {
@@ -206,7 +206,7 @@ pub enum ScreenMsg {
         /// Which request.
         id: RequestId,
         /// All themes.
-        library: Arc<Library>,
+        library: Arc<ThemeLibrary>,
     },
     /// The terminal says what its background is like.
     Background(TerminalBackground),

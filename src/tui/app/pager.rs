@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::domain::{CallId, NoticeLevel};
 use crate::session::BranchComparison;
-use crate::tui::layout::paged;
+use crate::tui::layout::pager_lines;
 
 use super::block::{BlockBody, ToolCallBlock, ToolCallContent, TranscriptBlock};
 use super::editor::TextEditor;
@@ -231,7 +231,8 @@ impl Pager {
     /// The row of a line that a match is in.
     fn row_of(&self, line: usize, nth: usize, width: u16) -> usize {
         let (PagerWrap::On, Some(search)) = (self.wrap, &self.search) else { return 0 };
-        let (text, starts) = paged::joined(&paged::rows(self.document.line(line), width));
+        let (text, starts) =
+            pager_lines::joined(&pager_lines::rows(self.document.line(line), width));
         let found = search.query.matches(&text);
         let at = found.get(nth).map_or(0, |range| range.start);
         starts.partition_point(|start| *start <= at).saturating_sub(1)

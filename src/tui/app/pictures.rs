@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::domain::{ContentHash, MessageImage};
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
-use crate::tui::gallery::Picture;
+use crate::tui::picture_cells::TerminalPicture;
 
 use super::effect::{RequestId, ScreenEffect};
 use super::model::ScreenModel;
@@ -37,7 +37,7 @@ enum PictureState {
     /// It is being made.
     Asked(RequestId),
     /// It can be shown.
-    Ready(Picture),
+    Ready(TerminalPicture),
     /// It cannot: its bytes are gone, or damaged.
     Never,
 }
@@ -50,7 +50,7 @@ impl PictureRequest {
 
 impl PictureCache {
     /// The picture of an image at this size, once it is there.
-    pub fn ready(&self, hash: &ContentHash, cells: SizeInCells) -> Option<&Picture> {
+    pub fn ready(&self, hash: &ContentHash, cells: SizeInCells) -> Option<&TerminalPicture> {
         self.known.iter().find(|(wanted, _)| wanted.is(hash, cells)).and_then(|(_, state)| {
             match state {
                 PictureState::Ready(picture) => Some(picture),
@@ -85,7 +85,7 @@ pub fn seen(model: &mut ScreenModel, wanted: &[PictureRequest]) -> Vec<ScreenEff
 }
 
 /// A picture was made, or cannot be.
-pub fn made(model: &mut ScreenModel, id: RequestId, picture: Result<Picture, String>) {
+pub fn made(model: &mut ScreenModel, id: RequestId, picture: Result<TerminalPicture, String>) {
     let asked =
         model.pictures.known.iter_mut().find(|(_, state)| *state == PictureState::Asked(id));
     // Scrolled away and forgotten meanwhile.
@@ -103,6 +103,6 @@ pub fn picture(
     number: u32,
     cells: SizeInCells,
     sequence: Vec<u8>,
-) -> Picture {
-    Picture { id: number, graphics: canvas.graphics, cells, sequence: Arc::from(sequence) }
+) -> TerminalPicture {
+    TerminalPicture { id: number, graphics: canvas.graphics, cells, sequence: Arc::from(sequence) }
 }

@@ -260,7 +260,7 @@ fn cut(
 /// A part of Markdown. Code alone is taken as code; else marks that cannot be seen come along
 /// where their other half is in it, and those before the first line where there are more lines.
 fn markdown(text: &str, range: Range<usize>) -> String {
-    if let Some(block) = code_blocks(text).into_iter().find(|block| block.holds(&range)) {
+    if let Some(block) = code_blocks(text).into_iter().find(|block| block.contains(&range)) {
         return block.code(text, &range);
     }
     let mut range = range;

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use crate::config::ThemeChoice;
 use crate::domain::NoticeLevel;
 use crate::platform::terminal_background::TerminalBackground;
-use crate::tui::theme::library::{Listed, UnknownTheme};
-use crate::tui::theme::{ColorDepth, Kind, Library, Theme};
+use crate::tui::theme::library::{ThemeListEntry, UnknownTheme};
+use crate::tui::theme::{ColorDepth, Theme, ThemeKind, ThemeLibrary};
 
 use super::effect::{RequestId, ScreenEffect};
 use super::model::ScreenModel;
@@ -26,7 +26,7 @@ pub struct ThemeState {
     /// How many colours there are.
     pub depth: ColorDepth,
     /// All themes.
-    pub library: Arc<Library>,
+    pub library: Arc<ThemeLibrary>,
 }
 
 /// What the themes are read for.
@@ -56,8 +56,8 @@ impl ThemeState {
             (ThemeChoice::Named(name), _) => name,
             (ThemeChoice::Pair { dark, .. }, TerminalBackground::Dark) => dark,
             (ThemeChoice::Pair { light, .. }, TerminalBackground::Light) => light,
-            (ThemeChoice::Auto, TerminalBackground::Dark) => Kind::Dark.name(),
-            (ThemeChoice::Auto, TerminalBackground::Light) => Kind::Light.name(),
+            (ThemeChoice::Auto, TerminalBackground::Dark) => ThemeKind::Dark.name(),
+            (ThemeChoice::Auto, TerminalBackground::Light) => ThemeKind::Light.name(),
         }
     }
 
@@ -88,7 +88,7 @@ impl ThemeState {
             Ok(found) => found.remarks,
             Err(unknown) => vec![unknown.to_string()],
         };
-        remarks.extend_from_slice(self.library.left_out());
+        remarks.extend_from_slice(self.library.unreadable_files());
         remarks
     }
 
@@ -128,7 +128,7 @@ pub fn read(model: &mut ScreenModel, what_for: ThemeReadPurpose) -> Vec<ScreenEf
 pub fn on_themes_read(
     model: &mut ScreenModel,
     id: RequestId,
-    library: Arc<Library>,
+    library: Arc<ThemeLibrary>,
 ) -> Vec<ScreenEffect> {
     let Some((wanted, what_for)) = model.requests.themes.take() else { return Vec::new() };
     if wanted != id {
@@ -138,7 +138,7 @@ pub fn on_themes_read(
     model.theme.library = library;
     match what_for {
         ThemeReadPurpose::List => {
-            if let [first, ..] = model.theme.library.left_out() {
+            if let [first, ..] = model.theme.library.unreadable_files() {
                 model.toast(NoticeLevel::Warning, first.clone());
             }
             open_list(model);
@@ -174,7 +174,7 @@ pub fn items(looks: &ThemeState) -> Vec<PickerItem> {
     std::iter::once(auto).chain(themes.iter().map(item)).collect()
 }
 
-fn item(theme: &Listed) -> PickerItem {
+fn item(theme: &ThemeListEntry) -> PickerItem {
     let mut detail = theme.kind.name().to_owned();
     match theme.remarks {
         0 => {}

@@ -10,8 +10,8 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::wrap::{Breaks, Frame, Piece, escape, wrap};
-use super::{Ansi, AnsiColor, Line, Role, Span};
+use super::wrap::{BreakOpportunities, StyledPiece, WrapFrame, escape, wrap};
+use super::{AnsiColor, AnsiStyle, StyleRole, StyledLine, StyledSpan};
 use crate::domain::sanitize::{EscapeSequence, EscapeSequenceReader};
 
 /// Columns of a line that are shown.
@@ -23,7 +23,7 @@ const TAB: usize = 8;
 
 /// How much of an output is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
+pub enum AnsiExcerpt {
     /// Every line.
     All,
     /// So many lines at the start and at the end, with the number of lines between them.
@@ -36,12 +36,12 @@ pub enum Keep {
 }
 
 /// Lays out an output.
-pub fn render(output: &str, keep: Keep, width: u16) -> Vec<Line> {
+pub fn render(output: &str, keep: AnsiExcerpt, width: u16) -> Vec<StyledLine> {
     let body = output.strip_suffix('\n').unwrap_or(output);
-    let mut painter = Painter { width, style: Ansi::default(), out: Vec::new() };
+    let mut painter = AnsiRenderer { width, style: AnsiStyle::default(), out: Vec::new() };
     let (head, tail) = match keep {
-        Keep::All => (usize::MAX, 0),
-        Keep::Ends { head, tail } => (head, tail),
+        AnsiExcerpt::All => (usize::MAX, 0),
+        AnsiExcerpt::Ends { head, tail } => (head, tail),
     };
     let total = body.bytes().filter(|byte| *byte == b'\n').count() + 1;
     let hidden = total.saturating_sub(head.saturating_add(tail));
@@ -57,7 +57,7 @@ pub fn render(output: &str, keep: Keep, width: u16) -> Vec<Line> {
         painter.lines(&body[..start - 1], 0);
     }
     painter.out.push(hidden_line(hidden, start));
-    painter.style = Ansi::default();
+    painter.style = AnsiStyle::default();
     if tail > 0 {
         let end = body.rmatch_indices('\n').nth(tail - 1).map_or(0, |(at, _)| at + 1);
         painter.lines(&body[end..], end);
@@ -67,7 +67,7 @@ pub fn render(output: &str, keep: Keep, width: u16) -> Vec<Line> {
 
 /// Keeps the first `head` and the last `tail` lines, and says how many it left out. Leaves out
 /// nothing where that would save no line.
-pub fn fold(mut lines: Vec<Line>, head: usize, tail: usize) -> Vec<Line> {
+pub fn hide_middle(mut lines: Vec<StyledLine>, head: usize, tail: usize) -> Vec<StyledLine> {
     let hidden = lines.len().saturating_sub(head + tail);
     if hidden > 1 {
         let source = lines[head].source;
@@ -76,22 +76,27 @@ pub fn fold(mut lines: Vec<Line>, head: usize, tail: usize) -> Vec<Line> {
     lines
 }
 
-fn hidden_line(count: usize, source: usize) -> Line {
+fn hidden_line(count: usize, source: usize) -> StyledLine {
     let text = format!("… {count} lines hidden");
     let gutter = u16::try_from(text.len()).unwrap_or(u16::MAX);
-    Line { spans: vec![Span::new(text, Role::Muted)], source, gutter, ..Line::default() }
+    StyledLine {
+        spans: vec![StyledSpan::new(text, StyleRole::Muted)],
+        source,
+        gutter,
+        ..StyledLine::default()
+    }
 }
 
-struct Painter {
+struct AnsiRenderer {
     width: u16,
     /// What the last SGR sequence asked for; it goes on in the next line.
-    style: Ansi,
-    out: Vec<Line>,
+    style: AnsiStyle,
+    out: Vec<StyledLine>,
 }
 
 /// What stands in one column.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Glyph {
+enum AnsiGlyph {
     /// A part of the line.
     Text { start: usize, end: usize },
     /// The second half of a wide character.
@@ -101,12 +106,12 @@ enum Glyph {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Cell {
-    glyph: Glyph,
-    role: Role,
+struct AnsiCell {
+    glyph: AnsiGlyph,
+    role: StyleRole,
 }
 
-impl Painter {
+impl AnsiRenderer {
     fn lines(&mut self, text: &str, source: usize) {
         let mut at = source;
         for line in text.split('\n') {
@@ -118,7 +123,8 @@ impl Painter {
     fn line(&mut self, line: &str, source: usize) {
         let shown = shown_part(line);
         let text = &line[shown.clone()];
-        let mut row = Row { text, cells: Vec::new(), cursor: 0, hidden: line.len() - shown.end };
+        let mut row =
+            AnsiRow { text, cells: Vec::new(), cursor: 0, hidden: line.len() - shown.end };
         let mut sequences = EscapeSequenceReader::new(text);
         let mut at = 0;
         while at < text.len() {
@@ -129,17 +135,21 @@ impl Painter {
         if row.hidden > 0 {
             let text = format!(" … {} more bytes", row.hidden);
             let end = from + text_len(&pieces, from);
-            pieces.push(Piece::new(text, Role::Muted, end..end));
+            pieces.push(StyledPiece::new(text, StyleRole::Muted, end..end));
         }
-        let frame =
-            Frame { breaks: Breaks::Anywhere, tab: TAB, source, ..Frame::prose(self.width) };
+        let frame = WrapFrame {
+            breaks: BreakOpportunities::Anywhere,
+            tab: TAB,
+            source,
+            ..WrapFrame::prose(self.width)
+        };
         wrap(&pieces, &frame, &mut self.out);
     }
 
     /// Takes one character or sequence; returns where the next begins.
     fn step(
         &mut self,
-        row: &mut Row<'_>,
+        row: &mut AnsiRow<'_>,
         sequences: &mut EscapeSequenceReader<'_>,
         at: usize,
     ) -> usize {
@@ -152,7 +162,7 @@ impl Painter {
                 row.put(at..at + 1, 1, role(self.style));
             }
             0x1b => return self.sequence(row, sequences, at),
-            0..=0x1f | 0x7f => row.put(at..at + 1, 1, Role::Escaped),
+            0..=0x1f | 0x7f => row.put(at..at + 1, 1, StyleRole::Escaped),
             0xc2 if rest.as_bytes().get(1).is_some_and(|byte| *byte < 0xa0) => {
                 return self.sequence(row, sequences, at);
             }
@@ -167,7 +177,7 @@ impl Painter {
 
     fn sequence(
         &mut self,
-        row: &mut Row<'_>,
+        row: &mut AnsiRow<'_>,
         sequences: &mut EscapeSequenceReader<'_>,
         at: usize,
     ) -> usize {
@@ -188,7 +198,7 @@ impl Painter {
             EscapeSequence::Csi(..) | EscapeSequence::Other => {
                 let end = at + length;
                 for (offset, c) in row.text[at..end].char_indices() {
-                    row.put(at + offset..at + offset + c.len_utf8(), 1, Role::Escaped);
+                    row.put(at + offset..at + offset + c.len_utf8(), 1, StyleRole::Escaped);
                 }
                 return end;
             }
@@ -198,17 +208,17 @@ impl Painter {
 }
 
 /// One line as a terminal sees it.
-struct Row<'t> {
+struct AnsiRow<'t> {
     text: &'t str,
-    cells: Vec<Cell>,
+    cells: Vec<AnsiCell>,
     cursor: usize,
     /// Bytes that are not shown.
     hidden: usize,
 }
 
-impl<'t> Row<'t> {
+impl<'t> AnsiRow<'t> {
     /// Writes at the cursor.
-    fn put(&mut self, range: Range<usize>, width: usize, role: Role) {
+    fn put(&mut self, range: Range<usize>, width: usize, role: StyleRole) {
         if width == 0 && self.extend_last(&range) {
             return;
         }
@@ -218,12 +228,12 @@ impl<'t> Row<'t> {
         }
         let end = self.cursor + width.max(1);
         if self.cells.len() < end {
-            let blank = Cell { glyph: Glyph::Blank, role: Role::Text };
+            let blank = AnsiCell { glyph: AnsiGlyph::Blank, role: StyleRole::Text };
             self.cells.resize(end, blank);
         }
-        let glyph = Glyph::Text { start: range.start, end: range.end };
-        self.cells[self.cursor] = Cell { glyph, role };
-        self.cells[self.cursor + 1..end].fill(Cell { glyph: Glyph::Tail, role });
+        let glyph = AnsiGlyph::Text { start: range.start, end: range.end };
+        self.cells[self.cursor] = AnsiCell { glyph, role };
+        self.cells[self.cursor + 1..end].fill(AnsiCell { glyph: AnsiGlyph::Tail, role });
         self.cursor = end;
     }
 
@@ -231,7 +241,7 @@ impl<'t> Row<'t> {
     fn extend_last(&mut self, range: &Range<usize>) -> bool {
         let last = self.cursor.checked_sub(1).and_then(|at| self.cells.get_mut(at));
         match last {
-            Some(Cell { glyph: Glyph::Text { end, .. }, .. }) if *end == range.start => {
+            Some(AnsiCell { glyph: AnsiGlyph::Text { end, .. }, .. }) if *end == range.start => {
                 *end = range.end;
                 true
             }
@@ -241,37 +251,40 @@ impl<'t> Row<'t> {
 
     fn erase(&mut self, end: usize) {
         let end = end.min(self.cells.len());
-        self.cells[..end].fill(Cell { glyph: Glyph::Blank, role: Role::Text });
+        self.cells[..end].fill(AnsiCell { glyph: AnsiGlyph::Blank, role: StyleRole::Text });
     }
 
     /// The line's text, runs of one role together. Blanks at its end are left out.
-    fn pieces(&self, source: usize) -> Vec<Piece<'t>> {
+    fn pieces(&self, source: usize) -> Vec<StyledPiece<'t>> {
         let text = self.text;
-        let shown = self.cells.iter().rposition(|cell| cell.glyph != Glyph::Blank);
+        let shown = self.cells.iter().rposition(|cell| cell.glyph != AnsiGlyph::Blank);
         let cells = &self.cells[..shown.map_or(0, |last| last + 1)];
-        let mut runs: Vec<(Glyph, Role)> = Vec::new();
+        let mut runs: Vec<(AnsiGlyph, StyleRole)> = Vec::new();
         for cell in cells {
             match (runs.last_mut(), cell.glyph) {
-                (_, Glyph::Tail) => {}
-                (Some((Glyph::Text { end, .. }, role)), Glyph::Text { start, end: next })
-                    if *end == start && *role == cell.role =>
-                {
+                (_, AnsiGlyph::Tail) => {}
+                (
+                    Some((AnsiGlyph::Text { end, .. }, role)),
+                    AnsiGlyph::Text { start, end: next },
+                ) if *end == start && *role == cell.role => {
                     *end = next;
                 }
-                (_, Glyph::Text { .. } | Glyph::Blank) => runs.push((cell.glyph, cell.role)),
+                (_, AnsiGlyph::Text { .. } | AnsiGlyph::Blank) => {
+                    runs.push((cell.glyph, cell.role))
+                }
             }
         }
         let mut pieces = Vec::with_capacity(runs.len());
         let mut here = source;
         for (glyph, role) in runs {
             match glyph {
-                Glyph::Text { start, end } => {
+                AnsiGlyph::Text { start, end } => {
                     escape(&text[start..end], role, source + start, &mut pieces);
                     here = source + end;
                 }
-                Glyph::Tail | Glyph::Blank => {
+                AnsiGlyph::Tail | AnsiGlyph::Blank => {
                     let source = here..here;
-                    pieces.push(Piece::new(" ", Role::Text, source));
+                    pieces.push(StyledPiece::new(" ", StyleRole::Text, source));
                 }
             }
         }
@@ -280,7 +293,7 @@ impl<'t> Row<'t> {
 }
 
 /// Where the last piece ends, behind the start of its line.
-fn text_len(pieces: &[Piece<'_>], from: usize) -> usize {
+fn text_len(pieces: &[StyledPiece<'_>], from: usize) -> usize {
     pieces.last().map_or(0, |piece| piece.source.end.saturating_sub(from))
 }
 
@@ -298,18 +311,18 @@ fn shown_part(line: &str) -> Range<usize> {
     start..if stop == end { line.len() } else { stop }
 }
 
-fn role(style: Ansi) -> Role {
-    if style == Ansi::default() { Role::Text } else { Role::Ansi(style) }
+fn role(style: AnsiStyle) -> StyleRole {
+    if style == AnsiStyle::default() { StyleRole::Text } else { StyleRole::Ansi(style) }
 }
 
 /// Applies the parameters of a "select graphic rendition" sequence (ECMA-48, 8.3.117).
-fn sgr(parameters: &str, style: &mut Ansi) {
+fn sgr(parameters: &str, style: &mut AnsiStyle) {
     let mut fields = parameters.split(';');
     while let Some(field) = fields.next() {
         let (code, sub) = field.split_once(':').unwrap_or((field, ""));
         let code = if code.is_empty() { Some(0) } else { code.parse::<u8>().ok() };
         match code {
-            Some(0) => *style = Ansi::default(),
+            Some(0) => *style = AnsiStyle::default(),
             Some(1) => style.bold = true,
             Some(2) => style.dim = true,
             Some(3) => style.italic = true,
@@ -369,13 +382,13 @@ mod tests {
 
     use super::*;
 
-    fn text(lines: &[Line]) -> Vec<String> {
-        let line = |line: &Line| line.spans.iter().map(|span| span.text.as_str()).collect();
+    fn text(lines: &[StyledLine]) -> Vec<String> {
+        let line = |line: &StyledLine| line.spans.iter().map(|span| span.text.as_str()).collect();
         lines.iter().map(line).collect()
     }
 
     fn shown(output: &str) -> Vec<String> {
-        text(&render(output, Keep::All, 40))
+        text(&render(output, AnsiExcerpt::All, 40))
     }
 
     #[test]
@@ -419,10 +432,17 @@ mod tests {
 
     #[test]
     fn colours_are_kept_and_go_on_in_the_next_line() {
-        let lines = render("\u{1b}[1;31mred\nstill\u{1b}[0m not", Keep::All, 40);
-        let red = Ansi { foreground: Some(AnsiColor::Indexed(1)), bold: true, ..Ansi::default() };
-        assert_eq!(lines[0].spans, [Span::new("red", Role::Ansi(red))]);
-        let second = [Span::new("still", Role::Ansi(red)), Span::new(" not", Role::Text)];
+        let lines = render("\u{1b}[1;31mred\nstill\u{1b}[0m not", AnsiExcerpt::All, 40);
+        let red = AnsiStyle {
+            foreground: Some(AnsiColor::Indexed(1)),
+            bold: true,
+            ..AnsiStyle::default()
+        };
+        assert_eq!(lines[0].spans, [StyledSpan::new("red", StyleRole::Ansi(red))]);
+        let second = [
+            StyledSpan::new("still", StyleRole::Ansi(red)),
+            StyledSpan::new(" not", StyleRole::Text),
+        ];
         assert_eq!(lines[1].spans, second);
     }
 
@@ -439,7 +459,7 @@ mod tests {
             ("38;5", None),
         ];
         for (parameters, foreground) in table {
-            let mut style = Ansi::default();
+            let mut style = AnsiStyle::default();
             sgr(parameters, &mut style);
             assert_eq!(style.foreground, foreground, "{parameters}");
         }
@@ -448,28 +468,28 @@ mod tests {
     #[test]
     fn the_middle_of_long_output_is_counted() {
         let output: String = (1..=10).map(|n| format!("{n}\n")).collect();
-        let ends = Keep::Ends { head: 2, tail: 3 };
+        let ends = AnsiExcerpt::Ends { head: 2, tail: 3 };
         let lines = render(&output, ends, 40);
         assert_eq!(text(&lines), ["1", "2", "… 5 lines hidden", "8", "9", "10"]);
         assert_eq!(lines[3].source, output.find('8').unwrap());
         let short: String = (1..=6).map(|n| format!("{n}\n")).collect();
         assert_eq!(render(&short, ends, 40).len(), 6);
         assert_eq!(
-            text(&render(&output, Keep::Ends { head: 0, tail: 1 }, 40)),
+            text(&render(&output, AnsiExcerpt::Ends { head: 0, tail: 1 }, 40)),
             ["… 9 lines hidden", "10"]
         );
     }
 
     #[test]
     fn lines_fold_in_the_same_way() {
-        let lines = render("1\n2\n3\n4\n5", Keep::All, 40);
-        assert_eq!(text(&fold(lines.clone(), 1, 1)), ["1", "… 3 lines hidden", "5"]);
-        assert_eq!(fold(lines.clone(), 2, 2), lines);
+        let lines = render("1\n2\n3\n4\n5", AnsiExcerpt::All, 40);
+        assert_eq!(text(&hide_middle(lines.clone(), 1, 1)), ["1", "… 3 lines hidden", "5"]);
+        assert_eq!(hide_middle(lines.clone(), 2, 2), lines);
     }
 
     #[test]
     fn a_huge_line_is_cut_and_says_so() {
-        let lines = render(&"x".repeat(10_000_000), Keep::All, 100);
+        let lines = render(&"x".repeat(10_000_000), AnsiExcerpt::All, 100);
         let text = text(&lines).concat();
         assert!(text.ends_with("xx … 9995904 more bytes"));
         assert_eq!(lines.len(), 42);
@@ -487,7 +507,7 @@ mod tests {
             ], 0..20),
             width in 4u16..60,
         ) {
-            for line in render(&parts.concat(), Keep::All, width) {
+            for line in render(&parts.concat(), AnsiExcerpt::All, width) {
                 let columns: usize =
                     line.spans.iter().map(|span| super::super::wrap::display_width(&span.text)).sum();
                 prop_assert!(columns <= usize::from(width));

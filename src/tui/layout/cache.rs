@@ -8,15 +8,17 @@ use std::sync::Arc;
 
 pub use crate::domain::PaneFold;
 
-use super::bounded::Bounded;
-use super::{Colours, Highlighter, Laid, Line, Run, Span, markdown};
+use super::clock_cache::ClockCache;
+use super::{
+    BlockLayout, HighlightState, SourceRun, StyledLine, StyledSpan, SyntaxHighlighter, markdown,
+};
 
 /// Bytes of lines that are kept unless told otherwise: some three hundred screens of dense text.
 const LIMIT: usize = 4 * 1024 * 1024;
 
 /// What lines are the lines of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Key {
+pub struct LayoutKey {
     /// The block.
     pub block: u64,
     /// Which version of its content.
@@ -29,45 +31,45 @@ pub struct Key {
 
 /// The layouts of the blocks that were shown last, and of the one that is streaming.
 #[derive(Debug)]
-pub struct Layouts {
-    done: Bounded<(u64, u16, PaneFold), Entry>,
-    open: Option<Open>,
+pub struct LayoutCache {
+    done: ClockCache<(u64, u16, PaneFold), CachedLayout>,
+    open: Option<StreamingBlock>,
     misses: u64,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct CachedLayout {
     revision: u64,
     /// The generation of the highlighter, where more colours may come.
     pending: Option<u64>,
-    lines: Arc<[Line]>,
+    lines: Arc<[StyledLine]>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct StreamingBlock {
     block: u64,
-    stream: markdown::Streaming,
+    stream: markdown::StreamingMarkdown,
 }
 
-impl Default for Layouts {
+impl Default for LayoutCache {
     fn default() -> Self {
         Self::new(LIMIT)
     }
 }
 
-impl Layouts {
+impl LayoutCache {
     /// Keeps at most this many bytes of lines.
     pub fn new(limit: usize) -> Self {
-        Self { done: Bounded::new(limit), open: None, misses: 0 }
+        Self { done: ClockCache::new(limit), open: None, misses: 0 }
     }
 
     /// The lines of a block; `lay` makes them where they are not there.
     pub fn get(
         &mut self,
-        key: Key,
-        highlighter: &Highlighter,
-        lay: impl FnOnce() -> Laid,
-    ) -> Arc<[Line]> {
+        key: LayoutKey,
+        highlighter: &SyntaxHighlighter,
+        lay: impl FnOnce() -> BlockLayout,
+    ) -> Arc<[StyledLine]> {
         let generation = highlighter.generation();
         let place = (key.block, key.width, key.fold);
         if let Some(entry) = self.done.get(&place)
@@ -79,11 +81,11 @@ impl Layouts {
         self.misses += 1;
         let laid = lay();
         let pending = match laid.colours {
-            Colours::Final => None,
-            Colours::Pending => Some(generation),
+            HighlightState::Final => None,
+            HighlightState::Pending => Some(generation),
         };
-        let lines: Arc<[Line]> = laid.lines.into();
-        let entry = Entry { revision: key.revision, pending, lines: Arc::clone(&lines) };
+        let lines: Arc<[StyledLine]> = laid.lines.into();
+        let entry = CachedLayout { revision: key.revision, pending, lines: Arc::clone(&lines) };
         self.done.insert(place, entry, lines.iter().map(size).sum());
         lines
     }
@@ -95,8 +97,8 @@ impl Layouts {
         block: u64,
         text: &str,
         width: u16,
-        highlighter: &Highlighter,
-    ) -> &[Line] {
+        highlighter: &SyntaxHighlighter,
+    ) -> &[StyledLine] {
         let continues = self
             .open
             .as_ref()
@@ -104,7 +106,7 @@ impl Layouts {
         if !continues {
             self.open = None;
         }
-        let new = || Open { block, stream: markdown::Streaming::default() };
+        let new = || StreamingBlock { block, stream: markdown::StreamingMarkdown::default() };
         let stream = &mut self.open.get_or_insert_with(new).stream;
         let known = stream.text().len();
         stream.push(&text[known..]);
@@ -130,10 +132,10 @@ fn continues(known: &str, text: &str) -> bool {
         && text.is_char_boundary(known.len())
 }
 
-fn size(line: &Line) -> usize {
-    let spans = line.spans.iter().map(|span| size_of::<Span>() + span.text.capacity());
-    let runs = line.runs.capacity() * size_of::<Run>();
-    size_of::<Line>() + spans.sum::<usize>() + runs
+fn size(line: &StyledLine) -> usize {
+    let spans = line.spans.iter().map(|span| size_of::<StyledSpan>() + span.text.capacity());
+    let runs = line.runs.capacity() * size_of::<SourceRun>();
+    size_of::<StyledLine>() + spans.sum::<usize>() + runs
 }
 
 #[cfg(test)]
@@ -141,26 +143,29 @@ mod tests {
     use std::sync::mpsc::channel;
     use std::time::Duration;
 
-    use super::super::{Role, plain};
+    use super::super::{StyleRole, plain};
     use super::*;
 
-    fn key(block: u64, revision: u64) -> Key {
-        Key { block, revision, width: 20, fold: PaneFold::Open }
+    fn key(block: u64, revision: u64) -> LayoutKey {
+        LayoutKey { block, revision, width: 20, fold: PaneFold::Open }
     }
 
-    fn laid(text: &str) -> Laid {
-        Laid { lines: plain::render(text, Role::Text, 20), colours: Colours::Final }
+    fn laid(text: &str) -> BlockLayout {
+        BlockLayout {
+            lines: plain::render(text, StyleRole::Text, 20),
+            colours: HighlightState::Final,
+        }
     }
 
     #[test]
     fn a_block_is_laid_out_once_for_each_width_and_revision() {
-        let (mut layouts, off) = (Layouts::default(), Highlighter::off());
+        let (mut layouts, off) = (LayoutCache::default(), SyntaxHighlighter::off());
         for key in [
             key(1, 0),
             key(1, 0),
             key(1, 1),
-            Key { width: 30, ..key(1, 1) },
-            Key { fold: PaneFold::Closed, ..key(1, 1) },
+            LayoutKey { width: 30, ..key(1, 1) },
+            LayoutKey { fold: PaneFold::Closed, ..key(1, 1) },
             key(1, 1),
         ] {
             layouts.get(key, &off, || laid("text"));
@@ -170,7 +175,7 @@ mod tests {
 
     #[test]
     fn it_stays_within_its_bytes() {
-        let (mut layouts, off) = (Layouts::new(10_000), Highlighter::off());
+        let (mut layouts, off) = (LayoutCache::new(10_000), SyntaxHighlighter::off());
         for block in 0..1_000 {
             layouts.get(key(block, 0), &off, || laid(&"text ".repeat(20)));
             assert!(layouts.bytes() <= 10_000);
@@ -181,10 +186,10 @@ mod tests {
     #[test]
     fn colours_that_come_later_lay_it_out_once_more() {
         let (told, news) = channel();
-        let highlighter = Highlighter::new(move || told.send(()).unwrap_or_default());
-        let mut layouts = Layouts::default();
+        let highlighter = SyntaxHighlighter::new(move || told.send(()).unwrap_or_default());
+        let mut layouts = LayoutCache::default();
         let source = "```rust\nfn main() {}\n```";
-        let mut lines = |highlighter: &Highlighter| {
+        let mut lines = |highlighter: &SyntaxHighlighter| {
             let lines =
                 layouts.get(key(1, 0), highlighter, || markdown::render(source, 20, highlighter));
             (lines, layouts.misses())
@@ -198,7 +203,7 @@ mod tests {
             coloured
                 .iter()
                 .flat_map(|line| &line.spans)
-                .any(|span| matches!(span.role, Role::Syntax(_)))
+                .any(|span| matches!(span.role, StyleRole::Syntax(_)))
         );
         highlighter.highlight("python", "x = 1");
         news.recv_timeout(Duration::from_secs(60)).unwrap();
@@ -207,7 +212,7 @@ mod tests {
 
     #[test]
     fn the_block_that_streams_may_be_replaced_by_another() {
-        let (mut layouts, off) = (Layouts::default(), Highlighter::off());
+        let (mut layouts, off) = (LayoutCache::default(), SyntaxHighlighter::off());
         for (block, text) in [(1, "# a"), (1, "# a\n\nb"), (2, "c"), (2, "other"), (1, "")] {
             let lines = layouts.streaming(block, text, 20, &off).to_vec();
             assert_eq!(lines, markdown::render(text, 20, &off).lines, "{block} {text}");

@@ -2,29 +2,32 @@
 
 use std::borrow::Cow;
 
-use super::wrap::{Frame, Piece, display_width, escape, wrap};
-use super::{Line, Role, Span, guess};
+use super::wrap::{StyledPiece, WrapFrame, display_width, escape, wrap};
+use super::{StyleRole, StyledLine, StyledSpan, language_detection};
 use crate::domain::sanitize::sanitize;
 
 /// Before the rows on which a long line of code goes on.
-const GOES_ON: &str = "↳ ";
+const CONTINUATION_MARK: &str = "↳ ";
 /// Fewer columns for code than this are not given up for the indentation of such rows.
 const MIN_CODE: usize = 24;
 
 /// The frame for a line of code that may not fit: the rows on which it goes on are indented as it
 /// is itself, behind a mark. Neither is part of the code.
-pub(super) fn hanging(text: &str, frame: &Frame) -> Frame {
+pub(super) fn hanging(text: &str, frame: &WrapFrame) -> WrapFrame {
     let indented = text.bytes().take_while(|byte| matches!(byte, b' ' | b'\t'));
     let indent = indented.fold(0, |column, byte| match byte {
         b'\t' => (column / frame.tab + 1) * frame.tab,
         _ => column + 1,
     });
     let taken: usize = frame.rest.iter().map(|span| display_width(&span.text)).sum();
-    let room = usize::from(frame.width).saturating_sub(taken + display_width(GOES_ON));
+    let room = usize::from(frame.width).saturating_sub(taken + display_width(CONTINUATION_MARK));
     let mut frame = frame.clone();
     if room >= MIN_CODE / 2 {
         let indent = indent.min(room.saturating_sub(MIN_CODE));
-        frame.rest.push(Span::new(format!("{}{GOES_ON}", " ".repeat(indent)), Role::Border));
+        frame.rest.push(StyledSpan::new(
+            format!("{}{CONTINUATION_MARK}", " ".repeat(indent)),
+            StyleRole::Border,
+        ));
     }
     frame
 }
@@ -33,13 +36,13 @@ pub(super) fn hanging(text: &str, frame: &Frame) -> Frame {
 /// ends; behind the last of them the role is `plain`.
 pub(super) fn line(
     text: &str,
-    runs: impl IntoIterator<Item = (usize, Role)>,
-    plain: Role,
+    runs: impl IntoIterator<Item = (usize, StyleRole)>,
+    plain: StyleRole,
     source: usize,
-    frame: &Frame,
-    out: &mut Vec<Line>,
+    frame: &WrapFrame,
+    out: &mut Vec<StyledLine>,
 ) {
-    let mut pieces: Vec<Piece<'_>> = Vec::new();
+    let mut pieces: Vec<StyledPiece<'_>> = Vec::new();
     let mut at = 0;
     for (end, role) in runs {
         if let Some(part) = text.get(at..end) {
@@ -48,7 +51,7 @@ pub(super) fn line(
         }
     }
     escape(&text[at..], plain, source + at, &mut pieces);
-    wrap(&pieces, &Frame { source, ..frame.clone() }, out);
+    wrap(&pieces, &WrapFrame { source, ..frame.clone() }, out);
 }
 
 /// The lines of a code block, without their line ends. The last line feed begins no line.
@@ -67,7 +70,7 @@ pub(super) fn language(info: &str) -> Cow<'_, str> {
 
 /// The language of a block of code: what is said, else what its first line tells.
 pub(super) fn known_or_guessed<'l>(said: &'l str, code: &str) -> Cow<'l, str> {
-    Cow::Borrowed(if said.is_empty() { guess::language(code) } else { said })
+    Cow::Borrowed(if said.is_empty() { language_detection::language(code) } else { said })
 }
 
 #[cfg(test)]
@@ -94,9 +97,12 @@ mod tests {
     #[test]
     fn a_long_line_goes_on_under_itself_and_the_mark_is_not_copied() {
         let text = "    let total = lines.iter().map(price).sum();";
-        let frame = Frame { breaks: super::super::wrap::Breaks::Anywhere, ..Frame::prose(36) };
+        let frame = WrapFrame {
+            breaks: super::super::wrap::BreakOpportunities::Anywhere,
+            ..WrapFrame::prose(36)
+        };
         let mut out = Vec::new();
-        line(text, [], Role::CodeBlock, 0, &hanging(text, &frame), &mut out);
+        line(text, [], StyleRole::CodeBlock, 0, &hanging(text, &frame), &mut out);
         let shown: Vec<String> =
             out.iter().map(|line| line.spans.iter().map(|span| &*span.text).collect()).collect();
         assert_eq!(shown, ["    let total = lines.iter().map(pri", "    ↳ ce).sum();"]);

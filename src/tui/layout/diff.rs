@@ -2,7 +2,7 @@
 //!
 //! Unified, or side by side where the screen is wide. Line numbers and signs are decoration, so
 //! that what is copied is code. Added and removed lines differ by their sign, never by colour
-//! alone; their background fills the column. [`rows`] says what there is to lay out, a [`Sheet`]
+//! alone; their background fills the column. [`rows`] says what there is to lay out, a [`DiffRenderer`]
 //! lays out one row of it, so that a long diff costs what is visible.
 
 pub mod rows;
@@ -10,11 +10,14 @@ mod words;
 
 use std::ops::{Deref, Range};
 
-use super::highlight::Highlighted;
-use super::wrap::{Frame, display_width, truncate};
-use super::{Colours, Highlighter, Laid, Line, Role, Span, Syntax, beside, code};
+use super::highlight::HighlightResult;
+use super::wrap::{WrapFrame, display_width, truncate};
+use super::{
+    BlockLayout, HighlightState, StyleRole, StyledLine, StyledSpan, SyntaxHighlighter,
+    SyntaxTokenKind, code, two_columns,
+};
 use crate::domain::{DiffLine, DiffLineTag, FileDiff, LineEnding};
-use rows::{Context, Entry, Row, Sides};
+use rows::{DiffFolds, DiffLineEntry, DiffRow, DiffStyle};
 
 /// From this width on, old and new stand side by side.
 pub const SIDE_BY_SIDE: u16 = 140;
@@ -22,17 +25,22 @@ pub const SIDE_BY_SIDE: u16 = 140;
 const MIN_TEXT: usize = 20;
 
 /// How a diff stands in a column of this width unless told otherwise.
-pub fn natural_sides(width: u16) -> Sides {
-    if width >= SIDE_BY_SIDE { Sides::Beside } else { Sides::Unified }
+pub fn default_diff_style(width: u16) -> DiffStyle {
+    if width >= SIDE_BY_SIDE { DiffStyle::SideBySide } else { DiffStyle::Unified }
 }
 
 /// Lays out the beginning of a diff: at most about `most` lines of the screen, with a note of how
 /// many lines of the diff are missing.
-pub fn render(diff: &FileDiff, width: u16, most: usize, highlighter: &Highlighter) -> Laid {
-    let sides = natural_sides(width);
-    let sheet = Sheet::new(diff, width, most, highlighter);
+pub fn render(
+    diff: &FileDiff,
+    width: u16,
+    most: usize,
+    highlighter: &SyntaxHighlighter,
+) -> BlockLayout {
+    let sides = default_diff_style(width);
+    let sheet = DiffRenderer::new(diff, width, most, highlighter);
     let mut lines = Vec::new();
-    let rows = rows::rows(diff, sides, &Context::All, most);
+    let rows = rows::rows(diff, sides, &DiffFolds::All, most);
     let mut shown = 0;
     for row in &rows.rows {
         if lines.len() >= most {
@@ -40,23 +48,27 @@ pub fn render(diff: &FileDiff, width: u16, most: usize, highlighter: &Highlighte
         }
         sheet.lay(row, &mut lines);
         shown += match row {
-            Row::One(_) | Row::Two(Some(_), None) | Row::Two(None, Some(_)) => 1,
-            Row::Two(Some(old), Some(new)) if old == new => 1,
-            Row::Two(..) => 2,
-            Row::Note(_) | Row::Folded { .. } | Row::LeftOut(_) => 0,
+            DiffRow::Line(_) | DiffRow::Pair(Some(_), None) | DiffRow::Pair(None, Some(_)) => 1,
+            DiffRow::Pair(Some(old), Some(new)) if old == new => 1,
+            DiffRow::Pair(..) => 2,
+            DiffRow::Note(_) | DiffRow::Folded { .. } | DiffRow::Omitted(_) => 0,
         };
     }
     let hidden = diff.lines().count().saturating_sub(shown);
     if hidden > 0 {
         lines.push(sheet.note(&format!("… {hidden} more lines, /diff shows them"), 0));
     }
-    Laid { lines, colours: sheet.colours() }
+    BlockLayout { lines, colours: sheet.colours() }
 }
 
 /// Lays out all of a diff, and says which of the lines each of its changes takes.
-pub fn whole(diff: &FileDiff, width: u16, highlighter: &Highlighter) -> (Laid, Vec<Range<usize>>) {
-    let sheet = Sheet::new(diff, width, usize::MAX, highlighter);
-    let rows = rows::rows(diff, natural_sides(width), &Context::All, usize::MAX);
+pub fn render_whole(
+    diff: &FileDiff,
+    width: u16,
+    highlighter: &SyntaxHighlighter,
+) -> (BlockLayout, Vec<Range<usize>>) {
+    let sheet = DiffRenderer::new(diff, width, usize::MAX, highlighter);
+    let rows = rows::rows(diff, default_diff_style(width), &DiffFolds::All, usize::MAX);
     let mut lines = Vec::new();
     let mut places: Vec<Range<usize>> = Vec::with_capacity(rows.changes.len());
     for (at, row) in rows.rows.iter().enumerate() {
@@ -69,16 +81,16 @@ pub fn whole(diff: &FileDiff, width: u16, highlighter: &Highlighter) -> (Laid, V
             place.end = lines.len();
         }
     }
-    (Laid { lines, colours: sheet.colours() }, places)
+    (BlockLayout { lines, colours: sheet.colours() }, places)
 }
 
 /// A diff at a width: lays out its rows one by one.
 #[derive(Debug)]
-pub struct Sheet<D> {
+pub struct DiffRenderer<D> {
     diff: D,
-    entries: Vec<Entry>,
-    old: Highlighted,
-    new: Highlighted,
+    entries: Vec<DiffLineEntry>,
+    old: HighlightResult,
+    new: HighlightResult,
     /// Width of a line number.
     digits: usize,
     width: u16,
@@ -86,15 +98,15 @@ pub struct Sheet<D> {
 
 /// Which numbers a line shows.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Numbers {
+enum DiffNumberColumns {
     Both,
     Old,
     New,
 }
 
-impl<D: Deref<Target = FileDiff>> Sheet<D> {
+impl<D: Deref<Target = FileDiff>> DiffRenderer<D> {
     /// The first `most` lines of a diff in a column of this width.
-    pub fn new(diff: D, width: u16, most: usize, highlighter: &Highlighter) -> Self {
+    pub fn new(diff: D, width: u16, most: usize, highlighter: &SyntaxHighlighter) -> Self {
         let entries = rows::entries(&diff, most);
         let language = diff
             .path
@@ -114,65 +126,82 @@ impl<D: Deref<Target = FileDiff>> Sheet<D> {
     }
 
     /// Whether its code has its colours.
-    pub fn colours(&self) -> Colours {
+    pub fn colours(&self) -> HighlightState {
         self.old.colours.and(self.new.colours)
     }
 
     /// Whether a row shows removed or added lines.
-    fn is_change(&self, row: &Row) -> bool {
+    fn is_change(&self, row: &DiffRow) -> bool {
         let changed =
             |at: usize| self.entries.get(at).is_some_and(|entry| entry.tag != DiffLineTag::Context);
         match row {
-            Row::One(at) | Row::Two(Some(at), _) | Row::Two(None, Some(at)) => changed(*at),
-            Row::Two(None, None) | Row::Note(_) | Row::Folded { .. } | Row::LeftOut(_) => false,
+            DiffRow::Line(at) | DiffRow::Pair(Some(at), _) | DiffRow::Pair(None, Some(at)) => {
+                changed(*at)
+            }
+            DiffRow::Pair(None, None)
+            | DiffRow::Note(_)
+            | DiffRow::Folded { .. }
+            | DiffRow::Omitted(_) => false,
         }
     }
 
     /// Lays out a row below what is there.
-    pub fn lay(&self, row: &Row, out: &mut Vec<Line>) {
+    pub fn lay(&self, row: &DiffRow, out: &mut Vec<StyledLine>) {
         let entry = |at: Option<usize>| at.and_then(|at| self.entries.get(at));
         match row {
-            Row::Note(text) => out.push(self.note(text, 0)),
-            Row::Folded { from, count } => {
+            DiffRow::Note(text) => out.push(self.note(text, 0)),
+            DiffRow::Folded { from, count } => {
                 let source = entry(Some(*from)).map_or(0, |entry| entry.source);
                 out.push(self.note(&format!("⋯ {}", unchanged(*count)), source));
             }
-            Row::LeftOut(count) => {
+            DiffRow::Omitted(count) => {
                 let source = out.last().map_or(0, |line| line.source);
                 out.push(self.note(&format!("⋯ {}", unchanged(*count)), source));
             }
-            Row::One(at) => {
+            DiffRow::Line(at) => {
                 if let Some(entry) = entry(Some(*at)) {
-                    self.line(entry, Numbers::Both, self.width, out);
+                    self.line(entry, DiffNumberColumns::Both, self.width, out);
                 }
             }
-            Row::Two(old, new) => self.beside(entry(*old), entry(*new), out),
+            DiffRow::Pair(old, new) => self.side_by_side(entry(*old), entry(*new), out),
         }
     }
 
-    fn beside(&self, old: Option<&Entry>, new: Option<&Entry>, out: &mut Vec<Line>) {
-        let width = beside::column(self.width);
+    fn side_by_side(
+        &self,
+        old: Option<&DiffLineEntry>,
+        new: Option<&DiffLineEntry>,
+        out: &mut Vec<StyledLine>,
+    ) {
+        let width = two_columns::column(self.width);
         let (mut left, mut right) = (Vec::new(), Vec::new());
         if let Some(entry) = old {
-            self.line(entry, Numbers::Old, width, &mut left);
+            self.line(entry, DiffNumberColumns::Old, width, &mut left);
         }
         if let Some(entry) = new {
-            self.line(entry, Numbers::New, width, &mut right);
+            self.line(entry, DiffNumberColumns::New, width, &mut right);
         }
         let source = old.or(new).map_or(0, |entry| entry.source);
         // A side that has come to its end keeps its background beside the rest of the other.
         let fills = (old.and_then(fill), new.and_then(fill));
-        out.extend(beside::rows(left, right, fills, width, source));
+        out.extend(two_columns::rows(left, right, fills, width, source));
     }
 
     /// Lays out one line behind its numbers and its sign.
-    fn line(&self, entry: &Entry, numbers: Numbers, width: u16, out: &mut Vec<Line>) {
+    fn line(
+        &self,
+        entry: &DiffLineEntry,
+        numbers: DiffNumberColumns,
+        width: u16,
+        out: &mut Vec<StyledLine>,
+    ) {
         let Some(line) = entry.line(&self.diff) else { return };
         let tokens = match (entry.tag, numbers) {
-            (DiffLineTag::Removed, _) | (DiffLineTag::Context, Numbers::Old) => {
+            (DiffLineTag::Removed, _) | (DiffLineTag::Context, DiffNumberColumns::Old) => {
                 self.old.line(entry.old_row)
             }
-            (DiffLineTag::Added, _) | (DiffLineTag::Context, Numbers::Both | Numbers::New) => {
+            (DiffLineTag::Added, _)
+            | (DiffLineTag::Context, DiffNumberColumns::Both | DiffNumberColumns::New) => {
                 self.new.line(entry.new_row)
             }
         };
@@ -182,10 +211,10 @@ impl<D: Deref<Target = FileDiff>> Sheet<D> {
         let runs = overlay(tokens, &words, changed, plain, line.text.len());
         let first = self.gutter(entry, numbers, width);
         let blank: usize = first.iter().map(|span| display_width(&span.text)).sum();
-        let frame = Frame {
+        let frame = WrapFrame {
             first,
-            rest: vec![Span::new(" ".repeat(blank), Role::LineNumber)],
-            ..Frame::prose(width)
+            rest: vec![StyledSpan::new(" ".repeat(blank), StyleRole::LineNumber)],
+            ..WrapFrame::prose(width)
         };
         let begin = out.len();
         code::line(&line.text, runs, plain, entry.source, &frame, out);
@@ -193,7 +222,7 @@ impl<D: Deref<Target = FileDiff>> Sheet<D> {
             && let Some(last) = out.last_mut()
             && spans_width(&last.spans) < usize::from(width)
         {
-            last.spans.push(Span::new(mark, changed));
+            last.spans.push(StyledSpan::new(mark, changed));
         }
         for row in &mut out[begin..] {
             row.fill = fill(entry);
@@ -205,8 +234,8 @@ impl<D: Deref<Target = FileDiff>> Sheet<D> {
     }
 
     /// The words of a line that changed.
-    fn changed(&self, entry: &Entry, line: &DiffLine) -> Vec<Range<usize>> {
-        match (entry.tag, self.partner(entry)) {
+    fn changed(&self, entry: &DiffLineEntry, line: &DiffLine) -> Vec<Range<usize>> {
+        match (entry.tag, self.counterpart(entry)) {
             (DiffLineTag::Context, _) | (_, None) => Vec::new(),
             (DiffLineTag::Removed, Some(new)) => words::changed(&line.text, &new.text).0,
             (DiffLineTag::Added, Some(old)) => words::changed(&old.text, &line.text).1,
@@ -214,8 +243,8 @@ impl<D: Deref<Target = FileDiff>> Sheet<D> {
     }
 
     /// What shows that only the end of the line changed.
-    fn end_mark(&self, entry: &Entry, line: &DiffLine) -> Option<&'static str> {
-        let partner = self.partner(entry)?;
+    fn end_mark(&self, entry: &DiffLineEntry, line: &DiffLine) -> Option<&'static str> {
+        let partner = self.counterpart(entry)?;
         let same = partner.text == line.text && partner.end != line.end;
         match line.end {
             LineEnding::CrLf if same => Some("␍␊"),
@@ -225,33 +254,38 @@ impl<D: Deref<Target = FileDiff>> Sheet<D> {
     }
 
     /// The line that this one took the place of, or that took its place.
-    fn partner(&self, entry: &Entry) -> Option<&DiffLine> {
-        self.entries.get(entry.partner?)?.line(&self.diff)
+    fn counterpart(&self, entry: &DiffLineEntry) -> Option<&DiffLine> {
+        self.entries.get(entry.counterpart?)?.line(&self.diff)
     }
 
-    fn gutter(&self, entry: &Entry, numbers: Numbers, width: u16) -> Vec<Span> {
+    fn gutter(
+        &self,
+        entry: &DiffLineEntry,
+        numbers: DiffNumberColumns,
+        width: u16,
+    ) -> Vec<StyledSpan> {
         let digits = self.digits;
         let number = |line: Option<usize>| line.map_or(String::new(), |line| line.to_string());
         let numbers = match numbers {
-            Numbers::Both => {
+            DiffNumberColumns::Both => {
                 format!("{:>digits$} {:>digits$} ", number(entry.old), number(entry.new))
             }
-            Numbers::Old => format!("{:>digits$} ", number(entry.old)),
-            Numbers::New => format!("{:>digits$} ", number(entry.new)),
+            DiffNumberColumns::Old => format!("{:>digits$} ", number(entry.old)),
+            DiffNumberColumns::New => format!("{:>digits$} ", number(entry.new)),
         };
         let (sign, role) = match entry.tag {
-            DiffLineTag::Context => ("  ", Role::LineNumber),
-            DiffLineTag::Removed => ("- ", Role::Removed),
-            DiffLineTag::Added => ("+ ", Role::Added),
+            DiffLineTag::Context => ("  ", StyleRole::LineNumber),
+            DiffLineTag::Removed => ("- ", StyleRole::Removed),
+            DiffLineTag::Added => ("+ ", StyleRole::Added),
         };
         if usize::from(width) < numbers.len() + sign.len() + MIN_TEXT {
-            return vec![Span::new(sign, role)];
+            return vec![StyledSpan::new(sign, role)];
         }
-        vec![Span::new(numbers, Role::LineNumber), Span::new(sign, role)]
+        vec![StyledSpan::new(numbers, StyleRole::LineNumber), StyledSpan::new(sign, role)]
     }
 
     /// Something said between the lines, behind where the numbers stand.
-    fn note(&self, text: &str, source: usize) -> Line {
+    fn note(&self, text: &str, source: usize) -> StyledLine {
         let indent = self.digits.saturating_sub(1).min(usize::from(self.width) / 4);
         let text = truncate(text, usize::from(self.width).saturating_sub(indent)).into_owned();
         note(format!("{:indent$}{text}", ""), source)
@@ -266,37 +300,44 @@ fn unchanged(count: usize) -> String {
     }
 }
 
-fn note(text: String, source: usize) -> Line {
+fn note(text: String, source: usize) -> StyledLine {
     let gutter = u16::try_from(display_width(&text)).unwrap_or(u16::MAX);
-    Line { spans: vec![Span::new(text, Role::Muted)], source, gutter, ..Line::default() }
+    StyledLine {
+        spans: vec![StyledSpan::new(text, StyleRole::Muted)],
+        source,
+        gutter,
+        ..StyledLine::default()
+    }
 }
 
 /// What the rest of a row is filled with.
-fn fill(entry: &Entry) -> Option<Role> {
+fn fill(entry: &DiffLineEntry) -> Option<StyleRole> {
     match entry.tag {
         DiffLineTag::Context => None,
-        DiffLineTag::Removed => Some(Role::Removed),
-        DiffLineTag::Added => Some(Role::Added),
+        DiffLineTag::Removed => Some(StyleRole::Removed),
+        DiffLineTag::Added => Some(StyleRole::Added),
     }
 }
 
 /// The roles of a line's text, of its changed words, and of its code.
-fn roles(tag: DiffLineTag) -> (Role, Role, fn(Syntax) -> Role) {
+fn roles(tag: DiffLineTag) -> (StyleRole, StyleRole, fn(SyntaxTokenKind) -> StyleRole) {
     match tag {
-        DiffLineTag::Context => (Role::CodeBlock, Role::CodeBlock, Role::Syntax),
-        DiffLineTag::Removed => (Role::Removed, Role::RemovedWord, Role::RemovedSyntax),
-        DiffLineTag::Added => (Role::Added, Role::AddedWord, Role::AddedSyntax),
+        DiffLineTag::Context => (StyleRole::CodeBlock, StyleRole::CodeBlock, StyleRole::Syntax),
+        DiffLineTag::Removed => {
+            (StyleRole::Removed, StyleRole::RemovedWord, StyleRole::RemovedSyntax)
+        }
+        DiffLineTag::Added => (StyleRole::Added, StyleRole::AddedWord, StyleRole::AddedSyntax),
     }
 }
 
 /// The runs of a line: its tokens, and over them the words that changed.
 fn overlay(
-    tokens: impl Iterator<Item = (usize, Role)>,
+    tokens: impl Iterator<Item = (usize, StyleRole)>,
     changed: &[Range<usize>],
-    word: Role,
-    plain: Role,
+    word: StyleRole,
+    plain: StyleRole,
     length: usize,
-) -> Vec<(usize, Role)> {
+) -> Vec<(usize, StyleRole)> {
     let mut runs = Vec::new();
     let mut at = 0;
     for (end, role) in tokens.chain([(length, plain)]) {
@@ -311,7 +352,7 @@ fn overlay(
     runs
 }
 
-fn spans_width(spans: &[Span]) -> usize {
+fn spans_width(spans: &[StyledSpan]) -> usize {
     spans.iter().map(|span| display_width(&span.text)).sum()
 }
 

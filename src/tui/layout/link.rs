@@ -12,9 +12,9 @@ const MOST: usize = 2083;
 
 /// Where a click leads.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Link(Arc<str>);
+pub struct WebLink(Arc<str>);
 
-impl Link {
+impl WebLink {
     /// The link to `address`, if that is harmless.
     pub fn to(address: &str) -> Option<Self> {
         let host = host(address)?;
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     fn to(address: &str) -> Option<String> {
-        Link::to(address).map(|link| link.address().to_owned())
+        WebLink::to(address).map(|link| link.address().to_owned())
     }
 
     #[test]

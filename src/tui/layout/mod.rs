@@ -5,55 +5,55 @@
 //! it cuts it into spans, whatever its caller did before.
 
 pub mod ansi;
-pub mod beside;
-mod bounded;
 pub mod cache;
+mod clock_cache;
 mod code;
 pub mod diff;
-mod guess;
 pub mod highlight;
+mod language_detection;
 mod link;
 pub mod markdown;
-pub mod paged;
+pub mod pager_lines;
 pub mod plain;
 mod runs;
+pub mod two_columns;
 pub mod wrap;
 
-pub use cache::{Key, Layouts, PaneFold};
-pub use highlight::Highlighter;
-pub use link::Link;
-pub use runs::Run;
+pub use cache::{LayoutCache, LayoutKey, PaneFold};
+pub use highlight::SyntaxHighlighter;
+pub use link::WebLink;
+pub use runs::SourceRun;
 
 /// One row of the screen, laid out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Line {
+pub struct StyledLine {
     /// What it shows, from the left.
-    pub spans: Vec<Span>,
+    pub spans: Vec<StyledSpan>,
     /// Where its text begins in the source of its block, in bytes: the anchor of the scroll
     /// position, which survives a change of width.
     pub source: usize,
     /// Columns on the left that are decoration (indent, quote bar, line numbers) and not copied.
     pub gutter: u16,
     /// How the line follows from the one above, for copying without wrap breaks.
-    pub join: Join,
+    pub join: LineJoin,
     /// Which columns show which bytes of the source, from the left.
-    pub runs: Vec<Run>,
+    pub runs: Vec<SourceRun>,
     /// What the row is filled with behind its text, up to the edge of the column.
-    pub fill: Option<Role>,
+    pub fill: Option<StyleRole>,
 }
 
 /// A block laid out, and whether colours may still change it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Laid {
+pub struct BlockLayout {
     /// Its lines.
-    pub lines: Vec<Line>,
+    pub lines: Vec<StyledLine>,
     /// Whether its code has its colours.
-    pub colours: Colours,
+    pub colours: HighlightState,
 }
 
 /// Whether code has been highlighted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Colours {
+pub enum HighlightState {
     /// As far as it ever will be.
     #[default]
     Final,
@@ -61,14 +61,14 @@ pub enum Colours {
     Pending,
 }
 
-impl Span {
+impl StyledSpan {
     /// A run of text that holds no control character.
-    pub fn new(text: impl Into<String>, role: Role) -> Self {
+    pub fn new(text: impl Into<String>, role: StyleRole) -> Self {
         Self { text: text.into(), role, link: None }
     }
 }
 
-impl Colours {
+impl HighlightState {
     /// Pending if either is.
     pub fn and(self, other: Self) -> Self {
         match self {
@@ -80,7 +80,7 @@ impl Colours {
 
 /// How a line follows from the one above.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Join {
+pub enum LineJoin {
     /// On a line of its own.
     #[default]
     Newline,
@@ -92,18 +92,18 @@ pub enum Join {
 
 /// A run of text in one role.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Span {
+pub struct StyledSpan {
     /// The text; holds no control character.
     pub text: String,
     /// What it is.
-    pub role: Role,
+    pub role: StyleRole,
     /// Where a click on it leads.
-    pub link: Option<Link>,
+    pub link: Option<WebLink>,
 }
 
 /// What a piece of text is. The theme gives each role its style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Role {
+pub enum StyleRole {
     /// The screen itself: what is painted before anything stands on it.
     Screen,
     /// Body text: has the look of what it stands on.
@@ -143,7 +143,7 @@ pub enum Role {
     /// Code in a block, not highlighted.
     CodeBlock,
     /// Highlighted code.
-    Syntax(Syntax),
+    Syntax(SyntaxTokenKind),
     /// Strong text.
     Strong,
     /// Emphasised text.
@@ -167,15 +167,15 @@ pub enum Role {
     /// The changed words of a removed line.
     RemovedWord,
     /// Highlighted code of an added line.
-    AddedSyntax(Syntax),
+    AddedSyntax(SyntaxTokenKind),
     /// Highlighted code of a removed line.
-    RemovedSyntax(Syntax),
+    RemovedSyntax(SyntaxTokenKind),
     /// Line numbers.
     LineNumber,
     /// Characters that were made visible: escapes, controls, bidi marks.
     Escaped,
     /// Output of a command in one of the terminal's own colours.
-    Ansi(Ansi),
+    Ansi(AnsiStyle),
     /// A match of a search or filter.
     Match,
     /// The match that a search stands on.
@@ -184,7 +184,7 @@ pub enum Role {
 
 /// Kinds of highlighted code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Syntax {
+pub enum SyntaxTokenKind {
     /// Words of the language.
     Keyword,
     /// Names of functions.
@@ -207,7 +207,7 @@ pub enum Syntax {
 
 /// What SGR sequences ask for. Colours are the terminal's 16, the 256 palette, or 24 bits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Ansi {
+pub struct AnsiStyle {
     /// The text's colour.
     pub foreground: Option<AnsiColor>,
     /// The background's colour.

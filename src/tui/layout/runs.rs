@@ -6,11 +6,11 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::{Line, Span};
+use super::{StyledLine, StyledSpan};
 
 /// Columns side by side that show a part of the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Run {
+pub struct SourceRun {
     /// The first column.
     pub column: u16,
     /// How many.
@@ -21,7 +21,7 @@ pub struct Run {
     pub bytes: usize,
 }
 
-impl Run {
+impl SourceRun {
     /// Adds columns on the right, to the last run where they go on with it.
     pub fn push(runs: &mut Vec<Self>, run: Self) {
         if run.width == 0 {
@@ -95,9 +95,9 @@ impl Run {
     }
 }
 
-impl Line {
+impl StyledLine {
     /// Puts decoration of this width on the left.
-    pub fn indent(&mut self, decoration: Span, width: u16) {
+    pub fn indent(&mut self, decoration: StyledSpan, width: u16) {
         self.spans.insert(0, decoration);
         self.gutter += width;
         for run in &mut self.runs {
@@ -114,8 +114,8 @@ impl Line {
     }
 
     /// Adds the runs of another line that stands to the right, from `column` on.
-    pub fn beside(&mut self, runs: &[Run], column: u16) {
-        self.runs.extend(runs.iter().map(|run| Run { column: run.column + column, ..*run }));
+    pub fn append_runs(&mut self, runs: &[SourceRun], column: u16) {
+        self.runs.extend(runs.iter().map(|run| SourceRun { column: run.column + column, ..*run }));
     }
 }
 
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn a_column_knows_its_bytes_and_bytes_know_their_columns() {
         let mut runs = Vec::new();
-        assert_eq!(Run::push_text(&mut runs, "ab日c", 2, 10), 7);
+        assert_eq!(SourceRun::push_text(&mut runs, "ab日c", 2, 10), 7);
         let columns: Vec<_> = runs.iter().map(|run| (run.column, run.width)).collect();
         assert_eq!(columns, [(2, 2), (4, 2), (6, 1)]);
         assert_eq!((runs[0].at(3), runs[1].at(5)), (11..12, 12..15));
@@ -142,10 +142,10 @@ mod tests {
     #[test]
     fn what_goes_on_is_one_run() {
         let mut runs = Vec::new();
-        Run::push_text(&mut runs, "ab", 0, 0);
-        Run::push_text(&mut runs, "cd", 2, 2);
-        assert_eq!(runs, [Run { column: 0, width: 4, source: 0, bytes: 4 }]);
-        Run::push_text(&mut runs, "e", 4, 6);
+        SourceRun::push_text(&mut runs, "ab", 0, 0);
+        SourceRun::push_text(&mut runs, "cd", 2, 2);
+        assert_eq!(runs, [SourceRun { column: 0, width: 4, source: 0, bytes: 4 }]);
+        SourceRun::push_text(&mut runs, "e", 4, 6);
         assert_eq!(runs.len(), 2, "bytes between them are not shown");
     }
 }

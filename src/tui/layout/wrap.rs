@@ -2,7 +2,7 @@
 //!
 //! Lines break at a space, else beside a wide character that does not end or open something, else
 //! inside a word. Nothing is lost: the
-//! texts of the lines, joined as their [`Join`]s say, are the source again, but for tabs (shown as
+//! texts of the lines, joined as their [`LineJoin`]s say, are the source again, but for tabs (shown as
 //! spaces) and a space at the end of a source line that had no room. A cluster wider than the
 //! whole line is shown as `�`. The cost is linear in the text.
 
@@ -12,34 +12,34 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
 
-use super::{Join, Line, Link, Role, Run, Span};
+use super::{LineJoin, SourceRun, StyleRole, StyledLine, StyledSpan, WebLink};
 use crate::domain::sanitize::{self, SanitizedPieceKind};
 
 /// A run of text in one role, and where it stands in the source. May hold line feeds and tabs,
 /// but no other control character: [`escape`] makes such pieces of any text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece<'a> {
+pub struct StyledPiece<'a> {
     /// The text.
     pub text: Cow<'a, str>,
     /// What it is.
-    pub role: Role,
+    pub role: StyleRole,
     /// The part of the source that it stands for, in bytes.
     pub source: Range<usize>,
     /// Where a click on it leads.
-    pub link: Option<Link>,
+    pub link: Option<WebLink>,
 }
 
 /// What stands around the text, and how it is broken.
 #[derive(Debug, Clone)]
-pub struct Frame {
+pub struct WrapFrame {
     /// Width of the whole line, in columns.
     pub width: u16,
     /// Decoration on the left of the first line.
-    pub first: Vec<Span>,
+    pub first: Vec<StyledSpan>,
     /// Decoration on the left of the others.
-    pub rest: Vec<Span>,
+    pub rest: Vec<StyledSpan>,
     /// Where a line may break.
-    pub breaks: Breaks,
+    pub breaks: BreakOpportunities,
     /// Columns from one tab stop to the next.
     pub tab: usize,
     /// Where the text begins in the source: the place of a line that has no text.
@@ -48,28 +48,28 @@ pub struct Frame {
 
 /// Where a line may break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Breaks {
+pub enum BreakOpportunities {
     /// Between words where that is possible: prose.
     Words,
     /// Where it is full, as a terminal does it: the output of commands.
     Anywhere,
 }
 
-impl<'a> Piece<'a> {
+impl<'a> StyledPiece<'a> {
     /// A piece that is no link.
-    pub fn new(text: impl Into<Cow<'a, str>>, role: Role, source: Range<usize>) -> Self {
+    pub fn new(text: impl Into<Cow<'a, str>>, role: StyleRole, source: Range<usize>) -> Self {
         Self { text: text.into(), role, source, link: None }
     }
 }
 
-impl Frame {
+impl WrapFrame {
     /// No decoration, broken between words, tab stops every 4 columns.
     pub fn prose(width: u16) -> Self {
         Self {
             width,
             first: Vec::new(),
             rest: Vec::new(),
-            breaks: Breaks::Words,
+            breaks: BreakOpportunities::Words,
             tab: 4,
             source: 0,
         }
@@ -91,15 +91,15 @@ pub fn cluster_width(cluster: &str) -> usize {
     cluster.width() + marks
 }
 
-/// Cuts harmless pieces out of any text; what had to be made visible gets [`Role::Escaped`].
-pub fn escape<'a>(text: &'a str, role: Role, source: usize, out: &mut Vec<Piece<'a>>) {
+/// Cuts harmless pieces out of any text; what had to be made visible gets [`StyleRole::Escaped`].
+pub fn escape<'a>(text: &'a str, role: StyleRole, source: usize, out: &mut Vec<StyledPiece<'a>>) {
     out.extend(sanitize::pieces(text).map(|piece| {
         let role = match piece.kind {
             SanitizedPieceKind::Plain => role,
-            SanitizedPieceKind::Escaped => Role::Escaped,
+            SanitizedPieceKind::Escaped => StyleRole::Escaped,
         };
         let place = source + piece.source.start..source + piece.source.end;
-        Piece::new(piece.text, role, place)
+        StyledPiece::new(piece.text, role, place)
     }));
 }
 
@@ -132,24 +132,24 @@ pub fn truncate_path(path: &str, width: usize) -> Cow<'_, str> {
 
 /// Lays the pieces out below what `out` already holds: at least one line, the first of them on a
 /// line of its own.
-pub fn wrap(pieces: &[Piece<'_>], frame: &Frame, out: &mut Vec<Line>) {
-    let mut wrapper = Wrapper {
+pub fn wrap(pieces: &[StyledPiece<'_>], frame: &WrapFrame, out: &mut Vec<StyledLine>) {
+    let mut wrapper = LineWrapper {
         frame,
         pieces,
         out,
-        line: Line::default(),
+        line: StyledLine::default(),
         decoration: 0,
         available: 0,
         column: 0,
         solid: false,
-        space: Space::None,
+        space: TrailingSpace::None,
         word: Vec::new(),
         word_width: 0,
-        after: After::Other,
+        after: WrapWordEnd::Other,
         placed: None,
         here: frame.source,
     };
-    wrapper.begin(&frame.first, Join::Newline);
+    wrapper.begin(&frame.first, LineJoin::Newline);
     for index in 0..pieces.len() {
         wrapper.piece(index);
     }
@@ -157,12 +157,12 @@ pub fn wrap(pieces: &[Piece<'_>], frame: &Frame, out: &mut Vec<Line>) {
     wrapper.emit();
 }
 
-struct Wrapper<'a, 'o> {
-    frame: &'a Frame,
-    pieces: &'a [Piece<'a>],
-    out: &'o mut Vec<Line>,
+struct LineWrapper<'a, 'o> {
+    frame: &'a WrapFrame,
+    pieces: &'a [StyledPiece<'a>],
+    out: &'o mut Vec<StyledLine>,
     /// The line being filled.
-    line: Line,
+    line: StyledLine,
     /// How many of its spans are decoration.
     decoration: usize,
     /// Columns for text on it, and how many are taken.
@@ -170,12 +170,12 @@ struct Wrapper<'a, 'o> {
     column: usize,
     /// Whether it holds more than spaces.
     solid: bool,
-    space: Space,
+    space: TrailingSpace,
     /// The word not yet placed.
-    word: Vec<Fragment>,
+    word: Vec<WordFragment>,
     word_width: usize,
     /// What the word ends with.
-    after: After,
+    after: WrapWordEnd,
     /// The source of the line's first character.
     placed: Option<usize>,
     /// How far the source has been read.
@@ -184,7 +184,7 @@ struct Wrapper<'a, 'o> {
 
 /// What a word ends with, which says whether a line may break behind it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum After {
+enum WrapWordEnd {
     /// Not a wide character.
     Other,
     /// A wide character: a line may break.
@@ -195,7 +195,7 @@ enum After {
 
 /// The space at the end of the line being filled.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Space {
+enum TrailingSpace {
     None,
     /// It is on the line, and goes if the line breaks here.
     Shown,
@@ -204,13 +204,13 @@ enum Space {
 }
 
 /// A part of a piece.
-struct Fragment {
+struct WordFragment {
     piece: usize,
     range: Range<usize>,
     width: usize,
 }
 
-impl<'a> Wrapper<'a, '_> {
+impl<'a> LineWrapper<'a, '_> {
     fn piece(&mut self, piece: usize) {
         let text: &'a str = &self.pieces[piece].text;
         let bytes = text.as_bytes();
@@ -221,7 +221,7 @@ impl<'a> Wrapper<'a, '_> {
                 b'\n' => {
                     self.commit();
                     self.here = self.source(piece, at + 1);
-                    self.next_line(Join::Newline);
+                    self.next_line(LineJoin::Newline);
                     at += 1;
                 }
                 b' ' => {
@@ -248,14 +248,14 @@ impl<'a> Wrapper<'a, '_> {
             end = end.saturating_sub(1).max(at);
         }
         if end > at {
-            if self.after == After::Wide {
+            if self.after == WrapWordEnd::Wide {
                 let closing = bytes[at..end].iter().take_while(|byte| b"!),.:;?]}".contains(byte));
                 match closing.count() {
                     0 => self.commit(),
                     closing => end = at + closing,
                 }
             }
-            self.push(Fragment { piece, range: at..end, width: end - at });
+            self.push(WordFragment { piece, range: at..end, width: end - at });
             return end;
         }
         let cluster = text[at..].graphemes(true).next().unwrap_or(&text[at..]);
@@ -264,23 +264,23 @@ impl<'a> Wrapper<'a, '_> {
         let wide = width > 1;
         // A line may break on either side of a wide character.
         let apart = match self.after {
-            After::Wide => true,
-            After::Opening => false,
-            After::Other => wide,
+            WrapWordEnd::Wide => true,
+            WrapWordEnd::Opening => false,
+            WrapWordEnd::Other => wide,
         };
-        if apart && !holds_back(cluster) {
+        if apart && !cannot_begin_line(cluster) {
             self.commit();
         }
-        self.push(Fragment { piece, range, width });
+        self.push(WordFragment { piece, range, width });
         self.after = match wide {
-            true if holds_on(cluster) => After::Opening,
-            true => After::Wide,
-            false => After::Other,
+            true if cannot_end_line(cluster) => WrapWordEnd::Opening,
+            true => WrapWordEnd::Wide,
+            false => WrapWordEnd::Other,
         };
         end
     }
 
-    fn push(&mut self, fragment: Fragment) {
+    fn push(&mut self, fragment: WordFragment) {
         self.word_width += fragment.width;
         match self.word.last_mut() {
             Some(last)
@@ -291,7 +291,7 @@ impl<'a> Wrapper<'a, '_> {
             }
             Some(_) | None => self.word.push(fragment),
         }
-        if self.frame.breaks == Breaks::Anywhere {
+        if self.frame.breaks == BreakOpportunities::Anywhere {
             self.commit();
         }
     }
@@ -302,8 +302,8 @@ impl<'a> Wrapper<'a, '_> {
             return;
         }
         let fits = self.column + self.word_width <= self.available;
-        let moves = self.frame.breaks == Breaks::Words && self.solid && !fits;
-        if self.space == Space::Swallowed || moves {
+        let moves = self.frame.breaks == BreakOpportunities::Words && self.solid && !fits;
+        if self.space == TrailingSpace::Swallowed || moves {
             self.break_line();
         }
         let word = std::mem::take(&mut self.word);
@@ -318,11 +318,11 @@ impl<'a> Wrapper<'a, '_> {
         self.word = word;
         self.word.clear();
         self.word_width = 0;
-        self.after = After::Other;
+        self.after = WrapWordEnd::Other;
     }
 
     /// Places a fragment cluster by cluster, on as many lines as it takes.
-    fn fill(&mut self, fragment: &Fragment) {
+    fn fill(&mut self, fragment: &WordFragment) {
         let text: &'a str = &self.pieces[fragment.piece].text;
         let mut at = fragment.range.start;
         while at < fragment.range.end {
@@ -359,13 +359,13 @@ impl<'a> Wrapper<'a, '_> {
             self.append(&text[range], piece);
             self.column += width;
         }
-        (self.solid, self.space) = (true, Space::None);
+        (self.solid, self.space) = (true, TrailingSpace::None);
     }
 
     /// Notes which bytes of the source the next columns show. Where the text is not the source
     /// itself (an escape made visible, an entity), all of them show all of it.
     fn run(&mut self, piece: usize, range: &Range<usize>, width: usize) {
-        let Piece { text, source, .. } = &self.pieces[piece];
+        let StyledPiece { text, source, .. } = &self.pieces[piece];
         if source.is_empty() {
             return;
         }
@@ -373,63 +373,66 @@ impl<'a> Wrapper<'a, '_> {
         let is_source = source.len() == text.len();
         let at = source.start + range.start;
         if is_source && width <= self.available {
-            Run::push_text(&mut self.line.runs, &text[range.clone()], column, at);
+            SourceRun::push_text(&mut self.line.runs, &text[range.clone()], column, at);
             return;
         }
         let shown = if is_source { at..source.start + range.end } else { source.clone() };
         let width =
             if width <= self.available { u16::try_from(width).unwrap_or(u16::MAX) } else { 1 };
-        let run = Run { column, width, source: shown.start, bytes: shown.len() };
-        Run::push(&mut self.line.runs, run);
+        let run = SourceRun { column, width, source: shown.start, bytes: shown.len() };
+        SourceRun::push(&mut self.line.runs, run);
     }
 
     /// Adds text that looks and leads as `piece` does.
     fn append(&mut self, text: &str, piece: usize) {
-        let Piece { role, link, .. } = &self.pieces[piece];
+        let StyledPiece { role, link, .. } = &self.pieces[piece];
         match self.line.spans[self.decoration..].last_mut() {
             Some(span) if span.role == *role && span.link == *link => span.text.push_str(text),
             Some(_) | None => {
                 let link = link.clone();
-                self.line.spans.push(Span { link, ..Span::new(text, *role) });
+                self.line.spans.push(StyledSpan { link, ..StyledSpan::new(text, *role) });
             }
         }
     }
 
     fn space(&mut self, piece: usize) {
-        if self.space == Space::Swallowed {
-            self.next_line(Join::Space);
+        if self.space == TrailingSpace::Swallowed {
+            self.next_line(LineJoin::Space);
         }
         if self.column < self.available {
             self.put_blank(piece, 1);
-            self.space = Space::Shown;
+            self.space = TrailingSpace::Shown;
         } else {
-            self.space = Space::Swallowed;
+            self.space = TrailingSpace::Swallowed;
         }
     }
 
     fn tab(&mut self, piece: usize) {
-        if self.space == Space::Swallowed {
-            self.next_line(Join::Space);
+        if self.space == TrailingSpace::Swallowed {
+            self.next_line(LineJoin::Space);
         }
         let stop = self.frame.tab.max(1);
         let room = self.available - self.column;
         match (stop - self.column % stop).min(room) {
-            0 => self.space = Space::Swallowed,
+            0 => self.space = TrailingSpace::Swallowed,
             columns => {
                 self.put_blank(piece, columns);
-                self.space = Space::None;
+                self.space = TrailingSpace::None;
             }
         }
     }
 
     fn put_blank(&mut self, piece: usize, columns: usize) {
         self.placed.get_or_insert(self.here);
-        let Piece { text, source, .. } = &self.pieces[piece];
+        let StyledPiece { text, source, .. } = &self.pieces[piece];
         if !source.is_empty() {
             let column = self.line.gutter + u16::try_from(self.column).unwrap_or(u16::MAX);
             let bytes = if source.len() == text.len() { 1 } else { source.len() };
             let width = u16::try_from(columns).unwrap_or(u16::MAX);
-            Run::push(&mut self.line.runs, Run { column, width, source: self.here, bytes });
+            SourceRun::push(
+                &mut self.line.runs,
+                SourceRun { column, width, source: self.here, bytes },
+            );
         }
         for _ in 0..columns {
             self.append(" ", piece);
@@ -440,9 +443,9 @@ impl<'a> Wrapper<'a, '_> {
     /// Goes to the next line because this one is full.
     fn break_line(&mut self) {
         match self.space {
-            Space::None => self.next_line(Join::Nothing),
-            Space::Swallowed => self.next_line(Join::Space),
-            Space::Shown => {
+            TrailingSpace::None => self.next_line(LineJoin::Nothing),
+            TrailingSpace::Swallowed => self.next_line(LineJoin::Space),
+            TrailingSpace::Shown => {
                 if let Some(span) = self.line.spans.last_mut() {
                     span.text.pop();
                     if span.text.is_empty() {
@@ -450,7 +453,7 @@ impl<'a> Wrapper<'a, '_> {
                     }
                 }
                 self.drop_last_column();
-                self.next_line(Join::Space);
+                self.next_line(LineJoin::Space);
             }
         }
     }
@@ -469,7 +472,7 @@ impl<'a> Wrapper<'a, '_> {
         }
     }
 
-    fn next_line(&mut self, join: Join) {
+    fn next_line(&mut self, join: LineJoin) {
         self.emit();
         let frame = self.frame;
         self.begin(&frame.rest, join);
@@ -482,22 +485,22 @@ impl<'a> Wrapper<'a, '_> {
     }
 
     /// Begins a line. Decoration that would leave no room for text is left out.
-    fn begin(&mut self, decoration: &[Span], join: Join) {
+    fn begin(&mut self, decoration: &[StyledSpan], join: LineJoin) {
         let width = usize::from(self.frame.width).max(2);
         let taken: usize = decoration.iter().map(|span| display_width(&span.text)).sum();
         let (spans, taken) =
             if taken + 2 > width { (Vec::new(), 0) } else { (decoration.to_vec(), taken) };
         self.decoration = spans.len();
-        self.line = Line {
+        self.line = StyledLine {
             spans,
             gutter: u16::try_from(taken).unwrap_or(u16::MAX),
             join,
-            ..Line::default()
+            ..StyledLine::default()
         };
         self.available = width - taken;
         self.column = 0;
         self.solid = false;
-        self.space = Space::None;
+        self.space = TrailingSpace::None;
     }
 
     /// The place in the source of a byte of a piece.
@@ -508,7 +511,7 @@ impl<'a> Wrapper<'a, '_> {
 }
 
 /// Whether a character may not begin a line behind a wide one: what closes a bracket, a sentence, a syllable.
-fn holds_back(cluster: &str) -> bool {
+fn cannot_begin_line(cluster: &str) -> bool {
     cluster.starts_with([
         '、', '。', '，', '．', '：', '；', '！', '？', '）', '］', '｝', '」', '』', '】', '》',
         '〉', '〕', '〗', '〙', '”', '’', '…', 'ー', '々', 'ゝ', 'ヽ', 'っ', 'ッ', 'ゃ', 'ャ',
@@ -517,7 +520,7 @@ fn holds_back(cluster: &str) -> bool {
 }
 
 /// Whether a wide character may not end a line: what opens a bracket.
-fn holds_on(cluster: &str) -> bool {
+fn cannot_end_line(cluster: &str) -> bool {
     cluster
         .starts_with(['（', '［', '｛', '「', '『', '【', '《', '〈', '〔', '〖', '〘', '“', '‘'])
 }
@@ -528,31 +531,31 @@ mod tests {
 
     use super::*;
 
-    fn lines(text: &str, frame: &Frame) -> Vec<Line> {
+    fn lines(text: &str, frame: &WrapFrame) -> Vec<StyledLine> {
         let mut pieces = Vec::new();
-        escape(text, Role::Text, 0, &mut pieces);
+        escape(text, StyleRole::Text, 0, &mut pieces);
         let mut out = Vec::new();
         wrap(&pieces, frame, &mut out);
         out
     }
 
-    fn text(line: &Line) -> String {
+    fn text(line: &StyledLine) -> String {
         line.spans.iter().map(|span| span.text.as_str()).collect()
     }
 
     fn shown(source: &str, width: u16) -> Vec<String> {
-        lines(source, &Frame::prose(width)).iter().map(text).collect()
+        lines(source, &WrapFrame::prose(width)).iter().map(text).collect()
     }
 
     /// The source again, from lines without decoration.
-    fn joined(lines: &[Line]) -> String {
+    fn joined(lines: &[StyledLine]) -> String {
         let mut out = String::new();
         for (index, line) in lines.iter().enumerate() {
             out.push_str(match line.join {
-                Join::Newline if index == 0 => "",
-                Join::Newline => "\n",
-                Join::Space => " ",
-                Join::Nothing => "",
+                LineJoin::Newline if index == 0 => "",
+                LineJoin::Newline => "\n",
+                LineJoin::Space => " ",
+                LineJoin::Nothing => "",
             });
             out.push_str(&text(line));
         }
@@ -598,23 +601,23 @@ mod tests {
 
     #[test]
     fn decoration_stands_before_each_line_and_hangs() {
-        let frame = Frame {
-            first: vec![Span::new("1. ", Role::ListMarker)],
-            rest: vec![Span::new("   ", Role::Text)],
-            ..Frame::prose(9)
+        let frame = WrapFrame {
+            first: vec![StyledSpan::new("1. ", StyleRole::ListMarker)],
+            rest: vec![StyledSpan::new("   ", StyleRole::Text)],
+            ..WrapFrame::prose(9)
         };
         let lines = lines("one two three", &frame);
         assert_eq!(lines.iter().map(text).collect::<Vec<_>>(), ["1. one", "   two", "   three"]);
         assert!(lines.iter().all(|line| line.gutter == 3));
         assert_eq!(lines.iter().map(|line| line.source).collect::<Vec<_>>(), [0, 4, 8]);
-        assert_eq!(lines[1].join, Join::Space);
+        assert_eq!(lines[1].join, LineJoin::Space);
     }
 
     #[test]
     fn what_was_made_visible_has_its_own_role() {
-        let lines = lines("a\u{1b}b", &Frame::prose(9));
-        let roles: Vec<Role> = lines[0].spans.iter().map(|span| span.role).collect();
-        assert_eq!(roles, [Role::Text, Role::Escaped, Role::Text]);
+        let lines = lines("a\u{1b}b", &WrapFrame::prose(9));
+        let roles: Vec<StyleRole> = lines[0].spans.iter().map(|span| span.role).collect();
+        assert_eq!(roles, [StyleRole::Text, StyleRole::Escaped, StyleRole::Text]);
         assert_eq!(text(&lines[0]), "a␛b");
     }
 
@@ -628,7 +631,7 @@ mod tests {
 
     #[test]
     fn a_megabyte_without_a_space_is_linear() {
-        let lines = lines(&"é".repeat(500_000), &Frame::prose(80));
+        let lines = lines(&"é".repeat(500_000), &WrapFrame::prose(80));
         assert_eq!(lines.len(), 6_250);
     }
 
@@ -663,8 +666,8 @@ mod tests {
         #[test]
         fn nothing_is_lost_and_nothing_doubled(source in prose(), width in 4u16..30, anywhere: bool) {
             let source = sanitize::sanitize(&source).replace('\t', " ");
-            let breaks = if anywhere { Breaks::Anywhere } else { Breaks::Words };
-            let lines = lines(&source, &Frame { breaks, ..Frame::prose(width) });
+            let breaks = if anywhere { BreakOpportunities::Anywhere } else { BreakOpportunities::Words };
+            let lines = lines(&source, &WrapFrame { breaks, ..WrapFrame::prose(width) });
             let trimmed = |text: &str| -> Vec<String> {
                 text.split('\n').map(|line| line.trim_end_matches(' ').to_owned()).collect()
             };
@@ -673,8 +676,8 @@ mod tests {
 
         #[test]
         fn no_line_is_wider_than_the_width(source in ".{0,60}", width in 2u16..30, indent in 0usize..8) {
-            let decoration = vec![Span::new(" ".repeat(indent), Role::Text)];
-            let frame = Frame { first: decoration.clone(), rest: decoration, ..Frame::prose(width) };
+            let decoration = vec![StyledSpan::new(" ".repeat(indent), StyleRole::Text)];
+            let frame = WrapFrame { first: decoration.clone(), rest: decoration, ..WrapFrame::prose(width) };
             for line in lines(&source, &frame) {
                 let columns: usize = line.spans.iter().map(|span| display_width(&span.text)).sum();
                 prop_assert!(columns <= usize::from(width), "{:?}", line);
@@ -684,7 +687,7 @@ mod tests {
 
         #[test]
         fn sources_never_go_back(source in prose(), width in 4u16..30) {
-            let lines = lines(&source, &Frame::prose(width));
+            let lines = lines(&source, &WrapFrame::prose(width));
             prop_assert!(lines.windows(2).all(|pair| pair[0].source <= pair[1].source));
         }
     }

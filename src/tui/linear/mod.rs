@@ -5,15 +5,15 @@
 //! turns the model's changes into lines, `ears` reads the person's, `voice` writes. What a line
 //! means is decided in `app::line_input`.
 
-mod ears;
+mod announcer;
+mod line_writer;
 mod pages;
 mod runtime;
-mod speaker;
-mod voice;
+mod stdin_lines;
 
 #[cfg(test)]
 mod tests;
 
-pub use ears::{Ears, Hand, Heard};
-pub use runtime::{Bell, Start, run};
-pub use voice::{Paint, Voice};
+pub use line_writer::{LabelColoring, LabelledLineWriter};
+pub use runtime::{LinearStart, TerminalBell, run};
+pub use stdin_lines::{LinearInput, StdinLines, StdinSource};

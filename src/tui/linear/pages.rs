@@ -22,27 +22,27 @@ use crate::tui::app::rules::{self, RulesPage, rule_location};
 use crate::tui::app::sidebar::{Sidebar, SidebarVisibility, age};
 use crate::tui::app::status_page::{self, StatusPageRow, StatusPageTotals};
 use crate::tui::app::title::{first_line, home_path, visible_path};
-use crate::tui::layout::Span;
-use crate::tui::layout::ansi::{self, Keep};
+use crate::tui::layout::StyledSpan;
+use crate::tui::layout::ansi::{self, AnsiExcerpt};
 use crate::tui::view::heads;
-use crate::tui::view::rules::{by, decided};
+use crate::tui::view::rules::{decision_text, refused_by};
 
-use super::voice::{Said, Who};
+use super::line_writer::{LabelledLine, LineLabel};
 
 /// Something that is open over the chat.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct LinearPage {
     /// Tells it from what was open before.
     pub(super) key: String,
     /// All of it.
-    pub(super) lines: Vec<Said>,
+    pub(super) lines: Vec<LabelledLine>,
 }
 
 /// A text as lines; the first says who speaks.
-pub(super) fn lines(who: Who, text: &str) -> Vec<Said> {
+pub(super) fn lines(who: LineLabel, text: &str) -> Vec<LabelledLine> {
     let text = sanitize(text.strip_suffix('\n').unwrap_or(text));
-    let first = std::iter::once(who).chain(std::iter::repeat(Who::Same));
-    text.split('\n').zip(first).map(|(line, who)| Said::new(who, line.trim_end())).collect()
+    let first = std::iter::once(who).chain(std::iter::repeat(LineLabel::Continuation));
+    text.split('\n').zip(first).map(|(line, who)| LabelledLine::new(who, line.trim_end())).collect()
 }
 
 /// A text on one line.
@@ -55,9 +55,9 @@ pub(super) fn call(
     model: &ScreenModel,
     block: &TranscriptBlock,
     tool: &ToolCallBlock,
-) -> Vec<Said> {
+) -> Vec<LabelledLine> {
     if tool.name == "TodoWrite" && tool.state == ToolCallState::Done {
-        return vec![Said::new(Who::Call, progress(&model.todos))];
+        return vec![LabelledLine::new(LineLabel::Call, progress(&model.todos))];
     }
     let what = format!("{} {}", line(&tool.name), line(&tool.title));
     let came = heads::head(block, PaneFold::Closed, model.now, u16::MAX)
@@ -79,7 +79,7 @@ pub(super) fn call(
         Some(_) | None => part.to_owned(),
     };
     let came = apart.map(spoken).collect::<Vec<_>>().join(", ");
-    let mut said = vec![Said::new(Who::Call, format!("{}: {came}", what.trim_end()))];
+    let mut said = vec![LabelledLine::new(LineLabel::Call, format!("{}: {came}", what.trim_end()))];
     let output = match (&tool.content, tool.origin) {
         (ToolCallContent::Terminal(text) | ToolCallContent::Text(text), ToolCallOrigin::User) => {
             text.as_str()
@@ -92,44 +92,52 @@ pub(super) fn call(
     };
     if !output.trim().is_empty() {
         // As a terminal would show it, without its colours.
-        let rows = ansi::render(output, Keep::All, u16::MAX);
-        said.extend(rows.iter().map(|row| Said::new(Who::Same, words(&row.spans))));
+        let rows = ansi::render(output, AnsiExcerpt::All, u16::MAX);
+        said.extend(
+            rows.iter().map(|row| LabelledLine::new(LineLabel::Continuation, words(&row.spans))),
+        );
     }
     said
 }
 
 /// What is open over the chat.
-pub(super) fn open(model: &ScreenModel) -> Option<Open> {
+pub(super) fn open_page(model: &ScreenModel) -> Option<LinearPage> {
     match model.overlays.last() {
         Some(Overlay::Approval(approval)) => Some(question(model, approval)),
         Some(Overlay::Picker(picker)) => picked(picker),
         Some(Overlay::Reading(reading)) => Some(match &reading.page {
-            ReadingPage::Help => Open { key: "help".to_owned(), lines: help() },
+            ReadingPage::Help => LinearPage { key: "help".to_owned(), lines: help() },
             ReadingPage::Status => {
                 let rows = status_page::rows(model);
-                Open { key: "status".to_owned(), lines: status(&rows) }
+                LinearPage { key: "status".to_owned(), lines: status(&rows) }
             }
-            ReadingPage::Todos => Open { key: "todos".to_owned(), lines: plan(&model.todos) },
+            ReadingPage::Todos => LinearPage { key: "todos".to_owned(), lines: plan(&model.todos) },
             ReadingPage::HookTrust(question) => {
                 let text = format!("{}\n{}", HookTrustQuestion::TITLE, question.news);
-                let mut said = lines(Who::Question, &text);
-                said.push(Said::new(Who::Same, "Type y to trust it, n to leave it as it is."));
-                Open { key: format!("hook trust {}", question.news), lines: said }
+                let mut said = lines(LineLabel::Question, &text);
+                said.push(LabelledLine::new(
+                    LineLabel::Continuation,
+                    "Type y to trust it, n to leave it as it is.",
+                ));
+                LinearPage { key: format!("hook trust {}", question.news), lines: said }
             }
         }),
         Some(Overlay::Changes(page)) => {
             let files = page.files.as_ref()?;
-            Some(Open { key: format!("changes {}", page.version), lines: changes(files) })
+            Some(LinearPage { key: format!("changes {}", page.version), lines: changes(files) })
         }
         Some(Overlay::Rules(page)) => {
             let list = page.list.as_ref()?;
-            Some(Open { key: "rules".to_owned(), lines: rule_list(model, page, list.rules.len()) })
+            Some(LinearPage {
+                key: "rules".to_owned(),
+                lines: rule_list(model, page, list.rules.len()),
+            })
         }
-        Some(Overlay::Rewind(dialog)) => going_back(model, dialog),
+        Some(Overlay::Rewind(dialog)) => rewind_page(model, dialog),
         Some(Overlay::Pager(pager)) => {
             let text = pager.document.read(0..pager.document.len());
             let key = format!("pager {}", pager.document.id());
-            Some(Open { key, lines: lines(Who::Note, &text) })
+            Some(LinearPage { key, lines: lines(LineLabel::Note, &text) })
         }
         None if model.focus == KeyboardFocus::Sidebar => sessions(model, &model.sidebar),
         None => None,
@@ -137,9 +145,9 @@ pub(super) fn open(model: &ScreenModel) -> Option<Open> {
 }
 
 /// What going back would do, and what can be chosen, each with its number.
-fn going_back(model: &ScreenModel, dialog: &RewindDialog) -> Option<Open> {
+fn rewind_page(model: &ScreenModel, dialog: &RewindDialog) -> Option<LinearPage> {
     let rewind::RewindStage::Planned(plan) = &dialog.stage else { return None };
-    let mut said = vec![Said::new(Who::Note, format!("{}:", dialog.title()))];
+    let mut said = vec![LabelledLine::new(LineLabel::Note, format!("{}:", dialog.title()))];
     let rows = dialog.rows(&model.settings.cwd);
     said.extend(rows.into_iter().filter_map(|row| {
         let text = match row {
@@ -150,21 +158,26 @@ fn going_back(model: &ScreenModel, dialog: &RewindDialog) -> Option<Open> {
                 format!("  {}{name}: {what}", fate.mark())
             }
         };
-        Some(Said::new(Who::Same, line(&text)))
+        Some(LabelledLine::new(LineLabel::Continuation, line(&text)))
     }));
     let answers = dialog.answers(&model.settings.cwd);
     let offers = dialog.offers().into_iter().map(|(_, word)| word.to_owned());
     let all = offers.chain(answers).zip(1..);
-    said.extend(all.map(|(word, number)| Said::new(Who::Same, line(&format!("{number} {word}")))));
-    said.push(Said::new(Who::Same, "Type a number. An empty line leaves everything as it is."));
+    said.extend(all.map(|(word, number)| {
+        LabelledLine::new(LineLabel::Continuation, line(&format!("{number} {word}")))
+    }));
+    said.push(LabelledLine::new(
+        LineLabel::Continuation,
+        "Type a number. An empty line leaves everything as it is.",
+    ));
     let turned: Vec<bool> = plan.files.files.iter().map(PlannedFile::is_overridden).collect();
-    Some(Open { key: format!("rewind {:?} {turned:?}", plan.to), lines: said })
+    Some(LinearPage { key: format!("rewind {:?} {turned:?}", plan.to), lines: said })
 }
 
 /// The rules, and what was refused. `slug permissions` tests them.
-fn rule_list(model: &ScreenModel, page: &RulesPage, count: usize) -> Vec<Said> {
+fn rule_list(model: &ScreenModel, page: &RulesPage, count: usize) -> Vec<LabelledLine> {
     let heading = if count == 1 { "1 rule:".to_owned() } else { format!("{count} rules:") };
-    let mut said = vec![Said::new(Who::Note, heading)];
+    let mut said = vec![LabelledLine::new(LineLabel::Note, heading)];
     said.extend(page.rows(&model.denied_calls).into_iter().map(|row| {
         let text = match row {
             rules::RulesRow::Heading(text) => format!("{text}:"),
@@ -174,40 +187,43 @@ fn rule_list(model: &ScreenModel, page: &RulesPage, count: usize) -> Vec<Said> {
             rules::RulesRow::Warning(warning) => format!("  {warning}"),
             rules::RulesRow::Refused(refused) => {
                 let about = refused.entry.about.as_deref().unwrap_or_default();
-                format!("  {}: {}, {}", refused.entry.tool, first_line(about), by(refused))
+                format!("  {}: {}, {}", refused.entry.tool, first_line(about), refused_by(refused))
             }
         };
-        Said::new(Who::Same, line(&text))
+        LabelledLine::new(LineLabel::Continuation, line(&text))
     }));
     said
 }
 
-fn question(model: &ScreenModel, approval: &ApprovalDialog) -> Open {
+fn question(model: &ScreenModel, approval: &ApprovalDialog) -> LinearPage {
     let request = &approval.request;
     let key = |stage| format!("question {} {stage}", request.id.0);
     match &approval.stage {
         ApprovalStage::Choosing | ApprovalStage::Rule(..) => {
-            Open { key: key("answer"), lines: asked(model, approval) }
+            LinearPage { key: key("answer"), lines: approval_lines(model, approval) }
         }
         ApprovalStage::Command(editor) => {
-            let mut said = lines(Who::Note, &format!("The command is: {}", editor.text()));
-            said.push(Said::new(
-                Who::Same,
+            let mut said = lines(LineLabel::Note, &format!("The command is: {}", editor.text()));
+            said.push(LabelledLine::new(
+                LineLabel::Continuation,
                 "Type the one to run instead; it is checked again. An empty line goes back.",
             ));
-            Open { key: key("command"), lines: said }
+            LinearPage { key: key("command"), lines: said }
         }
         ApprovalStage::Instruction(_) => {
             let text = "Type what it should do instead. An empty line goes back.";
-            Open { key: key("instruction"), lines: vec![Said::new(Who::Note, text)] }
+            LinearPage {
+                key: key("instruction"),
+                lines: vec![LabelledLine::new(LineLabel::Note, text)],
+            }
         }
     }
 }
 
-fn asked(model: &ScreenModel, approval: &ApprovalDialog) -> Vec<Said> {
+fn approval_lines(model: &ScreenModel, approval: &ApprovalDialog) -> Vec<LabelledLine> {
     let request = &approval.request;
     let home = model.settings.home.as_deref();
-    let same = |text: String| Said::new(Who::Same, text);
+    let same = |text: String| LabelledLine::new(LineLabel::Continuation, text);
     let tool = line(&request.tool);
     let more = match model.questions.len() {
         0 => String::new(),
@@ -218,8 +234,8 @@ fn asked(model: &ScreenModel, approval: &ApprovalDialog) -> Vec<Said> {
         (Some(diff), _) => {
             let path = visible_path(&home_path(&diff.path, home));
             let text = format!("may {tool} change {path}? {}.{more}", counts(diff));
-            said.push(Said::new(Who::Question, text));
-            said.extend(lines(Who::Same, &diff_text::unified(diff)));
+            said.push(LabelledLine::new(LineLabel::Question, text));
+            said.extend(lines(LineLabel::Continuation, &diff_text::unified(diff)));
         }
         (None, Some(command)) => {
             let asks = match request.kind {
@@ -230,8 +246,8 @@ fn asked(model: &ScreenModel, approval: &ApprovalDialog) -> Vec<Said> {
                 ApprovalKind::RepeatedCall => format!("shall {tool} run this again?{more}"),
                 ApprovalKind::Budget => format!("shall the turn go on?{more}"),
             };
-            said.push(Said::new(Who::Question, asks));
-            said.extend(lines(Who::Same, &indented(command)));
+            said.push(LabelledLine::new(LineLabel::Question, asks));
+            said.extend(lines(LineLabel::Continuation, &indented(command)));
             said.push(same(format!("in {}", visible_path(&home_path(&request.cwd, home)))));
         }
         (None, None) => {
@@ -243,14 +259,14 @@ fn asked(model: &ScreenModel, approval: &ApprovalDialog) -> Vec<Said> {
                 ApprovalKind::RepeatedCall => format!("shall {tool} do this again?{more}"),
                 ApprovalKind::Budget => format!("shall the turn go on?{more}"),
             };
-            said.push(Said::new(Who::Question, asks));
-            said.extend(lines(Who::Same, &indented(&arguments(&request.input))));
+            said.push(LabelledLine::new(LineLabel::Question, asks));
+            said.extend(lines(LineLabel::Continuation, &indented(&arguments(&request.input))));
         }
     }
     said.extend(request.parts.iter().map(|it| same(part(it, &model.settings))));
     said.extend(approval.lookalikes.iter().map(|told| same(line(told))));
     if !request.reason.is_empty() {
-        said.extend(lines(Who::Same, &request.reason));
+        said.extend(lines(LineLabel::Continuation, &request.reason));
     }
     if let Some(picks) = &approval.hunks {
         let text = format!("These are {} changes; a yes here is to all of them.", picks.count);
@@ -298,7 +314,7 @@ fn answers(model: &ScreenModel, approval: &ApprovalDialog) -> String {
 }
 
 fn part(part: &CallPart, settings: &ScreenSettings) -> String {
-    let mut text = format!("  {}: {}", line(&part.text), line(&decided(part)));
+    let mut text = format!("  {}: {}", line(&part.text), line(&decision_text(part)));
     if let Some(source) = &part.rule {
         text.push_str(&format!(" in {}", line(&rule_location(source, settings))));
     }
@@ -318,50 +334,58 @@ fn indented(text: &str) -> String {
     text.lines().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
 }
 
-fn picked(picker: &Picker) -> Option<Open> {
+fn picked(picker: &Picker) -> Option<LinearPage> {
     let title = picker.title;
     match &picker.state {
         PickerLoading::Waiting(_) => None,
-        PickerLoading::Failed(reason) => {
-            Some(Open { key: format!("{title} failed"), lines: lines(Who::Error, reason) })
-        }
+        PickerLoading::Failed(reason) => Some(LinearPage {
+            key: format!("{title} failed"),
+            lines: lines(LineLabel::Error, reason),
+        }),
         PickerLoading::Ready => {
             let colon = if title.ends_with('?') { "" } else { ":" };
-            let mut said = vec![Said::new(Who::Note, format!("{title}{colon}"))];
+            let mut said = vec![LabelledLine::new(LineLabel::Note, format!("{title}{colon}"))];
             if let Some(PickerChoice::Hook(choice)) = picker.list.chosen()
                 && let Some(subject) = choice.subject()
             {
-                said.extend(lines(Who::Same, &indented(&subject)));
+                said.extend(lines(LineLabel::Continuation, &indented(&subject)));
             }
             let rows = (0..picker.list.len()).filter_map(|at| picker.list.row(at));
             said.extend(rows.zip(1..).map(|((label, detail, aside), number)| {
                 let parts = [label, detail, aside].map(|part| line(part).trim().to_owned());
                 let parts: Vec<String> = parts.into_iter().filter(|it| !it.is_empty()).collect();
-                Said::new(Who::Same, format!("{number}. {}", parts.join(", ")))
+                LabelledLine::new(
+                    LineLabel::Continuation,
+                    format!("{number}. {}", parts.join(", ")),
+                )
             }));
-            said.push(Said::new(Who::Same, "Type a number, or an empty line to go back."));
-            Some(Open { key: format!("{title} ready"), lines: said })
+            said.push(LabelledLine::new(
+                LineLabel::Continuation,
+                "Type a number, or an empty line to go back.",
+            ));
+            Some(LinearPage { key: format!("{title} ready"), lines: said })
         }
     }
 }
 
-fn sessions(model: &ScreenModel, sidebar: &Sidebar) -> Option<Open> {
+fn sessions(model: &ScreenModel, sidebar: &Sidebar) -> Option<LinearPage> {
     if sidebar.visibility == SidebarVisibility::Hidden {
         return None;
     }
     if let Some(note) = &sidebar.note {
         let who = match note.level {
-            NoticeLevel::Info => Who::Note,
-            NoticeLevel::Warning => Who::Warning,
-            NoticeLevel::Error => Who::Error,
+            NoticeLevel::Info => LineLabel::Note,
+            NoticeLevel::Warning => LineLabel::Warning,
+            NoticeLevel::Error => LineLabel::Error,
         };
-        return Some(Open { key: note.text.clone(), lines: lines(who, &note.text) });
+        return Some(LinearPage { key: note.text.clone(), lines: lines(who, &note.text) });
     }
     let now = sidebar.tree.as_ref()?.now();
     let rows = sidebar.sessions();
-    let mut said = vec![Said::new(Who::Note, "Sessions, the newest of this folder first:")];
+    let mut said =
+        vec![LabelledLine::new(LineLabel::Note, "Sessions, the newest of this folder first:")];
     if rows.is_empty() {
-        said = vec![Said::new(Who::Note, "There are no sessions yet.")];
+        said = vec![LabelledLine::new(LineLabel::Note, "There are no sessions yet.")];
     }
     said.extend(rows.iter().zip(1..).map(|((_, row), number)| {
         let title = if row.title.is_empty() { "(nothing said)" } else { row.title.as_str() };
@@ -373,16 +397,22 @@ fn sessions(model: &ScreenModel, sidebar: &Sidebar) -> Option<Open> {
             let home = model.settings.home.as_deref();
             format!(", in {}", line(&home_path(&row.working_directory, home)))
         };
-        Said::new(Who::Same, format!("{number}. {}, {age}{place}{open}", line(title)))
+        LabelledLine::new(
+            LineLabel::Continuation,
+            format!("{number}. {}, {age}{place}{open}", line(title)),
+        )
     }));
-    said.push(Said::new(Who::Same, "Type a number, or an empty line to go back."));
-    Some(Open { key: "sessions".to_owned(), lines: said })
+    said.push(LabelledLine::new(
+        LineLabel::Continuation,
+        "Type a number, or an empty line to go back.",
+    ));
+    Some(LinearPage { key: "sessions".to_owned(), lines: said })
 }
 
-fn help() -> Vec<Said> {
-    let mut said = vec![Said::new(Who::Note, "Commands:")];
+fn help() -> Vec<LabelledLine> {
+    let mut said = vec![LabelledLine::new(LineLabel::Note, "Commands:")];
     let row = |spec: &commands::SlashCommandSpec| {
-        Said::new(Who::Same, format!("/{}: {}", spec.name, spec.help))
+        LabelledLine::new(LineLabel::Continuation, format!("/{}: {}", spec.name, spec.help))
     };
     said.extend(commands::TABLE.iter().map(row));
     said.extend(
@@ -392,12 +422,12 @@ fn help() -> Vec<Said> {
             "While a turn runs, a line waits for its end.",
             "ctrl+c stops the turn, and leaves when nothing runs and it comes twice; so does ctrl+d.",
         ]
-        .map(|text| Said::new(Who::Same, text)),
+        .map(|text| LabelledLine::new(LineLabel::Continuation, text)),
     );
     said
 }
 
-fn changes(files: &[NetFileChange]) -> Vec<Said> {
+fn changes(files: &[NetFileChange]) -> Vec<LabelledLine> {
     let mut said = Vec::new();
     for file in files {
         let name = line(&file.name);
@@ -413,16 +443,18 @@ fn changes(files: &[NetFileChange]) -> Vec<Said> {
             ExternalChange::Changed => ", changed outside of slug since",
             ExternalChange::Deleted => ", deleted outside of slug since",
         };
-        said.push(Said::new(Who::Note, format!("{name}, {what}{since}:")));
+        said.push(LabelledLine::new(LineLabel::Note, format!("{name}, {what}{since}:")));
         said.extend(
-            lines(Who::Same, &patch::of(file)).into_iter().filter(|_| file.diff().is_some()),
+            lines(LineLabel::Continuation, &patch::of(file))
+                .into_iter()
+                .filter(|_| file.diff().is_some()),
         );
     }
     said
 }
 
 /// The page of `/status`, its sums as sentences.
-fn status(rows: &[StatusPageRow]) -> Vec<Said> {
+fn status(rows: &[StatusPageRow]) -> Vec<LabelledLine> {
     let spoken = |row: &StatusPageRow| match row {
         StatusPageRow::Gap => None,
         StatusPageRow::Heading(text) => Some(format!("{text}:")),
@@ -430,8 +462,12 @@ fn status(rows: &[StatusPageRow]) -> Vec<Said> {
         StatusPageRow::Sums(sums) => Some(sums_in_words(sums)),
         StatusPageRow::Note(text) => Some(text.clone()),
     };
-    let who = std::iter::once(Who::Note).chain(std::iter::repeat(Who::Same));
-    rows.iter().filter_map(spoken).zip(who).map(|(text, who)| Said::new(who, text)).collect()
+    let who = std::iter::once(LineLabel::Note).chain(std::iter::repeat(LineLabel::Continuation));
+    rows.iter()
+        .filter_map(spoken)
+        .zip(who)
+        .map(|(text, who)| LabelledLine::new(who, text))
+        .collect()
 }
 
 fn sums_in_words(sums: &StatusPageTotals) -> String {
@@ -447,19 +483,19 @@ fn sums_in_words(sums: &StatusPageTotals) -> String {
     format!("{}: {}", line(&sums.name), said.join(", "))
 }
 
-fn plan(todos: &[TodoItem]) -> Vec<Said> {
+fn plan(todos: &[TodoItem]) -> Vec<LabelledLine> {
     if todos.is_empty() {
         let text = "There is no plan. The model makes one for work of several steps.";
-        return vec![Said::new(Who::Note, text)];
+        return vec![LabelledLine::new(LineLabel::Note, text)];
     }
-    let mut said = vec![Said::new(Who::Note, "The plan:")];
+    let mut said = vec![LabelledLine::new(LineLabel::Note, "The plan:")];
     said.extend(todos.iter().map(|todo| {
         let state = match todo.status {
             TodoStatus::Completed => "done",
             TodoStatus::InProgress => "now",
             TodoStatus::Pending => "to do",
         };
-        Said::new(Who::Same, format!("{state}: {}", line(&todo.content)))
+        LabelledLine::new(LineLabel::Continuation, format!("{state}: {}", line(&todo.content)))
     }));
     said
 }
@@ -478,6 +514,6 @@ fn counts(diff: &FileDiff) -> String {
     format!("{} {lines} added, {} removed", diff.added, diff.removed)
 }
 
-fn words(spans: &[Span]) -> String {
+fn words(spans: &[StyledSpan]) -> String {
     spans.iter().map(|span| span.text.as_str()).collect()
 }

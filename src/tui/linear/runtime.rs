@@ -22,12 +22,12 @@ use crate::tui::app::model::ScreenSettings;
 use crate::tui::app::overlay::Overlay;
 use crate::tui::app::status::ScreenStatus;
 use crate::tui::app::{ScreenEffect, ScreenModel, ScreenMsg, due_at, update};
-use crate::tui::executor::{Executor, Handles, Own};
-use crate::tui::runtime::Left;
+use crate::tui::executor::{EffectExecutor, ExecutorHandles, TerminalAction};
+use crate::tui::runtime::FrontEndExit;
 
-use super::ears::{Ears, Hand, Heard};
-use super::speaker::Speaker;
-use super::voice::{Said, Voice, Who};
+use super::announcer::LinearAnnouncer;
+use super::line_writer::{LabelledLine, LabelledLineWriter, LineLabel};
+use super::stdin_lines::{LinearInput, StdinLines, StdinSource};
 
 /// As many messages are taken in before words are said.
 const BATCH: usize = 1024;
@@ -35,7 +35,7 @@ const BATCH: usize = 1024;
 const SIZE: (u16, u16) = (80, 24);
 
 /// What the conversation begins with.
-pub struct Start {
+pub struct LinearStart {
     /// What does not change.
     pub settings: ScreenSettings,
     /// What is known from the beginning.
@@ -47,12 +47,12 @@ pub struct Start {
     /// Ends it: a signal, or the terminal is gone.
     pub shutdown: CancellationToken,
     /// Whether a bell calls for answers that nobody gives.
-    pub bell: Bell,
+    pub bell: TerminalBell,
 }
 
 /// Whether a bell calls for answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bell {
+pub enum TerminalBell {
     /// It does.
     Rings,
     /// It does not.
@@ -61,44 +61,44 @@ pub enum Bell {
 
 /// Whether the loop goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Flow {
+enum LinearLoopControl {
     GoOn,
     Leave,
 }
 
 /// Whether there are more lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Lines {
+enum LinearInputState {
     Open,
     Ended,
 }
 
 /// Converses until the person leaves, the agent ends or `shutdown` is cancelled.
 pub async fn run<W: Write>(
-    start: Start,
-    mut ears: Ears,
-    voice: Voice<W>,
-    handles: Handles,
+    start: LinearStart,
+    mut ears: StdinLines,
+    voice: LabelledLineWriter<W>,
+    handles: ExecutorHandles,
     mut events: mpsc::Receiver<agent::AgentEvent>,
-) -> anyhow::Result<Left> {
-    let Start { settings, status, history, mut interrupts, shutdown, bell } = start;
+) -> anyhow::Result<FrontEndExit> {
+    let LinearStart { settings, status, history, mut interrupts, shutdown, bell } = start;
     let (answers_in, mut answers) = mpsc::channel(64);
     let mut composer = ChatComposer::new(Vec::new(), "");
     composer.history.prepend(history, &settings.cwd);
-    let mut talk = Talk {
+    let mut talk = LinearLoop {
         model: ScreenModel::new(settings, status, composer, SIZE),
-        speaker: Speaker::default(),
-        voice,
+        announcer: LinearAnnouncer::default(),
+        writer: voice,
         bell,
-        hand: ears.hand,
-        lines: Lines::Open,
+        source: ears.source,
+        lines: LinearInputState::Open,
         began: Instant::now(),
     };
-    let mut executor = Executor::new(handles, answers_in);
+    let mut executor = EffectExecutor::new(handles, answers_in);
     let continued = ContinuedFlag::listen().context("Cannot listen for SIGCONT")?;
     loop {
-        let flow = talk.speak(&mut ears).context("Cannot write to standard output")?;
-        if flow == Flow::Leave {
+        let flow = talk.announce(&mut ears).context("Cannot write to standard output")?;
+        if flow == LinearLoopControl::Leave {
             break;
         }
         let waiting = executor.has_waiting();
@@ -108,23 +108,23 @@ pub async fn run<W: Write>(
             () = shutdown.cancelled() => break,
             Some(()) = interrupts.recv() => {
                 ears.forget();
-                talk.voice.finish_line()?;
+                talk.writer.finish_line()?;
                 Some(ScreenMsg::Interrupt)
             }
-            heard = ears.hear(), if talk.listens() => {
+            heard = ears.next_input(), if talk.wants_line() => {
                 if continued.take() {
                     // The line was typed at the shell.
-                    talk.speaker.repeat();
+                    talk.announcer.repeat();
                     update(&mut talk.model, ScreenMsg::ScreenLost);
                 }
-                talk.heard(heard.context("Cannot read standard input")?)?
+                talk.take_input(heard.context("Cannot read standard input")?)?
             }
             event = events.recv() => match event {
                 Some(event) => Some(ScreenMsg::Agent(Box::new(event))),
                 None => break,
             },
             answer = answers.recv() => answer,
-            alive = executor.hand_over(), if waiting => {
+            alive = executor.send_pending_command(), if waiting => {
                 if !alive { break; }
                 continue;
             }
@@ -140,46 +140,50 @@ pub async fn run<W: Write>(
             let idle = ScreenMsg::InputIdle(talk.began.elapsed());
             effects.extend(update(&mut talk.model, idle));
         }
-        if talk.carry_out(effects, &mut executor)? == Flow::Leave {
+        if talk.carry_out(effects, &mut executor)? == LinearLoopControl::Leave {
             break;
         }
     }
-    talk.voice.finish_line()?;
+    talk.writer.finish_line()?;
     executor.finish().await;
     // All of it was printed as it came.
-    Ok(Left { session: talk.model.status.session, page: String::new() })
+    Ok(FrontEndExit { session: talk.model.status.session, page: String::new() })
 }
 
 /// The model with the ways in and out.
-struct Talk<W> {
+struct LinearLoop<W> {
     model: ScreenModel,
-    speaker: Speaker,
-    voice: Voice<W>,
-    bell: Bell,
-    hand: Hand,
-    lines: Lines,
+    announcer: LinearAnnouncer,
+    writer: LabelledLineWriter<W>,
+    bell: TerminalBell,
+    source: StdinSource,
+    lines: LinearInputState,
     began: Instant,
 }
 
-impl<W: Write> Talk<W> {
+impl<W: Write> LinearLoop<W> {
     /// Says what is new, and asks for the next line.
-    fn speak(&mut self, ears: &mut Ears) -> std::io::Result<Flow> {
-        let said = self.speaker.hear(&self.model);
-        self.voice.say(&said)?;
+    fn announce(&mut self, ears: &mut StdinLines) -> std::io::Result<LinearLoopControl> {
+        let said = self.announcer.take_announcements(&self.model);
+        self.writer.write_lines(&said)?;
         let prompt = self.prompt();
-        if let Some(prompt) = prompt.filter(|_| self.lines == Lines::Open) {
-            self.voice.ask(prompt)?;
+        if let Some(prompt) = prompt.filter(|_| self.lines == LinearInputState::Open) {
+            self.writer.write_prompt(prompt)?;
         }
         let question = self.model.overlays.last().and_then(Overlay::guard);
         if question.is_some_and(QuestionGuard::is_hidden) {
             ears.drop_typed_ahead();
             update(&mut self.model, ScreenMsg::Printed(self.began.elapsed()));
         }
-        if prompt.is_none() || self.lines == Lines::Open {
-            return Ok(Flow::GoOn);
+        if prompt.is_none() || self.lines == LinearInputState::Open {
+            return Ok(LinearLoopControl::GoOn);
         }
         // Nobody will say anything any more; what was asked for is seen through.
-        Ok(if self.model.turn.is_idle() { Flow::Leave } else { Flow::GoOn })
+        Ok(if self.model.turn.is_idle() {
+            LinearLoopControl::Leave
+        } else {
+            LinearLoopControl::GoOn
+        })
     }
 
     /// What the next line is asked for with; nothing while slug is busy.
@@ -199,12 +203,12 @@ impl<W: Write> Talk<W> {
     }
 
     /// Whether a line is taken now.
-    fn listens(&self) -> bool {
-        let wanted = match self.hand {
-            Hand::Typed => true,
-            Hand::Piped => self.prompt().is_some() && self.is_armed(),
+    fn wants_line(&self) -> bool {
+        let wanted = match self.source {
+            StdinSource::Terminal => true,
+            StdinSource::Pipe => self.prompt().is_some() && self.is_armed(),
         };
-        wanted && self.lines == Lines::Open
+        wanted && self.lines == LinearInputState::Open
     }
 
     /// Whether a question, if one is asked, takes answers.
@@ -212,22 +216,22 @@ impl<W: Write> Talk<W> {
         self.model.overlays.last().is_none_or(Overlay::takes_answers)
     }
 
-    fn heard(&mut self, heard: Heard) -> std::io::Result<Option<ScreenMsg>> {
+    fn take_input(&mut self, heard: LinearInput) -> std::io::Result<Option<ScreenMsg>> {
         Ok(match heard {
-            Heard::GoesOn => None,
-            Heard::Text(text) => {
-                match self.hand {
-                    Hand::Typed => self.voice.heard(None)?,
-                    Hand::Piped => self.voice.heard(Some(&text))?,
+            LinearInput::Continuation => None,
+            LinearInput::Text(text) => {
+                match self.source {
+                    StdinSource::Terminal => self.writer.line_received(None)?,
+                    StdinSource::Pipe => self.writer.line_received(Some(&text))?,
                 }
                 if self.model.turn.is_idle() {
-                    self.speaker.typed(&text);
+                    self.announcer.typed(&text);
                 }
                 Some(ScreenMsg::Line(text))
             }
-            Heard::End => {
-                self.lines = Lines::Ended;
-                self.voice.finish_line()?;
+            LinearInput::End => {
+                self.lines = LinearInputState::Ended;
+                self.writer.finish_line()?;
                 None
             }
         })
@@ -235,36 +239,44 @@ impl<W: Write> Talk<W> {
 
     /// When the loop has to look again though nothing arrives.
     fn wake(&self) -> Option<Instant> {
-        let due = [due_at(&self.model), self.speaker.wake_at(&self.model)];
+        let due = [due_at(&self.model), self.announcer.wake_at(&self.model)];
         due.into_iter().flatten().min().map(|at| self.began + at)
     }
 
     fn carry_out(
         &mut self,
         effects: Vec<ScreenEffect>,
-        executor: &mut Executor,
-    ) -> std::io::Result<Flow> {
+        executor: &mut EffectExecutor,
+    ) -> std::io::Result<LinearLoopControl> {
         for effect in effects {
             match executor.run(effect) {
-                Some(Own::Quit) => return Ok(Flow::Leave),
-                Some(Own::OpenEditor(text)) => {
+                Some(TerminalAction::Quit) => return Ok(LinearLoopControl::Leave),
+                Some(TerminalAction::OpenEditor(text)) => {
                     let edited = executor.edit(&text);
                     update(&mut self.model, ScreenMsg::EditorClosed(edited));
                 }
-                Some(Own::OpenPager(document)) => {
-                    let paged = executor.page(&document);
+                Some(TerminalAction::OpenPager(document)) => {
+                    let paged = executor.show_in_pager(&document);
                     update(&mut self.model, ScreenMsg::PagerClosed(paged));
                 }
-                Some(Own::Notify(_)) if self.bell == Bell::Rings => self.voice.ring()?,
+                Some(TerminalAction::Notify(_)) if self.bell == TerminalBell::Rings => {
+                    self.writer.ring_bell()?
+                }
                 // Only keys ask for these, and there is no screen to do it with.
-                Some(Own::Notify(_) | Own::Suspend | Own::Redraw | Own::Retake) | None => {}
+                Some(
+                    TerminalAction::Notify(_)
+                    | TerminalAction::Suspend
+                    | TerminalAction::Redraw
+                    | TerminalAction::Retake,
+                )
+                | None => {}
             }
         }
-        if self.lines == Lines::Ended
+        if self.lines == LinearInputState::Ended
             && let Some(id) = self.model.question().map(|question| question.id)
         {
             let text = "Nobody is there to answer any more: no.";
-            self.voice.say(&[Said::new(Who::Note, text)])?;
+            self.writer.write_lines(&[LabelledLine::new(LineLabel::Note, text)])?;
             let answer = crate::domain::ApprovalAnswer::Deny { instruction: None };
             executor.run(ScreenEffect::Agent(agent::AgentCommand::Answer { id, answer }));
             update(
@@ -272,6 +284,6 @@ impl<W: Write> Talk<W> {
                 ScreenMsg::Agent(Box::new(agent::AgentEvent::ApprovalWithdrawn(id))),
             );
         }
-        Ok(Flow::GoOn)
+        Ok(LinearLoopControl::GoOn)
     }
 }

@@ -30,19 +30,21 @@ use crate::tui::app::msg::{FavouriteMark, ModelRow};
 use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::tui::app::status::{GitSummary, ScreenStatus};
 use crate::tui::app::store_queries::{StoreQuery, StoreQueryResult};
-use crate::tui::executor::{Handles, Services};
-use crate::tui::gallery::Picture;
-use crate::tui::runtime::Left;
-use crate::tui::scene::{
+use crate::tui::executor::{ExecutorHandles, FrontEndServices};
+use crate::tui::picture_cells::TerminalPicture;
+use crate::tui::runtime::FrontEndExit;
+use crate::tui::test_screen::{
     TURN, assistant, call, done, question, recorded, result, session, turn_end, user,
 };
 
-use super::{Bell, Ears, Hand, Paint, Start, Voice, run};
+use super::{
+    LabelColoring, LabelledLineWriter, LinearStart, StdinLines, StdinSource, TerminalBell, run,
+};
 
-struct Desk;
+struct FakeLinearServices;
 
 #[async_trait]
-impl Services for Desk {
+impl FrontEndServices for FakeLinearServices {
     async fn sessions(&self, _: SessionStoreRequest) -> Result<SessionStoreResponse, String> {
         Err("The sessions cannot be read.".into())
     }
@@ -100,7 +102,7 @@ impl Services for Desk {
         _: u32,
         _: MessageImage,
         _: SizeInCells,
-    ) -> Result<Picture, String> {
+    ) -> Result<TerminalPicture, String> {
         Err("not in this test".into())
     }
     async fn take_image(&self, _: ImageSource) -> Result<ImageLoadResult, String> {
@@ -115,8 +117,8 @@ impl Services for Desk {
     async fn status_line(&self, state: String) -> Result<String, String> {
         Ok(state)
     }
-    async fn themes(&self) -> crate::tui::theme::Library {
-        crate::tui::theme::Library::default()
+    async fn themes(&self) -> crate::tui::theme::ThemeLibrary {
+        crate::tui::theme::ThemeLibrary::default()
     }
     async fn keep_theme(&self, _: crate::config::ThemeChoice) -> Result<(), String> {
         Ok(())
@@ -127,16 +129,16 @@ impl Services for Desk {
     fn edit(&self, text: &str) -> Result<String, String> {
         Ok(text.to_owned())
     }
-    fn page(&self, _: &str) -> Result<(), String> {
+    fn show_in_pager(&self, _: &str) -> Result<(), String> {
         Ok(())
     }
 }
 
 /// What was said, for all to read.
 #[derive(Clone, Default)]
-struct Paper(Arc<Mutex<Vec<u8>>>);
+struct CapturedOutput(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Paper {
+impl Write for CapturedOutput {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().unwrap().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -146,29 +148,29 @@ impl Write for Paper {
     }
 }
 
-struct Rig {
+struct TestLinearLoop {
     events: mpsc::Sender<AgentEvent>,
     commands: mpsc::Receiver<AgentCommand>,
     lines: Option<mpsc::Sender<std::io::Result<String>>>,
     interrupts: mpsc::Sender<()>,
     cancelled: Arc<Mutex<usize>>,
-    paper: Paper,
-    task: tokio::task::JoinHandle<anyhow::Result<Left>>,
+    output: CapturedOutput,
+    task: tokio::task::JoinHandle<anyhow::Result<FrontEndExit>>,
 }
 
-fn rig(hand: Hand) -> Rig {
+fn test_loop(hand: StdinSource) -> TestLinearLoop {
     let (events, events_out) = mpsc::channel(64);
     let (commands_in, commands) = mpsc::channel(8);
     let (lines, heard) = mpsc::channel(8);
     let (interrupts, interrupts_out) = mpsc::channel(8);
     let cancelled = Arc::new(Mutex::new(0));
     let count = Arc::clone(&cancelled);
-    let handles = Handles {
+    let handles = ExecutorHandles {
         commands: commands_in,
         cancel: Arc::new(move || *count.lock().unwrap() += 1),
-        services: Arc::new(Desk),
+        services: Arc::new(FakeLinearServices),
     };
-    let start = Start {
+    let start = LinearStart {
         settings: ScreenSettings {
             cwd: "/home/me/src/webshop".into(),
             home: Some("/home/me".into()),
@@ -178,16 +180,24 @@ fn rig(hand: Hand) -> Rig {
         history: crate::session::HistoryPage::default(),
         interrupts: interrupts_out,
         shutdown: CancellationToken::new(),
-        bell: Bell::Silent,
+        bell: TerminalBell::Silent,
     };
-    let paper = Paper::default();
-    let voice = Voice::new(paper.clone(), Paint::Plain);
-    let ears = Ears::new(heard, hand);
+    let paper = CapturedOutput::default();
+    let voice = LabelledLineWriter::new(paper.clone(), LabelColoring::Plain);
+    let ears = StdinLines::new(heard, hand);
     let task = tokio::spawn(run(start, ears, voice, handles, events_out));
-    Rig { events, commands, lines: Some(lines), interrupts, cancelled, paper, task }
+    TestLinearLoop {
+        events,
+        commands,
+        lines: Some(lines),
+        interrupts,
+        cancelled,
+        output: paper,
+        task,
+    }
 }
 
-impl Rig {
+impl TestLinearLoop {
     async fn event(&self, event: AgentEvent) {
         self.events.send(event).await.unwrap();
     }
@@ -219,7 +229,7 @@ impl Rig {
     }
 
     fn said(&self) -> String {
-        String::from_utf8(self.paper.0.lock().unwrap().clone()).unwrap()
+        String::from_utf8(self.output.0.lock().unwrap().clone()).unwrap()
     }
 
     /// Waits until this was said; fails with all that was said.
@@ -266,7 +276,7 @@ fn text(text: &str) -> AgentEvent {
 
 #[tokio::test]
 async fn an_answer_is_said_by_whole_lines_and_once() {
-    let mut rig = rig(Hand::Piped).opened().await;
+    let mut rig = test_loop(StdinSource::Pipe).opened().await;
     rig.line("why?").await;
     assert_eq!(rig.command().await, AgentCommand::Send { text: "why?".into() });
     rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
@@ -286,7 +296,7 @@ async fn an_answer_is_said_by_whole_lines_and_once() {
 
 #[tokio::test]
 async fn a_pause_before_another_try_is_told_once() {
-    let rig = rig(Hand::Piped).opened().await;
+    let rig = test_loop(StdinSource::Pipe).opened().await;
     rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
     let (turn, reason) = (TURN, "The server is busy.".to_owned());
     let again = Some(RetryAttempt { pause: Duration::from_secs(40), number: 2, of: 5 });
@@ -303,7 +313,7 @@ async fn a_pause_before_another_try_is_told_once() {
 
 #[tokio::test]
 async fn a_call_is_one_line_when_it_is_over() {
-    let rig = rig(Hand::Piped).opened().await;
+    let rig = test_loop(StdinSource::Pipe).opened().await;
     let read = call("c1", "Read", json!({"file_path": "/home/me/src/webshop/a.rs"}));
     let bash = call("c2", "Bash", json!({"command": "cargo test"}));
     let calls = vec![ContentBlock::ToolUse(read.clone()), ContentBlock::ToolUse(bash.clone())];
@@ -336,7 +346,7 @@ async fn a_call_is_one_line_when_it_is_over() {
 
 #[tokio::test]
 async fn a_question_is_asked_in_words_and_answered_by_a_letter() {
-    let mut rig = rig(Hand::Piped).opened().await;
+    let mut rig = test_loop(StdinSource::Pipe).opened().await;
     rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
     rig.event(question(1, "git status && rm -rf build/")).await;
     rig.until_last("Answer: ").await;
@@ -361,7 +371,7 @@ async fn a_question_is_asked_in_words_and_answered_by_a_letter() {
 
 /// What a line makes of a question.
 async fn answered(lines: &[&str]) -> ApprovalAnswer {
-    let mut rig = rig(Hand::Piped).opened().await;
+    let mut rig = test_loop(StdinSource::Pipe).opened().await;
     rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
     rig.event(question(1, "rm -rf build/")).await;
     rig.until("Answer: ").await;
@@ -399,7 +409,7 @@ async fn every_answer_of_the_dialog_can_be_given() {
 
 #[tokio::test]
 async fn a_line_typed_before_the_question_answers_nothing() {
-    let rig = rig(Hand::Typed).opened().await;
+    let rig = test_loop(StdinSource::Terminal).opened().await;
     rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
     rig.event(question(1, "rm -rf build/")).await;
     rig.until_last("Answer: ").await;
@@ -411,7 +421,7 @@ async fn a_line_typed_before_the_question_answers_nothing() {
 
 #[tokio::test]
 async fn lines_of_a_pipe_wait_until_they_are_asked_for() {
-    let mut rig = rig(Hand::Piped).opened().await;
+    let mut rig = test_loop(StdinSource::Pipe).opened().await;
     for line in ["clean up", "y", "/quit"] {
         rig.line(line).await;
     }
@@ -427,7 +437,7 @@ async fn lines_of_a_pipe_wait_until_they_are_asked_for() {
 
 #[tokio::test]
 async fn when_lines_end_the_turn_is_seen_through_and_questions_get_a_no() {
-    let mut rig = rig(Hand::Piped).opened().await;
+    let mut rig = test_loop(StdinSource::Pipe).opened().await;
     rig.line("clean up").await;
     rig.command().await;
     rig.lines = None;
@@ -444,7 +454,7 @@ async fn when_lines_end_the_turn_is_seen_through_and_questions_get_a_no() {
 
 #[tokio::test]
 async fn ctrl_c_stops_the_turn_and_twice_leaves() {
-    let mut rig = rig(Hand::Typed).opened().await;
+    let mut rig = test_loop(StdinSource::Terminal).opened().await;
     rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
     rig.event(text("Well,\nnow")).await;
     rig.until("Well,\n").await;
@@ -462,7 +472,7 @@ async fn ctrl_c_stops_the_turn_and_twice_leaves() {
 
 #[tokio::test]
 async fn a_list_is_numbered_and_a_row_chosen_by_its_number_or_name() {
-    let mut rig = rig(Hand::Piped).opened().await;
+    let mut rig = test_loop(StdinSource::Pipe).opened().await;
     rig.line("/model").await;
     rig.until("Models:\n1. small\n2. large\nType a number, or an empty line to go back.\n").await;
     rig.line("7").await;
@@ -481,7 +491,7 @@ async fn a_list_is_numbered_and_a_row_chosen_by_its_number_or_name() {
 
 #[tokio::test]
 async fn pages_are_read_out() {
-    let rig = rig(Hand::Piped).opened().await;
+    let rig = test_loop(StdinSource::Pipe).opened().await;
     rig.line("/help").await;
     rig.until("/quit: leave slug\n").await;
     rig.line("/diff").await;
@@ -495,7 +505,7 @@ async fn pages_are_read_out() {
 
 #[tokio::test]
 async fn a_session_that_is_resumed_has_its_end_read_out() {
-    let rig = rig(Hand::Piped);
+    let rig = test_loop(StdinSource::Pipe);
     let answer = |text: &str| assistant(vec![ContentBlock::Text { text: text.into() }]);
     let records = vec![user("first"), answer("old news"), user("and now?"), answer("Now\nthis.")];
     let records = Arc::new(records);
@@ -510,7 +520,7 @@ async fn a_session_that_is_resumed_has_its_end_read_out() {
 
 #[tokio::test]
 async fn the_output_of_a_persons_own_command_is_read_out() {
-    let mut rig = rig(Hand::Piped).opened().await;
+    let mut rig = test_loop(StdinSource::Pipe).opened().await;
     rig.line("!ls").await;
     assert_eq!(rig.command().await, AgentCommand::Shell { command: "ls".into() });
     let ls = call("s1", "Bash", json!({"command": "ls"}));
@@ -532,19 +542,19 @@ async fn the_output_of_a_persons_own_command_is_read_out() {
 
 #[test]
 fn labels_have_colours_only_where_they_are_wanted() {
-    let said = [super::voice::Said::new(super::voice::Who::Error, "x")];
+    let said = [super::line_writer::LabelledLine::new(super::line_writer::LineLabel::Error, "x")];
     let write = |paint| {
-        let paper = Paper::default();
-        Voice::new(paper.clone(), paint).say(&said).unwrap();
+        let paper = CapturedOutput::default();
+        LabelledLineWriter::new(paper.clone(), paint).write_lines(&said).unwrap();
         String::from_utf8(paper.0.lock().unwrap().clone()).unwrap()
     };
-    assert_eq!(write(Paint::Plain), "Error: x\n");
-    assert_eq!(write(Paint::Labels), "\x1b[31mError:\x1b[0m x\n");
+    assert_eq!(write(LabelColoring::Plain), "Error: x\n");
+    assert_eq!(write(LabelColoring::Labels), "\x1b[31mError:\x1b[0m x\n");
 }
 
 #[tokio::test]
 async fn what_going_back_would_do_is_answered_by_numbers() {
-    let mut rig = rig(Hand::Piped).opened().await;
+    let mut rig = test_loop(StdinSource::Pipe).opened().await;
     rig.line("/undo").await;
     assert_eq!(rig.command().await, AgentCommand::PlanRewind(RewindDestination::Last));
     let image = |bytes| crate::session::FileVersion {

@@ -21,18 +21,18 @@ use crate::tui::app::msg::ModelRow;
 use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::tui::app::status::GitSummary;
 use crate::tui::app::store_queries::{StoreQuery, StoreQueryResult};
-use crate::tui::executor::Services;
-use crate::tui::gallery::Picture;
-use crate::tui::scene::named;
-use crate::tui::theme::Library;
+use crate::tui::executor::FrontEndServices;
+use crate::tui::picture_cells::TerminalPicture;
+use crate::tui::test_screen::key_named;
+use crate::tui::theme::ThemeLibrary;
 
 #[derive(Default)]
-struct Desk {
+struct FakeLoopServices {
     kept: Mutex<Vec<String>>,
 }
 
 #[async_trait]
-impl Services for Desk {
+impl FrontEndServices for FakeLoopServices {
     async fn sessions(&self, _: SessionStoreRequest) -> Result<SessionStoreResponse, String> {
         Ok(SessionStoreResponse::Changed)
     }
@@ -83,7 +83,7 @@ impl Services for Desk {
         _: u32,
         _: MessageImage,
         _: SizeInCells,
-    ) -> Result<Picture, String> {
+    ) -> Result<TerminalPicture, String> {
         Err("not in this test".into())
     }
     async fn take_image(&self, _: ImageSource) -> Result<ImageLoadResult, String> {
@@ -99,8 +99,8 @@ impl Services for Desk {
     async fn status_line(&self, state: String) -> Result<String, String> {
         Ok(state)
     }
-    async fn themes(&self) -> Library {
-        Library::default()
+    async fn themes(&self) -> ThemeLibrary {
+        ThemeLibrary::default()
     }
     async fn keep_theme(&self, _: ThemeChoice) -> Result<(), String> {
         Ok(())
@@ -111,25 +111,25 @@ impl Services for Desk {
     fn edit(&self, text: &str) -> Result<String, String> {
         Ok(format!("{text}, edited"))
     }
-    fn page(&self, text: &str) -> Result<(), String> {
+    fn show_in_pager(&self, text: &str) -> Result<(), String> {
         self.kept.lock().unwrap().push(format!("paged: {text}"));
         Ok(())
     }
 }
 
 /// A screen that keeps its last frame and counts them.
-struct Glass {
+struct FakeTerminal {
     terminal: Terminal<TestBackend>,
     frames: Arc<AtomicUsize>,
     shown: Arc<Mutex<String>>,
     news: Arc<Mutex<Vec<String>>>,
 }
 
-impl Surface for Glass {
+impl ScreenSurface for FakeTerminal {
     fn size(&self) -> io::Result<(u16, u16)> {
         Ok((80, 24))
     }
-    fn shape(&mut self, _: CaretShape) {}
+    fn set_caret_shape(&mut self, _: CaretShape) {}
     fn draw(&mut self, render: &mut dyn FnMut(&mut Frame<'_>)) -> io::Result<()> {
         self.terminal.draw(|frame| render(frame)).unwrap();
         self.frames.fetch_add(1, Ordering::SeqCst);
@@ -147,11 +147,11 @@ impl Surface for Glass {
     fn suspend(&mut self) -> io::Result<()> {
         Ok(())
     }
-    fn announce(&mut self, news: News<'_>) -> io::Result<()> {
+    fn announce(&mut self, news: TerminalAnnouncement<'_>) -> io::Result<()> {
         let news = match news {
-            News::Call(text) => format!("call {text}"),
-            News::Title(text) => format!("title {text}"),
-            News::Progress(progress) => format!("progress {progress:?}"),
+            TerminalAnnouncement::Call(text) => format!("call {text}"),
+            TerminalAnnouncement::Title(text) => format!("title {text}"),
+            TerminalAnnouncement::Progress(progress) => format!("progress {progress:?}"),
         };
         self.news.lock().unwrap().push(news);
         Ok(())
@@ -161,20 +161,20 @@ impl Surface for Glass {
     }
 }
 
-struct Rig {
+struct TestScreenLoop {
     keys: mpsc::UnboundedSender<Input>,
     events: mpsc::Sender<agent::AgentEvent>,
     commands: mpsc::Receiver<AgentCommand>,
-    desk: Arc<Desk>,
+    services: Arc<FakeLoopServices>,
     frames: Arc<AtomicUsize>,
     shown: Arc<Mutex<String>>,
     news: Arc<Mutex<Vec<String>>>,
     shutdown: CancellationToken,
-    task: tokio::task::JoinHandle<anyhow::Result<Left>>,
+    task: tokio::task::JoinHandle<anyhow::Result<FrontEndExit>>,
 }
 
-fn glass() -> Glass {
-    Glass {
+fn fake_terminal() -> FakeTerminal {
+    FakeTerminal {
         terminal: Terminal::new(TestBackend::new(80, 24)).unwrap(),
         frames: Arc::default(),
         shown: Arc::default(),
@@ -182,10 +182,10 @@ fn glass() -> Glass {
     }
 }
 
-fn start(shutdown: CancellationToken) -> Start {
-    Start {
+fn start(shutdown: CancellationToken) -> ScreenStart {
+    ScreenStart {
         leave: ExitTranscript::Nothing,
-        code: Code::Plain,
+        code: CodeHighlighting::Plain,
         settings: ScreenSettings::default(),
         status: ScreenStatus::default(),
         history: HistoryPage::default(),
@@ -197,21 +197,21 @@ fn start(shutdown: CancellationToken) -> Start {
     }
 }
 
-fn rig() -> Rig {
+fn test_loop() -> TestScreenLoop {
     let (keys, typed) = mpsc::unbounded_channel();
     let typed = Arc::new(Mutex::new(typed));
     let (events, events_out) = mpsc::channel(64);
     let (commands_in, commands) = mpsc::channel(8);
-    let desk = Arc::new(Desk::default());
+    let desk = Arc::new(FakeLoopServices::default());
     let shutdown = CancellationToken::new();
-    let glass = glass();
+    let glass = fake_terminal();
     let (frames, shown) = (Arc::clone(&glass.frames), Arc::clone(&glass.shown));
     let news = Arc::clone(&glass.news);
     let start = start(shutdown.clone());
-    let handles = Handles {
+    let handles = ExecutorHandles {
         commands: commands_in,
         cancel: Arc::new(|| {}),
-        services: Arc::clone(&desk) as Arc<dyn Services>,
+        services: Arc::clone(&desk) as Arc<dyn FrontEndServices>,
     };
     let source = move || {
         let typed = Arc::clone(&typed);
@@ -219,13 +219,13 @@ fn rig() -> Rig {
             typed.lock().unwrap().poll_recv(context).map(|key| key.map(Ok))
         }))
     };
-    let task = tokio::spawn(play(glass, source, start, handles, events_out));
-    Rig { keys, events, commands, desk, frames, shown, news, shutdown, task }
+    let task = tokio::spawn(run_loop(glass, source, start, handles, events_out));
+    TestScreenLoop { keys, events, commands, services: desk, frames, shown, news, shutdown, task }
 }
 
-impl Rig {
+impl TestScreenLoop {
     fn key(&self, name: &str) {
-        self.keys.send(Input::Key(named(name))).unwrap();
+        self.keys.send(Input::Key(key_named(name))).unwrap();
     }
 
     /// Waits until the screen shows a text.
@@ -238,7 +238,7 @@ impl Rig {
 
 #[tokio::test]
 async fn a_key_reaches_the_agent_and_its_event_the_screen() {
-    let mut rig = rig();
+    let mut rig = test_loop();
     rig.key("h");
     rig.key("enter");
     assert_eq!(rig.commands.recv().await, Some(AgentCommand::Send { text: "h".into() }));
@@ -253,18 +253,18 @@ async fn a_key_reaches_the_agent_and_its_event_the_screen() {
 
 #[tokio::test]
 async fn what_is_typed_is_kept_when_the_screen_goes() {
-    let rig = rig();
+    let rig = test_loop();
     rig.key("h");
     rig.until("❯ h").await;
     rig.shutdown.cancel();
     rig.task.await.unwrap().unwrap();
-    assert_eq!(rig.desk.kept.lock().unwrap().last().unwrap(), "h");
+    assert_eq!(rig.services.kept.lock().unwrap().last().unwrap(), "h");
 }
 
 #[test]
 fn an_idle_screen_has_no_timer() {
-    let (start, glass) = (start(CancellationToken::new()), glass());
-    let mut ui = Ui::new(glass, start, Layouts::new(Highlighter::off())).unwrap();
+    let (start, glass) = (start(CancellationToken::new()), fake_terminal());
+    let mut ui = ScreenLoop::new(glass, start, ViewLayouts::new(SyntaxHighlighter::off())).unwrap();
     assert!(ui.wake().is_some());
     ui.draw().unwrap();
     assert_eq!(ui.wake(), None);
@@ -275,7 +275,7 @@ fn an_idle_screen_has_no_timer() {
 
 #[tokio::test]
 async fn a_stream_is_drawn_at_most_once_an_interval() {
-    let rig = rig();
+    let rig = test_loop();
     let turn = TurnId(1);
     rig.events.send(agent::AgentEvent::TurnStarted { turn }).await.unwrap();
     let began = Instant::now();
@@ -293,7 +293,7 @@ async fn a_stream_is_drawn_at_most_once_an_interval() {
 
 #[tokio::test]
 async fn the_editor_gets_the_text_and_gives_it_back() {
-    let rig = rig();
+    let rig = test_loop();
     rig.key("h");
     rig.key("ctrl+g");
     rig.until("❯ h, edited").await;
@@ -320,11 +320,11 @@ async fn keys_that_come_later_wake_the_loop() {
 
 #[tokio::test]
 async fn a_question_calls_a_person_who_looks_elsewhere() {
-    let rig = rig();
+    let rig = test_loop();
     rig.keys.send(Input::FocusLost).unwrap();
     rig.key("h");
     rig.until("❯ h").await;
-    rig.events.send(crate::tui::scene::question(1, "rm -rf build/")).await.unwrap();
+    rig.events.send(crate::tui::test_screen::question(1, "rm -rf build/")).await.unwrap();
     rig.until("yes, once").await;
     rig.shutdown.cancel();
     rig.task.await.unwrap().unwrap();

@@ -18,22 +18,22 @@ use crate::platform::terminal::{
 use crate::platform::terminal_background::QUESTION;
 use crate::platform::terminal_notifier::{KEEP_TITLE, TerminalNotifier};
 use crate::tui::app::composer::CaretShape;
-use crate::tui::gallery::Gallery;
-use crate::tui::links::Links;
+use crate::tui::links::LinkTable;
+use crate::tui::picture_cells::PictureTable;
 
-use super::pen::Pen;
-use super::{News, Surface};
+use super::backend::TerminalBackend;
+use super::{ScreenSurface, TerminalAnnouncement};
 
 const CLEAR: &[u8] = b"\x1b[0m\x1b[2J";
 
 /// The real terminal.
-pub(super) struct Tty {
+pub(super) struct TtySurface {
     screen: TerminalGuard,
-    terminal: Terminal<Pen<Batch>>,
-    batch: Batch,
+    terminal: Terminal<TerminalBackend<FrameBuffer>>,
+    batch: FrameBuffer,
     announcer: TerminalNotifier,
-    links: Links,
-    gallery: Gallery,
+    links: LinkTable,
+    picture_table: PictureTable,
     /// How the cursor looks, once it has been said.
     shape: Option<CaretShape>,
     continued: ContinuedFlag,
@@ -41,49 +41,58 @@ pub(super) struct Tty {
 
 /// Collects a frame, so that it leaves in one write.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Batch(Arc<Mutex<Vec<u8>>>);
+pub(super) struct FrameBuffer(Arc<Mutex<Vec<u8>>>);
 
-impl Tty {
+impl TtySurface {
     /// Draws on this screen from now on.
     pub(super) fn new(
         screen: TerminalGuard,
         announcer: TerminalNotifier,
         continued: ContinuedFlag,
     ) -> io::Result<Self> {
-        let mut batch = Batch::default();
+        let mut batch = FrameBuffer::default();
         // Another page may have been there before.
         batch.write_all(CLEAR)?;
-        let (links, gallery) = (Links::default(), Gallery::default());
+        let (links, gallery) = (LinkTable::default(), PictureTable::default());
         let terminal = Self::terminal(&batch, &links, &gallery)?;
-        Ok(Self { screen, terminal, batch, announcer, links, gallery, shape: None, continued })
+        Ok(Self {
+            screen,
+            terminal,
+            batch,
+            announcer,
+            links,
+            picture_table: gallery,
+            shape: None,
+            continued,
+        })
     }
 
     fn terminal(
-        batch: &Batch,
-        links: &Links,
-        gallery: &Gallery,
-    ) -> io::Result<Terminal<Pen<Batch>>> {
-        let pen = Pen::new(batch.clone(), links.clone(), HyperlinkSupport::detect());
-        Terminal::new(pen.with_gallery(gallery.clone()))
+        batch: &FrameBuffer,
+        links: &LinkTable,
+        gallery: &PictureTable,
+    ) -> io::Result<Terminal<TerminalBackend<FrameBuffer>>> {
+        let pen = TerminalBackend::new(batch.clone(), links.clone(), HyperlinkSupport::detect());
+        Terminal::new(pen.with_picture_table(gallery.clone()))
     }
 }
 
 /// Nothing of slug's pictures stays with the terminal.
-impl Drop for Tty {
+impl Drop for TtySurface {
     fn drop(&mut self) {
-        let old: String = self.gallery.take_down().into_iter().map(forget).collect();
+        let old: String = self.picture_table.take_held().into_iter().map(forget).collect();
         // A terminal that is gone has nothing left to forget.
         let _ = TerminalOutput.write_all(old.as_bytes()).and_then(|()| TerminalOutput.flush());
     }
 }
 
-impl Surface for Tty {
-    fn links(&self) -> Links {
+impl ScreenSurface for TtySurface {
+    fn links(&self) -> LinkTable {
         self.links.clone()
     }
 
-    fn gallery(&self) -> Gallery {
-        self.gallery.clone()
+    fn picture_table(&self) -> PictureTable {
+        self.picture_table.clone()
     }
 
     fn size(&self) -> io::Result<(u16, u16)> {
@@ -95,7 +104,7 @@ impl Surface for Tty {
         TerminalOutput::has_all()
     }
 
-    async fn freed(&mut self) -> io::Result<()> {
+    async fn wait_until_free(&mut self) -> io::Result<()> {
         TerminalOutput::all_sent().await
     }
 
@@ -108,7 +117,7 @@ impl Surface for Tty {
         has_unread().unwrap_or(false)
     }
 
-    fn shape(&mut self, shape: CaretShape) {
+    fn set_caret_shape(&mut self, shape: CaretShape) {
         if self.shape == Some(shape) {
             return;
         }
@@ -125,7 +134,7 @@ impl Surface for Tty {
 
     fn draw(&mut self, render: &mut dyn FnMut(&mut Frame<'_>)) -> io::Result<()> {
         self.links.begin_frame();
-        self.gallery.begin_frame();
+        self.picture_table.begin_frame();
         self.terminal.draw(|frame| render(frame))?;
         let mut frame = self.batch.take();
         frame.splice(0..0, BEGIN_UPDATE.bytes());
@@ -137,11 +146,11 @@ impl Surface for Tty {
     fn forget(&mut self) -> io::Result<()> {
         // Not `Terminal::clear`: that asks the terminal for its cursor and waits for an answer.
         self.batch.write_all(CLEAR)?;
-        for id in self.gallery.take_down() {
+        for id in self.picture_table.take_held() {
             self.batch.write_all(forget(id).as_bytes())?;
         }
         self.shape = None;
-        self.terminal = Self::terminal(&self.batch, &self.links, &self.gallery)?;
+        self.terminal = Self::terminal(&self.batch, &self.links, &self.picture_table)?;
         Ok(())
     }
 
@@ -160,12 +169,12 @@ impl Surface for Tty {
         self.screen.suspend().map(|_| ())
     }
 
-    fn announce(&mut self, news: News<'_>) -> io::Result<()> {
+    fn announce(&mut self, news: TerminalAnnouncement<'_>) -> io::Result<()> {
         match news {
-            News::Call(text) => {
+            TerminalAnnouncement::Call(text) => {
                 self.batch.write_all(&self.announcer.notification(text).unwrap_or_default())
             }
-            News::Title(title) => {
+            TerminalAnnouncement::Title(title) => {
                 let Some(sequence) = self.announcer.title(title) else { return Ok(()) };
                 if self.screen.register_trace(TerminalTrace::Title) == terminal::TraceStatus::First
                 {
@@ -173,7 +182,7 @@ impl Surface for Tty {
                 }
                 self.batch.write_all(sequence.as_bytes())
             }
-            News::Progress(progress) => {
+            TerminalAnnouncement::Progress(progress) => {
                 let Some(sequence) = self.announcer.progress(progress) else { return Ok(()) };
                 self.screen.register_trace(TerminalTrace::Progress);
                 self.batch.write_all(sequence.as_bytes())
@@ -182,14 +191,14 @@ impl Surface for Tty {
     }
 }
 
-impl Batch {
+impl FrameBuffer {
     /// All that was written since the last time.
     pub(super) fn take(&self) -> Vec<u8> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-impl Write for Batch {
+impl Write for FrameBuffer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).extend_from_slice(bytes);
         Ok(bytes.len())

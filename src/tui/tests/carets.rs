@@ -1,19 +1,19 @@
 //! The terminal's cursor stands at the caret wherever something is typed, so that an input method
 //! opens its window there.
 
-use crate::tui::scene::{Scene, question, screen};
+use crate::tui::test_screen::{TestScreen, question, screen};
 
 use super::pager::{numbered, ran};
 use super::sessions::listed;
 
 /// A way to something that is typed in.
-type Opens = fn((u16, u16)) -> Scene;
+type FieldOpener = fn((u16, u16)) -> TestScreen;
 
-fn asked((width, height): (u16, u16)) -> Scene {
+fn asked((width, height): (u16, u16)) -> TestScreen {
     screen(width, height).event(question(1, "git status && rm -rf build/")).after(400)
 }
 
-const FIELDS: &[(&str, Opens)] = &[
+const FIELDS: &[(&str, FieldOpener)] = &[
     ("the input", |(width, height)| screen(width, height)),
     ("a rule", |size| asked(size).key("tab").key("ctrl+u")),
     ("a command", |size| asked(size).key("e").key("ctrl+u")),

@@ -9,7 +9,7 @@ use crate::session::{
 use crate::tui::app::changes::{ExternalChange, NetChangeContent, NetFileChange};
 use crate::tui::app::store_queries::{StoreQuery, StoreQueryResult};
 use crate::tui::app::{ScreenEffect, ScreenMsg};
-use crate::tui::scene::{Scene, record, recorded, screen};
+use crate::tui::test_screen::{TestScreen, record, recorded, screen};
 
 const ROOT: &str = "/home/me/src/webshop";
 
@@ -58,7 +58,7 @@ fn nets() -> Vec<NetFileChange> {
 }
 
 /// Answers the question for the files.
-fn answered(mut scene: Scene) -> Scene {
+fn answered(mut scene: TestScreen) -> TestScreen {
     let asked = scene.effects.drain(..).find_map(|effect| match effect {
         ScreenEffect::QueryStore { id, job: StoreQuery::Changes { .. } } => Some(id),
         _ => None,
@@ -67,12 +67,12 @@ fn answered(mut scene: Scene) -> Scene {
     scene.msg(ScreenMsg::StoreAnswered { id: asked.expect("the files are asked for"), answer })
 }
 
-fn page(width: u16, height: u16) -> Scene {
+fn page(width: u16, height: u16) -> TestScreen {
     let files = ["src/cart.rs", "src/new.rs", "run.sh", "same.txt"];
     let scene = files
         .iter()
         .fold(screen(width, height), |scene, file| scene.event(recorded(&change(file))));
-    answered(scene.quietly().types("/diff").key("enter"))
+    answered(scene.clear_effects().types("/diff").key("enter"))
 }
 
 #[test]

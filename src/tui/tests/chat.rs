@@ -11,10 +11,12 @@ use crate::domain::{
 use crate::providers::PrefillProgress;
 use crate::session::ToolResultInfo;
 use crate::tui::app::wake_at;
-use crate::tui::scene::{Scene, TURN, assistant, call, done, recorded, result, screen, user};
+use crate::tui::test_screen::{
+    TURN, TestScreen, assistant, call, done, recorded, result, screen, user,
+};
 
 /// The chat of the design: a question, thinking, calls, an answer, a command that runs.
-fn chat(width: u16, height: u16) -> Scene {
+fn chat(width: u16, height: u16) -> TestScreen {
     let old = "fn total(&self) -> Money {\n    self.lines.reduce(Add::add).unwrap()\n}\n";
     let new = "fn total(&self) -> Money {\n    self.lines.sum()\n}\n";
     let path = "/home/me/src/webshop/src/cart.rs";
@@ -89,7 +91,7 @@ fn the_keys_at_80x24() {
 fn any_size_can_be_drawn() {
     for (width, height) in [(0, 0), (1, 1), (2, 3), (20, 5), (40, 12), (300, 100)] {
         let scene = chat(80, 24).resized(width, height).key("?").key("esc").key("ctrl+p");
-        let scene = scene.key("esc").event(crate::tui::scene::question(1, "ls"));
+        let scene = scene.key("esc").event(crate::tui::test_screen::question(1, "ls"));
         assert_eq!(scene.model.geometry.width, width);
     }
 }

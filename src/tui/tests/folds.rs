@@ -10,7 +10,7 @@ use crate::domain::{ContentBlock, PaneFold, ToolStatus};
 use crate::session::{KindFolds, LogRecord, SessionFolds, ToolResultInfo};
 use crate::tui::app::store_queries::{StoreQuery, StoreQueryResult};
 use crate::tui::app::{ScreenEffect, ScreenMsg};
-use crate::tui::scene::{Scene, assistant, call, done, result, screen, session, user};
+use crate::tui::test_screen::{TestScreen, assistant, call, done, result, screen, session, user};
 
 fn thinking(text: &str) -> ContentBlock {
     ContentBlock::Thinking { thinking: text.into(), signature: None }
@@ -36,13 +36,13 @@ fn log() -> Vec<LogRecord> {
     ]
 }
 
-fn opened(log: &[LogRecord]) -> Scene {
+fn opened(log: &[LogRecord]) -> TestScreen {
     let records = Arc::new(log.to_vec());
     screen(80, 60).event(AgentEvent::SessionOpened { session: session(), records })
 }
 
 /// What was asked to be remembered.
-fn kept(scene: &mut Scene) -> (Option<SessionFolds>, Option<KindFolds>) {
+fn kept(scene: &mut TestScreen) -> (Option<SessionFolds>, Option<KindFolds>) {
     let (mut panes, mut kinds) = (None, None);
     for effect in scene.effects.drain(..) {
         match effect {
@@ -55,7 +55,7 @@ fn kept(scene: &mut Scene) -> (Option<SessionFolds>, Option<KindFolds>) {
 }
 
 /// Answers the question for what was remembered.
-fn remembering(mut scene: Scene, session: &SessionFolds, kinds: &KindFolds) -> Scene {
+fn remembering(mut scene: TestScreen, session: &SessionFolds, kinds: &KindFolds) -> TestScreen {
     let asked = scene.effects.drain(..).find_map(|effect| match effect {
         ScreenEffect::QueryStore { id, job: StoreQuery::Folds { .. } } => Some(id),
         _ => None,
@@ -110,7 +110,7 @@ fn the_command_folds_a_kind_too() {
 fn a_session_remembers_its_panes() {
     let log = log();
     let scene = remembering(opened(&log), &SessionFolds::default(), &KindFolds::default());
-    let mut scene = scene.quietly().key("tab").key("enter").key("up").key("enter");
+    let mut scene = scene.clear_effects().key("tab").key("enter").key("up").key("enter");
     let (panes, kinds) = kept(&mut scene);
     assert_eq!((panes.as_ref().unwrap().panes.len(), kinds), (2, None));
     let scene = opened(&log).hides("second thought").hides("two line 20");
@@ -125,13 +125,13 @@ fn a_session_remembers_its_panes() {
 fn folding_a_pane_forgets_none_that_has_not_come_yet() {
     let log = log();
     let scene = remembering(opened(&log), &SessionFolds::default(), &KindFolds::default());
-    let mut scene = scene.quietly().key("tab").key("up").key("up").key("enter");
+    let mut scene = scene.clear_effects().key("tab").key("up").key("up").key("enter");
     let (older, _) = kept(&mut scene);
     let older = older.unwrap();
     assert_eq!(older.panes.len(), 1);
     // Only the end of the session is there when another pane is unfolded.
     let scene = remembering(opened(&log[3..]), &older, &KindFolds::default());
-    let mut scene = scene.quietly().key("tab").key("enter");
+    let mut scene = scene.clear_effects().key("tab").key("enter");
     let both = kept(&mut scene).0.unwrap();
     assert_eq!(both.panes.len(), 2);
     assert!(older.panes.iter().all(|(name, fold)| both.panes.get(name) == Some(fold)));
@@ -144,7 +144,7 @@ fn folding_a_pane_forgets_none_that_has_not_come_yet() {
 fn what_is_folded_before_the_answer_is_kept_with_it() {
     let log = log();
     let scene = remembering(opened(&log), &SessionFolds::default(), &KindFolds::default());
-    let mut scene = scene.quietly().key("tab").key("up").key("up").key("enter");
+    let mut scene = scene.clear_effects().key("tab").key("up").key("up").key("enter");
     let before = kept(&mut scene).0.unwrap();
     let scene = opened(&log).key("tab").key("enter");
     assert!(!scene.effects.iter().any(|it| matches!(it, ScreenEffect::KeepFolds { .. })));
@@ -155,7 +155,7 @@ fn what_is_folded_before_the_answer_is_kept_with_it() {
 #[test]
 fn what_is_folded_in_a_running_session_has_the_same_names_later() {
     let log = log();
-    let live = log.iter().map(crate::tui::scene::recorded);
+    let live = log.iter().map(crate::tui::test_screen::recorded);
     let scene = screen(80, 60).events(live);
     let mut scene = scene.key("tab").key("enter");
     let (panes, _) = kept(&mut scene);

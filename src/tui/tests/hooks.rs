@@ -9,7 +9,7 @@ use crate::hooks::{
 };
 use crate::tui::app::hooks::{HookAdminRequest, HookAdminResponse};
 use crate::tui::app::{ScreenEffect, ScreenMsg};
-use crate::tui::scene::{Scene, screen};
+use crate::tui::test_screen::{TestScreen, screen};
 
 fn row(event: HookEvent, filter: &str, line: &str, at: usize) -> HookRow {
     HookRow {
@@ -43,14 +43,14 @@ fn rows() -> Vec<HookRow> {
 }
 
 /// What was asked of the hooks last.
-fn job(scene: &Scene) -> Option<HookAdminRequest> {
+fn job(scene: &TestScreen) -> Option<HookAdminRequest> {
     scene.effects.iter().rev().find_map(|effect| match effect {
         ScreenEffect::Hooks { job, .. } => Some(job.clone()),
         _ => None,
     })
 }
 
-fn answer(scene: Scene, answer: Result<HookAdminResponse, String>) -> Scene {
+fn answer(scene: TestScreen, answer: Result<HookAdminResponse, String>) -> TestScreen {
     let id = scene.effects.iter().rev().find_map(|effect| match effect {
         ScreenEffect::Hooks { id, .. } => Some(*id),
         _ => None,
@@ -58,7 +58,7 @@ fn answer(scene: Scene, answer: Result<HookAdminResponse, String>) -> Scene {
     scene.msg(ScreenMsg::Hooks { id: id.expect("nothing was asked"), answer })
 }
 
-fn listed(width: u16, height: u16, rows: Vec<HookRow>) -> Scene {
+fn listed(width: u16, height: u16, rows: Vec<HookRow>) -> TestScreen {
     let scene = screen(width, height).types("/hooks").key("enter");
     assert_eq!(job(&scene), Some(HookAdminRequest::List));
     answer(scene, Ok(HookAdminResponse::Listed(rows)))
@@ -94,7 +94,7 @@ fn one_is_switched_off_and_the_list_comes_again() {
     answer(scene, Ok(HookAdminResponse::Listed(after.collect()))).shows("Hooks");
 }
 
-fn changed(width: u16, height: u16) -> Scene {
+fn changed(width: u16, height: u16) -> TestScreen {
     let news = ".slug/settings.json, programs that slug would run\n    on Stop runs cargo test -q\n  \
          + on Stop runs curl x.example\n";
     let scene = screen(width, height).types("/hooks").key("enter");
@@ -114,9 +114,9 @@ fn trusting_what_is_new_is_asked_at_80_columns() {
 /// Whoever only presses enter gives nothing.
 #[test]
 fn what_is_new_is_trusted_by_y_alone_with_its_lines_in_sight() {
-    let asked = |scene: &Scene| job(scene) == Some(HookAdminRequest::Trust);
+    let asked = |scene: &TestScreen| job(scene) == Some(HookAdminRequest::Trust);
     let scene = changed(120, 40).key("enter").shows("+ on Stop runs curl x.example");
-    let scene = scene.key("enter").key("Y").key("space").key("tab").quick("enter");
+    let scene = scene.key("enter").key("Y").key("space").key("tab").key_at_once("enter");
     assert!(!asked(&scene));
     for no in ["n", "esc", "q"] {
         let scene = changed(80, 24).key("enter").key(no).hides("curl");

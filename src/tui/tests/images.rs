@@ -12,7 +12,7 @@ use crate::tui::app::effect::RequestId;
 use crate::tui::app::images::{ImageLoadResult, ImageSource};
 use crate::tui::app::pictures::picture;
 use crate::tui::app::{ScreenEffect, ScreenMsg};
-use crate::tui::scene::{Scene, TURN, record, recorded, screen};
+use crate::tui::test_screen::{TURN, TestScreen, record, recorded, screen};
 
 const LABEL: &str = "[Image 1 shot.png 1200×800]";
 
@@ -32,16 +32,16 @@ fn taken(id: u64, taken: Result<ImageLoadResult, String>) -> ScreenMsg {
 }
 
 /// An image was dropped and read.
-fn dropped() -> Scene {
+fn dropped() -> TestScreen {
     let scene = screen(80, 24).msg(ScreenMsg::Paste("/tmp/shot.png".into()));
     let source = ImageSource::File("/tmp/shot.png".into());
     let scene = scene.shows("[reading an image]");
     let id = id_of(&scene, &source);
-    scene.quietly().msg(taken(id, Ok(ImageLoadResult::Image(image()))))
+    scene.clear_effects().msg(taken(id, Ok(ImageLoadResult::Image(image()))))
 }
 
 /// The request that reads this.
-fn id_of(scene: &Scene, wanted: &ImageSource) -> u64 {
+fn id_of(scene: &TestScreen, wanted: &ImageSource) -> u64 {
     let id = scene.effects.iter().find_map(|effect| match effect {
         ScreenEffect::LoadImage { id, source } if source == wanted => Some(id.0),
         _ => None,
@@ -51,10 +51,10 @@ fn id_of(scene: &Scene, wanted: &ImageSource) -> u64 {
 
 #[test]
 fn a_dropped_path_becomes_an_image_that_goes_with_the_message() {
-    let scene = dropped().shows(LABEL).types(" why?").quietly().key("enter");
+    let scene = dropped().shows(LABEL).types(" why?").clear_effects().key("enter");
     let said = typed(&format!("{LABEL} why?"));
     let sent = ScreenEffect::Agent(AgentCommand::Send { text: said.clone() });
-    scene.asks(&[ScreenEffect::AddHistory(said), sent]);
+    scene.expect_effects(&[ScreenEffect::AddHistory(said), sent]);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn what_cannot_be_taken_says_why() {
 
 #[test]
 fn nothing_is_sent_while_an_image_is_read() {
-    let scene = screen(80, 24).msg(ScreenMsg::Paste("/tmp/a.png".into())).quietly();
+    let scene = screen(80, 24).msg(ScreenMsg::Paste("/tmp/a.png".into())).clear_effects();
     let scene = scene.key("enter").shows("An image is still being read");
     assert!(!scene.effects.iter().any(|effect| matches!(effect, ScreenEffect::Agent(_))));
 }
@@ -109,8 +109,9 @@ fn a_key_takes_an_image_from_the_clipboard_or_else_text() {
 fn a_file_copied_elsewhere_is_read_as_an_image() {
     let scene = screen(80, 24).key("ctrl+v");
     let id = id_of(&scene, &ImageSource::Clipboard);
-    let scene =
-        scene.quietly().msg(taken(id, Ok(ImageLoadResult::Text("file:///tmp/a%20b.png\n".into()))));
+    let scene = scene
+        .clear_effects()
+        .msg(taken(id, Ok(ImageLoadResult::Text("file:///tmp/a%20b.png\n".into()))));
     id_of(&scene, &ImageSource::File("/tmp/a b.png".into()));
 }
 
@@ -120,7 +121,7 @@ fn a_queued_message_that_is_taken_back_has_its_image() {
         dropped().event(AgentEvent::TurnStarted { turn: TURN }).key("enter").shows("+ [Image 1");
     let scene = scene.key("up").shows(&format!("❯ {LABEL}"));
     assert_eq!(scene.model.composer.typed(), typed(LABEL));
-    let scene = scene.key("ctrl+s").quietly();
+    let scene = scene.key("ctrl+s").clear_effects();
     let returned = Some(typed(LABEL));
     let scene = scene.event(AgentEvent::SteerSettled { id: SteerId(1), returned });
     assert_eq!(scene.model.composer.typed(), typed(LABEL));
@@ -130,7 +131,7 @@ fn a_queued_message_that_is_taken_back_has_its_image() {
 fn an_image_comes_back_from_the_history_and_stays_in_the_draft() {
     let scene = dropped().key("ctrl+c").key("up").shows(LABEL);
     assert_eq!(scene.model.composer.typed(), typed(LABEL));
-    let scene = dropped().quietly().after(600).after(600);
+    let scene = dropped().clear_effects().after(600).after(600);
     let draft = ScreenEffect::SaveDraft { text: typed(LABEL) };
     assert!(scene.effects.contains(&draft), "{:?}", scene.effects);
 }
@@ -144,7 +145,7 @@ fn an_editor_that_keeps_the_label_keeps_the_image() {
     assert_eq!(scene.model.composer.typed(), UserInput::from("look:"));
 }
 
-fn shown(width: u16, height: u16) -> Scene {
+fn shown(width: u16, height: u16) -> TestScreen {
     let content =
         vec![ContentBlock::Text { text: format!("why {LABEL}?") }, ContentBlock::Image(image())];
     let message = Message { role: MessageRole::User, content };
@@ -159,14 +160,14 @@ fn an_image_is_a_labelled_box_that_folds() {
 }
 
 /// A screen that can show pictures, with an image in the transcript.
-fn canvas(graphics: GraphicsProtocol, width: u16, height: u16) -> Scene {
+fn canvas(graphics: GraphicsProtocol, width: u16, height: u16) -> TestScreen {
     let mut scene = shown(width, height);
     scene.model.settings.canvas = Some((GraphicsCanvas { graphics, cell: (10, 20) }, 0));
     scene.after(10)
 }
 
 /// The picture that is asked for is made.
-fn made(scene: Scene) -> Scene {
+fn made(scene: TestScreen) -> TestScreen {
     let asked = scene.effects.iter().find_map(|effect| match effect {
         ScreenEffect::DrawPicture { id, canvas, number, cells, .. } => {
             Some((*id, picture(*canvas, *number, *cells, b"picture".to_vec())))
@@ -174,7 +175,7 @@ fn made(scene: Scene) -> Scene {
         _ => None,
     });
     let (id, picture) = asked.unwrap_or_else(|| panic!("nothing asked: {:?}", scene.effects));
-    scene.quietly().msg(ScreenMsg::PictureMade { id, picture: Ok(picture) })
+    scene.clear_effects().msg(ScreenMsg::PictureMade { id, picture: Ok(picture) })
 }
 
 #[test]
@@ -205,13 +206,14 @@ fn what_cannot_be_painted_stays_a_frame_and_is_not_asked_for_again() {
     let Some(ScreenEffect::DrawPicture { id, .. }) = scene.effects.back().cloned() else {
         panic!("{:?}", scene.effects)
     };
-    let scene = scene.quietly().msg(ScreenMsg::PictureMade { id, picture: Err("gone".into()) });
+    let scene =
+        scene.clear_effects().msg(ScreenMsg::PictureMade { id, picture: Err("gone".into()) });
     assert!(scene.after(10).shows("PNG 1200×800").effects.is_empty());
 }
 
 #[test]
 fn a_folded_image_asks_for_no_picture() {
-    let scene = shown(80, 30).key("tab").key("enter").quietly();
+    let scene = shown(80, 30).key("tab").key("enter").clear_effects();
     let mut scene = scene.shows("▸ Image");
     let canvas = GraphicsCanvas { graphics: GraphicsProtocol::Kitty, cell: (10, 20) };
     scene.model.settings.canvas = Some((canvas, 0));

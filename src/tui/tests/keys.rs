@@ -7,15 +7,15 @@ use crate::domain::ContentBlock;
 use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::model::KeyboardFocus;
 use crate::tui::app::wake_at;
-use crate::tui::scene::{Scene, assistant, question, recorded, screen};
+use crate::tui::test_screen::{TestScreen, assistant, question, recorded, screen};
 
 const SEQUENCE: &str = "[chat]\nsessions = [\"ctrl+t s\", \"f2\"]\npalette = \"ctrl+t p\"\n";
 
-fn bound() -> Scene {
+fn bound() -> TestScreen {
     screen(80, 24).keys(KeyPreset::Default, SEQUENCE)
 }
 
-fn answers() -> Scene {
+fn answers() -> TestScreen {
     let log = (0..40).map(|number| {
         recorded(&assistant(vec![ContentBlock::Text { text: format!("answer {number}") }]))
     });
@@ -26,7 +26,7 @@ fn answers() -> Scene {
 fn a_sequence_shows_how_it_can_go_on() {
     let scene =
         bound().key("ctrl+t").shows("ctrl+t …").shows("s sessions").shows("p every command");
-    let scene = scene.quick("s").hides("ctrl+t …");
+    let scene = scene.key_at_once("s").hides("ctrl+t …");
     assert_eq!(scene.model.focus, KeyboardFocus::Sidebar);
 }
 
@@ -36,32 +36,32 @@ fn a_sequence_is_forgotten_after_a_second() {
     assert_eq!(wake_at(&scene.model), Some(scene.model.now + Duration::from_secs(1)));
     let scene = scene.after(1000).hides("ctrl+t …");
     assert_eq!(wake_at(&scene.model), None);
-    assert_eq!(scene.quick("s").model.composer.expanded(), "s");
+    assert_eq!(scene.key_at_once("s").model.composer.expanded(), "s");
 }
 
 #[test]
 fn escape_ends_a_sequence_and_nothing_else() {
-    let scene = bound().types("draft").key("ctrl+t").quick("esc").hides("ctrl+t …");
+    let scene = bound().types("draft").key("ctrl+t").key_at_once("esc").hides("ctrl+t …");
     assert_eq!(scene.model.toast, None);
     assert_eq!(scene.model.composer.expanded(), "draft");
 }
 
 #[test]
 fn a_key_that_does_not_go_on_with_a_sequence_says_so_and_types_nothing() {
-    let scene = bound().key("ctrl+t").quick("q").shows("ctrl+t q means nothing here");
+    let scene = bound().key("ctrl+t").key_at_once("q").shows("ctrl+t q means nothing here");
     assert!(scene.model.composer.is_empty());
 }
 
 #[test]
 fn what_works_everywhere_works_within_a_sequence() {
-    let scene = bound().types("draft").key("ctrl+t").quick("ctrl+c");
+    let scene = bound().types("draft").key("ctrl+t").key_at_once("ctrl+c");
     assert!(scene.model.composer.is_empty());
 }
 
 #[test]
 fn the_last_line_the_help_and_the_palette_name_the_keys_that_hold() {
     let scene = bound().resized(120, 40).shows("ctrl+t s sessions").key("?").shows("ctrl+t s  f2");
-    let scene = scene.key("esc").key("ctrl+t").quick("p").types("help").shows("f1");
+    let scene = scene.key("esc").key("ctrl+t").key_at_once("p").types("help").shows("f1");
     scene.key("esc").keys(KeyPreset::Default, "[empty-input]\nhelp = []\n").shows("sessions");
 }
 
@@ -69,7 +69,7 @@ fn the_last_line_the_help_and_the_palette_name_the_keys_that_hold() {
 fn the_dialog_names_the_keys_that_hold() {
     let scene = screen(100, 30).keys(KeyPreset::Default, "[approval]\nonce = \"ctrl+y\"\n");
     let scene = scene.event(question(1, "rm -rf build/")).after(500).shows("ctrl+y  yes, once");
-    let scene = scene.quietly().key("y");
+    let scene = scene.clear_effects().key("y");
     assert!(scene.effects.is_empty(), "y is no answer any more");
     assert_eq!(scene.key("ctrl+y").effects.len(), 1);
 }
@@ -78,7 +78,7 @@ fn the_dialog_names_the_keys_that_hold() {
 fn the_palette_has_the_actions_of_the_place_and_does_them() {
     let scene = answers().key("tab").key("ctrl+p").types("copy its text").shows("❯ copy its text");
     let copied = ScreenEffect::Copy { text: "answer 39".into(), what: "the pane" };
-    scene.quietly().key("enter").asks(&[copied]);
+    scene.clear_effects().key("enter").expect_effects(&[copied]);
     screen(80, 24).key("ctrl+p").types("copy its text").shows("Nothing matches");
 }
 
@@ -92,10 +92,15 @@ fn the_palette_writes_the_sign_of_an_action() {
 fn vi_hands_move_in_the_transcript() {
     let scene = answers().keys(KeyPreset::Vi, "").key("tab").hides("answer 0");
     let scene =
-        scene.key("g").shows("g …").quick("g").shows("answer 0").key("G").shows("answer 39");
-    let scene = scene.quietly().key("y").quick("y");
+        scene.key("g").shows("g …").key_at_once("g").shows("answer 0").key("G").shows("answer 39");
+    let scene = scene.clear_effects().key("y").key_at_once("y");
     let copied = ScreenEffect::Copy { text: "answer 39".into(), what: "the pane" };
-    scene.asks(&[copied]).key("ctrl+b").hides("answer 39").key("ctrl+f").shows("answer 39");
+    scene
+        .expect_effects(&[copied])
+        .key("ctrl+b")
+        .hides("answer 39")
+        .key("ctrl+f")
+        .shows("answer 39");
 }
 
 #[test]

@@ -10,15 +10,15 @@ use crate::session::ToolResultInfo;
 use crate::tui::app::pager::document::PagerDocument;
 use crate::tui::app::store_queries::{StoreQuery, StoreQueryResult};
 use crate::tui::app::{ScreenEffect, ScreenMsg};
-use crate::tui::scene::{Scene, TURN, assistant, call, done, recorded, result, screen};
+use crate::tui::test_screen::{TURN, TestScreen, assistant, call, done, recorded, result, screen};
 
-pub(super) fn ran(width: u16, height: u16, output: &str, kept: Option<ContentHash>) -> Scene {
+pub(super) fn ran(width: u16, height: u16, output: &str, kept: Option<ContentHash>) -> TestScreen {
     let bash = call("c1", "Bash", json!({"command": "make all"}));
     screen(width, height)
         .event(recorded(&assistant(vec![ContentBlock::ToolUse(bash)])))
         .event(recorded(&result("c1", output, ToolResultInfo { kept, ..done("Bash", 1_500) })))
         .key("tab")
-        .quietly()
+        .clear_effects()
         .key("p")
 }
 
@@ -26,7 +26,7 @@ pub(super) fn numbered(count: usize) -> String {
     (1..=count).map(|n| format!("line {n}\n")).collect()
 }
 
-fn answered(mut scene: Scene, text: &str) -> Scene {
+fn answered(mut scene: TestScreen, text: &str) -> TestScreen {
     let (id, document) = scene
         .effects
         .drain(..)
@@ -41,7 +41,7 @@ fn answered(mut scene: Scene, text: &str) -> Scene {
     scene.msg(ScreenMsg::StoreAnswered { id, answer: Ok(answer) })
 }
 
-fn running() -> Scene {
+fn running() -> TestScreen {
     let bash = call("c1", "Bash", json!({"command": "make all"}));
     screen(80, 24)
         .event(AgentEvent::TurnStarted { turn: TURN })
@@ -98,7 +98,7 @@ fn what_was_kept_takes_the_place_of_what_the_result_had() {
 
 #[test]
 fn output_is_followed_until_the_person_scrolls_up() {
-    let scene = running().event(prints(numbered(100))).key("tab").key("p").quietly();
+    let scene = running().event(prints(numbered(100))).key("tab").key("p").clear_effects();
     let scene = scene.shows("following").shows("line 100").event(prints("more\n".into()));
     let scene = scene.shows("more").key("k").shows("running").event(prints(numbered(50)));
     let scene = scene.hides("line 50 ").key("F").shows("following").shows("line 50 ");
@@ -125,7 +125,7 @@ fn long_lines_wrap_or_are_looked_at_sideways() {
 #[test]
 fn lines_or_all_of_it_are_copied() {
     let mut scene = ran(80, 24, &numbered(30), None).key("j").key("v").key("j").key("c");
-    let copied = |scene: &mut Scene| match scene.effects.pop_front() {
+    let copied = |scene: &mut TestScreen| match scene.effects.pop_front() {
         Some(ScreenEffect::CopyLines { document, lines, what }) => (document.read(lines), what),
         other => panic!("{other:?}"),
     };

@@ -16,48 +16,53 @@ use crate::tui::app::hooks::{HookAdminRequest, HookAdminResponse};
 use crate::tui::app::msg::JobControl;
 use crate::tui::app::overlay::Overlay;
 use crate::tui::app::{ScreenEffect, ScreenMsg, update};
-use crate::tui::scene::{Scene, TURN, named, question, screen};
+use crate::tui::test_screen::{TURN, TestScreen, key_named, question, screen};
 
 /// A question: how it comes up, the key that says yes, and those that say so in no case.
-struct Kind {
+struct QuestionCase {
     name: &'static str,
-    ask: fn() -> Scene,
+    ask: fn() -> TestScreen,
     yes: &'static str,
     never: &'static [&'static str],
 }
 
 const NEVER: &[&str] = &["enter", "tab", "ctrl+y"];
 
-const KINDS: [Kind; 9] = [
-    Kind { name: "a command", ask: || asked(ApprovalKind::Permission), yes: "y", never: NEVER },
-    Kind {
+const KINDS: [QuestionCase; 9] = [
+    QuestionCase {
+        name: "a command",
+        ask: || asked(ApprovalKind::Permission),
+        yes: "y",
+        never: NEVER,
+    },
+    QuestionCase {
         name: "outside the sandbox",
         ask: || asked(ApprovalKind::SandboxEscalation),
         yes: "y",
         never: NEVER,
     },
-    Kind {
+    QuestionCase {
         name: "the same call again",
         ask: || asked(ApprovalKind::RepeatedCall),
         yes: "y",
         never: NEVER,
     },
-    Kind { name: "a budget", ask: || asked(ApprovalKind::Budget), yes: "s", never: NEVER },
-    Kind { name: "an edit", ask: edit, yes: "y", never: NEVER },
+    QuestionCase { name: "a budget", ask: || asked(ApprovalKind::Budget), yes: "s", never: NEVER },
+    QuestionCase { name: "an edit", ask: edit, yes: "y", never: NEVER },
     // What goes back can be brought back, so Enter may say it where nothing is outside.
-    Kind { name: "going back", ask: rewind, yes: "y", never: &["tab"] },
-    Kind { name: "hooks that have changed", ask: hooks, yes: "y", never: NEVER },
-    Kind { name: "trying a hook", ask: hook, yes: "enter", never: &["y", "space"] },
-    Kind { name: "removing a rule", ask: removal, yes: "d", never: &["tab", "y"] },
+    QuestionCase { name: "going back", ask: rewind, yes: "y", never: &["tab"] },
+    QuestionCase { name: "hooks that have changed", ask: hooks, yes: "y", never: NEVER },
+    QuestionCase { name: "trying a hook", ask: hook, yes: "enter", never: &["y", "space"] },
+    QuestionCase { name: "removing a rule", ask: removal, yes: "d", never: &["tab", "y"] },
 ];
 
-fn asked(matter: ApprovalKind) -> Scene {
+fn asked(matter: ApprovalKind) -> TestScreen {
     let AgentEvent::ApprovalAsked(request) = question(1, "rm -rf build/") else { unreachable!() };
     let request = ApprovalRequest { kind: matter, ..*request };
     start().event(AgentEvent::ApprovalAsked(Box::new(request)))
 }
 
-fn edit() -> Scene {
+fn edit() -> TestScreen {
     let AgentEvent::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
     let request = ApprovalRequest {
         tool: "Edit".into(),
@@ -68,12 +73,12 @@ fn edit() -> Scene {
     start().event(AgentEvent::ApprovalAsked(Box::new(request)))
 }
 
-fn start() -> Scene {
+fn start() -> TestScreen {
     screen(80, 24).event(AgentEvent::TurnStarted { turn: TURN })
 }
 
-fn rewind() -> Scene {
-    super::rewinding::planned(80, 24)
+fn rewind() -> TestScreen {
+    super::rewind::planned(80, 24)
 }
 
 fn row() -> HookRow {
@@ -91,7 +96,7 @@ fn row() -> HookRow {
     }
 }
 
-fn hook_list(answer: HookAdminResponse) -> Scene {
+fn hook_list(answer: HookAdminResponse) -> TestScreen {
     let scene = screen(80, 24).types("/hooks").key("enter");
     let id = scene.effects.iter().rev().find_map(|effect| match effect {
         ScreenEffect::Hooks { id, .. } => Some(*id),
@@ -100,16 +105,16 @@ fn hook_list(answer: HookAdminResponse) -> Scene {
     scene.msg(ScreenMsg::Hooks { id: id.unwrap(), answer: Ok(answer) })
 }
 
-fn hooks() -> Scene {
+fn hooks() -> TestScreen {
     let news = "  + on Stop runs curl x.example\n".into();
     hook_list(HookAdminResponse::Changed { rows: vec![row()], news }).key("enter")
 }
 
-fn hook() -> Scene {
-    hook_list(HookAdminResponse::Listed(vec![row()])).key("enter").quick("down")
+fn hook() -> TestScreen {
+    hook_list(HookAdminResponse::Listed(vec![row()])).key("enter").key_at_once("down")
 }
 
-fn removal() -> Scene {
+fn removal() -> TestScreen {
     let rule = RuleSource {
         rule: "Bash(git push *)".into(),
         kind: RuleKind::Deny,
@@ -123,7 +128,7 @@ fn removal() -> Scene {
 }
 
 /// Whether something was agreed to since the last look.
-fn agreed(scene: &Scene) -> bool {
+fn agreed(scene: &TestScreen) -> bool {
     scene.effects.iter().any(|effect| match effect {
         ScreenEffect::Agent(
             AgentCommand::Answer { .. } | AgentCommand::Rewind { .. } | AgentCommand::Rules(_),
@@ -136,20 +141,20 @@ fn agreed(scene: &Scene) -> bool {
 }
 
 /// A key that is read at once, with nothing drawn and no time passed.
-fn raw(mut scene: Scene, msg: ScreenMsg) -> Scene {
+fn raw(mut scene: TestScreen, msg: ScreenMsg) -> TestScreen {
     let effects = update(&mut scene.model, msg);
     scene.effects.extend(effects);
     scene
 }
 
 fn press(name: &str) -> ScreenMsg {
-    ScreenMsg::Key(named(name))
+    ScreenMsg::Key(key_named(name))
 }
 
 #[test]
 fn every_kind_is_answered_once_it_was_on_screen_for_a_while() {
     for kind in &KINDS {
-        let scene = (kind.ask)().quietly().after(300).quick(kind.yes);
+        let scene = (kind.ask)().clear_effects().after(300).key_at_once(kind.yes);
         assert!(agreed(&scene), "{}\n{}", kind.name, scene.text());
     }
 }
@@ -157,11 +162,12 @@ fn every_kind_is_answered_once_it_was_on_screen_for_a_while() {
 #[test]
 fn no_kind_is_answered_by_a_key_that_comes_too_early() {
     for kind in &KINDS {
-        let scene = (kind.ask)().quietly().after(299).quick(kind.yes);
+        let scene = (kind.ask)().clear_effects().after(299).key_at_once(kind.yes);
         assert!(!agreed(&scene), "{}", kind.name);
         // The hand types on: each key begins the wait anew.
-        let scene = scene.after(200).quick(kind.yes).after(200).quick(kind.yes).after(200);
-        let scene = scene.msg(ScreenMsg::Paste("y".into())).after(200).quick(kind.yes);
+        let scene =
+            scene.after(200).key_at_once(kind.yes).after(200).key_at_once(kind.yes).after(200);
+        let scene = scene.msg(ScreenMsg::Paste("y".into())).after(200).key_at_once(kind.yes);
         assert!(!agreed(&scene), "{}", kind.name);
     }
 }
@@ -169,7 +175,7 @@ fn no_kind_is_answered_by_a_key_that_comes_too_early() {
 #[test]
 fn no_kind_is_answered_before_it_was_painted() {
     for kind in &KINDS {
-        let scene = raw((kind.ask)().quietly().after(400), ScreenMsg::ScreenLost);
+        let scene = raw((kind.ask)().clear_effects().after(400), ScreenMsg::ScreenLost);
         // No frame leaves, however long that takes.
         let scene = raw(scene, ScreenMsg::Tick(Duration::from_secs(1_000)));
         let scene =
@@ -186,7 +192,7 @@ fn no_kind_is_answered_before_it_was_painted() {
 #[test]
 fn no_kind_is_answered_by_a_key_that_waited_while_slug_was_busy() {
     for kind in &KINDS {
-        let scene = (kind.ask)().quietly();
+        let scene = (kind.ask)().clear_effects();
         let scene = raw(scene, ScreenMsg::Tick(Duration::from_secs(1_000)));
         assert!(!agreed(&raw(scene, press(kind.yes))), "{}", kind.name);
     }
@@ -201,9 +207,10 @@ fn no_kind_is_answered_by_what_was_typed_elsewhere() {
     ];
     for kind in &KINDS {
         for msg in &elsewhere {
-            let scene = (kind.ask)().after(5_000).quietly().msg(msg.clone()).quick(kind.yes);
+            let scene =
+                (kind.ask)().after(5_000).clear_effects().msg(msg.clone()).key_at_once(kind.yes);
             assert!(!agreed(&scene), "{}, {msg:?}", kind.name);
-            assert!(agreed(&scene.after(300).quick(kind.yes)), "{}, {msg:?}", kind.name);
+            assert!(agreed(&scene.after(300).key_at_once(kind.yes)), "{}, {msg:?}", kind.name);
         }
     }
 }
@@ -212,7 +219,7 @@ fn no_kind_is_answered_by_what_was_typed_elsewhere() {
 fn enter_and_other_keys_of_a_hand_that_does_not_read_never_agree() {
     for kind in &KINDS {
         for key in kind.never {
-            let scene = (kind.ask)().quietly().key(key).key(key);
+            let scene = (kind.ask)().clear_effects().key(key).key(key);
             assert!(!agreed(&scene), "{}, {key}", kind.name);
         }
     }
@@ -223,24 +230,24 @@ fn enter_approves_nothing_whatever_it_is_bound_to() {
     let own = "[approval]\nonce = \"enter\"\nsession = \"enter\"\n";
     for own in own.lines().skip(1).map(|line| format!("[approval]\n{line}\n")) {
         let scene = screen(80, 24).keys(KeyPreset::Default, &own);
-        let scene = scene.event(question(1, "ls")).quietly().key("enter");
+        let scene = scene.event(question(1, "ls")).clear_effects().key("enter");
         assert!(!agreed(&scene), "{own}");
     }
 }
 
 #[test]
 fn escape_is_a_no_at_once() {
-    let scene = asked(ApprovalKind::Permission).quietly().quick("esc");
+    let scene = asked(ApprovalKind::Permission).clear_effects().key_at_once("esc");
     assert!(agreed(&scene) && scene.model.overlays.is_empty());
-    for ask in [rewind as fn() -> Scene, hooks] {
-        let scene = ask().quietly().quick("esc");
+    for ask in [rewind as fn() -> TestScreen, hooks] {
+        let scene = ask().clear_effects().key_at_once("esc");
         assert!(!agreed(&scene) && scene.model.overlays.is_empty());
     }
 }
 
 #[test]
 fn text_that_was_typed_ahead_stands_in_the_input() {
-    let scene = start().types("why does it ").event(question(1, "ls")).quietly();
+    let scene = start().types("why does it ").event(question(1, "ls")).clear_effects();
     let scene = "fail y".chars().fold(scene, |scene, c| {
         raw(scene, ScreenMsg::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)))
     });
@@ -250,14 +257,20 @@ fn text_that_was_typed_ahead_stands_in_the_input() {
 
 #[test]
 fn text_that_was_typed_at_the_shell_stands_nowhere() {
-    let scene = asked(ApprovalKind::Permission).after(500).quietly().msg(ScreenMsg::ScreenLost);
-    let scene = scene.quick("y").quick("enter").msg(ScreenMsg::Paste("y".into()));
+    let scene =
+        asked(ApprovalKind::Permission).after(500).clear_effects().msg(ScreenMsg::ScreenLost);
+    let scene = scene.key_at_once("y").key_at_once("enter").msg(ScreenMsg::Paste("y".into()));
     assert!(!agreed(&scene) && scene.model.composer.is_empty());
 }
 
 #[test]
 fn a_question_below_another_overlay_takes_nothing() {
-    let scene = rewind().after(500).event(question(1, "ls")).quietly().quick("y").quick("f");
+    let scene = rewind()
+        .after(500)
+        .event(question(1, "ls"))
+        .clear_effects()
+        .key_at_once("y")
+        .key_at_once("f");
     assert!(
         !scene
             .effects
@@ -265,9 +278,9 @@ fn a_question_below_another_overlay_takes_nothing() {
             .any(|it| matches!(it, ScreenEffect::Agent(AgentCommand::Rewind { .. })))
     );
     // Once the upper one is answered, the lower one is to be read anew.
-    let scene = scene.key("n").quietly().quick("y");
+    let scene = scene.key("n").clear_effects().key_at_once("y");
     assert!(!agreed(&scene));
-    let scene = scene.after(300).quick("y");
+    let scene = scene.after(300).key_at_once("y");
     assert!(matches!(
         scene.effects.back(),
         Some(ScreenEffect::Agent(AgentCommand::Rewind { what: RewindScope::Both, .. }))
@@ -285,7 +298,8 @@ fn a_diff_that_is_longer_than_the_screen_is_approved_once_its_end_was_seen() {
             preview: Some(FileDiff::between("/home/me/src/webshop/a.rs", &old, &new)),
             ..*request
         };
-        let scene = screen(80, 24).event(AgentEvent::ApprovalAsked(Box::new(request))).quietly();
+        let scene =
+            screen(80, 24).event(AgentEvent::ApprovalAsked(Box::new(request))).clear_effects();
         let mut scene = scene.shows("to the end, then it can be approved");
         for key in ["y", "s", "a", "pgdn", "y"] {
             scene = scene.key(key);
@@ -301,7 +315,7 @@ fn arguments_that_are_longer_than_the_screen_are_seen_to_their_end() {
     let text: String = (0..90).map(|n| format!("{n}\n")).collect();
     let input = serde_json::json!({ "text": text });
     let request = ApprovalRequest { tool: "Other".into(), input, ..*request };
-    let scene = screen(80, 24).event(AgentEvent::ApprovalAsked(Box::new(request))).quietly();
+    let scene = screen(80, 24).event(AgentEvent::ApprovalAsked(Box::new(request))).clear_effects();
     let scene = scene.key("y");
     assert!(!agreed(&scene));
     assert!(agreed(&scene.key("end").key("y")));
@@ -310,12 +324,12 @@ fn arguments_that_are_longer_than_the_screen_are_seen_to_their_end() {
 #[test]
 fn a_line_that_was_typed_before_the_question_was_printed_is_no_answer() {
     for (ask, line) in [
-        ((|| asked(ApprovalKind::Permission)) as fn() -> Scene, "y"),
+        ((|| asked(ApprovalKind::Permission)) as fn() -> TestScreen, "y"),
         (rewind, "1"),
         (hooks, "y"),
         (hook, "2"),
     ] {
-        let scene = raw(ask().quietly(), ScreenMsg::Line(line.into()));
+        let scene = raw(ask().clear_effects(), ScreenMsg::Line(line.into()));
         assert!(!agreed(&scene), "{line}");
         let toast = scene.model.toast.as_ref().map(|toast| toast.text.clone());
         assert!(toast.unwrap().contains("before the question could be read"));
@@ -327,7 +341,7 @@ fn a_line_that_was_typed_before_the_question_was_printed_is_no_answer() {
 #[test]
 fn a_guarded_list_is_only_one_that_runs_or_changes_something() {
     let guarded =
-        |scene: &Scene| scene.model.overlays.last().is_some_and(|it| it.guard().is_some());
+        |scene: &TestScreen| scene.model.overlays.last().is_some_and(|it| it.guard().is_some());
     assert!(guarded(&hook()));
     let plain = screen(80, 24).types("/mode").key("enter");
     assert!(matches!(plain.model.overlays.last(), Some(Overlay::Picker(_))) && !guarded(&plain));

@@ -8,7 +8,7 @@ use crate::permissions::store::RuleEdit;
 use crate::permissions::{PermissionTestReport, RuleListReport, RuleWarning};
 use crate::session::{LogEntry, PermissionEntry};
 use crate::tui::app::ScreenEffect;
-use crate::tui::scene::{Scene, record, recorded, screen};
+use crate::tui::test_screen::{TestScreen, record, recorded, screen};
 
 const OWN: &str = "/home/me/.slug/settings.json";
 const PROJECT: &str = "/home/me/src/webshop/.slug/settings.json";
@@ -54,7 +54,7 @@ fn refused(about: &str, answer: &str, rule: Option<RuleSource>) -> AgentEvent {
     })))
 }
 
-fn page(width: u16, height: u16) -> Scene {
+fn page(width: u16, height: u16) -> TestScreen {
     let push = rule(RuleKind::Deny, "Bash(git push *)", Some(OWN), 7);
     screen(width, height)
         .event(refused("git push origin main", "rule", Some(push)))
@@ -65,7 +65,7 @@ fn page(width: u16, height: u16) -> Scene {
         // What is typed is kept as a draft once the hand rests.
         .after(5_000)
         .after(5_000)
-        .quietly()
+        .clear_effects()
 }
 
 fn changes(file: Option<&str>, edit: RuleEdit) -> [ScreenEffect; 1] {
@@ -91,7 +91,7 @@ fn the_page_at_40x12() {
 #[test]
 fn opening_it_asks_for_the_rules() {
     let order = ScreenEffect::Agent(AgentCommand::Rules(RuleRequest::List));
-    let scene = screen(80, 24).types("/permissions").quietly().key("enter");
+    let scene = screen(80, 24).types("/permissions").clear_effects().key("enter");
     assert!(scene.effects.contains(&order));
     scene.shows("One moment");
 }
@@ -100,11 +100,11 @@ fn opening_it_asks_for_the_rules() {
 fn a_rule_is_added_to_the_file_that_is_named() {
     let add = |rule: &str| RuleEdit::Add((RuleKind::Allow, rule.into()));
     let typed = page(80, 24).key("a").shows("settings.local.json").types("Bash(ls)");
-    typed.key("enter").asks(&changes(Some(LOCAL), add("Bash(ls)")));
+    typed.key("enter").expect_effects(&changes(Some(LOCAL), add("Bash(ls)")));
     let session = page(80, 24).key("a").key("tab").shows("holds until slug ends");
-    session.types("Bash(ls)").key("enter").asks(&changes(None, add("Bash(ls)")));
+    session.types("Bash(ls)").key("enter").expect_effects(&changes(None, add("Bash(ls)")));
     let own = page(80, 24).key("a").key("tab").key("tab").shows("~/.slug/settings.json");
-    own.types("Bash(ls)").key("enter").asks(&changes(Some(OWN), add("Bash(ls)")));
+    own.types("Bash(ls)").key("enter").expect_effects(&changes(Some(OWN), add("Bash(ls)")));
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn s36_what_a_wide_rule_means_is_said_before_it_is_saved() {
 #[test]
 fn a_rule_needs_its_list() {
     let scene = page(80, 24).key("a").key("ctrl+u").types("Bash(ls)").key("enter");
-    scene.asks(&[]).shows("Begin with deny, ask or allow");
+    scene.expect_effects(&[]).shows("Begin with deny, ask or allow");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn a_rule_is_edited_in_its_own_file() {
     let from = (RuleKind::Ask, "Bash(npm publish *)".to_owned());
     let to = (RuleKind::Deny, "Bash(npm publish *)".to_owned());
     let scene = scene.key("home").key("ctrl+k").types("deny Bash(npm publish *)").key("enter");
-    scene.asks(&changes(Some(PROJECT), RuleEdit::Replace { from, to }));
+    scene.expect_effects(&changes(Some(PROJECT), RuleEdit::Replace { from, to }));
 }
 
 #[test]
@@ -140,25 +140,26 @@ fn what_was_typed_stays_where_it_could_not_be_saved() {
 #[test]
 fn a_rule_is_removed_with_the_same_key_twice() {
     let gone = RuleEdit::Remove((RuleKind::Deny, "Bash(git push *)".into()));
-    let scene = page(80, 24).key("d").shows("again removes it").asks(&[]);
-    let scene = scene.key("down").hides("again removes it").key("up").key("d").asks(&[]);
-    scene.key("d").asks(&changes(Some(OWN), gone));
+    let scene = page(80, 24).key("d").shows("again removes it").expect_effects(&[]);
+    let scene = scene.key("down").hides("again removes it").key("up").key("d").expect_effects(&[]);
+    scene.key("d").expect_effects(&changes(Some(OWN), gone));
     let gone = RuleEdit::Remove((RuleKind::Allow, "Edit(src/**)".into()));
     let session = page(80, 24).key("down").key("down").key("down").key("down");
-    session.shows("this session").key("d").key("d").asks(&changes(None, gone));
+    session.shows("this session").key("d").key("d").expect_effects(&changes(None, gone));
 }
 
 #[test]
 fn a_refusal_is_no_rule_that_could_be_removed() {
-    page(80, 24).key("end").key("d").key("d").key("e").asks(&[]);
+    page(80, 24).key("end").key("d").key("d").key("e").expect_effects(&[]);
 }
 
 #[test]
 fn a_call_is_tested_and_each_part_has_its_rule_and_line() {
     let scene = page(80, 24).key("t").types("npm test && rm x").key("enter");
     let typed = "npm test && rm x".to_owned();
-    let scene =
-        scene.asks(&[ScreenEffect::Agent(AgentCommand::Rules(RuleRequest::Try(typed.clone())))]);
+    let scene = scene.expect_effects(&[ScreenEffect::Agent(AgentCommand::Rules(
+        RuleRequest::Try(typed.clone()),
+    ))]);
     let npm = rule(RuleKind::Allow, "Bash(npm *)", Some(PROJECT), 3);
     let report = PermissionTestReport {
         decision: PermissionOutcome::Ask,
@@ -182,7 +183,7 @@ fn a_call_is_tested_and_each_part_has_its_rule_and_line() {
 #[test]
 fn refusals_belong_to_their_session() {
     let scene = page(80, 24).key("end").shows("rm -rf build/").key("esc");
-    let session = crate::tui::scene::session();
+    let session = crate::tui::test_screen::session();
     let records = std::sync::Arc::default();
     let scene = scene.event(AgentEvent::SessionOpened { session, records });
     scene.types("/permissions").key("enter").event(listed(None)).hides("rm -rf build/");

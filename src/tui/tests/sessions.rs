@@ -14,13 +14,14 @@ use crate::tui::app::ScreenMsg;
 use crate::tui::app::model::KeyboardFocus;
 use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::tui::app::sidebar::samples::{HERE, id, now, week};
-use crate::tui::scene::{Scene, assistant, call, done, recorded, result, screen, user};
+use crate::tui::test_screen::{TestScreen, assistant, call, done, recorded, result, screen, user};
 
 /// A chat with the list open.
-pub(super) fn listed(width: u16, height: u16) -> Scene {
+pub(super) fn listed(width: u16, height: u16) -> TestScreen {
     let mut scene = screen(width, height);
     scene.model.sidebar = crate::tui::app::sidebar::Sidebar::new(HERE.into());
-    let scene = scene.event(recorded(&user("why does checkout fail?"))).quietly().key("ctrl+b");
+    let scene =
+        scene.event(recorded(&user("why does checkout fail?"))).clear_effects().key("ctrl+b");
     let id = scene.effects.iter().find_map(|effect| match effect {
         ScreenEffect::Sessions { id, job: SessionStoreRequest::List } => Some(*id),
         _ => None,
@@ -50,7 +51,7 @@ fn what_is_typed_after_tab_is_for_the_chat() {
 }
 
 /// The list, with `needle` found at this line of a past session, and gone to.
-fn gone_to(width: u16, entry: EntryId, call: Option<CallId>) -> Scene {
+fn gone_to(width: u16, entry: EntryId, call: Option<CallId>) -> TestScreen {
     let scene = screen(width, 30).key("ctrl+b");
     let Some(ScreenEffect::Sessions { id: asked, .. }) = scene.effects.back().cloned() else {
         panic!()

@@ -4,14 +4,16 @@ use proptest::prelude::*;
 
 use crate::agent::AgentEvent;
 use crate::domain::ContentBlock;
-use crate::tui::scene::{Scene, TURN, assistant, call, done, question, recorded, result};
-use crate::tui::scene::{screen, user};
+use crate::tui::test_screen::{
+    TURN, TestScreen, assistant, call, done, question, recorded, result,
+};
+use crate::tui::test_screen::{screen, user};
 
 const TEXT: &str = "# A heading that is long\n\nSome prose with `code` and **more**, 漢字 and 👩‍👩‍👧.\n\n\
     - one\n  - two\n\n| a | b |\n|---|---|\n| cell | another cell |\n\n```rust\nfn main() {}\n```\n";
 
 /// What may be going on.
-const SCENES: [fn(Scene) -> Scene; 9] = [
+const SCENES: [fn(TestScreen) -> TestScreen; 9] = [
     |scene| scene,
     |scene| scene.types("a draft that wraps").key("alt+enter").types("and a second line"),
     said,
@@ -27,7 +29,7 @@ const SCENES: [fn(Scene) -> Scene; 9] = [
     |scene| said(scene).key("ctrl+p").types("s"),
 ];
 
-fn said(scene: Scene) -> Scene {
+fn said(scene: TestScreen) -> TestScreen {
     let calls =
         vec![ContentBlock::ToolUse(call("c1", "Read", serde_json::json!({"file_path": "a.rs"})))];
     let records = [

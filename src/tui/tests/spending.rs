@@ -6,7 +6,7 @@ use crate::agent::{AgentCommand, AgentEvent};
 use crate::domain::{ApprovalAnswer, ApprovalId, ApprovalKind, ContextWindow, Money, TokenUsage};
 use crate::session::{LogEntry, LogRecord, MessageEntry, ReplayedConversation};
 use crate::tui::app::ScreenEffect;
-use crate::tui::scene::{Scene, assistant, question, screen};
+use crate::tui::test_screen::{TestScreen, assistant, question, screen};
 
 /// A response of `model` that took this many tokens, a tenth of them written, and cost this many
 /// thousandths of a dollar.
@@ -32,7 +32,7 @@ fn spent(records: &[LogRecord]) -> AgentEvent {
     AgentEvent::SpendingChanged(Box::new(ReplayedConversation::of(records).spending))
 }
 
-fn two_models(width: u16, height: u16) -> Scene {
+fn two_models(width: u16, height: u16) -> TestScreen {
     let mut scene = screen(width, height);
     scene.model.status.window = Some(ContextWindow::Known(1_000_000));
     scene
@@ -109,6 +109,6 @@ fn a_budget_is_overdrawn_once_doubled_or_kept() {
         ("n", ApprovalAnswer::Deny { instruction: None }),
     ] {
         let told = ScreenEffect::Agent(AgentCommand::Answer { id: ApprovalId(1), answer });
-        screen(80, 24).event(over_budget()).after(400).key(key).asks(&[told]);
+        screen(80, 24).event(over_budget()).after(400).key(key).expect_effects(&[told]);
     }
 }

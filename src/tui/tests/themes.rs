@@ -6,31 +6,31 @@ use crate::config::ThemeChoice;
 use crate::platform::terminal_background::TerminalBackground;
 use crate::tui::app::effect::RequestId;
 use crate::tui::app::{ScreenEffect, ScreenMsg, theme_state};
-use crate::tui::scene::{Scene, screen};
-use crate::tui::theme::Library;
-use crate::tui::theme::library::OwnTheme;
+use crate::tui::test_screen::{TestScreen, screen};
+use crate::tui::theme::ThemeLibrary;
+use crate::tui::theme::library::UserTheme;
 
 fn named(name: &str) -> ThemeChoice {
     ThemeChoice::Named(name.to_owned())
 }
 
 /// The list of themes, open, with one of the person's own.
-fn list() -> Scene {
+fn list() -> TestScreen {
     let scene = screen(80, 24).types("/theme").key("enter");
     let id = asked(&scene);
-    scene.quietly().msg(ScreenMsg::ThemesRead { id, library: Arc::new(library()) })
+    scene.clear_effects().msg(ScreenMsg::ThemesRead { id, library: Arc::new(library()) })
 }
 
-fn library() -> Library {
+fn library() -> ThemeLibrary {
     let path = "/home/me/.slug/themes/mine.toml".into();
-    Library::new(vec![OwnTheme {
+    ThemeLibrary::new(vec![UserTheme {
         name: "mine".into(),
         path,
         text: "kind = \"light\"\nx = 1".into(),
     }])
 }
 
-fn asked(scene: &Scene) -> RequestId {
+fn asked(scene: &TestScreen) -> RequestId {
     let read = scene.effects.iter().find_map(|effect| match effect {
         ScreenEffect::ReadThemes(id) => Some(*id),
         _ => None,
@@ -39,7 +39,7 @@ fn asked(scene: &Scene) -> RequestId {
 }
 
 /// The themes that are to be kept.
-fn kept(scene: &Scene) -> Vec<ThemeChoice> {
+fn kept(scene: &TestScreen) -> Vec<ThemeChoice> {
     let kept = scene.effects.iter().filter_map(|effect| match effect {
         ScreenEffect::KeepTheme(choice) => Some(choice.clone()),
         _ => None,
@@ -48,7 +48,7 @@ fn kept(scene: &Scene) -> Vec<ThemeChoice> {
 }
 
 #[track_caller]
-fn wears(scene: Scene, name: &str) -> Scene {
+fn wears(scene: TestScreen, name: &str) -> TestScreen {
     assert_eq!(theme_state::shown(&scene.model), name, "{}", scene.text());
     scene
 }
@@ -90,7 +90,7 @@ fn the_filter_shows_its_best_match() {
 fn a_theme_can_be_named_at_once() {
     let scene = screen(80, 24).types("/theme light").key("esc").key("enter");
     let id = asked(&scene);
-    let scene = scene.quietly().msg(ScreenMsg::ThemesRead { id, library: Arc::default() });
+    let scene = scene.clear_effects().msg(ScreenMsg::ThemesRead { id, library: Arc::default() });
     assert_eq!(kept(&wears(scene, "light")), [named("light")]);
 }
 
@@ -98,7 +98,7 @@ fn a_theme_can_be_named_at_once() {
 fn a_name_that_there_is_not_changes_nothing() {
     let scene = screen(80, 24).types("/theme ligth").key("enter");
     let id = asked(&scene);
-    let scene = scene.quietly().msg(ScreenMsg::ThemesRead { id, library: Arc::default() });
+    let scene = scene.clear_effects().msg(ScreenMsg::ThemesRead { id, library: Arc::default() });
     assert_eq!(kept(&wears(scene, "dark").shows("Did you mean `light`?")), []);
 }
 
@@ -116,7 +116,7 @@ fn names_are_completed() {
 fn an_answer_to_an_older_request_opens_nothing() {
     let scene = screen(80, 24).types("/theme").key("enter");
     let first = asked(&scene);
-    let scene = scene.quietly().types("/theme").key("enter");
+    let scene = scene.clear_effects().types("/theme").key("enter");
     scene.msg(ScreenMsg::ThemesRead { id: first, library: Arc::default() }).hides("Themes");
 }
 

@@ -3,15 +3,15 @@
 use crate::agent::{AgentCommand, AgentEvent};
 use crate::tui::app::composer::{CaretShape, EditingMode};
 use crate::tui::app::{ScreenEffect, ScreenMsg};
-use crate::tui::scene::{Scene, TURN, screen};
+use crate::tui::test_screen::{TURN, TestScreen, screen};
 
-fn vi() -> Scene {
+fn vi() -> TestScreen {
     let mut scene = screen(80, 24);
     scene.model.composer.set_typing(EditingMode::Vi);
     scene.after(1)
 }
 
-fn text(scene: &Scene) -> String {
+fn text(scene: &TestScreen) -> String {
     scene.model.composer.editor.text()
 }
 
@@ -31,20 +31,23 @@ fn the_mode_is_shown_in_the_last_line_and_by_the_cursor() {
 fn escape_leaves_insert_mode_before_it_stops_the_turn() {
     vi().event(AgentEvent::TurnStarted { turn: TURN })
         .types("a")
-        .quietly()
-        .quick("esc")
-        .asks(&[])
+        .clear_effects()
+        .key_at_once("esc")
+        .expect_effects(&[])
         .shows("NORMAL")
-        .quick("esc")
-        .asks(&[ScreenEffect::CancelTurn]);
+        .key_at_once("esc")
+        .expect_effects(&[ScreenEffect::CancelTurn]);
 }
 
 #[test]
 fn enter_sends_in_normal_mode_and_the_next_text_is_typed() {
-    let scene = vi().types("hello").quick("esc").quietly().quick("enter").asks(&[
-        ScreenEffect::AddHistory("hello".into()),
-        ScreenEffect::Agent(AgentCommand::Send { text: "hello".into() }),
-    ]);
+    let scene =
+        vi().types("hello").key_at_once("esc").clear_effects().key_at_once("enter").expect_effects(
+            &[
+                ScreenEffect::AddHistory("hello".into()),
+                ScreenEffect::Agent(AgentCommand::Send { text: "hello".into() }),
+            ],
+        );
     assert_eq!(text(&scene.shows("INSERT").types("x")), "x");
 }
 

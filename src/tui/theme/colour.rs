@@ -10,17 +10,17 @@ use ratatui::style::Color;
 
 /// 24 bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Rgb(pub u8, pub u8, pub u8);
+pub struct RgbColor(pub u8, pub u8, pub u8);
 
 /// A colour as a theme names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shade {
+pub enum ColorValue {
     /// None: what is there already shows.
     Unset,
     /// One of the terminal's own 16, or of the palette of 256.
     Indexed(u8),
     /// 24 bits.
-    Rgb(Rgb),
+    Rgb(RgbColor),
 }
 
 /// The names of the 16, in their order.
@@ -44,28 +44,28 @@ pub const ANSI_NAMES: [&str; 16] = [
 ];
 
 /// What xterm makes of the 16. Every terminal has its own, so these serve to find neighbours.
-const ANSI: [Rgb; 16] = [
-    Rgb(0, 0, 0),
-    Rgb(205, 0, 0),
-    Rgb(0, 205, 0),
-    Rgb(205, 205, 0),
-    Rgb(0, 0, 238),
-    Rgb(205, 0, 205),
-    Rgb(0, 205, 205),
-    Rgb(229, 229, 229),
-    Rgb(127, 127, 127),
-    Rgb(255, 0, 0),
-    Rgb(0, 255, 0),
-    Rgb(255, 255, 0),
-    Rgb(92, 92, 255),
-    Rgb(255, 0, 255),
-    Rgb(0, 255, 255),
-    Rgb(255, 255, 255),
+const ANSI: [RgbColor; 16] = [
+    RgbColor(0, 0, 0),
+    RgbColor(205, 0, 0),
+    RgbColor(0, 205, 0),
+    RgbColor(205, 205, 0),
+    RgbColor(0, 0, 238),
+    RgbColor(205, 0, 205),
+    RgbColor(0, 205, 205),
+    RgbColor(229, 229, 229),
+    RgbColor(127, 127, 127),
+    RgbColor(255, 0, 0),
+    RgbColor(0, 255, 0),
+    RgbColor(255, 255, 0),
+    RgbColor(92, 92, 255),
+    RgbColor(255, 0, 255),
+    RgbColor(0, 255, 255),
+    RgbColor(255, 255, 255),
 ];
 
 /// The palette of 256 in OKLab.
-static PALETTE: LazyLock<Vec<Lab>> =
-    LazyLock::new(|| (0..=255).map(|index| Lab::from(indexed(index))).collect());
+static PALETTE: LazyLock<Vec<OklabColor>> =
+    LazyLock::new(|| (0..=255).map(|index| OklabColor::from(indexed(index))).collect());
 
 /// A hue is lost when less than this share of its strength is left.
 const HUE_LOST: f32 = 0.5;
@@ -73,36 +73,36 @@ const HUE_LOST: f32 = 0.5;
 const GREY: f32 = 0.02;
 
 #[derive(Debug, Clone, Copy)]
-struct Lab {
+struct OklabColor {
     lightness: f32,
     a: f32,
     b: f32,
 }
 
-impl Shade {
+impl ColorValue {
     /// Reads `none`, `#rrggbb`, `#rgb` and the names of the 16.
     pub fn parse(text: &str) -> Option<Self> {
         if text == "none" {
             return Some(Self::Unset);
         }
         if let Some(hex) = text.strip_prefix('#') {
-            return Rgb::parse_hex(hex).map(Self::Rgb);
+            return RgbColor::parse_hex(hex).map(Self::Rgb);
         }
         let index = ANSI_NAMES.iter().position(|name| *name == text)?;
         u8::try_from(index).ok().map(Self::Indexed)
     }
 
     /// With 24 bits.
-    pub fn full(self) -> Option<Color> {
+    pub fn to_true_color(self) -> Option<Color> {
         match self {
             Self::Unset => None,
             Self::Indexed(index) => Some(Color::Indexed(index)),
-            Self::Rgb(Rgb(r, g, b)) => Some(Color::Rgb(r, g, b)),
+            Self::Rgb(RgbColor(r, g, b)) => Some(Color::Rgb(r, g, b)),
         }
     }
 
     /// With the palette of 256.
-    pub fn among_256(self) -> Option<Color> {
+    pub fn to_palette(self) -> Option<Color> {
         match self {
             Self::Unset => None,
             Self::Indexed(index) => Some(Color::Indexed(index)),
@@ -111,7 +111,7 @@ impl Shade {
     }
 
     /// With the terminal's own 16.
-    pub fn among_16(self) -> Option<Color> {
+    pub fn to_ansi(self) -> Option<Color> {
         match self {
             Self::Unset => None,
             Self::Indexed(index @ 0..16) => Some(Color::Indexed(index)),
@@ -122,16 +122,16 @@ impl Shade {
 
     /// Whether nothing of this colour's hue is left in `shown`: a tint that has become grey.
     pub fn loses_hue(self, shown: Color) -> bool {
-        let (Self::Rgb(meant), Some(shown)) = (self, Rgb::of(shown)) else { return false };
+        let (Self::Rgb(meant), Some(shown)) = (self, RgbColor::of(shown)) else { return false };
         let strength = |rgb| {
-            let lab = Lab::from(rgb);
+            let lab = OklabColor::from(rgb);
             lab.a.hypot(lab.b)
         };
         strength(meant) > GREY && strength(shown) < strength(meant) * HUE_LOST
     }
 }
 
-impl Rgb {
+impl RgbColor {
     /// What a colour looks like; those of the 16 as xterm has them. `None` for the terminal's own.
     pub fn of(color: Color) -> Option<Self> {
         match color {
@@ -171,7 +171,7 @@ impl Rgb {
 
     /// The place in the palette, `from` to `to`, that looks most like it.
     pub fn nearest(self, from: u8, to: u8) -> u8 {
-        let wanted = Lab::from(self);
+        let wanted = OklabColor::from(self);
         let distance = |index: u8| {
             let lab = PALETTE[usize::from(index)];
             (lab.lightness - wanted.lightness).powi(2)
@@ -203,8 +203,8 @@ impl Rgb {
     }
 }
 
-impl From<Rgb> for Lab {
-    fn from(rgb: Rgb) -> Self {
+impl From<RgbColor> for OklabColor {
+    fn from(rgb: RgbColor) -> Self {
         let [r, g, b] = rgb.linear();
         let l = (0.412_221_46 * r + 0.536_332_55 * g + 0.051_445_995 * b).cbrt();
         let m = (0.211_903_5 * r + 0.680_699_5 * g + 0.107_396_96 * b).cbrt();
@@ -218,17 +218,17 @@ impl From<Rgb> for Lab {
 }
 
 /// The palette of 256: the 16, a cube of six steps a side, and 24 greys.
-fn indexed(index: u8) -> Rgb {
+fn indexed(index: u8) -> RgbColor {
     let step = |n: u8| if n == 0 { 0 } else { 55 + 40 * n };
     match index {
         0..16 => ANSI[usize::from(index)],
         16..232 => {
             let place = index - 16;
-            Rgb(step(place / 36), step(place / 6 % 6), step(place % 6))
+            RgbColor(step(place / 36), step(place / 6 % 6), step(place % 6))
         }
         232..=255 => {
             let grey = 8 + 10 * (index - 232);
-            Rgb(grey, grey, grey)
+            RgbColor(grey, grey, grey)
         }
     }
 }
@@ -240,48 +240,48 @@ mod tests {
     #[test]
     fn colours_are_written_in_four_ways() {
         let rows = [
-            ("none", Some(Shade::Unset)),
-            ("#0af", Some(Shade::Rgb(Rgb(0, 170, 255)))),
-            ("#1E1e2e", Some(Shade::Rgb(Rgb(30, 30, 46)))),
-            ("bright-cyan", Some(Shade::Indexed(14))),
+            ("none", Some(ColorValue::Unset)),
+            ("#0af", Some(ColorValue::Rgb(RgbColor(0, 170, 255)))),
+            ("#1E1e2e", Some(ColorValue::Rgb(RgbColor(30, 30, 46)))),
+            ("bright-cyan", Some(ColorValue::Indexed(14))),
             ("#12345", None),
             ("#ééé", None),
             ("beige", None),
         ];
         for (text, want) in rows {
-            assert_eq!(Shade::parse(text), want, "{text}");
+            assert_eq!(ColorValue::parse(text), want, "{text}");
         }
     }
 
     #[test]
     fn contrast_is_that_of_the_guidelines() {
-        let (black, white) = (Rgb(0, 0, 0), Rgb(255, 255, 255));
+        let (black, white) = (RgbColor(0, 0, 0), RgbColor(255, 255, 255));
         assert!((white.contrast(black) - 21.0).abs() < 0.01);
-        assert!((Rgb(0x76, 0x76, 0x76).contrast(white) - 4.54).abs() < 0.01);
+        assert!((RgbColor(0x76, 0x76, 0x76).contrast(white) - 4.54).abs() < 0.01);
     }
 
     #[test]
     fn neighbours_look_alike() {
         let rows = [
-            (Rgb(0, 0, 0), 16),
-            (Rgb(255, 255, 255), 231),
-            (Rgb(255, 0, 0), 196),
-            (Rgb(95, 135, 175), 67),
-            (Rgb(30, 88, 46), 22),
+            (RgbColor(0, 0, 0), 16),
+            (RgbColor(255, 255, 255), 231),
+            (RgbColor(255, 0, 0), 196),
+            (RgbColor(95, 135, 175), 67),
+            (RgbColor(30, 88, 46), 22),
         ];
         for (rgb, want) in rows {
             assert_eq!(rgb.nearest(16, 255), want, "{rgb:?}");
         }
-        assert_eq!(Rgb(240, 90, 90).nearest(0, 15), 9);
+        assert_eq!(RgbColor(240, 90, 90).nearest(0, 15), 9);
     }
 
     #[test]
     fn a_tint_that_becomes_grey_is_noticed() {
-        let tint = Shade::Rgb(Rgb(18, 46, 26));
-        assert!(tint.loses_hue(tint.among_256().unwrap()));
-        let strong = Shade::Rgb(Rgb(30, 88, 46));
-        assert!(!strong.loses_hue(strong.among_256().unwrap()));
-        let grey = Shade::Rgb(Rgb(40, 40, 40));
-        assert!(!grey.loses_hue(grey.among_256().unwrap()));
+        let tint = ColorValue::Rgb(RgbColor(18, 46, 26));
+        assert!(tint.loses_hue(tint.to_palette().unwrap()));
+        let strong = ColorValue::Rgb(RgbColor(30, 88, 46));
+        assert!(!strong.loses_hue(strong.to_palette().unwrap()));
+        let grey = ColorValue::Rgb(RgbColor(40, 40, 40));
+        assert!(!grey.loses_hue(grey.to_palette().unwrap()));
     }
 }

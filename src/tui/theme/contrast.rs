@@ -20,57 +20,59 @@ const TEXT: f32 = 4.5;
 const DRAWN: f32 = 3.0;
 
 /// Backgrounds of terminals: black, GitHub's, Catppuccin's; white, GitHub's, Solarized's.
-const DARK: [Rgb; 3] = [Rgb(0, 0, 0), Rgb(0x0d, 0x11, 0x17), Rgb(0x1e, 0x1e, 0x2e)];
-const LIGHT: [Rgb; 3] = [Rgb(255, 255, 255), Rgb(0xf6, 0xf8, 0xfa), Rgb(0xfd, 0xf6, 0xe3)];
+const DARK: [RgbColor; 3] =
+    [RgbColor(0, 0, 0), RgbColor(0x0d, 0x11, 0x17), RgbColor(0x1e, 0x1e, 0x2e)];
+const LIGHT: [RgbColor; 3] =
+    [RgbColor(255, 255, 255), RgbColor(0xf6, 0xf8, 0xfa), RgbColor(0xfd, 0xf6, 0xe3)];
 
 /// What stands in the rows of lists.
-const IN_LISTS: [Role; 10] = [
-    Role::Screen,
-    Role::Muted,
-    Role::User,
-    Role::Assistant,
-    Role::Strong,
-    Role::System,
-    Role::Success,
-    Role::Warning,
-    Role::Error,
-    Role::Border,
+const IN_LISTS: [StyleRole; 10] = [
+    StyleRole::Screen,
+    StyleRole::Muted,
+    StyleRole::User,
+    StyleRole::Assistant,
+    StyleRole::Strong,
+    StyleRole::System,
+    StyleRole::Success,
+    StyleRole::Warning,
+    StyleRole::Error,
+    StyleRole::Border,
 ];
 
 /// What stands on the changed lines of a diff, besides code.
-const IN_DIFFS: [Role; 3] = [Role::Added, Role::Removed, Role::LineNumber];
+const IN_DIFFS: [StyleRole; 3] = [StyleRole::Added, StyleRole::Removed, StyleRole::LineNumber];
 
-fn least(role: Role) -> f32 {
-    if role == Role::Border { DRAWN } else { TEXT }
+fn least(role: StyleRole) -> f32 {
+    if role == StyleRole::Border { DRAWN } else { TEXT }
 }
 
-fn on_screen(theme: &Theme) -> Vec<Rgb> {
-    let of_the_16 = matches!(theme.style(Role::User).fg, Some(Color::Indexed(0..16)));
-    match (theme.style(Role::Screen).bg.and_then(Rgb::of), theme.kind()) {
+fn on_screen(theme: &Theme) -> Vec<RgbColor> {
+    let of_the_16 = matches!(theme.style(StyleRole::User).fg, Some(Color::Indexed(0..16)));
+    match (theme.style(StyleRole::Screen).bg.and_then(RgbColor::of), theme.kind()) {
         (Some(painted), _) => vec![painted],
         (None, _) if of_the_16 => vec![DARK[0]],
-        (None, Kind::Dark) => DARK.to_vec(),
-        (None, Kind::Light) => LIGHT.to_vec(),
+        (None, ThemeKind::Dark) => DARK.to_vec(),
+        (None, ThemeKind::Light) => LIGHT.to_vec(),
     }
 }
 
 /// What a role looks like on a background: its colour and what is behind it. `None` where one of
 /// them is the terminal's own.
-fn shown(style: Style, behind: Style, screen: Option<Rgb>) -> Option<(Rgb, Rgb)> {
+fn shown(style: Style, behind: Style, screen: Option<RgbColor>) -> Option<(RgbColor, RgbColor)> {
     let style = behind.patch(style);
     if style.add_modifier.contains(Modifier::DIM) {
         return None;
     }
-    let fg = style.fg.and_then(Rgb::of)?;
-    let bg = style.bg.and_then(Rgb::of).or(screen)?;
+    let fg = style.fg.and_then(RgbColor::of)?;
+    let bg = style.bg.and_then(RgbColor::of).or(screen)?;
     let reversed = style.add_modifier.contains(Modifier::REVERSED);
     Some(if reversed { (bg, fg) } else { (fg, bg) })
 }
 
 fn faults(theme: &Theme) -> Vec<String> {
     let mut faults = Vec::new();
-    let mut measure = |role: Role, behind: Role, screen: Option<Rgb>| {
-        let ground = theme.style(Role::Screen).patch(theme.style(behind));
+    let mut measure = |role: StyleRole, behind: StyleRole, screen: Option<RgbColor>| {
+        let ground = theme.style(StyleRole::Screen).patch(theme.style(behind));
         let Some((fg, bg)) = shown(theme.style(role), ground, screen) else { return };
         let contrast = fg.contrast(bg);
         if contrast < least(role) {
@@ -83,27 +85,27 @@ fn faults(theme: &Theme) -> Vec<String> {
     };
     for screen in on_screen(theme) {
         for row in &ROLES {
-            measure(row.role, Role::Screen, Some(screen));
+            measure(row.role, StyleRole::Screen, Some(screen));
         }
         for role in IN_LISTS {
             measure(
-                if role == Role::Screen { Role::Text } else { role },
-                Role::Selected,
+                if role == StyleRole::Screen { StyleRole::Text } else { role },
+                StyleRole::Selected,
                 Some(screen),
             );
         }
-        for line in [Role::Added, Role::Removed] {
+        for line in [StyleRole::Added, StyleRole::Removed] {
             for role in IN_DIFFS {
                 measure(role, line, Some(screen));
             }
-            for row in ROLES.iter().filter(|row| matches!(row.role, Role::Syntax(_))) {
-                let Role::Syntax(syntax) = row.role else { continue };
-                let code = if line == Role::Added {
-                    Role::AddedSyntax(syntax)
+            for row in ROLES.iter().filter(|row| matches!(row.role, StyleRole::Syntax(_))) {
+                let StyleRole::Syntax(syntax) = row.role else { continue };
+                let code = if line == StyleRole::Added {
+                    StyleRole::AddedSyntax(syntax)
                 } else {
-                    Role::RemovedSyntax(syntax)
+                    StyleRole::RemovedSyntax(syntax)
                 };
-                measure(code, Role::Screen, Some(screen));
+                measure(code, StyleRole::Screen, Some(screen));
             }
         }
     }
@@ -114,7 +116,7 @@ fn faults(theme: &Theme) -> Vec<String> {
 
 #[test]
 fn every_shipped_theme_can_be_read() {
-    let library = Library::default();
+    let library = ThemeLibrary::default();
     let mut all = Vec::new();
     for name in library.names() {
         for depth in [ColorDepth::TrueColor, ColorDepth::Palette] {
@@ -127,12 +129,12 @@ fn every_shipped_theme_can_be_read() {
 /// Where detection is wrong, text on a tint of slug's is still read: both its colours are slug's.
 #[test]
 fn what_has_a_background_names_its_text_colour() {
-    let library = Library::default();
+    let library = ThemeLibrary::default();
     for name in library.names() {
         let theme = library.find(name, ColorDepth::TrueColor).unwrap().theme;
         for row in &ROLES {
             let style = theme.style(row.role);
-            let is_painted = row.role == Role::Screen && style.bg.is_some();
+            let is_painted = row.role == StyleRole::Screen && style.bg.is_some();
             if style.bg.is_some() || is_painted {
                 assert!(style.fg.is_some(), "{name} {}", row.name);
             }
@@ -142,9 +144,9 @@ fn what_has_a_background_names_its_text_colour() {
 
 #[test]
 fn high_contrast_is_higher() {
-    let theme = Library::default().find("high-contrast", ColorDepth::TrueColor).unwrap().theme;
-    for row in ROLES.iter().filter(|row| row.role != Role::Border) {
-        let shown = shown(theme.style(row.role), theme.style(Role::Screen), None);
+    let theme = ThemeLibrary::default().find("high-contrast", ColorDepth::TrueColor).unwrap().theme;
+    for row in ROLES.iter().filter(|row| row.role != StyleRole::Border) {
+        let shown = shown(theme.style(row.role), theme.style(StyleRole::Screen), None);
         let (fg, bg) = shown.unwrap();
         assert!(fg.contrast(bg) >= 7.0, "{}: {:.2}", row.name, fg.contrast(bg));
     }
@@ -152,13 +154,13 @@ fn high_contrast_is_higher() {
 
 #[test]
 fn a_theme_that_cannot_be_read_is_noticed() {
-    let grey = library::OwnTheme {
+    let grey = library::UserTheme {
         name: "grey".into(),
         path: "/t/grey.toml".into(),
         text: "background = \"#777777\"\n[roles]\nmuted = \"#888888\"".into(),
     };
-    let found = Library::new(vec![grey]).find("grey", ColorDepth::TrueColor).unwrap();
+    let found = ThemeLibrary::new(vec![grey]).find("grey", ColorDepth::TrueColor).unwrap();
     let faults = faults(&found.theme);
     assert!(faults.iter().any(|fault| fault.contains("Muted on Screen")), "{faults:?}");
-    assert_eq!(Rgb::of(Color::Indexed(9)), Some(Rgb(255, 0, 0)));
+    assert_eq!(RgbColor::of(Color::Indexed(9)), Some(RgbColor(255, 0, 0)));
 }

@@ -9,28 +9,28 @@ use ratatui::style::Modifier;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
-use super::Kind;
-use super::colour::{ANSI_NAMES, Shade};
+use super::ThemeKind;
+use super::colour::{ANSI_NAMES, ColorValue};
 use super::roles::{self, ROLES};
 use crate::domain::nearest;
 
 /// A file, not looked up in any other yet.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Source {
+pub(super) struct ThemeFile {
     pub(super) name: Option<String>,
-    pub(super) kind: Option<Kind>,
+    pub(super) kind: Option<ThemeKind>,
     pub(super) inherits: Option<(String, usize)>,
     /// What the screen is painted with; `Some` with an unset shade gives it back to the terminal.
-    pub(super) background: Option<Reference>,
-    pub(super) palette: BTreeMap<String, Hue>,
+    pub(super) background: Option<ColorReference>,
+    pub(super) palette: BTreeMap<String, ThemeColor>,
     /// By their place in [`ROLES`].
-    pub(super) looks: BTreeMap<usize, Look>,
-    pub(super) remarks: Vec<Remark>,
+    pub(super) looks: BTreeMap<usize, RoleLook>,
+    pub(super) remarks: Vec<ThemeRemark>,
 }
 
 /// Something to say about a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Remark {
+pub struct ThemeRemark {
     /// The line, from 1.
     pub line: usize,
     /// What, in a sentence.
@@ -39,47 +39,47 @@ pub struct Remark {
 
 /// A colour with what stands for it where there are fewer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Hue {
-    pub(super) full: Shade,
+pub(super) struct ThemeColor {
+    pub(super) full: ColorValue,
     /// Among the palette of 256; else the nearest.
-    pub(super) indexed: Option<Shade>,
+    pub(super) indexed: Option<ColorValue>,
     /// Among the terminal's own 16; else the nearest.
-    pub(super) ansi: Option<Shade>,
+    pub(super) ansi: Option<ColorValue>,
 }
 
 /// How a role is meant to look.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Look {
-    pub(super) fg: Option<Reference>,
-    pub(super) bg: Option<Reference>,
+pub(super) struct RoleLook {
+    pub(super) fg: Option<ColorReference>,
+    pub(super) bg: Option<ColorReference>,
     pub(super) modifiers: Modifier,
 }
 
 /// A colour where it is used.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Reference {
-    pub(super) meant: Meant,
+pub(super) struct ColorReference {
+    pub(super) spec: ColorSpec,
     pub(super) line: usize,
 }
 
 /// How a colour is named where it is used.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Meant {
+pub(super) enum ColorSpec {
     /// By its name in the palette, or one of the terminal's.
-    Named(String),
+    Name(String),
     /// By itself.
-    Given(Hue),
+    Literal(ThemeColor),
 }
 
-impl From<Shade> for Hue {
-    fn from(full: Shade) -> Self {
+impl From<ColorValue> for ThemeColor {
+    fn from(full: ColorValue) -> Self {
         Self { full, indexed: None, ansi: None }
     }
 }
 
 /// Reads a file.
-pub(super) fn parse(text: &str) -> Source {
-    let mut reader = Reader { text, source: Source::default() };
+pub(super) fn parse(text: &str) -> ThemeFile {
+    let mut reader = ThemeFileReader { text, source: ThemeFile::default() };
     match DeTable::parse(text) {
         Ok(table) => reader.top(table.get_ref()),
         Err(error) => {
@@ -97,14 +97,14 @@ pub(super) fn did_you_mean(name: &str, known: &[&str]) -> String {
         .map_or_else(String::new, |close| format!(" Did you mean `{close}`?"))
 }
 
-struct Reader<'a> {
+struct ThemeFileReader<'a> {
     text: &'a str,
-    source: Source,
+    source: ThemeFile,
 }
 
-type Value<'a> = Spanned<DeValue<'a>>;
+type ThemeTomlValue<'a> = Spanned<DeValue<'a>>;
 
-impl Reader<'_> {
+impl ThemeFileReader<'_> {
     fn top(&mut self, table: &DeTable<'_>) {
         for (key, value) in table {
             match key.get_ref().as_ref() {
@@ -129,16 +129,16 @@ impl Reader<'_> {
         }
     }
 
-    fn kind(&mut self, value: &Value<'_>) -> Option<Kind> {
+    fn kind(&mut self, value: &ThemeTomlValue<'_>) -> Option<ThemeKind> {
         let kind = self.text(value)?;
-        let found = [Kind::Dark, Kind::Light].into_iter().find(|it| it.name() == kind);
+        let found = [ThemeKind::Dark, ThemeKind::Light].into_iter().find(|it| it.name() == kind);
         if found.is_none() {
             self.remark(&value.span(), "`kind` is \"dark\" or \"light\".".to_owned());
         }
         found
     }
 
-    fn palette(&mut self, value: &Value<'_>) {
+    fn palette(&mut self, value: &ThemeTomlValue<'_>) {
         let Some(table) = self.table(value) else { return };
         for (key, value) in table {
             if let Some(hue) = self.hue(value) {
@@ -147,7 +147,7 @@ impl Reader<'_> {
         }
     }
 
-    fn roles(&mut self, prefix: &str, value: &Value<'_>) {
+    fn roles(&mut self, prefix: &str, value: &ThemeTomlValue<'_>) {
         let Some(table) = self.table(value) else { return };
         for (key, value) in table {
             let name = format!("{prefix}{}", key.get_ref());
@@ -165,11 +165,11 @@ impl Reader<'_> {
         }
     }
 
-    fn look(&mut self, value: &Value<'_>) -> Option<Look> {
+    fn look(&mut self, value: &ThemeTomlValue<'_>) -> Option<RoleLook> {
         let DeValue::Table(table) = value.get_ref() else {
-            return Some(Look { fg: Some(self.reference(value)?), ..Look::default() });
+            return Some(RoleLook { fg: Some(self.reference(value)?), ..RoleLook::default() });
         };
-        let mut look = Look::default();
+        let mut look = RoleLook::default();
         for (key, value) in table {
             let name = key.get_ref().as_ref();
             match name {
@@ -192,27 +192,27 @@ impl Reader<'_> {
         Some(look)
     }
 
-    fn reference(&mut self, value: &Value<'_>) -> Option<Reference> {
+    fn reference(&mut self, value: &ThemeTomlValue<'_>) -> Option<ColorReference> {
         let line = self.line(&value.span());
         let meant = match value.get_ref() {
-            DeValue::String(text) if text.starts_with('#') => Meant::Given(self.hue(value)?),
-            DeValue::String(text) => Meant::Named(text.to_string()),
+            DeValue::String(text) if text.starts_with('#') => ColorSpec::Literal(self.hue(value)?),
+            DeValue::String(text) => ColorSpec::Name(text.to_string()),
             DeValue::Integer(_)
             | DeValue::Float(_)
             | DeValue::Boolean(_)
             | DeValue::Datetime(_)
             | DeValue::Array(_)
-            | DeValue::Table(_) => Meant::Given(self.hue(value)?),
+            | DeValue::Table(_) => ColorSpec::Literal(self.hue(value)?),
         };
-        Some(Reference { meant, line })
+        Some(ColorReference { spec: meant, line })
     }
 
     /// A colour, or a table of one for each kind of terminal.
-    fn hue(&mut self, value: &Value<'_>) -> Option<Hue> {
+    fn hue(&mut self, value: &ThemeTomlValue<'_>) -> Option<ThemeColor> {
         let DeValue::Table(table) = value.get_ref() else {
-            return self.shade(value).map(Hue::from);
+            return self.shade(value).map(ThemeColor::from);
         };
-        let mut hue = Hue::from(Shade::Unset);
+        let mut hue = ThemeColor::from(ColorValue::Unset);
         for (key, value) in table {
             match key.get_ref().as_ref() {
                 "rgb" => hue.full = self.shade(value)?,
@@ -228,10 +228,10 @@ impl Reader<'_> {
         Some(hue)
     }
 
-    fn shade(&mut self, value: &Value<'_>) -> Option<Shade> {
+    fn shade(&mut self, value: &ThemeTomlValue<'_>) -> Option<ColorValue> {
         let found = match value.get_ref() {
-            DeValue::String(text) => Shade::parse(text),
-            DeValue::Integer(number) => index(number).map(Shade::Indexed),
+            DeValue::String(text) => ColorValue::parse(text),
+            DeValue::Integer(number) => index(number).map(ColorValue::Indexed),
             DeValue::Float(_)
             | DeValue::Boolean(_)
             | DeValue::Datetime(_)
@@ -252,7 +252,7 @@ impl Reader<'_> {
         found
     }
 
-    fn text(&mut self, value: &Value<'_>) -> Option<String> {
+    fn text(&mut self, value: &ThemeTomlValue<'_>) -> Option<String> {
         let text = value.get_ref().as_str().map(str::to_owned);
         if text.is_none() {
             self.remark(&value.span(), "this has to be text in quotes.".to_owned());
@@ -260,7 +260,7 @@ impl Reader<'_> {
         text
     }
 
-    fn flag(&mut self, value: &Value<'_>) -> Option<bool> {
+    fn flag(&mut self, value: &ThemeTomlValue<'_>) -> Option<bool> {
         let flag = value.get_ref().as_bool();
         if flag.is_none() {
             self.remark(&value.span(), "this has to be true or false.".to_owned());
@@ -268,7 +268,7 @@ impl Reader<'_> {
         flag
     }
 
-    fn table<'t>(&mut self, value: &'t Value<'_>) -> Option<&'t DeTable<'t>> {
+    fn table<'t>(&mut self, value: &'t ThemeTomlValue<'_>) -> Option<&'t DeTable<'t>> {
         let table = value.get_ref().as_table();
         if table.is_none() {
             self.remark(&value.span(), "this has to be a table.".to_owned());
@@ -278,7 +278,7 @@ impl Reader<'_> {
 
     fn remark(&mut self, span: &Range<usize>, text: String) {
         let line = self.line(span);
-        self.source.remarks.push(Remark { line, text });
+        self.source.remarks.push(ThemeRemark { line, text });
     }
 
     fn line(&self, span: &Range<usize>) -> usize {
@@ -304,7 +304,7 @@ fn index(number: &DeInteger<'_>) -> Option<u8> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::colour::Rgb;
+    use super::super::colour::RgbColor;
     use super::*;
 
     fn told(text: &str) -> Vec<(usize, String)> {
@@ -331,21 +331,22 @@ comment = { fg = 245, italic = true }
         );
         assert_eq!(source.remarks, []);
         assert_eq!(source.name.as_deref(), Some("Mine"));
-        assert_eq!(source.kind, Some(Kind::Light));
+        assert_eq!(source.kind, Some(ThemeKind::Light));
         assert_eq!(source.inherits, Some(("nord".to_owned(), 4)));
-        let named = |name: &str, line| Reference { meant: Meant::Named(name.to_owned()), line };
+        let named =
+            |name: &str, line| ColorReference { spec: ColorSpec::Name(name.to_owned()), line };
         assert_eq!(source.background, Some(named("paper", 5)));
-        let ink = Hue {
-            full: Shade::Rgb(Rgb(0x22, 0x22, 0x22)),
-            indexed: Some(Shade::Indexed(235)),
-            ansi: Some(Shade::Unset),
+        let ink = ThemeColor {
+            full: ColorValue::Rgb(RgbColor(0x22, 0x22, 0x22)),
+            indexed: Some(ColorValue::Indexed(235)),
+            ansi: Some(ColorValue::Unset),
         };
         assert_eq!(source.palette["ink"], ink);
         let look = |name: &str| source.looks[&roles::find(name).unwrap().0].clone();
-        assert_eq!(look("user"), Look { fg: Some(named("ink", 10)), ..Look::default() });
+        assert_eq!(look("user"), RoleLook { fg: Some(named("ink", 10)), ..RoleLook::default() });
         assert_eq!(look("error").modifiers, Modifier::BOLD);
-        let grey = Meant::Given(Shade::Indexed(245).into());
-        assert_eq!(look("syntax.comment").fg, Some(Reference { meant: grey, line: 13 }));
+        let grey = ColorSpec::Literal(ColorValue::Indexed(245).into());
+        assert_eq!(look("syntax.comment").fg, Some(ColorReference { spec: grey, line: 13 }));
     }
 
     #[test]

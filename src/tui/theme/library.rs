@@ -6,9 +6,9 @@
 
 use std::path::PathBuf;
 
-use super::colour::Shade;
-use super::file::{self, Hue, Meant, Reference, Source};
-use super::{ColorDepth, Draft, Kind, Resolved, Theme};
+use super::colour::ColorValue;
+use super::file::{self, ColorReference, ColorSpec, ThemeColor, ThemeFile};
+use super::{ColorDepth, RoleColors, Theme, ThemeDraft, ThemeKind};
 
 /// The themes in the binary, in the order that lists show them.
 const SHIPPED: [(&str, &str); 13] = [
@@ -32,14 +32,14 @@ const DEEPEST: usize = 8;
 
 /// All themes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Library {
-    own: Vec<OwnTheme>,
-    left_out: Vec<String>,
+pub struct ThemeLibrary {
+    user_themes: Vec<UserTheme>,
+    unreadable_files: Vec<String>,
 }
 
 /// A theme file of the person's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OwnTheme {
+pub struct UserTheme {
     /// Its name: the file's, without `.toml`.
     pub name: String,
     /// The file.
@@ -50,13 +50,13 @@ pub struct OwnTheme {
 
 /// A theme in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ThemeListEntry {
     /// What it is chosen by.
     pub name: String,
     /// What it calls itself, if it does.
     pub label: Option<String>,
     /// What it is made for.
-    pub kind: Kind,
+    pub kind: ThemeKind,
     /// The person's file; `None` for one that slug brings.
     pub path: Option<PathBuf>,
     /// How many remarks there are to its file.
@@ -65,7 +65,7 @@ pub struct Listed {
 
 /// A theme with what was not understood of its files.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct LoadedTheme {
     /// The theme.
     pub theme: Theme,
     /// Sentences, each with file and line.
@@ -74,44 +74,44 @@ pub struct Found {
 
 /// No theme has this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("There is no theme `{name}`.{meant} Type /theme to see them all.")]
+#[error("There is no theme `{name}`.{suggestion} Type /theme to see them all.")]
 pub struct UnknownTheme {
     name: String,
-    meant: String,
+    suggestion: String,
 }
 
-impl Library {
+impl ThemeLibrary {
     /// With these of the person's, and those that slug brings.
-    pub fn new(mut own: Vec<OwnTheme>) -> Self {
+    pub fn new(mut own: Vec<UserTheme>) -> Self {
         own.sort_by(|one, two| one.name.cmp(&two.name));
-        Self { own, left_out: Vec::new() }
+        Self { user_themes: own, unreadable_files: Vec::new() }
     }
 
     /// Sentences on files that could not be read.
-    pub fn leaving_out(self, left_out: Vec<String>) -> Self {
-        Self { left_out, ..self }
+    pub fn with_unreadable_files(self, left_out: Vec<String>) -> Self {
+        Self { unreadable_files: left_out, ..self }
     }
 
     /// Sentences on files that could not be read.
-    pub fn left_out(&self) -> &[String] {
-        &self.left_out
+    pub fn unreadable_files(&self) -> &[String] {
+        &self.unreadable_files
     }
 
     /// The names, those that slug brings first.
     pub fn names(&self) -> Vec<&str> {
         let shipped = SHIPPED.iter().map(|(name, _)| *name);
-        let own = self.own.iter().map(|theme| theme.name.as_str());
-        shipped.filter(|name| self.own(name).is_none()).chain(own).collect()
+        let own = self.user_themes.iter().map(|theme| theme.name.as_str());
+        shipped.filter(|name| self.user_theme(name).is_none()).chain(own).collect()
     }
 
     /// All themes as a list shows them.
-    pub fn list(&self) -> Vec<Listed> {
+    pub fn list(&self) -> Vec<ThemeListEntry> {
         let listed = |name: &str| {
             let mut chain = self.chain(name, &mut Vec::new());
             let kind = kind_of(&chain);
-            let Link { path, source, .. } = chain.swap_remove(0);
+            let ThemeChainLink { path, source, .. } = chain.swap_remove(0);
             let remarks = source.remarks.len();
-            Listed { name: name.to_owned(), label: source.name, kind, path, remarks }
+            ThemeListEntry { name: name.to_owned(), label: source.name, kind, path, remarks }
         };
         self.names().into_iter().map(listed).collect()
     }
@@ -123,48 +123,52 @@ impl Library {
             return Ok(());
         }
         let name = name.to_owned();
-        Err(UnknownTheme { meant: file::did_you_mean(&name, &names), name })
+        Err(UnknownTheme { suggestion: file::did_you_mean(&name, &names), name })
     }
 
     /// The theme of this name.
-    pub fn find(&self, name: &str, depth: ColorDepth) -> Result<Found, UnknownTheme> {
+    pub fn find(&self, name: &str, depth: ColorDepth) -> Result<LoadedTheme, UnknownTheme> {
         self.check(name)?;
         let mut remarks = Vec::new();
         let chain = self.chain(name, &mut remarks);
         let theme = resolve(name, &chain, &mut remarks).at(depth);
-        Ok(Found { theme, remarks })
+        Ok(LoadedTheme { theme, remarks })
     }
 
     /// slug's own theme for a kind of background.
-    pub fn default_for(kind: Kind, depth: ColorDepth) -> Theme {
-        let chain: Vec<Link> = Link::shipped(kind.name()).into_iter().collect();
+    pub fn default_for(kind: ThemeKind, depth: ColorDepth) -> Theme {
+        let chain: Vec<ThemeChainLink> = ThemeChainLink::shipped(kind.name()).into_iter().collect();
         resolve(kind.name(), &chain, &mut Vec::new()).at(depth)
     }
 
-    fn own(&self, name: &str) -> Option<&OwnTheme> {
-        self.own.iter().find(|theme| theme.name == name)
+    fn user_theme(&self, name: &str) -> Option<&UserTheme> {
+        self.user_themes.iter().find(|theme| theme.name == name)
     }
 
-    fn link(&self, name: &str) -> Option<Link> {
-        match self.own(name) {
-            Some(own) => Some(Link {
+    fn link(&self, name: &str) -> Option<ThemeChainLink> {
+        match self.user_theme(name) {
+            Some(own) => Some(ThemeChainLink {
                 place: own.path.display().to_string(),
                 path: Some(own.path.clone()),
                 source: file::parse(&own.text),
             }),
-            None => Link::shipped(name),
+            None => ThemeChainLink::shipped(name),
         }
     }
 
     /// A theme's files, its own first. The last is slug's own for its kind, which sets all roles.
-    fn chain(&self, name: &str, remarks: &mut Vec<String>) -> Vec<Link> {
-        let mut chain: Vec<Link> = Vec::new();
+    fn chain(&self, name: &str, remarks: &mut Vec<String>) -> Vec<ThemeChainLink> {
+        let mut chain: Vec<ThemeChainLink> = Vec::new();
         let (mut name, mut next) = (name.to_owned(), self.link(name));
         while let Some(link) = next.take() {
             remarks.extend(link.source.remarks.iter().map(|it| link.tell(it.line, &it.text)));
             if let Some((parent, line)) = &link.source.inherits {
                 // A file of the person's may stand over the shipped one of its own name.
-                let found = if *parent == name { Link::shipped(parent) } else { self.link(parent) };
+                let found = if *parent == name {
+                    ThemeChainLink::shipped(parent)
+                } else {
+                    self.link(parent)
+                };
                 match (found, self.check(parent)) {
                     (Some(_), Ok(())) if chain.len() + 2 > DEEPEST => {
                         let text = format!("`{parent}` inherits from too many others, or itself.");
@@ -182,7 +186,7 @@ impl Library {
         }
         let base = kind_of(&chain).name();
         if chain.last().is_none_or(|last| last.path.is_some() || last.place != base) {
-            chain.extend(Link::shipped(base));
+            chain.extend(ThemeChainLink::shipped(base));
         }
         chain
     }
@@ -190,14 +194,14 @@ impl Library {
 
 /// A file with what it is called in remarks.
 #[derive(Debug)]
-struct Link {
+struct ThemeChainLink {
     place: String,
     /// The person's file; `None` for one that slug brings.
     path: Option<PathBuf>,
-    source: Source,
+    source: ThemeFile,
 }
 
-impl Link {
+impl ThemeChainLink {
     fn shipped(name: &str) -> Option<Self> {
         let (name, text) = SHIPPED.iter().find(|(known, _)| *known == name)?;
         Some(Self { place: (*name).to_owned(), path: None, source: file::parse(text) })
@@ -208,25 +212,25 @@ impl Link {
     }
 }
 
-fn kind_of(chain: &[Link]) -> Kind {
+fn kind_of(chain: &[ThemeChainLink]) -> ThemeKind {
     chain.iter().find_map(|link| link.source.kind).unwrap_or_default()
 }
 
 /// Looks all colours up.
-fn resolve(name: &str, chain: &[Link], remarks: &mut Vec<String>) -> Draft {
-    let mut draft = Draft::new(name, kind_of(chain));
-    let mut look_up = |link: &Link, reference: &Reference| -> Option<Hue> {
-        let wanted = match &reference.meant {
-            Meant::Given(hue) => return Some(*hue),
-            Meant::Named(name) => name,
+fn resolve(name: &str, chain: &[ThemeChainLink], remarks: &mut Vec<String>) -> ThemeDraft {
+    let mut draft = ThemeDraft::new(name, kind_of(chain));
+    let mut look_up = |link: &ThemeChainLink, reference: &ColorReference| -> Option<ThemeColor> {
+        let wanted = match &reference.spec {
+            ColorSpec::Literal(hue) => return Some(*hue),
+            ColorSpec::Name(name) => name,
         };
         let found = chain.iter().find_map(|link| link.source.palette.get(wanted).copied());
-        let found = found.or_else(|| Shade::parse(wanted).map(Hue::from));
+        let found = found.or_else(|| ColorValue::parse(wanted).map(ThemeColor::from));
         if found.is_none() {
             let known: Vec<&str> =
                 chain.iter().flat_map(|it| it.source.palette.keys()).map(String::as_str).collect();
             let meant = file::did_you_mean(wanted, &known);
-            let Reference { line, .. } = reference;
+            let ColorReference { line, .. } = reference;
             let name = wanted.escape_debug();
             remarks.push(format!("{}:{line}: no colour is called `{name}`.{meant}", link.place));
         }
@@ -237,12 +241,12 @@ fn resolve(name: &str, chain: &[Link], remarks: &mut Vec<String>) -> Draft {
     for (slot, resolved) in draft.looks.iter_mut().enumerate() {
         let found = chain.iter().find_map(|link| {
             let look = link.source.looks.get(&slot)?;
-            let mut hue = |reference: &Option<Reference>| match reference {
+            let mut hue = |reference: &Option<ColorReference>| match reference {
                 Some(reference) => look_up(link, reference).map(Some),
                 None => Some(None),
             };
             let (fg, bg) = (hue(&look.fg)?, hue(&look.bg)?);
-            Some(Resolved { fg, bg, modifiers: look.modifiers })
+            Some(RoleColors { fg, bg, modifiers: look.modifiers })
         });
         *resolved = found.unwrap_or_default();
     }

@@ -5,15 +5,15 @@
 
 use ratatui::style::Modifier;
 
-use crate::tui::layout::{Role, Syntax};
+use crate::tui::layout::{StyleRole, SyntaxTokenKind};
 
 /// A role that a theme can set.
 #[derive(Debug, Clone, Copy)]
-pub struct Named {
+pub struct ThemeRole {
     /// Its name in a file; those of code begin with `syntax.`.
     pub name: &'static str,
     /// The role.
-    pub role: Role,
+    pub role: StyleRole,
     /// What it is, as a phrase for the documentation.
     pub what: &'static str,
     /// What stands in for its colours where they cannot be shown.
@@ -28,121 +28,171 @@ const UNDERLINED: Modifier = Modifier::UNDERLINED;
 const REVERSED: Modifier = Modifier::REVERSED;
 
 /// All roles that a theme can set, in the order of the documentation.
-pub const ROLES: [Named; COUNT] = [
-    named("text", Role::Screen, "text without a role of its own", PLAIN),
-    named("muted", Role::Muted, "hints, counts, paths", DIM),
-    named("border", Role::Border, "rules and frames", DIM),
-    named("title", Role::Title, "titles of dialogs and lists", BOLD),
-    named("key", Role::Key, "a key's name", BOLD),
-    named("selected", Role::Selected, "the chosen row of a list", REVERSED),
-    named("selection", Role::Selection, "selected text", REVERSED),
-    named("match", Role::Match, "what a search or a filter found", BOLD.union(UNDERLINED)),
+pub const ROLES: [ThemeRole; COUNT] = [
+    named("text", StyleRole::Screen, "text without a role of its own", PLAIN),
+    named("muted", StyleRole::Muted, "hints, counts, paths", DIM),
+    named("border", StyleRole::Border, "rules and frames", DIM),
+    named("title", StyleRole::Title, "titles of dialogs and lists", BOLD),
+    named("key", StyleRole::Key, "a key's name", BOLD),
+    named("selected", StyleRole::Selected, "the chosen row of a list", REVERSED),
+    named("selection", StyleRole::Selection, "selected text", REVERSED),
+    named("match", StyleRole::Match, "what a search or a filter found", BOLD.union(UNDERLINED)),
     named(
         "current-match",
-        Role::CurrentMatch,
+        StyleRole::CurrentMatch,
         "the match that the search stands on",
         REVERSED.union(BOLD),
     ),
-    named("user", Role::User, "you", PLAIN),
-    named("assistant", Role::Assistant, "the model", PLAIN),
-    named("thinking", Role::Thinking, "the model's reasoning", DIM.union(ITALIC)),
-    named("tool", Role::Tool, "a tool's name and mark", PLAIN),
-    named("system", Role::System, "slug itself", PLAIN),
-    named("success", Role::Success, "what went well", PLAIN),
-    named("warning", Role::Warning, "what is worth a look", BOLD),
-    named("error", Role::Error, "what went wrong", BOLD),
-    named("heading-1", Role::Heading(1), "headings of the first level", BOLD.union(UNDERLINED)),
-    named("heading-2", Role::Heading(2), "headings of the second level", BOLD),
-    named("heading-3", Role::Heading(3), "headings of the third level", BOLD.union(ITALIC)),
-    named("heading-4", Role::Heading(4), "all other headings", ITALIC),
-    named("strong", Role::Strong, "strong text", BOLD),
-    named("emphasis", Role::Emphasis, "emphasised text", ITALIC),
-    named("strong-emphasis", Role::StrongEmphasis, "both at once", BOLD.union(ITALIC)),
-    named("strikethrough", Role::Strikethrough, "struck text", Modifier::CROSSED_OUT),
-    named("code", Role::Code, "code in running text", PLAIN),
-    named("code-block", Role::CodeBlock, "code in a block, before it is coloured", PLAIN),
-    named("link", Role::Link, "a link's text or address", UNDERLINED),
-    named("list-marker", Role::ListMarker, "bullets and numbers of lists", PLAIN),
-    named("quote", Role::Quote, "a quote's bar and text", ITALIC),
-    named("line-number", Role::LineNumber, "line numbers", DIM),
-    named("added", Role::Added, "an added line of a diff", PLAIN),
-    named("added-word", Role::AddedWord, "its changed words", BOLD.union(UNDERLINED)),
-    named("removed", Role::Removed, "a removed line of a diff", PLAIN),
-    named("removed-word", Role::RemovedWord, "its changed words", BOLD.union(UNDERLINED)),
-    named("escaped", Role::Escaped, "characters that were made visible", REVERSED),
-    named("syntax.keyword", Role::Syntax(Syntax::Keyword), "words of the language", PLAIN),
-    named("syntax.function", Role::Syntax(Syntax::Function), "names of functions", PLAIN),
-    named("syntax.type", Role::Syntax(Syntax::Type), "names of types", PLAIN),
-    named("syntax.string", Role::Syntax(Syntax::String), "strings and characters", PLAIN),
-    named("syntax.number", Role::Syntax(Syntax::Number), "numbers and constants", PLAIN),
-    named("syntax.comment", Role::Syntax(Syntax::Comment), "comments", DIM.union(ITALIC)),
-    named("syntax.punctuation", Role::Syntax(Syntax::Punctuation), "operators, brackets", PLAIN),
-    named("syntax.attribute", Role::Syntax(Syntax::Attribute), "attributes, tags, macros", PLAIN),
-    named("syntax.variable", Role::Syntax(Syntax::Variable), "variables and the rest", PLAIN),
+    named("user", StyleRole::User, "you", PLAIN),
+    named("assistant", StyleRole::Assistant, "the model", PLAIN),
+    named("thinking", StyleRole::Thinking, "the model's reasoning", DIM.union(ITALIC)),
+    named("tool", StyleRole::Tool, "a tool's name and mark", PLAIN),
+    named("system", StyleRole::System, "slug itself", PLAIN),
+    named("success", StyleRole::Success, "what went well", PLAIN),
+    named("warning", StyleRole::Warning, "what is worth a look", BOLD),
+    named("error", StyleRole::Error, "what went wrong", BOLD),
+    named(
+        "heading-1",
+        StyleRole::Heading(1),
+        "headings of the first level",
+        BOLD.union(UNDERLINED),
+    ),
+    named("heading-2", StyleRole::Heading(2), "headings of the second level", BOLD),
+    named("heading-3", StyleRole::Heading(3), "headings of the third level", BOLD.union(ITALIC)),
+    named("heading-4", StyleRole::Heading(4), "all other headings", ITALIC),
+    named("strong", StyleRole::Strong, "strong text", BOLD),
+    named("emphasis", StyleRole::Emphasis, "emphasised text", ITALIC),
+    named("strong-emphasis", StyleRole::StrongEmphasis, "both at once", BOLD.union(ITALIC)),
+    named("strikethrough", StyleRole::Strikethrough, "struck text", Modifier::CROSSED_OUT),
+    named("code", StyleRole::Code, "code in running text", PLAIN),
+    named("code-block", StyleRole::CodeBlock, "code in a block, before it is coloured", PLAIN),
+    named("link", StyleRole::Link, "a link's text or address", UNDERLINED),
+    named("list-marker", StyleRole::ListMarker, "bullets and numbers of lists", PLAIN),
+    named("quote", StyleRole::Quote, "a quote's bar and text", ITALIC),
+    named("line-number", StyleRole::LineNumber, "line numbers", DIM),
+    named("added", StyleRole::Added, "an added line of a diff", PLAIN),
+    named("added-word", StyleRole::AddedWord, "its changed words", BOLD.union(UNDERLINED)),
+    named("removed", StyleRole::Removed, "a removed line of a diff", PLAIN),
+    named("removed-word", StyleRole::RemovedWord, "its changed words", BOLD.union(UNDERLINED)),
+    named("escaped", StyleRole::Escaped, "characters that were made visible", REVERSED),
+    named(
+        "syntax.keyword",
+        StyleRole::Syntax(SyntaxTokenKind::Keyword),
+        "words of the language",
+        PLAIN,
+    ),
+    named(
+        "syntax.function",
+        StyleRole::Syntax(SyntaxTokenKind::Function),
+        "names of functions",
+        PLAIN,
+    ),
+    named("syntax.type", StyleRole::Syntax(SyntaxTokenKind::Type), "names of types", PLAIN),
+    named(
+        "syntax.string",
+        StyleRole::Syntax(SyntaxTokenKind::String),
+        "strings and characters",
+        PLAIN,
+    ),
+    named(
+        "syntax.number",
+        StyleRole::Syntax(SyntaxTokenKind::Number),
+        "numbers and constants",
+        PLAIN,
+    ),
+    named(
+        "syntax.comment",
+        StyleRole::Syntax(SyntaxTokenKind::Comment),
+        "comments",
+        DIM.union(ITALIC),
+    ),
+    named(
+        "syntax.punctuation",
+        StyleRole::Syntax(SyntaxTokenKind::Punctuation),
+        "operators, brackets",
+        PLAIN,
+    ),
+    named(
+        "syntax.attribute",
+        StyleRole::Syntax(SyntaxTokenKind::Attribute),
+        "attributes, tags, macros",
+        PLAIN,
+    ),
+    named(
+        "syntax.variable",
+        StyleRole::Syntax(SyntaxTokenKind::Variable),
+        "variables and the rest",
+        PLAIN,
+    ),
 ];
 
 /// How many roles a theme can set.
 pub const COUNT: usize = 45;
 
-const fn named(name: &'static str, role: Role, what: &'static str, plain: Modifier) -> Named {
-    Named { name, role, what, plain }
+const fn named(
+    name: &'static str,
+    role: StyleRole,
+    what: &'static str,
+    plain: Modifier,
+) -> ThemeRole {
+    ThemeRole { name, role, what, plain }
 }
 
 /// The place of a role's row in [`ROLES`]. Code of changed lines has its line's, and text without
 /// a look of its own has none.
-pub fn slot(role: Role) -> Option<usize> {
+pub fn slot(role: StyleRole) -> Option<usize> {
     Some(match role {
-        Role::Text | Role::Ansi(_) => return None,
-        Role::Screen => 0,
-        Role::Muted => 1,
-        Role::Border => 2,
-        Role::Title => 3,
-        Role::Key => 4,
-        Role::Selected => 5,
-        Role::Selection => 6,
-        Role::Match => 7,
-        Role::CurrentMatch => 8,
-        Role::User => 9,
-        Role::Assistant => 10,
-        Role::Thinking => 11,
-        Role::Tool => 12,
-        Role::System => 13,
-        Role::Success => 14,
-        Role::Warning => 15,
-        Role::Error => 16,
-        Role::Heading(0 | 1) => 17,
-        Role::Heading(2) => 18,
-        Role::Heading(3) => 19,
-        Role::Heading(4..) => 20,
-        Role::Strong => 21,
-        Role::Emphasis => 22,
-        Role::StrongEmphasis => 23,
-        Role::Strikethrough => 24,
-        Role::Code => 25,
-        Role::CodeBlock => 26,
-        Role::Link => 27,
-        Role::ListMarker => 28,
-        Role::Quote => 29,
-        Role::LineNumber => 30,
-        Role::Added | Role::AddedSyntax(_) => 31,
-        Role::AddedWord => 32,
-        Role::Removed | Role::RemovedSyntax(_) => 33,
-        Role::RemovedWord => 34,
-        Role::Escaped => 35,
-        Role::Syntax(Syntax::Keyword) => 36,
-        Role::Syntax(Syntax::Function) => 37,
-        Role::Syntax(Syntax::Type) => 38,
-        Role::Syntax(Syntax::String) => 39,
-        Role::Syntax(Syntax::Number) => 40,
-        Role::Syntax(Syntax::Comment) => 41,
-        Role::Syntax(Syntax::Punctuation) => 42,
-        Role::Syntax(Syntax::Attribute) => 43,
-        Role::Syntax(Syntax::Variable) => 44,
+        StyleRole::Text | StyleRole::Ansi(_) => return None,
+        StyleRole::Screen => 0,
+        StyleRole::Muted => 1,
+        StyleRole::Border => 2,
+        StyleRole::Title => 3,
+        StyleRole::Key => 4,
+        StyleRole::Selected => 5,
+        StyleRole::Selection => 6,
+        StyleRole::Match => 7,
+        StyleRole::CurrentMatch => 8,
+        StyleRole::User => 9,
+        StyleRole::Assistant => 10,
+        StyleRole::Thinking => 11,
+        StyleRole::Tool => 12,
+        StyleRole::System => 13,
+        StyleRole::Success => 14,
+        StyleRole::Warning => 15,
+        StyleRole::Error => 16,
+        StyleRole::Heading(0 | 1) => 17,
+        StyleRole::Heading(2) => 18,
+        StyleRole::Heading(3) => 19,
+        StyleRole::Heading(4..) => 20,
+        StyleRole::Strong => 21,
+        StyleRole::Emphasis => 22,
+        StyleRole::StrongEmphasis => 23,
+        StyleRole::Strikethrough => 24,
+        StyleRole::Code => 25,
+        StyleRole::CodeBlock => 26,
+        StyleRole::Link => 27,
+        StyleRole::ListMarker => 28,
+        StyleRole::Quote => 29,
+        StyleRole::LineNumber => 30,
+        StyleRole::Added | StyleRole::AddedSyntax(_) => 31,
+        StyleRole::AddedWord => 32,
+        StyleRole::Removed | StyleRole::RemovedSyntax(_) => 33,
+        StyleRole::RemovedWord => 34,
+        StyleRole::Escaped => 35,
+        StyleRole::Syntax(SyntaxTokenKind::Keyword) => 36,
+        StyleRole::Syntax(SyntaxTokenKind::Function) => 37,
+        StyleRole::Syntax(SyntaxTokenKind::Type) => 38,
+        StyleRole::Syntax(SyntaxTokenKind::String) => 39,
+        StyleRole::Syntax(SyntaxTokenKind::Number) => 40,
+        StyleRole::Syntax(SyntaxTokenKind::Comment) => 41,
+        StyleRole::Syntax(SyntaxTokenKind::Punctuation) => 42,
+        StyleRole::Syntax(SyntaxTokenKind::Attribute) => 43,
+        StyleRole::Syntax(SyntaxTokenKind::Variable) => 44,
     })
 }
 
 /// The row with this name, and its place.
-pub fn find(name: &str) -> Option<(usize, &'static Named)> {
+pub fn find(name: &str) -> Option<(usize, &'static ThemeRole)> {
     ROLES.iter().enumerate().find(|(_, row)| row.name == name)
 }
 

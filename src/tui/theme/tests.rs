@@ -2,49 +2,52 @@
 
 use ratatui::style::{Color, Modifier};
 
-use super::library::OwnTheme;
+use super::library::UserTheme;
 use super::roles::ROLES;
 use super::*;
 
-const CODE: [Syntax; 9] = [
-    Syntax::Keyword,
-    Syntax::Function,
-    Syntax::Type,
-    Syntax::String,
-    Syntax::Number,
-    Syntax::Comment,
-    Syntax::Punctuation,
-    Syntax::Attribute,
-    Syntax::Variable,
+const CODE: [SyntaxTokenKind; 9] = [
+    SyntaxTokenKind::Keyword,
+    SyntaxTokenKind::Function,
+    SyntaxTokenKind::Type,
+    SyntaxTokenKind::String,
+    SyntaxTokenKind::Number,
+    SyntaxTokenKind::Comment,
+    SyntaxTokenKind::Punctuation,
+    SyntaxTokenKind::Attribute,
+    SyntaxTokenKind::Variable,
 ];
 
 /// Every look that there is.
-fn looks() -> Vec<Role> {
+fn looks() -> Vec<StyleRole> {
     let colour = Some(AnsiColor::Rgb(1, 2, 3));
-    let output = Ansi { foreground: colour, background: colour, bold: true, ..Ansi::default() };
+    let output =
+        AnsiStyle { foreground: colour, background: colour, bold: true, ..AnsiStyle::default() };
     let named = ROLES.iter().map(|row| row.role);
-    let changed = CODE.into_iter().flat_map(|it| [Role::AddedSyntax(it), Role::RemovedSyntax(it)]);
-    named.chain(changed).chain([Role::Text, Role::Ansi(output)]).collect()
+    let changed =
+        CODE.into_iter().flat_map(|it| [StyleRole::AddedSyntax(it), StyleRole::RemovedSyntax(it)]);
+    named.chain(changed).chain([StyleRole::Text, StyleRole::Ansi(output)]).collect()
 }
 
 fn all(depth: ColorDepth) -> Vec<Theme> {
-    let library = Library::default();
+    let library = ThemeLibrary::default();
     library.names().iter().map(|name| library.find(name, depth).unwrap().theme).collect()
 }
 
-fn own(text: &str) -> Library {
-    let mine = OwnTheme { name: "mine".into(), path: "/t/mine.toml".into(), text: text.to_owned() };
-    Library::new(vec![mine])
+fn own(text: &str) -> ThemeLibrary {
+    let mine =
+        UserTheme { name: "mine".into(), path: "/t/mine.toml".into(), text: text.to_owned() };
+    ThemeLibrary::new(vec![mine])
 }
 
-fn mine(text: &str, role: Role) -> (Style, Vec<String>) {
+fn mine(text: &str, role: StyleRole) -> (Style, Vec<String>) {
     let found = own(text).find("mine", ColorDepth::TrueColor).unwrap();
     (found.theme.style(role), found.remarks)
 }
 
 #[test]
 fn shipped_themes_leave_nothing_to_remark() {
-    let library = Library::default();
+    let library = ThemeLibrary::default();
     for name in library.names() {
         assert_eq!(library.find(name, ColorDepth::TrueColor).unwrap().remarks, [""; 0], "{name}");
     }
@@ -76,18 +79,23 @@ fn no_terminal_gets_more_colours_than_it_has() {
             }
         }
     }
-    let style = Theme::dark(ColorDepth::TrueColor).style(Role::Added);
+    let style = Theme::dark(ColorDepth::TrueColor).style(StyleRole::Added);
     assert!(matches!(style.bg, Some(Color::Rgb(..))));
 }
 
 #[test]
 fn diffs_have_no_background_on_16_colours() {
     for theme in all(ColorDepth::Sixteen) {
-        for role in [Role::Added, Role::AddedWord, Role::Removed, Role::AddedSyntax(CODE[0])] {
+        for role in [
+            StyleRole::Added,
+            StyleRole::AddedWord,
+            StyleRole::Removed,
+            StyleRole::AddedSyntax(CODE[0]),
+        ] {
             assert_eq!(theme.style(role).bg, None, "{} {role:?}", theme.name());
         }
-        assert_ne!(theme.style(Role::Added), theme.style(Role::Removed));
-        assert_eq!(theme.style(Role::AddedSyntax(CODE[0])), theme.style(Role::Added));
+        assert_ne!(theme.style(StyleRole::Added), theme.style(StyleRole::Removed));
+        assert_eq!(theme.style(StyleRole::AddedSyntax(CODE[0])), theme.style(StyleRole::Added));
     }
 }
 
@@ -97,16 +105,16 @@ fn roles_that_must_differ_differ_with_any_number_of_colours() {
     {
         for theme in all(depth) {
             for (one, other) in [
-                (Role::Added, Role::AddedWord),
-                (Role::Text, Role::Muted),
-                (Role::Text, Role::Match),
-                (Role::Match, Role::CurrentMatch),
-                (Role::Text, Role::Selected),
-                (Role::Text, Role::Selection),
-                (Role::Text, Role::Link),
-                (Role::Text, Role::Error),
-                (Role::Text, Role::Escaped),
-                (Role::Text, Role::Heading(2)),
+                (StyleRole::Added, StyleRole::AddedWord),
+                (StyleRole::Text, StyleRole::Muted),
+                (StyleRole::Text, StyleRole::Match),
+                (StyleRole::Match, StyleRole::CurrentMatch),
+                (StyleRole::Text, StyleRole::Selected),
+                (StyleRole::Text, StyleRole::Selection),
+                (StyleRole::Text, StyleRole::Link),
+                (StyleRole::Text, StyleRole::Error),
+                (StyleRole::Text, StyleRole::Escaped),
+                (StyleRole::Text, StyleRole::Heading(2)),
             ] {
                 let name = theme.name();
                 assert_ne!(theme.style(one), theme.style(other), "{name} {depth:?} {one:?}");
@@ -119,17 +127,17 @@ fn roles_that_must_differ_differ_with_any_number_of_colours() {
 fn the_default_keeps_its_roles() {
     let dark = Theme::dark(ColorDepth::Sixteen);
     let rows = [
-        (Role::User, 6),
-        (Role::Assistant, 2),
-        (Role::Tool, 5),
-        (Role::System, 3),
-        (Role::Error, 9),
+        (StyleRole::User, 6),
+        (StyleRole::Assistant, 2),
+        (StyleRole::Tool, 5),
+        (StyleRole::System, 3),
+        (StyleRole::Error, 9),
     ];
     for (role, index) in rows {
         assert_eq!(dark.style(role).fg, Some(Color::Indexed(index)), "{role:?}");
     }
     for theme in [Theme::dark(ColorDepth::TrueColor), Theme::light(ColorDepth::TrueColor)] {
-        assert_eq!(theme.style(Role::Screen), Style::new(), "{}", theme.name());
+        assert_eq!(theme.style(StyleRole::Screen), Style::new(), "{}", theme.name());
     }
 }
 
@@ -137,50 +145,53 @@ fn the_default_keeps_its_roles() {
 fn a_small_theme_changes_what_it_names_and_inherits_the_rest() {
     let text = "inherits = \"high-contrast\"\n[palette]\ncyan = \"#010203\"\n[roles]\ntool = { fg = \
                 \"red\", italic = true }\n";
-    let (user, remarks) = mine(text, Role::User);
+    let (user, remarks) = mine(text, StyleRole::User);
     assert_eq!((user.fg, remarks), (Some(Color::Rgb(1, 2, 3)), Vec::new()));
-    let (tool, _) = mine(text, Role::Tool);
+    let (tool, _) = mine(text, StyleRole::Tool);
     assert_eq!(tool.fg, Some(Color::Rgb(0xff, 0x9c, 0x9c)));
     assert_eq!(tool.add_modifier, Modifier::ITALIC);
-    assert_eq!(mine(text, Role::Screen).0.bg, Some(Color::Rgb(0, 0, 0)));
+    assert_eq!(mine(text, StyleRole::Screen).0.bg, Some(Color::Rgb(0, 0, 0)));
     let clear = format!("background = \"none\"\n{text}");
-    assert_eq!(mine(&clear, Role::Screen).0.bg, None);
+    assert_eq!(mine(&clear, StyleRole::Screen).0.bg, None);
 }
 
 #[test]
 fn a_file_without_a_parent_stands_on_slugs_own_for_its_kind() {
-    let (user, remarks) = mine("kind = \"light\"", Role::User);
-    assert_eq!((user, remarks), (Theme::light(ColorDepth::TrueColor).style(Role::User), vec![]));
-    let (broken, remarks) = mine("kind = ", Role::User);
-    assert_eq!(broken, Theme::dark(ColorDepth::TrueColor).style(Role::User));
+    let (user, remarks) = mine("kind = \"light\"", StyleRole::User);
+    assert_eq!(
+        (user, remarks),
+        (Theme::light(ColorDepth::TrueColor).style(StyleRole::User), vec![])
+    );
+    let (broken, remarks) = mine("kind = ", StyleRole::User);
+    assert_eq!(broken, Theme::dark(ColorDepth::TrueColor).style(StyleRole::User));
     assert!(remarks[0].starts_with("/t/mine.toml:1: this is not TOML"), "{remarks:?}");
 }
 
 #[test]
 fn what_a_theme_names_wrongly_is_told_and_inherited() {
-    let (user, remarks) = mine("\n[roles]\nuser = \"cyna\"", Role::User);
-    assert_eq!(user, Theme::dark(ColorDepth::TrueColor).style(Role::User));
+    let (user, remarks) = mine("\n[roles]\nuser = \"cyna\"", StyleRole::User);
+    assert_eq!(user, Theme::dark(ColorDepth::TrueColor).style(StyleRole::User));
     assert_eq!(
         remarks,
         ["/t/mine.toml:3: no colour is called `cyna`. Did you mean `cyan`?".to_owned()]
     );
-    let (_, remarks) = mine("inherits = \"drak\"", Role::User);
+    let (_, remarks) = mine("inherits = \"drak\"", StyleRole::User);
     assert!(remarks[0].contains("no theme `drak`. Did you mean `dark`?"), "{remarks:?}");
 }
 
 #[test]
 fn themes_that_inherit_in_a_circle_end() {
-    let theme = |name: &str, parent: &str| OwnTheme {
+    let theme = |name: &str, parent: &str| UserTheme {
         name: name.into(),
         path: format!("/t/{name}.toml").into(),
         text: format!("inherits = \"{parent}\""),
     };
-    let library = Library::new(vec![theme("a", "b"), theme("b", "a"), theme("c", "c")]);
+    let library = ThemeLibrary::new(vec![theme("a", "b"), theme("b", "a"), theme("c", "c")]);
     for name in ["a", "c"] {
         let found = library.find(name, ColorDepth::TrueColor).unwrap();
         assert_eq!(
-            found.theme.style(Role::User),
-            Theme::dark(ColorDepth::TrueColor).style(Role::User)
+            found.theme.style(StyleRole::User),
+            Theme::dark(ColorDepth::TrueColor).style(StyleRole::User)
         );
         assert_eq!(found.remarks.len(), 1, "{:?}", found.remarks);
     }
@@ -188,23 +199,23 @@ fn themes_that_inherit_in_a_circle_end() {
 
 #[test]
 fn a_theme_of_ones_own_stands_over_the_shipped_one_of_its_name() {
-    let dark = OwnTheme {
+    let dark = UserTheme {
         name: "dark".into(),
         path: "/t/dark.toml".into(),
         text: "inherits = \"dark\"\n[roles]\nuser = 200".into(),
     };
-    let library = Library::new(vec![dark]);
+    let library = ThemeLibrary::new(vec![dark]);
     assert_eq!(library.names().iter().filter(|name| **name == "dark").count(), 1);
     let found = library.find("dark", ColorDepth::TrueColor).unwrap();
     assert_eq!(found.remarks, [""; 0]);
-    assert_eq!(found.theme.style(Role::User).fg, Some(Color::Indexed(200)));
-    let tool = Theme::dark(ColorDepth::TrueColor).style(Role::Tool);
-    assert_eq!(found.theme.style(Role::Tool), tool);
+    assert_eq!(found.theme.style(StyleRole::User).fg, Some(Color::Indexed(200)));
+    let tool = Theme::dark(ColorDepth::TrueColor).style(StyleRole::Tool);
+    assert_eq!(found.theme.style(StyleRole::Tool), tool);
 }
 
 #[test]
 fn an_unknown_name_is_answered_with_the_nearest() {
-    let error = Library::default().find("high-contrst", ColorDepth::Palette).unwrap_err();
+    let error = ThemeLibrary::default().find("high-contrst", ColorDepth::Palette).unwrap_err();
     assert_eq!(
         error.to_string(),
         "There is no theme `high-contrst`. Did you mean `high-contrast`? Type /theme to see them \

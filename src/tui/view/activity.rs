@@ -15,10 +15,10 @@ use crate::tui::app::keymap::ChatKey;
 use crate::tui::app::model::MotionPreference;
 use crate::tui::app::status::{clock, tokens};
 use crate::tui::app::turn::{RunningTurn, RunningTurnPhase, TokenCountCertainty, TurnActivity};
-use crate::tui::layout::{Role, Span};
+use crate::tui::layout::{StyleRole, StyledSpan};
 
 use super::blocks::harmless;
-use super::paint::{self, Styles, span, spans_width, truncate, width};
+use super::paint::{self, RoleStyles, span, spans_width, truncate, width};
 
 /// Calls at the transcript's end that are looked at for one that runs.
 const RECENT: usize = 32;
@@ -29,7 +29,7 @@ pub fn height(model: &ScreenModel) -> u16 {
 }
 
 /// Draws the line.
-pub fn draw(model: &ScreenModel, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+pub fn draw(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) {
     let Some(since) = model.turn.since() else { return };
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     let elapsed = clock(model.shown_now().saturating_sub(since));
@@ -37,61 +37,66 @@ pub fn draw(model: &ScreenModel, styles: &dyn Styles, area: Rect, buffer: &mut B
         TurnActivity::Running(running) => written(running, model),
         TurnActivity::Idle | TurnActivity::Starting { .. } => Vec::new(),
     };
-    let mut right: Vec<Span> = counted;
-    right.push(span(elapsed, Role::Muted));
+    let mut right: Vec<StyledSpan> = counted;
+    right.push(span(elapsed, StyleRole::Muted));
     let room = area.width.saturating_sub(spans_width(&right) + 4);
-    let Doing { what, detail } = doing(model);
+    let ActivityText { what, detail } = current_activity(model);
     let detail = stops(model).map_or(detail.clone(), |stops| format!("{stops} · {detail}"));
     let what = truncate(&what, room);
     let left = room.saturating_sub(width(&what) + 3);
-    let mut line =
-        vec![span(mark(model), Role::Assistant), span(" ", Role::Text), span(what, Role::Text)];
+    let mut line = vec![
+        span(mark(model), StyleRole::Assistant),
+        span(" ", StyleRole::Text),
+        span(what, StyleRole::Text),
+    ];
     // A few letters of a detail say nothing.
     if !detail.is_empty() && left >= 8.min(width(&detail)) {
-        line.push(span(" · ", Role::Muted));
-        line.push(span(truncate(&detail, left), Role::Muted));
+        line.push(span(" · ", StyleRole::Muted));
+        line.push(span(truncate(&detail, left), StyleRole::Muted));
     }
     paint::both_edges(&line, &right, styles, area, buffer);
 }
 
 /// What the turn does, in words, for other places too.
 pub fn words(model: &ScreenModel) -> String {
-    let Doing { what, detail } = doing(model);
+    let ActivityText { what, detail } = current_activity(model);
     if detail.is_empty() { what } else { format!("{what}, {detail}") }
 }
 
 /// The same without the detail.
 pub fn what(model: &ScreenModel) -> String {
-    doing(model).what
+    current_activity(model).what
 }
 
-struct Doing {
+struct ActivityText {
     what: String,
     detail: String,
 }
 
-impl Doing {
+impl ActivityText {
     fn of(what: impl Into<String>, detail: impl Into<String>) -> Self {
         Self { what: what.into(), detail: detail.into() }
     }
 }
 
-fn doing(model: &ScreenModel) -> Doing {
-    let TurnActivity::Running(running) = &model.turn else { return Doing::of("Sending", "") };
+fn current_activity(model: &ScreenModel) -> ActivityText {
+    let TurnActivity::Running(running) = &model.turn else {
+        return ActivityText::of("Sending", "");
+    };
     if running.phase != RunningTurnPhase::Stopping && model.has_question() {
         let tool = model.question().map(|question| harmless(&question.tool)).unwrap_or_default();
-        return Doing::of("Waiting for your answer", tool);
+        return ActivityText::of("Waiting for your answer", tool);
     }
     let (plain, detail) = match &running.phase {
-        RunningTurnPhase::Stopping => return Doing::of("Stopping", ""),
+        RunningTurnPhase::Stopping => return ActivityText::of("Stopping", ""),
         RunningTurnPhase::Retrying { at, again, reason } => {
             let seconds = seconds_left(model, *at);
             let what = format!("Trying again in {seconds} s ({} of {})", again.number, again.of);
-            return Doing::of(what, harmless(reason));
+            return ActivityText::of(what, harmless(reason));
         }
         RunningTurnPhase::RateLimited { at, reason } => {
             let what = format!("Waiting {} s for the server", seconds_left(model, *at));
-            return Doing::of(what, harmless(reason));
+            return ActivityText::of(what, harmless(reason));
         }
         RunningTurnPhase::Prefill(progress) => return reading(progress),
         RunningTurnPhase::Waiting => ("Waiting for the model", String::new()),
@@ -102,10 +107,10 @@ fn doing(model: &ScreenModel) -> Doing {
     };
     let step = model.todos.iter().find(|todo| todo.status == TodoStatus::InProgress);
     match (step, detail.is_empty()) {
-        (Some(step), false) => Doing::of(harmless(&step.active_form), detail),
-        (Some(step), true) => Doing::of(harmless(&step.active_form), plain.to_lowercase()),
-        (None, _) if plain == "Running" => Doing::of(detail, ""),
-        (None, _) => Doing::of(plain, detail),
+        (Some(step), false) => ActivityText::of(harmless(&step.active_form), detail),
+        (Some(step), true) => ActivityText::of(harmless(&step.active_form), plain.to_lowercase()),
+        (None, _) if plain == "Running" => ActivityText::of(detail, ""),
+        (None, _) => ActivityText::of(plain, detail),
     }
 }
 
@@ -135,7 +140,7 @@ fn stops(model: &ScreenModel) -> Option<String> {
     }
 }
 
-fn reading(progress: &PrefillProgress) -> Doing {
+fn reading(progress: &PrefillProgress) -> ActivityText {
     let part = (progress.processed * 100).checked_div(progress.total);
     let what = match part {
         Some(part) => format!("Reading the prompt {}%", part.min(100)),
@@ -143,8 +148,8 @@ fn reading(progress: &PrefillProgress) -> Doing {
     };
     let read = format!("{} of {} tokens", tokens(progress.processed), tokens(progress.total));
     match progress.cached {
-        0 => Doing::of(what, read),
-        cached => Doing::of(what, format!("{read}, {} cached", tokens(cached))),
+        0 => ActivityText::of(what, read),
+        cached => ActivityText::of(what, format!("{read}, {} cached", tokens(cached))),
     }
 }
 
@@ -181,7 +186,7 @@ fn mark(model: &ScreenModel) -> &'static str {
 }
 
 /// Tokens and their rate. Where nothing is to move, only what was measured.
-fn written(running: &RunningTurn, model: &ScreenModel) -> Vec<Span> {
+fn written(running: &RunningTurn, model: &ScreenModel) -> Vec<StyledSpan> {
     let mut text = String::new();
     let (count, certainty) = match model.settings.motion {
         MotionPreference::Full => running.tokens(),
@@ -199,5 +204,5 @@ fn written(running: &RunningTurn, model: &ScreenModel) -> Vec<Span> {
     if let (MotionPreference::Full, Some(rate)) = (model.settings.motion, running.rate(model.now)) {
         text.push_str(&format!("~{rate:.0}/s  "));
     }
-    if text.is_empty() { Vec::new() } else { vec![span(text, Role::Muted)] }
+    if text.is_empty() { Vec::new() } else { vec![span(text, StyleRole::Muted)] }
 }

@@ -4,7 +4,7 @@
 //! are always on screen. What can be clicked goes into the geometry.
 
 mod answers;
-mod what;
+mod subject;
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -16,13 +16,13 @@ use crate::tui::app::approval::{ApprovalDialog, ApprovalStage, QuestionReview};
 use crate::tui::app::geometry::{ScreenGeometry, ScrollExtent};
 use crate::tui::app::keymap::{ApprovalKey, ScrollAction};
 use crate::tui::app::title::visible_path;
-use crate::tui::layout::Role;
+use crate::tui::layout::StyleRole;
 
 use super::blocks::harmless;
-use super::layouts::Layouts;
-use super::paint::{self, Styles, span, truncate};
+use super::layouts::ViewLayouts;
+use super::paint::{self, RoleStyles, span, truncate};
 use answers::answers;
-use what::{MARGIN, What};
+use subject::{ApprovalSubject, MARGIN};
 
 /// As wide as reads well.
 const WIDE: u16 = 104;
@@ -48,8 +48,8 @@ fn both_ends(name: &str, columns: u16) -> String {
 pub fn draw(
     model: &ScreenModel,
     approval: &ApprovalDialog,
-    layouts: &mut Layouts,
-    styles: &dyn Styles,
+    layouts: &mut ViewLayouts,
+    styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
     geometry: &mut ScreenGeometry,
@@ -57,7 +57,7 @@ pub fn draw(
     let widest = if approval.request.preview.is_some() { WIDEST } else { WIDE };
     let width = area.width.saturating_sub(2).min(widest);
     let room = width.saturating_sub(6).max(1);
-    let what = What::new(model, approval, layouts, room);
+    let what = ApprovalSubject::new(model, approval, layouts, room);
     let answers = answers(model, approval, room, area.height);
     let fixed = u16::try_from(answers.rows.len()).unwrap_or(u16::MAX).saturating_add(3);
     let wanted = u16::try_from(what.len()).unwrap_or(u16::MAX).saturating_add(fixed);
@@ -108,7 +108,12 @@ pub fn draw(
             }
         };
         let place = Rect { y: split, height: 1, ..inner };
-        paint::spans(&[span(truncate(&text, inner.width), Role::Warning)], styles, place, buffer);
+        paint::spans(
+            &[span(truncate(&text, inner.width), StyleRole::Warning)],
+            styles,
+            place,
+            buffer,
+        );
         if approval.stage == ApprovalStage::Choosing {
             let how = if more == 0 { ScrollAction::PageUp } else { ScrollAction::PageDown };
             geometry.answers.push((place.into(), ApprovalKey::Scroll(how)));

@@ -9,18 +9,20 @@ use crate::tui::app::block::{
     ToolCallState, TranscriptBlock,
 };
 use crate::tui::app::source;
-use crate::tui::layout::ansi::{self, Keep};
-use crate::tui::layout::{Colours, Highlighter, Laid, Line, Role, diff, markdown, plain};
+use crate::tui::layout::ansi::{self, AnsiExcerpt};
+use crate::tui::layout::{
+    BlockLayout, HighlightState, StyleRole, StyledLine, SyntaxHighlighter, diff, markdown, plain,
+};
 
 use super::image;
 use super::paint::{line, span};
 
 /// What is shown of a pane that is only looked into.
-const PREVIEW: Ends = Ends { head: 8, tail: 8, bytes: 2 * 1024 };
+const PREVIEW: BlockExcerptLimits = BlockExcerptLimits { head: 8, tail: 8, bytes: 2 * 1024 };
 /// What is shown of an open pane. The pager shows all of it.
-const WHOLE: Ends = Ends { head: 200, tail: 200, bytes: 128 * 1024 };
+const WHOLE: BlockExcerptLimits = BlockExcerptLimits { head: 200, tail: 200, bytes: 128 * 1024 };
 /// What is shown of a long message of the person's.
-const MESSAGE: Ends = Ends { head: 6, tail: 3, bytes: 512 };
+const MESSAGE: BlockExcerptLimits = BlockExcerptLimits { head: 6, tail: 3, bytes: 512 };
 /// Lines shown of output that still comes.
 const RUNNING: usize = 10;
 /// Rows shown of a diff; `/diff` shows all of it.
@@ -33,23 +35,23 @@ pub fn body(
     block: &TranscriptBlock,
     fold: PaneFold,
     width: u16,
-    highlighter: &Highlighter,
+    highlighter: &SyntaxHighlighter,
     canvas: Option<GraphicsCanvas>,
-) -> Laid {
+) -> BlockLayout {
     let lines = match &block.body {
         BlockBody::User(text) => user(text, fold, width),
         BlockBody::Assistant(prose) => return assistant(prose, width, highlighter),
         BlockBody::Thinking(thinking) => match fold {
             PaneFold::Closed => Vec::new(),
             PaneFold::Preview | PaneFold::Open => {
-                let role = prose_role(thinking.state, Role::Thinking);
+                let role = prose_role(thinking.state, StyleRole::Thinking);
                 let lay = |part: &str| plain::render(part, role, narrower(width, 2));
                 indent(cut(&thinking.text, WHOLE, lay), 2)
             }
         },
         BlockBody::Tool(tool) => {
             let laid = tool_body(tool, fold, narrower(width, INDENT), highlighter);
-            return Laid { lines: indent(laid.lines, INDENT), ..laid };
+            return BlockLayout { lines: indent(laid.lines, INDENT), ..laid };
         }
         BlockBody::Image(picture) => match fold {
             PaneFold::Closed => Vec::new(),
@@ -66,15 +68,15 @@ pub fn body(
         },
         BlockBody::Notice(notice) => {
             let (mark, role) = match notice.level {
-                NoticeLevel::Info => ("i ", Role::System),
-                NoticeLevel::Warning => ("! ", Role::Warning),
-                NoticeLevel::Error => ("✗ ", Role::Error),
+                NoticeLevel::Info => ("i ", StyleRole::System),
+                NoticeLevel::Warning => ("! ", StyleRole::Warning),
+                NoticeLevel::Error => ("✗ ", StyleRole::Error),
             };
             marked(mark, role, plain::render(&notice.text, role, narrower(width, 2)))
         }
-        BlockBody::Interrupted => vec![line(vec![span("■ stopped by you", Role::Warning)])],
+        BlockBody::Interrupted => vec![line(vec![span("■ stopped by you", StyleRole::Warning)])],
         BlockBody::Compacted => {
-            vec![line(vec![span("─ what is above is no longer sent in full", Role::System)])]
+            vec![line(vec![span("─ what is above is no longer sent in full", StyleRole::System)])]
         }
     };
     fixed(lines)
@@ -82,14 +84,14 @@ pub fn body(
 
 /// The model's reasoning while it grows: what is complete is laid out once.
 #[derive(Debug, Default)]
-pub struct GrowingThought {
-    lines: Vec<Line>,
+pub struct StreamingThinking {
+    lines: Vec<StyledLine>,
     /// Lines and bytes that no longer change.
     kept: (usize, usize),
     width: u16,
 }
 
-impl GrowingThought {
+impl StreamingThinking {
     /// Takes over the text as it is now.
     pub fn update(&mut self, text: &str, width: u16) {
         if width != self.width || text.len() < self.kept.1 {
@@ -108,7 +110,7 @@ impl GrowingThought {
     }
 
     /// All lines, without empty ones at the end.
-    pub fn lines(&self) -> &[Line] {
+    pub fn lines(&self) -> &[StyledLine] {
         let end = self.lines.iter().rposition(|line| !is_blank(line));
         &self.lines[..end.map_or(0, |end| end + 1)]
     }
@@ -121,9 +123,9 @@ impl GrowingThought {
             Some((start, source))
         }) {
             let (start, source) = line;
-            let mut rows = plain::render(source, Role::Thinking, width);
+            let mut rows = plain::render(source, StyleRole::Thinking, width);
             if rows.is_empty() {
-                rows.push(Line::default());
+                rows.push(StyledLine::default());
             }
             rows.iter_mut().for_each(|row| row.move_source(start));
             self.lines.extend(indent(rows, 2));
@@ -131,36 +133,41 @@ impl GrowingThought {
     }
 }
 
-fn is_blank(line: &Line) -> bool {
+fn is_blank(line: &StyledLine) -> bool {
     line.spans.iter().all(|span| span.text.trim().is_empty())
 }
 
-fn user(text: &str, fold: PaneFold, width: u16) -> Vec<Line> {
+fn user(text: &str, fold: PaneFold, width: u16) -> Vec<StyledLine> {
     let text = text.trim_end();
-    let lay = |part: &str| plain::render(part, Role::User, narrower(width, 2));
+    let lay = |part: &str| plain::render(part, StyleRole::User, narrower(width, 2));
     let lines = match fold {
         PaneFold::Open => cut(text, WHOLE, lay),
         PaneFold::Preview => cut(text, MESSAGE, lay),
-        PaneFold::Closed => cut(text, Ends { head: 1, tail: 0, bytes: 256 }, lay),
+        PaneFold::Closed => cut(text, BlockExcerptLimits { head: 1, tail: 0, bytes: 256 }, lay),
     };
-    marked("❯ ", Role::User, lines)
+    marked("❯ ", StyleRole::User, lines)
 }
 
-fn assistant(prose: &AssistantText, width: u16, highlighter: &Highlighter) -> Laid {
+fn assistant(prose: &AssistantText, width: u16, highlighter: &SyntaxHighlighter) -> BlockLayout {
     match prose.state {
         TextState::Streaming | TextState::Done => markdown::render(&prose.text, width, highlighter),
-        TextState::Dropped => fixed(plain::render(&prose.text, Role::Strikethrough, width)),
+        TextState::Dropped => fixed(plain::render(&prose.text, StyleRole::Strikethrough, width)),
     }
 }
 
-fn prose_role(state: TextState, role: Role) -> Role {
+fn prose_role(state: TextState, role: StyleRole) -> StyleRole {
     match state {
         TextState::Streaming | TextState::Done => role,
-        TextState::Dropped => Role::Strikethrough,
+        TextState::Dropped => StyleRole::Strikethrough,
     }
 }
 
-fn tool_body(tool: &ToolCallBlock, fold: PaneFold, width: u16, highlighter: &Highlighter) -> Laid {
+fn tool_body(
+    tool: &ToolCallBlock,
+    fold: PaneFold,
+    width: u16,
+    highlighter: &SyntaxHighlighter,
+) -> BlockLayout {
     let mut lines = Vec::new();
     if fold == PaneFold::Closed {
         return fixed(lines);
@@ -172,8 +179,8 @@ fn tool_body(tool: &ToolCallBlock, fold: PaneFold, width: u16, highlighter: &Hig
     if let Some(command) = source::long_command(tool).filter(|_| fold == PaneFold::Open) {
         lines.extend(marked(
             "$ ",
-            Role::Muted,
-            plain::render(command, Role::Code, narrower(width, 2)),
+            StyleRole::Muted,
+            plain::render(command, StyleRole::Code, narrower(width, 2)),
         ));
     }
     if let Some(steps) = source::plan(tool) {
@@ -190,7 +197,7 @@ fn tool_body(tool: &ToolCallBlock, fold: PaneFold, width: u16, highlighter: &Hig
             lines.extend(cut(text, ends, |part| plain::render(part, result_role(tool), width)));
         }
         ToolCallContent::Terminal(text) => {
-            lines.extend(cut(text, ends, |part| ansi::render(part, Keep::All, width)));
+            lines.extend(cut(text, ends, |part| ansi::render(part, AnsiExcerpt::All, width)));
         }
         ToolCallContent::Diff(_) => {}
     }
@@ -206,26 +213,26 @@ fn tool_body(tool: &ToolCallBlock, fold: PaneFold, width: u16, highlighter: &Hig
 }
 
 /// What went wrong is there to be read; that it did is what the head says.
-fn result_role(tool: &ToolCallBlock) -> Role {
+fn result_role(tool: &ToolCallBlock) -> StyleRole {
     match tool.state {
-        ToolCallState::Failed => Role::Text,
+        ToolCallState::Failed => StyleRole::Text,
         ToolCallState::Writing(_)
         | ToolCallState::Waiting
         | ToolCallState::Running
         | ToolCallState::Done
         | ToolCallState::Denied
-        | ToolCallState::Cancelled => Role::Muted,
+        | ToolCallState::Cancelled => StyleRole::Muted,
     }
 }
 
 /// The steps of a plan.
-fn plan(steps: &[(&str, &str)], width: u16) -> Vec<Line> {
+fn plan(steps: &[(&str, &str)], width: u16) -> Vec<StyledLine> {
     let mut at = 0;
     let lines = steps.iter().flat_map(|(status, text)| {
         let (mark, role) = match *status {
-            "completed" => ("✓ ", Role::Success),
-            "in_progress" => ("→ ", Role::Strong),
-            _ => ("· ", Role::Muted),
+            "completed" => ("✓ ", StyleRole::Success),
+            "in_progress" => ("→ ", StyleRole::Strong),
+            _ => ("· ", StyleRole::Muted),
         };
         let from = at + source::plan_mark(status).len();
         at = from + text.len() + 1;
@@ -236,7 +243,7 @@ fn plan(steps: &[(&str, &str)], width: u16) -> Vec<Line> {
 }
 
 /// The last lines of what a command has put out so far.
-fn running(live: &LiveOutput, most: usize, width: u16) -> Vec<Line> {
+fn running(live: &LiveOutput, most: usize, width: u16) -> Vec<StyledLine> {
     let text = live.text.strip_suffix('\n').unwrap_or(&live.text);
     let start = text.rmatch_indices('\n').nth(most - 1).map_or(0, |(at, _)| at + 1);
     let above = live.hidden + text[..start].matches('\n').count();
@@ -244,26 +251,30 @@ fn running(live: &LiveOutput, most: usize, width: u16) -> Vec<Line> {
     if above > 0 {
         lines.push(note(format!("… {above} lines above")));
     }
-    let shown = ansi::render(&text[start..], Keep::All, width);
+    let shown = ansi::render(&text[start..], AnsiExcerpt::All, width);
     lines.extend(shown.into_iter().map(|line| moved(line, start)));
     lines
 }
 
 /// How much of a text is shown: lines at its beginning and its end, and bytes of each at most.
 #[derive(Debug, Clone, Copy)]
-struct Ends {
+struct BlockExcerptLimits {
     head: usize,
     tail: usize,
     bytes: usize,
 }
 
 /// Lays out the first and the last lines of a text, and says how many are between them.
-fn cut(text: &str, ends: Ends, lay: impl Fn(&str) -> Vec<Line>) -> Vec<Line> {
+fn cut(
+    text: &str,
+    ends: BlockExcerptLimits,
+    lay: impl Fn(&str) -> Vec<StyledLine>,
+) -> Vec<StyledLine> {
     let text = text.trim_end_matches('\n');
     if text.is_empty() {
         return Vec::new();
     }
-    let Ends { head, tail, bytes } = ends;
+    let BlockExcerptLimits { head, tail, bytes } = ends;
     let count = text.matches('\n').count() + 1;
     // A line that says that one line is hidden takes as much room as that line.
     if count <= head + tail + 1 && text.len() <= bytes * 2 {
@@ -292,11 +303,11 @@ fn cut(text: &str, ends: Ends, lay: impl Fn(&str) -> Vec<Line>) -> Vec<Line> {
     lines
 }
 
-fn note(text: String) -> Line {
-    line(vec![span(text, Role::Muted)])
+fn note(text: String) -> StyledLine {
+    line(vec![span(text, StyleRole::Muted)])
 }
 
-fn marked(mark: &str, role: Role, lines: Vec<Line>) -> Vec<Line> {
+fn marked(mark: &str, role: StyleRole, lines: Vec<StyledLine>) -> Vec<StyledLine> {
     let mut lines = indent(lines, 2);
     if let Some(first) = lines.first_mut().and_then(|line| line.spans.first_mut()) {
         *first = span(mark, role);
@@ -305,14 +316,14 @@ fn marked(mark: &str, role: Role, lines: Vec<Line>) -> Vec<Line> {
 }
 
 /// Moves lines right; the room on the left is not copied.
-fn indent(mut lines: Vec<Line>, by: usize) -> Vec<Line> {
+fn indent(mut lines: Vec<StyledLine>, by: usize) -> Vec<StyledLine> {
     for line in lines.iter_mut().filter(|_| by > 0) {
-        line.indent(span(" ".repeat(by), Role::Text), u16::try_from(by).unwrap_or(0));
+        line.indent(span(" ".repeat(by), StyleRole::Text), u16::try_from(by).unwrap_or(0));
     }
     lines
 }
 
-fn moved(mut line: Line, by: usize) -> Line {
+fn moved(mut line: StyledLine, by: usize) -> StyledLine {
     line.move_source(by);
     line
 }
@@ -326,8 +337,8 @@ pub fn harmless(text: &str) -> String {
     sanitize(text).replace('\t', "    ").replace('\n', "␊")
 }
 
-fn fixed(lines: Vec<Line>) -> Laid {
-    Laid { lines, colours: Colours::Final }
+fn fixed(lines: Vec<StyledLine>) -> BlockLayout {
+    BlockLayout { lines, colours: HighlightState::Final }
 }
 
 #[cfg(test)]
@@ -337,21 +348,22 @@ mod tests {
     #[test]
     fn what_grows_is_what_is_laid_out_whole() {
         let text = "one two three four\n\nfive\nsix seven\n\n\neight";
-        let mut growing = GrowingThought::default();
+        let mut growing = StreamingThinking::default();
         for end in 0..=text.len() {
             growing.update(&text[..end], 9);
-            let whole = indent(plain::render(&text[..end], Role::Thinking, 7), 2);
+            let whole = indent(plain::render(&text[..end], StyleRole::Thinking, 7), 2);
             let shown = whole.iter().rposition(|line| !is_blank(line)).map_or(0, |n| n + 1);
-            let texts = |lines: &[Line]| {
-                let text = |line: &Line| line.spans.iter().map(|it| it.text.clone()).collect();
+            let texts = |lines: &[StyledLine]| {
+                let text =
+                    |line: &StyledLine| line.spans.iter().map(|it| it.text.clone()).collect();
                 lines.iter().map(text).collect::<Vec<String>>()
             };
             assert_eq!(texts(growing.lines()), texts(&whole[..shown]), "{:?}", &text[..end]);
         }
     }
 
-    fn shown(text: &str, ends: Ends) -> Vec<String> {
-        let lines = cut(text, ends, |part| plain::render(part, Role::Text, 20));
+    fn shown(text: &str, ends: BlockExcerptLimits) -> Vec<String> {
+        let lines = cut(text, ends, |part| plain::render(part, StyleRole::Text, 20));
         lines.iter().map(|line| line.spans.iter().map(|it| it.text.as_str()).collect()).collect()
     }
 
@@ -369,7 +381,7 @@ mod tests {
     #[test]
     fn a_long_line_is_cut_too() {
         let text = "äx".repeat(5_000);
-        let lines = shown(&text, Ends { head: 2, tail: 2, bytes: 61 });
+        let lines = shown(&text, BlockExcerptLimits { head: 2, tail: 2, bytes: 61 });
         assert_eq!(lines[0], "äx".repeat(10));
         assert_eq!(lines.iter().filter(|line| line.ends_with("kB hidden")).count(), 1);
         assert!(lines.len() <= 7, "{lines:?}");

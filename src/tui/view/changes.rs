@@ -9,19 +9,19 @@ use crate::tui::app::changes::{
 };
 use crate::tui::app::geometry::{PageGeometry, ScreenGeometry};
 use crate::tui::app::page_position::{PageEnd, PageRow};
-use crate::tui::layout::diff::rows::Sides;
+use crate::tui::layout::diff::rows::DiffStyle;
 use crate::tui::layout::wrap::truncate_path;
-use crate::tui::layout::{Role, Span, plain};
+use crate::tui::layout::{StyleRole, StyledSpan, plain};
 
 use super::blocks::harmless;
-use super::layouts::Layouts;
-use super::paint::{self, Styles, span, spans_width};
+use super::layouts::ViewLayouts;
+use super::paint::{self, RoleStyles, span, spans_width};
 
 /// Draws the page on all of `area`.
 pub fn draw(
     page: &ChangesPage,
-    layouts: &mut Layouts,
-    styles: &dyn Styles,
+    layouts: &mut ViewLayouts,
+    styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
     geometry: &mut ScreenGeometry,
@@ -37,7 +37,7 @@ pub fn draw(
     if list.width < area.width && list.height > 0 {
         for y in list.y..list.y + list.height {
             let place = Rect { x: list.x + list.width, y, width: 1, height: 1 };
-            paint::spans(&[span("│", Role::Border)], styles, place, buffer);
+            paint::spans(&[span("│", StyleRole::Border)], styles, place, buffer);
         }
     }
     let mut shown = draw_file(page, layouts, styles, body, buffer);
@@ -71,37 +71,37 @@ fn split(files: usize, area: Rect) -> (Rect, Rect) {
 fn heading(
     page: &ChangesPage,
     files: &[NetFileChange],
-    styles: &dyn Styles,
+    styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
 ) {
     let width = area.width;
     let area = Rect { x: area.x + 1, width: width.saturating_sub(2), ..area };
-    let mut left = vec![span("What this session changed", Role::Strong)];
+    let mut left = vec![span("What this session changed", StyleRole::Strong)];
     let sum = |of: fn(&crate::domain::FileDiff) -> usize| -> usize {
         files.iter().filter_map(NetFileChange::diff).map(|diff| of(diff)).sum()
     };
     match (files.len(), page.asked) {
-        (0, Some(_)) => left.push(span("   reading the files", Role::Muted)),
+        (0, Some(_)) => left.push(span("   reading the files", StyleRole::Muted)),
         (count, _) => {
             let noun = if count == 1 { "file" } else { "files" };
-            left.push(span(format!("   {count} {noun}  "), Role::Muted));
+            left.push(span(format!("   {count} {noun}  "), StyleRole::Muted));
             left.extend(counts(sum(|diff| diff.added), sum(|diff| diff.removed)));
         }
     }
     let sides = match page.sides_at(width) {
-        Sides::Unified => "unified",
-        Sides::Beside => "side by side",
+        DiffStyle::Unified => "unified",
+        DiffStyle::SideBySide => "side by side",
     };
-    let right = [span(sides, Role::Muted)];
+    let right = [span(sides, StyleRole::Muted)];
     paint::both_edges(&left, &right, styles, area, buffer);
 }
 
-fn counts(added: usize, removed: usize) -> [Span; 3] {
+fn counts(added: usize, removed: usize) -> [StyledSpan; 3] {
     [
-        span(format!("+{added}"), Role::Success),
-        span(" ", Role::Text),
-        span(format!("-{removed}"), Role::Error),
+        span(format!("+{added}"), StyleRole::Success),
+        span(" ", StyleRole::Text),
+        span(format!("-{removed}"), StyleRole::Error),
     ]
 }
 
@@ -109,7 +109,7 @@ fn counts(added: usize, removed: usize) -> [Span; 3] {
 fn draw_list(
     page: &ChangesPage,
     files: &[NetFileChange],
-    styles: &dyn Styles,
+    styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
 ) -> usize {
@@ -119,25 +119,25 @@ fn draw_list(
     {
         let place = Rect { y, height: 1, ..area };
         let is_shown = at == page.selected;
-        let right: Vec<Span> = match (file.diff(), &file.content) {
+        let right: Vec<StyledSpan> = match (file.diff(), &file.content) {
             (Some(diff), _) => counts(diff.added, diff.removed).into(),
-            (None, NetChangeContent::Same) => vec![span("as before", Role::Muted)],
-            (None, _) => vec![span("?", Role::Warning)],
+            (None, NetChangeContent::Same) => vec![span("as before", StyleRole::Muted)],
+            (None, _) => vec![span("?", StyleRole::Warning)],
         };
         let mark = if is_shown { "▎" } else { " " };
         let (sign, role) = match (&file.content, file.external_change) {
-            (_, ExternalChange::Changed | ExternalChange::Deleted) => ("!", Role::Warning),
-            (NetChangeContent::New(_), _) => ("A", Role::Success),
-            (NetChangeContent::Deleted(_), _) => ("D", Role::Error),
-            (NetChangeContent::Changed(_), _) => ("M", Role::System),
-            (NetChangeContent::Same | NetChangeContent::Unknown(_), _) => ("·", Role::Muted),
+            (_, ExternalChange::Changed | ExternalChange::Deleted) => ("!", StyleRole::Warning),
+            (NetChangeContent::New(_), _) => ("A", StyleRole::Success),
+            (NetChangeContent::Deleted(_), _) => ("D", StyleRole::Error),
+            (NetChangeContent::Changed(_), _) => ("M", StyleRole::System),
+            (NetChangeContent::Same | NetChangeContent::Unknown(_), _) => ("·", StyleRole::Muted),
         };
         let room = place.width.saturating_sub(spans_width(&right) + 6);
         let name = harmless(&file.name);
         let name = truncate_path(&name, room.into());
-        let role_of_name = if is_shown { Role::Strong } else { Role::Text };
+        let role_of_name = if is_shown { StyleRole::Strong } else { StyleRole::Text };
         let left =
-            [span(mark, Role::User), span(format!("{sign} "), role), span(name, role_of_name)];
+            [span(mark, StyleRole::User), span(format!("{sign} "), role), span(name, role_of_name)];
         let inside = Rect { width: place.width.saturating_sub(1), ..place };
         paint::both_edges(&left, &right, styles, inside, buffer);
     }
@@ -147,8 +147,8 @@ fn draw_list(
 /// Draws the shown file: its name, what is to be said of it, and its rows.
 fn draw_file(
     page: &ChangesPage,
-    layouts: &mut Layouts,
-    styles: &dyn Styles,
+    layouts: &mut ViewLayouts,
+    styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
 ) -> PageGeometry {
@@ -163,7 +163,7 @@ fn draw_file(
     let rows = &page.rows.rows;
     let Some(diff) = file.diff() else { return PageGeometry { area: body.into(), ..none } };
     let height = usize::from(body.height);
-    let mut lay = |row: usize| layouts.changed(page.version, diff, rows, row, body.width);
+    let mut lay = |row: usize| layouts.changed_file_row(page.version, diff, rows, row, body.width);
     let (top, end) = page.position.settle(height, rows.len(), &mut |row| lay(row).len());
     let mut shown = Vec::with_capacity(height);
     let PageRow { line: mut row, row: mut skipped } = top;
@@ -171,7 +171,7 @@ fn draw_file(
         let laid = lay(row);
         for line in laid.iter().skip(skipped).take(height - shown.len()) {
             let y = body.y + u16::try_from(shown.len()).unwrap_or(0);
-            paint::whole(line, styles, Rect { y, height: 1, ..body }, buffer);
+            paint::filled_line(line, styles, Rect { y, height: 1, ..body }, buffer);
             shown.push(row);
         }
         (row, skipped) = (row + 1, 0);
@@ -184,7 +184,7 @@ fn draw_file(
 }
 
 /// Says at the right edge how many changes are below.
-fn more(page: &ChangesPage, last: usize, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+fn more(page: &ChangesPage, last: usize, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) {
     let changes = &page.rows.changes;
     let below = changes.len() - changes.partition_point(|at| *at <= last);
     if below == 0 {
@@ -195,12 +195,12 @@ fn more(page: &ChangesPage, last: usize, styles: &dyn Styles, area: Rect, buffer
     let width = paint::width(&text).min(area.width);
     let place = Rect { x: area.x + area.width - width, width, ..area };
     paint::clear(place, styles, buffer);
-    paint::spans(&[span(text, Role::System)], styles, place, buffer);
+    paint::spans(&[span(text, StyleRole::System)], styles, place, buffer);
 }
 
 /// Draws the name of a file and what is to be said of it; returns how many rows that took.
-fn name(file: &NetFileChange, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> usize {
-    let mut right: Vec<Span> = Vec::new();
+fn name(file: &NetFileChange, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) -> usize {
+    let mut right: Vec<StyledSpan> = Vec::new();
     if let Some(diff) = file.diff() {
         right.extend(counts(diff.added, diff.removed));
     }
@@ -211,8 +211,8 @@ fn name(file: &NetFileChange, styles: &dyn Styles, area: Rect, buffer: &mut Buff
     };
     let room = area.width.saturating_sub(spans_width(&right) + paint::width(kind) + 2);
     let left = [
-        span(truncate_path(&harmless(&file.name), room.into()), Role::Strong),
-        span(kind, Role::Muted),
+        span(truncate_path(&harmless(&file.name), room.into()), StyleRole::Strong),
+        span(kind, StyleRole::Muted),
     ];
     let first = Rect { height: area.height.min(1), ..area };
     paint::both_edges(&left, &right, styles, first, buffer);
@@ -221,13 +221,13 @@ fn name(file: &NetFileChange, styles: &dyn Styles, area: Rect, buffer: &mut Buff
     match file.external_change {
         ExternalChange::Nothing => {}
         ExternalChange::Changed => {
-            say("! changed outside of slug since: what is there now is shown", Role::Warning);
+            say("! changed outside of slug since: what is there now is shown", StyleRole::Warning);
         }
-        ExternalChange::Deleted => say("! deleted outside of slug since", Role::Warning),
+        ExternalChange::Deleted => say("! deleted outside of slug since", StyleRole::Warning),
     }
     match &file.content {
-        NetChangeContent::Same => say("It is as it was before this session.", Role::Muted),
-        NetChangeContent::Unknown(why) => say(why, Role::Warning),
+        NetChangeContent::Same => say("It is as it was before this session.", StyleRole::Muted),
+        NetChangeContent::Unknown(why) => say(why, StyleRole::Warning),
         NetChangeContent::Changed(_) | NetChangeContent::New(_) | NetChangeContent::Deleted(_) => {}
     }
     for (y, line) in (area.y + 1..area.y + area.height).zip(&lines) {

@@ -10,15 +10,15 @@ use crate::tui::app::geometry::ScreenGeometry;
 use crate::tui::app::model::KeyboardFocus;
 use crate::tui::app::softwrap::{self, SoftWrapRow};
 use crate::tui::app::turn::TurnActivity;
-use crate::tui::layout::{Role, Span};
+use crate::tui::layout::{StyleRole, StyledSpan};
 
-use super::paint::{self, Styles, span};
+use super::paint::{self, RoleStyles, span};
 
 /// Draws the input, whose text stands on the rows `typed`, and returns the caret's cell.
 pub fn draw(
     model: &ScreenModel,
     typed: &[SoftWrapRow],
-    styles: &dyn Styles,
+    styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
     geometry: &mut ScreenGeometry,
@@ -34,11 +34,11 @@ pub fn draw(
     let focused = model.focus == KeyboardFocus::Input;
     // The sign of a shell command stands in the text.
     let prompt_role = if !focused {
-        Role::Muted
+        StyleRole::Muted
     } else if text.starts_with('!') {
-        Role::Tool
+        StyleRole::Tool
     } else {
-        Role::User
+        StyleRole::User
     };
     let mark = Rect { x: area.x + 1, width: 1, ..area };
     paint::spans(&[span("❯", prompt_role)], styles, mark, buffer);
@@ -49,7 +49,7 @@ pub fn draw(
                 "Type ahead: it is sent after this turn"
             }
         };
-        paint::spans(&[span(words, Role::Muted)], styles, room, buffer);
+        paint::spans(&[span(words, StyleRole::Muted)], styles, room, buffer);
     }
     for (y, row) in (area.y..area.y + area.height).zip(typed.iter().skip(above)) {
         let place = Rect { y, height: 1, width: room.width + 1, ..room };
@@ -65,16 +65,16 @@ pub fn draw(
 }
 
 /// A row of a text being typed. What stands for something else looks like it.
-pub fn typed_row(editor: &TextEditor, text: &str, row: &SoftWrapRow) -> Vec<Span> {
+pub fn typed_row(editor: &TextEditor, text: &str, row: &SoftWrapRow) -> Vec<StyledSpan> {
     let line = &text[row.clone()];
-    let mut spans: Vec<Span> = Vec::new();
+    let mut spans: Vec<StyledSpan> = Vec::new();
     for (at, shown) in softwrap::shown(line, editor.chips()) {
         let role = if line[at..].starts_with(shown.as_ref()) || line[at..].starts_with('\t') {
-            Role::Text
+            StyleRole::Text
         } else if editor.chips().of(&line[at..]).is_some() {
-            Role::Code
+            StyleRole::Code
         } else {
-            Role::Escaped
+            StyleRole::Escaped
         };
         match spans.last_mut() {
             Some(last) if last.role == role => last.text.push_str(&shown),

@@ -15,17 +15,17 @@ use crate::tui::app::overlay::Overlay;
 use crate::tui::app::picker::PickerChoice;
 use crate::tui::app::rules::RulesStage;
 use crate::tui::app::{ScreenModel, contexts};
-use crate::tui::layout::{Role, Span};
+use crate::tui::layout::{StyleRole, StyledSpan};
 
 use super::blocks::harmless;
-use super::paint::{self, Styles, span, spans_width, truncate};
+use super::paint::{self, RoleStyles, span, spans_width, truncate};
 use super::picker;
 
 /// Draws the rule above the input; scrolled up, it says how much is new below, and returns where.
 pub fn draw_rule(
     model: &ScreenModel,
     geometry: &ScreenGeometry,
-    styles: &dyn Styles,
+    styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
 ) -> Option<CellRect> {
@@ -41,16 +41,16 @@ pub fn draw_rule(
     };
     let wide = paint::width(&text).min(area.width);
     let place = Rect { x: area.x + (area.width - wide) / 2, width: wide, ..area };
-    paint::spans(&[span(text, Role::System)], styles, place, buffer);
+    paint::spans(&[span(text, StyleRole::System)], styles, place, buffer);
     Some(place.into())
 }
 
 /// Draws the last line: what a sequence that was begun waits for, a short word if there is one, or
 /// what the keys mean here.
-pub fn draw_hints(model: &ScreenModel, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+pub fn draw_hints(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) {
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     if let Some(pending) = &model.pending {
-        let begun = span(format!("{} …  ", pending.label()), Role::Strong);
+        let begun = span(format!("{} …  ", pending.label()), StyleRole::Strong);
         let rest = pairs(&continuations(model, pending));
         let begun_width = spans_width(std::slice::from_ref(&begun));
         let rest = picker::fit(rest, area.width.saturating_sub(begun_width));
@@ -59,9 +59,9 @@ pub fn draw_hints(model: &ScreenModel, styles: &dyn Styles, area: Rect, buffer: 
     }
     if let Some(toast) = &model.toast {
         let role = match toast.level {
-            NoticeLevel::Info => Role::System,
-            NoticeLevel::Warning => Role::Warning,
-            NoticeLevel::Error => Role::Error,
+            NoticeLevel::Info => StyleRole::System,
+            NoticeLevel::Warning => StyleRole::Warning,
+            NoticeLevel::Error => StyleRole::Error,
         };
         let text = truncate(&harmless(&toast.text), area.width);
         paint::spans(&[span(text, role)], styles, area, buffer);
@@ -92,19 +92,19 @@ pub fn draw_hints(model: &ScreenModel, styles: &dyn Styles, area: Rect, buffer: 
 }
 
 /// Vi's mode, while keys go to the input.
-fn vi_mode(model: &ScreenModel) -> Vec<Span> {
+fn vi_mode(model: &ScreenModel) -> Vec<StyledSpan> {
     match &model.composer.vi {
         Some(vi) if model.focus == KeyboardFocus::Input && model.overlays.is_empty() => {
-            vec![span(vi.label(), Role::Strong), span("  ", Role::Text)]
+            vec![span(vi.label(), StyleRole::Strong), span("  ", StyleRole::Text)]
         }
         Some(_) | None => Vec::new(),
     }
 }
 
-type Hints = Vec<(String, &'static str)>;
+type FooterHints = Vec<(String, &'static str)>;
 
 /// The keys that go on with a sequence, and what each would do.
-fn continuations(model: &ScreenModel, pending: &PendingKeys) -> Hints {
+fn continuations(model: &ScreenModel, pending: &PendingKeys) -> FooterHints {
     let rows = contexts(model).iter().flat_map(|context| model.settings.keys.rows(*context));
     let rests = rows.flat_map(|row| {
         let word = row.hint.unwrap_or(row.help);
@@ -114,7 +114,7 @@ fn continuations(model: &ScreenModel, pending: &PendingKeys) -> Hints {
 }
 
 /// What the last line says, on its left and on its right.
-fn hints(model: &ScreenModel) -> (Hints, Hints) {
+fn hints(model: &ScreenModel) -> (FooterHints, FooterHints) {
     let keys = &model.settings.keys;
     match model.overlays.last() {
         Some(Overlay::Approval(approval)) => match approval.stage {
@@ -150,14 +150,14 @@ fn hints(model: &ScreenModel) -> (Hints, Hints) {
 }
 
 /// Changes are spoken of where they can be taken one by one.
-fn question_hints(keys: &Keymap, approval: &ApprovalDialog) -> Hints {
+fn question_hints(keys: &Keymap, approval: &ApprovalDialog) -> FooterHints {
     let about_changes = [ApprovalKey::Pick, ApprovalKey::NextChange, ApprovalKey::PreviousChange];
-    let about_changes: Hints = about_changes.iter().flat_map(|key| keys.hint(*key)).collect();
+    let about_changes: FooterHints = about_changes.iter().flat_map(|key| keys.hint(*key)).collect();
     let all = keys.hints(KeyContext::Approval);
     all.filter(|hint| approval.hunks.is_some() || !about_changes.contains(hint)).collect()
 }
 
-fn chat_hints(model: &ScreenModel) -> (Hints, Hints) {
+fn chat_hints(model: &ScreenModel) -> (FooterHints, FooterHints) {
     let runs = crate::tui::app::is_busy(model);
     let map = &model.settings.keys;
     let all = map.hints(KeyContext::Chat).filter(|(_, word)| runs || *word != "stop");
@@ -197,14 +197,14 @@ fn chat_hints(model: &ScreenModel) -> (Hints, Hints) {
     }
 }
 
-fn pairs(hints: &[(String, &'static str)]) -> Vec<Span> {
+fn pairs(hints: &[(String, &'static str)]) -> Vec<StyledSpan> {
     let mut spans = Vec::new();
     for (key, word) in hints {
         if !spans.is_empty() {
-            spans.push(span("  ", Role::Muted));
+            spans.push(span("  ", StyleRole::Muted));
         }
-        spans.push(span(key.clone(), Role::Key));
-        spans.push(span(format!(" {word}"), Role::Muted));
+        spans.push(span(key.clone(), StyleRole::Key));
+        spans.push(span(format!(" {word}"), StyleRole::Muted));
     }
     spans
 }

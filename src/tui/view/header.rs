@@ -9,27 +9,27 @@ use crate::domain::{ContextWindow, PermissionMode};
 use crate::tui::app::ScreenModel;
 use crate::tui::app::status::{GitSummary, ModelHost, ScreenStatus, tokens};
 use crate::tui::app::status_page;
-use crate::tui::layout::ansi::{self, Keep};
-use crate::tui::layout::{Role, Span};
+use crate::tui::layout::ansi::{self, AnsiExcerpt};
+use crate::tui::layout::{StyleRole, StyledSpan};
 
 use super::blocks::harmless;
-use super::paint::{self, Styles, span, spans_width, truncate};
+use super::paint::{self, RoleStyles, span, spans_width, truncate};
 
 /// A part of the line. The one with the greatest weight goes last.
-struct Part {
+struct HeaderItem {
     weight: u8,
-    side: Side,
-    spans: Vec<Span>,
+    side: HeaderSide,
+    spans: Vec<StyledSpan>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum HeaderSide {
     Left,
     Right,
 }
 
 /// Draws the first line.
-pub fn draw(model: &ScreenModel, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+pub fn draw(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) {
     let mut parts = parts(model, area.width);
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     while parts.len() > 1 && taken(&parts) > area.width {
@@ -42,27 +42,27 @@ pub fn draw(model: &ScreenModel, styles: &dyn Styles, area: Rect, buffer: &mut B
         let mut spans = Vec::new();
         for part in parts.iter().filter(|part| part.side == side) {
             if !spans.is_empty() {
-                spans.push(span("  ", Role::Text));
+                spans.push(span("  ", StyleRole::Text));
             }
             spans.extend(part.spans.iter().cloned());
         }
         spans
     };
-    paint::both_edges(&side(Side::Left), &side(Side::Right), styles, area, buffer);
+    paint::both_edges(&side(HeaderSide::Left), &side(HeaderSide::Right), styles, area, buffer);
 }
 
-fn taken(parts: &[Part]) -> u16 {
+fn taken(parts: &[HeaderItem]) -> u16 {
     parts.iter().map(|part| spans_width(&part.spans) + 2).sum()
 }
 
-fn parts(model: &ScreenModel, width: u16) -> Vec<Part> {
+fn parts(model: &ScreenModel, width: u16) -> Vec<HeaderItem> {
     let items = &model.settings.status_items;
-    let left = items.left.iter().map(|item| (Side::Left, *item));
-    let right = items.right.iter().map(|item| (Side::Right, *item));
+    let left = items.left.iter().map(|item| (HeaderSide::Left, *item));
+    let right = items.right.iter().map(|item| (HeaderSide::Right, *item));
     left.chain(right)
         .filter_map(|(side, item)| {
             let spans = shown(model, item, width)?;
-            Some(Part { weight: weight(item), side, spans })
+            Some(HeaderItem { weight: weight(item), side, spans })
         })
         .collect()
 }
@@ -86,35 +86,35 @@ fn weight(item: StatusItem) -> u8 {
 }
 
 /// What an item shows; nothing where nothing is known.
-fn shown(model: &ScreenModel, item: StatusItem, width: u16) -> Option<Vec<Span>> {
+fn shown(model: &ScreenModel, item: StatusItem, width: u16) -> Option<Vec<StyledSpan>> {
     let status = &model.status;
     let one = |text: String, role| (!text.is_empty()).then(|| vec![span(text, role)]);
     let cut = |text: &str, columns| truncate(&harmless(text), columns);
     match item {
-        StatusItem::Slug => one("slug".to_owned(), Role::Title),
-        StatusItem::Folder => one(cut(&status.project, 24), Role::Text),
+        StatusItem::Slug => one("slug".to_owned(), StyleRole::Title),
+        StatusItem::Folder => one(cut(&status.project, 24), StyleRole::Text),
         StatusItem::Branch => status.git.as_ref().map(of_git),
-        StatusItem::Title => one(cut(status.title.as_deref()?, width / 4), Role::Muted),
+        StatusItem::Title => one(cut(status.title.as_deref()?, width / 4), StyleRole::Muted),
         StatusItem::Session => {
             let id = status.session?.to_string();
             // The end of these ids is what tells two of one minute apart.
-            one(id.rsplit('-').next().unwrap_or(&id).to_owned(), Role::Muted)
+            one(id.rsplit('-').next().unwrap_or(&id).to_owned(), StyleRole::Muted)
         }
-        StatusItem::Time => one(open_for(model), Role::Muted),
-        StatusItem::Command => own(model.status_line.text.as_deref()?, width / 3),
+        StatusItem::Time => one(open_for(model), StyleRole::Muted),
+        StatusItem::Command => command_output(model.status_line.text.as_deref()?, width / 3),
         StatusItem::Rate => {
             let rate = status.rate.filter(|_| status.host == ModelHost::Local)?;
-            one(format!("{rate:.0} tok/s"), Role::Muted)
+            one(format!("{rate:.0} tok/s"), StyleRole::Muted)
         }
         StatusItem::Model => {
-            let mut said = one(cut(&status.model, 28), Role::Assistant)?;
-            said.extend(status.effort.map(|effort| span(format!(" {effort}"), Role::Muted)));
+            let mut said = one(cut(&status.model, 28), StyleRole::Assistant)?;
+            said.extend(status.effort.map(|effort| span(format!(" {effort}"), StyleRole::Muted)));
             Some(said)
         }
-        StatusItem::Mode => one(mode(model), Role::System),
-        StatusItem::Context => one(meter(status)?, Role::Text),
-        StatusItem::Cached => one(cached(status)?, Role::Muted),
-        StatusItem::Cost => one(status_page::cost(&status.spending.total())?, Role::Text),
+        StatusItem::Mode => one(mode(model), StyleRole::System),
+        StatusItem::Context => one(meter(status)?, StyleRole::Text),
+        StatusItem::Cached => one(cached(status)?, StyleRole::Muted),
+        StatusItem::Cost => one(status_page::cost(&status.spending.total())?, StyleRole::Text),
     }
 }
 
@@ -146,8 +146,8 @@ fn open_for(model: &ScreenModel) -> String {
 }
 
 /// What the person's own command printed, with its colours and without anything else.
-fn own(text: &str, columns: u16) -> Option<Vec<Span>> {
-    let line = ansi::render(text, Keep::All, u16::MAX).into_iter().next()?;
+fn command_output(text: &str, columns: u16) -> Option<Vec<StyledSpan>> {
+    let line = ansi::render(text, AnsiExcerpt::All, u16::MAX).into_iter().next()?;
     let mut left = columns;
     let mut spans = Vec::new();
     for piece in line.spans {
@@ -155,7 +155,7 @@ fn own(text: &str, columns: u16) -> Option<Vec<Span>> {
         let wide = paint::width(&text);
         left -= wide.min(left);
         let is_cut = text.len() < piece.text.len();
-        spans.push(Span::new(text, piece.role));
+        spans.push(StyledSpan::new(text, piece.role));
         if is_cut {
             break;
         }
@@ -163,12 +163,12 @@ fn own(text: &str, columns: u16) -> Option<Vec<Span>> {
     (!spans.is_empty()).then_some(spans)
 }
 
-fn of_git(git: &GitSummary) -> Vec<Span> {
-    let mut spans = vec![span(truncate(&harmless(&git.branch), 24), Role::Text)];
+fn of_git(git: &GitSummary) -> Vec<StyledSpan> {
+    let mut spans = vec![span(truncate(&harmless(&git.branch), 24), StyleRole::Text)];
     let counts = [
-        ('+', git.added, Role::Success),
-        ('~', git.changed, Role::Warning),
-        ('-', git.removed, Role::Error),
+        ('+', git.added, StyleRole::Success),
+        ('~', git.changed, StyleRole::Warning),
+        ('-', git.removed, StyleRole::Error),
     ];
     for (sign, count, role) in counts.into_iter().filter(|(_, count, _)| *count > 0) {
         spans.push(span(format!(" {sign}{count}"), role));

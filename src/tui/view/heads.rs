@@ -9,7 +9,7 @@ use crate::tui::app::block::{
     ToolCallState, TranscriptBlock,
 };
 use crate::tui::app::status::clock;
-use crate::tui::layout::{Role, Run, Span};
+use crate::tui::layout::{SourceRun, StyleRole, StyledSpan};
 
 use super::blocks::harmless;
 use super::paint::{span, spans_width, truncate};
@@ -23,17 +23,22 @@ const ROOMY: u16 = 60;
 
 /// A head: what stands on its left and at its right edge.
 #[derive(Debug, Default)]
-pub struct Head {
+pub struct PaneHead {
     /// From the left.
-    pub left: Vec<Span>,
+    pub left: Vec<StyledSpan>,
     /// At the right edge.
-    pub right: Vec<Span>,
+    pub right: Vec<StyledSpan>,
     /// Which columns show which bytes of the head's text.
-    pub runs: Vec<Run>,
+    pub runs: Vec<SourceRun>,
 }
 
 /// The head of a block, if it has one, fitted to `width`.
-pub fn head(block: &TranscriptBlock, fold: PaneFold, now: Duration, width: u16) -> Option<Head> {
+pub fn head(
+    block: &TranscriptBlock,
+    fold: PaneFold,
+    now: Duration,
+    width: u16,
+) -> Option<PaneHead> {
     match &block.body {
         BlockBody::Thinking(thinking) => Some(of_thinking(thinking, fold, now)),
         BlockBody::Tool(tool) => Some(of_tool(tool, fold, now, width)),
@@ -59,7 +64,7 @@ pub fn has_head(block: &TranscriptBlock) -> bool {
 }
 
 /// How long something took: `3 ms`, `4.2s`, `1:05`.
-pub fn took(time: Duration) -> String {
+pub fn format_elapsed(time: Duration) -> String {
     match time.as_millis() {
         millis @ 0..1_000 => format!("{millis} ms"),
         1_000..60_000 => format!("{:.1}s", time.as_secs_f64()),
@@ -67,106 +72,108 @@ pub fn took(time: Duration) -> String {
     }
 }
 
-fn of_thinking(thinking: &ThinkingText, fold: PaneFold, now: Duration) -> Head {
+fn of_thinking(thinking: &ThinkingText, fold: PaneFold, now: Duration) -> PaneHead {
     let mark = if fold == PaneFold::Closed { "▸ " } else { "▾ " };
     let text = match (thinking.state, thinking.elapsed) {
         (TextState::Streaming, _) => {
             let since = thinking.since.unwrap_or(now);
             format!("Thinking {}", clock(now.saturating_sub(since)))
         }
-        (TextState::Done, Some(elapsed)) => format!("Thought {}", took(elapsed)),
+        (TextState::Done, Some(elapsed)) => format!("Thought {}", format_elapsed(elapsed)),
         (TextState::Done, None) => "Thought".to_owned(),
         (TextState::Dropped, _) => "Thought, and had to start over".to_owned(),
     };
-    let left = vec![span(mark, Role::Thinking), span(text, Role::Thinking)];
-    Head { left, ..Head::default() }
+    let left = vec![span(mark, StyleRole::Thinking), span(text, StyleRole::Thinking)];
+    PaneHead { left, ..PaneHead::default() }
 }
 
-fn of_image(image: &MessageImage, fold: PaneFold, width: u16) -> Head {
+fn of_image(image: &MessageImage, fold: PaneFold, width: u16) -> PaneHead {
     let mark = if fold == PaneFold::Closed { "▸ " } else { "▾ " };
-    let right = vec![span(super::image::about(image), Role::Muted)];
-    let mut left = vec![span(mark, Role::User), span(format!("{:NAME$} ", "Image"), Role::User)];
+    let right = vec![span(super::image::about(image), StyleRole::Muted)];
+    let mut left =
+        vec![span(mark, StyleRole::User), span(format!("{:NAME$} ", "Image"), StyleRole::User)];
     let room = width.saturating_sub(spans_width(&left) + spans_width(&right) + 2);
-    left.push(span(truncate(image.name(), room), Role::Text));
-    Head { left, right, ..Head::default() }
+    left.push(span(truncate(image.name(), room), StyleRole::Text));
+    PaneHead { left, right, ..PaneHead::default() }
 }
 
-fn of_tool(tool: &ToolCallBlock, fold: PaneFold, now: Duration, width: u16) -> Head {
+fn of_tool(tool: &ToolCallBlock, fold: PaneFold, now: Duration, width: u16) -> PaneHead {
     let right = right(tool, now, width);
     let (mark, mark_role) = mark(tool, fold);
     let name = format!("{:NAME$} ", harmless(&tool.name));
-    let name_role = if tool.state == ToolCallState::Failed { Role::Error } else { Role::Tool };
+    let name_role =
+        if tool.state == ToolCallState::Failed { StyleRole::Error } else { StyleRole::Tool };
     let mut left = vec![span(format!("{mark} "), mark_role), span(name, name_role)];
     let room = width.saturating_sub(spans_width(&left) + spans_width(&right) + 2);
     let mut runs = Vec::new();
     let column = spans_width(&left[..1]);
-    Run::push_text(&mut runs, &tool.name, column, 0);
+    SourceRun::push_text(&mut runs, &tool.name, column, 0);
     let title = truncate(&harmless(&tool.title), room);
     // Where something had to be made harmless, columns and bytes do not go together.
     let shown = title.trim_end_matches('…');
     if tool.title.starts_with(shown) {
-        Run::push_text(&mut runs, shown, spans_width(&left), tool.name.len() + 1);
+        SourceRun::push_text(&mut runs, shown, spans_width(&left), tool.name.len() + 1);
     }
-    left.push(span(title, Role::Text));
-    Head { left, right, runs }
+    left.push(span(title, StyleRole::Text));
+    PaneHead { left, right, runs }
 }
 
-fn mark(tool: &ToolCallBlock, fold: PaneFold) -> (&'static str, Role) {
+fn mark(tool: &ToolCallBlock, fold: PaneFold) -> (&'static str, StyleRole) {
     let unfolded = fold == PaneFold::Open
         && matches!(
             tool.content,
             ToolCallContent::Diff(_) | ToolCallContent::Text(_) | ToolCallContent::Terminal(_)
         );
     match tool.state {
-        ToolCallState::Writing(_) | ToolCallState::Waiting => ("○", Role::Muted),
-        ToolCallState::Failed => ("✗", Role::Error),
-        ToolCallState::Denied => ("⊘", Role::Error),
-        ToolCallState::Cancelled => ("■", Role::Warning),
-        ToolCallState::Running => ("◐", Role::Warning),
-        ToolCallState::Done if tool.origin == ToolCallOrigin::User => ("!", Role::User),
-        ToolCallState::Done if unfolded => ("▾", Role::Tool),
-        ToolCallState::Done => ("●", Role::Tool),
+        ToolCallState::Writing(_) | ToolCallState::Waiting => ("○", StyleRole::Muted),
+        ToolCallState::Failed => ("✗", StyleRole::Error),
+        ToolCallState::Denied => ("⊘", StyleRole::Error),
+        ToolCallState::Cancelled => ("■", StyleRole::Warning),
+        ToolCallState::Running => ("◐", StyleRole::Warning),
+        ToolCallState::Done if tool.origin == ToolCallOrigin::User => ("!", StyleRole::User),
+        ToolCallState::Done if unfolded => ("▾", StyleRole::Tool),
+        ToolCallState::Done => ("●", StyleRole::Tool),
     }
 }
 
 /// What came of the call, and in a column of its own how long it took.
-fn right(tool: &ToolCallBlock, now: Duration, width: u16) -> Vec<Span> {
+fn right(tool: &ToolCallBlock, now: Duration, width: u16) -> Vec<StyledSpan> {
     let mut spans = outcome(tool);
     let time = match tool.state {
         ToolCallState::Writing(_) | ToolCallState::Waiting => return spans,
         ToolCallState::Running => Some(clock(now.saturating_sub(tool.since.unwrap_or(now)))),
         ToolCallState::Done | ToolCallState::Failed | ToolCallState::Cancelled => {
-            tool.elapsed.map(took)
+            tool.elapsed.map(format_elapsed)
         }
         // It did not run.
         ToolCallState::Denied => None,
     };
     let Some(time) = time else { return spans };
     if spans.is_empty() {
-        return vec![span(time, Role::Muted)];
+        return vec![span(time, StyleRole::Muted)];
     }
     if width >= ROOMY {
-        spans.push(span(format!("  {time:>TIME$}"), Role::Muted));
+        spans.push(span(format!("  {time:>TIME$}"), StyleRole::Muted));
     } else if tool.state == ToolCallState::Running {
-        spans.push(span(format!(" {time}"), Role::Muted));
+        spans.push(span(format!(" {time}"), StyleRole::Muted));
     }
     spans
 }
 
-fn outcome(tool: &ToolCallBlock) -> Vec<Span> {
+fn outcome(tool: &ToolCallBlock) -> Vec<StyledSpan> {
     let said = tool.summary.as_deref().map(harmless);
-    let with = |word: &str, role: Role| match &said {
+    let with = |word: &str, role: StyleRole| match &said {
         Some(said) if said.as_str() != word => vec![span(format!("{word}, {said}"), role)],
         Some(_) | None => vec![span(word, role)],
     };
     match tool.state {
-        ToolCallState::Waiting => vec![span("waiting", Role::Muted)],
+        ToolCallState::Waiting => vec![span("waiting", StyleRole::Muted)],
         // So little says nothing of how far it is.
-        ToolCallState::Writing(..100) => vec![span("writing", Role::Muted)],
+        ToolCallState::Writing(..100) => vec![span("writing", StyleRole::Muted)],
         ToolCallState::Writing(bytes) => {
-            vec![span(format!("writing {:.1} kB", bytes as f64 / 1000.0), Role::Muted)]
+            vec![span(format!("writing {:.1} kB", bytes as f64 / 1000.0), StyleRole::Muted)]
         }
-        ToolCallState::Running => vec![span("running", Role::Warning)],
+        ToolCallState::Running => vec![span("running", StyleRole::Warning)],
         ToolCallState::Done => match (&tool.content, said) {
             (ToolCallContent::Diff(diff), said) => {
                 let (added, removed) = (format!("+{}", diff.added), format!("-{}", diff.removed));
@@ -175,18 +182,18 @@ fn outcome(tool: &ToolCallBlock) -> Vec<Span> {
                     said.strip_suffix(&format!("{added} {removed}")).map(str::to_owned)
                 });
                 vec![
-                    span(before.unwrap_or_default(), Role::Muted),
-                    span(added, Role::Success),
-                    span(" ", Role::Text),
-                    span(removed, Role::Error),
+                    span(before.unwrap_or_default(), StyleRole::Muted),
+                    span(added, StyleRole::Success),
+                    span(" ", StyleRole::Text),
+                    span(removed, StyleRole::Error),
                 ]
             }
-            (_, Some(said)) => vec![span(said, Role::Muted)],
+            (_, Some(said)) => vec![span(said, StyleRole::Muted)],
             (_, None) => Vec::new(),
         },
-        ToolCallState::Failed => with("failed", Role::Error),
-        ToolCallState::Denied => vec![span("denied", Role::Error)],
-        ToolCallState::Cancelled => vec![span("stopped", Role::Warning)],
+        ToolCallState::Failed => with("failed", StyleRole::Error),
+        ToolCallState::Denied => vec![span("denied", StyleRole::Error)],
+        ToolCallState::Cancelled => vec![span("stopped", StyleRole::Warning)],
     }
 }
 
@@ -197,9 +204,9 @@ mod tests {
     #[test]
     fn times_read_well() {
         let at = Duration::from_millis;
-        assert_eq!(took(at(3)), "3 ms");
-        assert_eq!(took(at(4_210)), "4.2s");
-        assert_eq!(took(at(65_000)), "1:05");
+        assert_eq!(format_elapsed(at(3)), "3 ms");
+        assert_eq!(format_elapsed(at(4_210)), "4.2s");
+        assert_eq!(format_elapsed(at(65_000)), "1:05");
         assert_eq!(clock(at(7_900)), "0:07");
         assert_eq!(clock(Duration::from_secs(3_723)), "1:02:03");
     }

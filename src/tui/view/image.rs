@@ -10,12 +10,12 @@ use crate::tui::app::ScreenModel;
 use crate::tui::app::block::{BlockBody, BlockId};
 use crate::tui::app::geometry::{ScreenGeometry, TranscriptRowKind};
 use crate::tui::app::pictures::PictureRequest;
-use crate::tui::layout::{Line, Role};
+use crate::tui::layout::{StyleRole, StyledLine};
 
 use super::blocks::INDENT;
-use super::layouts::Layouts;
+use super::layouts::ViewLayouts;
 use super::paint::{line, span, truncate, width};
-use super::window::Finder;
+use super::window::TranscriptRowFinder;
 
 /// The largest picture: what is said around it has to stay in sight.
 const MOST: SizeInCells = SizeInCells { columns: 72, rows: 15 };
@@ -33,16 +33,16 @@ pub fn size(image: &MessageImage, canvas: GraphicsCanvas, width: u16) -> SizeInC
 
 /// A frame of this size with what is known of the image in its middle; words alone where there is
 /// no room for one.
-pub fn frame(image: &MessageImage, SizeInCells { columns, rows }: SizeInCells) -> Vec<Line> {
+pub fn frame(image: &MessageImage, SizeInCells { columns, rows }: SizeInCells) -> Vec<StyledLine> {
     let inner = columns.saturating_sub(2);
     let middle = (rows - 1) / 2;
     if rows < 3 || inner < 4 {
-        let words = line(vec![span(truncate(&about(image), columns), Role::Muted)]);
-        let row = |row| if row == middle { words.clone() } else { Line::default() };
+        let words = line(vec![span(truncate(&about(image), columns), StyleRole::Muted)]);
+        let row = |row| if row == middle { words.clone() } else { StyledLine::default() };
         return (0..rows).map(row).collect();
     }
     let across = "─".repeat(usize::from(inner));
-    let edge = |text: String| line(vec![span(text, Role::Border)]);
+    let edge = |text: String| line(vec![span(text, StyleRole::Border)]);
     let words = truncate(&about(image), inner - 2);
     let left = (inner - width(&words)) / 2;
     let right = inner - width(&words) - left;
@@ -54,9 +54,9 @@ pub fn frame(image: &MessageImage, SizeInCells { columns, rows }: SizeInCells) -
             edge(format!("└{across}┘"))
         } else if row == middle {
             line(vec![
-                span(format!("│{}", room(left)), Role::Border),
-                span(words.clone(), Role::Muted),
-                span(format!("{}│", room(right)), Role::Border),
+                span(format!("│{}", room(left)), StyleRole::Border),
+                span(words.clone(), StyleRole::Muted),
+                span(format!("{}│", room(right)), StyleRole::Border),
             ])
         } else {
             edge(format!("│{}│", room(inner)))
@@ -66,16 +66,16 @@ pub fn frame(image: &MessageImage, SizeInCells { columns, rows }: SizeInCells) -
 }
 
 /// The frame where no picture will ever be shown: as small as its words.
-pub fn label(image: &MessageImage, columns: u16) -> Vec<Line> {
+pub fn label(image: &MessageImage, columns: u16) -> Vec<StyledLine> {
     let columns = (width(&about(image)) + 6).min(columns);
     frame(image, SizeInCells { columns, rows: 3 })
 }
 
 /// Puts the pictures that are there in the place of their frames, and notes which are on screen.
 /// `text` is where the transcript's rows are drawn.
-pub fn hang(
+pub fn place_pictures(
     model: &ScreenModel,
-    layouts: &mut Layouts,
+    layouts: &mut ViewLayouts,
     text: Rect,
     buffer: &mut Buffer,
     geometry: &mut ScreenGeometry,
@@ -95,7 +95,7 @@ pub fn hang(
         let cells = size(image, canvas, text.width.saturating_sub(indent).max(1));
         geometry.pictures.push(PictureRequest { image: image.clone(), cells });
         let Some(picture) = model.pictures.ready(&image.hash, cells) else { continue };
-        let shape = Finder::new(model, layouts, text.width).shape(index);
+        let shape = TranscriptRowFinder::new(model, layouts, text.width).shape(index);
         let above = u16::try_from(first - shape.gap - shape.head).unwrap_or(0);
         let count = u16::try_from(body.len()).unwrap_or(0);
         match canvas.graphics {
@@ -106,7 +106,7 @@ pub fn hang(
         }
         for (row, column) in (0..count).flat_map(|y| (0..cells.columns).map(move |x| (y, x))) {
             if let Some(cell) = buffer.cell_mut((text.x + indent + column, top + row)) {
-                layouts.gallery().hang(picture, above + row, column, cell);
+                layouts.picture_table().mark_cell(picture, above + row, column, cell);
             }
         }
     }
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use crate::domain::MediaType;
 
-    fn shown(lines: &[Line]) -> Vec<String> {
+    fn shown(lines: &[StyledLine]) -> Vec<String> {
         lines.iter().map(|line| line.spans.iter().map(|it| it.text.as_str()).collect()).collect()
     }
 

@@ -6,20 +6,20 @@ use crate::tui::app::turn::{RunningTurnPhase, TurnActivity};
 
 /// What is told beside the picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Label {
+pub struct TerminalLabel {
     /// The window's name.
     pub title: String,
     /// How far the work is.
     pub progress: TerminalProgress,
     /// Progress is told again now and then, since terminals take it off that was long not told.
-    beat: u128,
+    repeat_count: u128,
 }
 
 /// How often progress is told again, in seconds.
 const AGAIN: u128 = 10;
 
 /// The label of this state.
-pub fn label(model: &ScreenModel) -> Label {
+pub fn label(model: &ScreenModel) -> TerminalLabel {
     let what = model.status.title.as_deref().unwrap_or(&model.status.project);
     let waits = model.has_question();
     let mark = match (waits, model.turn.is_idle()) {
@@ -54,5 +54,5 @@ pub fn label(model: &ScreenModel) -> Label {
             u128::from(model.now.as_secs()) / AGAIN
         }
     };
-    Label { title, progress, beat }
+    TerminalLabel { title, progress, repeat_count: beat }
 }

@@ -8,143 +8,145 @@ use crate::platform::graphics::GraphicsCanvas;
 use crate::tui::app::block::{BlockBody, BlockId, PaneFold, TextState, TranscriptBlock};
 use crate::tui::app::pager::PagerWrap;
 use crate::tui::app::pager::document::PagerDocument;
-use crate::tui::gallery::Gallery;
-use crate::tui::layout::diff::rows::Row;
-use crate::tui::layout::diff::{self, Sheet};
-use crate::tui::layout::{self, Colours, Highlighter, Key, Laid, Line, paged};
-use crate::tui::links::Links;
+use crate::tui::layout::diff::rows::DiffRow;
+use crate::tui::layout::diff::{self, DiffRenderer};
+use crate::tui::layout::{
+    self, BlockLayout, HighlightState, LayoutKey, StyledLine, SyntaxHighlighter, pager_lines,
+};
+use crate::tui::links::LinkTable;
+use crate::tui::picture_cells::PictureTable;
 
-use super::blocks::{self, GrowingThought};
+use super::blocks::{self, StreamingThinking};
 
 /// The lines of blocks that were on screen, and what colours their code.
 #[derive(Debug)]
-pub struct Layouts {
-    kept: layout::Layouts,
-    highlighter: Highlighter,
-    thought: Option<(BlockId, GrowingThought)>,
+pub struct ViewLayouts {
+    kept: layout::LayoutCache,
+    highlighter: SyntaxHighlighter,
+    thought: Option<(BlockId, StreamingThinking)>,
     /// Rows of the pages over the chat.
-    pages: layout::Layouts,
+    pages: layout::LayoutCache,
     /// The rows of each change of the edit that was asked about last.
-    places: Option<(Key, Arc<[Range<usize>]>)>,
+    places: Option<(LayoutKey, Arc<[Range<usize>]>)>,
     /// The changed file that is shown.
-    sheet: Option<Shown>,
+    changed_file: Option<ChangedFileLayout>,
     /// The lines that were asked for last.
-    last: Arc<[Line]>,
-    links: Links,
-    gallery: Gallery,
+    last: Arc<[StyledLine]>,
+    links: LinkTable,
+    picture_table: PictureTable,
     /// What pictures are painted on, where the terminal can show them.
     canvas: Option<GraphicsCanvas>,
 }
 
 /// A changed file, laid out.
 #[derive(Debug)]
-struct Shown {
+struct ChangedFileLayout {
     /// The name of its rows.
     version: u64,
     width: u16,
     /// How much had been coloured by then.
     generation: u64,
-    sheet: Sheet<Arc<FileDiff>>,
+    renderer: DiffRenderer<Arc<FileDiff>>,
 }
 
-impl Layouts {
+impl ViewLayouts {
     /// None yet.
-    pub fn new(highlighter: Highlighter) -> Self {
+    pub fn new(highlighter: SyntaxHighlighter) -> Self {
         Self {
-            kept: layout::Layouts::default(),
+            kept: layout::LayoutCache::default(),
             highlighter,
             thought: None,
-            pages: layout::Layouts::default(),
+            pages: layout::LayoutCache::default(),
             places: None,
-            sheet: None,
+            changed_file: None,
             last: Arc::default(),
-            links: Links::default(),
-            gallery: Gallery::default(),
+            links: LinkTable::default(),
+            picture_table: PictureTable::default(),
             canvas: None,
         }
     }
 
     /// Links that are drawn go into this table, which the terminal reads.
-    pub fn with_links(self, links: Links) -> Self {
+    pub fn with_links(self, links: LinkTable) -> Self {
         Self { links, ..self }
     }
 
     /// Pictures that are drawn go into this table, which the terminal reads.
-    pub fn with_gallery(self, gallery: Gallery) -> Self {
-        Self { gallery, ..self }
+    pub fn with_picture_table(self, gallery: PictureTable) -> Self {
+        Self { picture_table: gallery, ..self }
     }
 
     /// What pictures are painted on from now on: images take as much room as theirs.
     pub fn paint_on(&mut self, canvas: Option<GraphicsCanvas>) {
         if self.canvas != canvas {
             self.canvas = canvas;
-            self.kept = layout::Layouts::default();
+            self.kept = layout::LayoutCache::default();
         }
     }
 
     /// The pictures on screen.
-    pub fn gallery(&self) -> &Gallery {
-        &self.gallery
+    pub fn picture_table(&self) -> &PictureTable {
+        &self.picture_table
     }
 
     /// The links on screen.
-    pub fn links(&self) -> &Links {
+    pub fn links(&self) -> &LinkTable {
         &self.links
     }
 
     /// Forgets everything: another session was opened.
     pub fn clear(&mut self) {
-        self.kept = layout::Layouts::default();
-        self.pages = layout::Layouts::default();
+        self.kept = layout::LayoutCache::default();
+        self.pages = layout::LayoutCache::default();
         self.thought = None;
         self.places = None;
-        self.sheet = None;
+        self.changed_file = None;
     }
 
     /// How often a block was laid out.
-    pub fn laid_out(&self) -> u64 {
+    pub fn layout_count(&self) -> u64 {
         self.kept.misses()
     }
 
     /// What colours code.
-    pub fn highlighter(&self) -> &Highlighter {
+    pub fn highlighter(&self) -> &SyntaxHighlighter {
         &self.highlighter
     }
 
     /// The diff of a question, and which rows each change takes with `above` rows before the diff.
-    pub fn asked(
+    pub fn approval_diff(
         &mut self,
         id: ApprovalId,
         diff: &FileDiff,
         width: u16,
         above: usize,
-    ) -> (Arc<[Line]>, Arc<[Range<usize>]>) {
+    ) -> (Arc<[StyledLine]>, Arc<[Range<usize>]>) {
         // Blocks count up from 0, these down from the end.
-        let key = Key { block: u64::MAX - id.0, revision: 0, width, fold: PaneFold::Open };
+        let key = LayoutKey { block: u64::MAX - id.0, revision: 0, width, fold: PaneFold::Open };
         let highlighter = &self.highlighter;
         let mut places = self.places.take().filter(|(of, _)| *of == key).map(|(_, places)| places);
         let rows = |places: Vec<Range<usize>>| -> Arc<[Range<usize>]> {
             places.iter().map(|place| place.start + above..place.end + above).collect()
         };
         let lines = self.kept.get(key, highlighter, || {
-            let (laid, found) = diff::whole(diff, width, highlighter);
+            let (laid, found) = diff::render_whole(diff, width, highlighter);
             places = Some(rows(found));
             laid
         });
         // The lines may be kept where another question's places were remembered since.
-        let places = places.unwrap_or_else(|| rows(diff::whole(diff, width, highlighter).1));
+        let places = places.unwrap_or_else(|| rows(diff::render_whole(diff, width, highlighter).1));
         self.places = Some((key, Arc::clone(&places)));
         (lines, places)
     }
 
     /// The rows of a line of a long text.
-    pub fn paged(
+    pub fn pager_line(
         &mut self,
         document: &PagerDocument,
         line: usize,
         width: u16,
         wrap: PagerWrap,
-    ) -> Arc<[Line]> {
+    ) -> Arc<[StyledLine]> {
         let text = document.line(line);
         // A line changes only by growing, and the last one may.
         let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
@@ -154,49 +156,53 @@ impl Layouts {
         };
         let block = u64::try_from(line + document.dropped_lines()).unwrap_or(u64::MAX);
         let revision = document.id() << 32 | length & 0xffff_ffff;
-        let key = Key { block, revision, width, fold };
-        let lay = || Laid {
+        let key = LayoutKey { block, revision, width, fold };
+        let lay = || BlockLayout {
             lines: match wrap {
-                PagerWrap::On => paged::rows(text, width),
-                PagerWrap::Off(_) => vec![paged::row(text)],
+                PagerWrap::On => pager_lines::rows(text, width),
+                PagerWrap::Off(_) => vec![pager_lines::row(text)],
             },
-            colours: Colours::Final,
+            colours: HighlightState::Final,
         };
         self.pages.get(key, &self.highlighter, lay)
     }
 
     /// The lines of a row of a changed file. `version` names the rows that it is one of.
-    pub fn changed(
+    pub fn changed_file_row(
         &mut self,
         version: u64,
         diff: &Arc<FileDiff>,
-        rows: &[Row],
+        rows: &[DiffRow],
         row: usize,
         width: u16,
-    ) -> Arc<[Line]> {
+    ) -> Arc<[StyledLine]> {
         let generation = self.highlighter.generation();
-        let fits = self.sheet.as_ref().is_some_and(|shown| {
+        let fits = self.changed_file.as_ref().is_some_and(|shown| {
             (shown.version, shown.width) == (version, width)
-                && (shown.generation == generation || shown.sheet.colours() == Colours::Final)
+                && (shown.generation == generation
+                    || shown.renderer.colours() == HighlightState::Final)
         });
         if !fits {
-            let sheet = Sheet::new(Arc::clone(diff), width, usize::MAX, &self.highlighter);
-            self.sheet = Some(Shown { version, width, generation, sheet });
+            let sheet = DiffRenderer::new(Arc::clone(diff), width, usize::MAX, &self.highlighter);
+            self.changed_file =
+                Some(ChangedFileLayout { version, width, generation, renderer: sheet });
         }
-        let (Some(Shown { sheet, .. }), Some(of)) = (&self.sheet, rows.get(row)) else {
+        let (Some(ChangedFileLayout { renderer: sheet, .. }), Some(of)) =
+            (&self.changed_file, rows.get(row))
+        else {
             return Arc::default();
         };
         let block = u64::try_from(row).unwrap_or(u64::MAX);
-        let key = Key { block, revision: version, width, fold: PaneFold::Preview };
+        let key = LayoutKey { block, revision: version, width, fold: PaneFold::Preview };
         self.pages.get(key, &self.highlighter, || {
             let mut lines = Vec::new();
             sheet.lay(of, &mut lines);
-            Laid { lines, colours: sheet.colours() }
+            BlockLayout { lines, colours: sheet.colours() }
         })
     }
 
     /// The lines of a block below its head.
-    pub fn lines(&mut self, block: &TranscriptBlock, fold: PaneFold, width: u16) -> &[Line] {
+    pub fn lines(&mut self, block: &TranscriptBlock, fold: PaneFold, width: u16) -> &[StyledLine] {
         match &block.body {
             BlockBody::Assistant(prose) if prose.state == TextState::Streaming => {
                 self.kept.streaming(block.id.0, &prose.text, width, &self.highlighter)
@@ -208,7 +214,7 @@ impl Layouts {
                 if !continues {
                     self.thought = None;
                 }
-                let new = || (block.id, GrowingThought::default());
+                let new = || (block.id, StreamingThinking::default());
                 let (_, growing) = self.thought.get_or_insert_with(new);
                 growing.update(&thinking.text, width);
                 growing.lines()
@@ -221,8 +227,12 @@ impl Layouts {
             | BlockBody::Notice(_)
             | BlockBody::Interrupted
             | BlockBody::Compacted => {
-                let key =
-                    Key { block: block.id.0, revision: u64::from(block.revision), width, fold };
+                let key = LayoutKey {
+                    block: block.id.0,
+                    revision: u64::from(block.revision),
+                    width,
+                    fold,
+                };
                 let (highlighter, canvas) = (&self.highlighter, self.canvas);
                 let lay = || blocks::body(block, fold, width, highlighter, canvas);
                 self.last = self.kept.get(key, highlighter, lay);

@@ -35,14 +35,14 @@ use super::app::geometry::{CellRect, ScreenGeometry};
 use super::app::model::KeyboardFocus;
 use super::app::overlay::Overlay;
 use super::app::sidebar::{SidebarPlacement, on_screen};
-use super::layout::Role;
+use super::layout::StyleRole;
 
-pub use layouts::Layouts;
-pub use paint::Styles;
+pub use layouts::ViewLayouts;
+pub use paint::RoleStyles;
 
 /// The rows of the screen, from the top.
 #[derive(Debug, Clone, Copy)]
-struct Rows {
+struct ScreenRowAreas {
     header: Rect,
     header_rule: Rect,
     transcript: Rect,
@@ -56,8 +56,8 @@ struct Rows {
 /// Draws a frame and says what is where.
 pub fn view(
     model: &ScreenModel,
-    layouts: &mut Layouts,
-    styles: &dyn Styles,
+    layouts: &mut ViewLayouts,
+    styles: &dyn RoleStyles,
     frame: &mut Frame<'_>,
 ) -> ScreenGeometry {
     layouts.paint_on(model.settings.canvas.map(|(canvas, _)| canvas));
@@ -66,10 +66,10 @@ pub fn view(
     let side = on_screen(model);
     let chat = beside(area, side);
     let typed = model.composer.editor.rows(input_width(chat));
-    let rows = Rows::split(model, chat, typed.len()).with_edges(area);
+    let rows = ScreenRowAreas::split(model, chat, typed.len()).with_edges(area);
 
     let buffer = frame.buffer_mut();
-    buffer.set_style(area, styles.style(Role::Screen));
+    buffer.set_style(area, styles.style(StyleRole::Screen));
     header::draw(model, styles, rows.header, buffer);
     paint::rule(rows.header_rule, styles, buffer);
     transcript::draw(model, layouts, styles, rows.transcript, buffer, &mut geometry);
@@ -93,13 +93,14 @@ pub fn view(
         let height = rows.hints.y.saturating_sub(y);
         let place = Rect { y, height, width: columns.min(area.width), ..area };
         let keys = match model.focus {
-            KeyboardFocus::Sidebar => sidebar::Keys::Here,
+            KeyboardFocus::Sidebar => sidebar::SidebarKeyFocus::Focused,
             KeyboardFocus::Input | KeyboardFocus::Pane(_) | KeyboardFocus::Caret(_) => {
-                sidebar::Keys::Elsewhere
+                sidebar::SidebarKeyFocus::Unfocused
             }
         };
         let map = &*model.settings.keys;
-        let scene = sidebar::Scene { now: model.now, open: model.status.session, keys, map };
+        let scene =
+            sidebar::SidebarViewContext { now: model.now, open: model.status.session, keys, map };
         let drawn = sidebar::draw(&model.sidebar, scene, styles, place, buffer);
         geometry.sidebar = Some(drawn.rows);
         caret = caret.or(drawn.caret);
@@ -160,7 +161,7 @@ fn input_width(area: Rect) -> u16 {
     area.width.saturating_sub(4).max(1)
 }
 
-impl Rows {
+impl ScreenRowAreas {
     /// The first and the last rows go over the whole screen.
     fn with_edges(self, area: Rect) -> Self {
         let whole = |row: Rect| Rect { x: area.x, width: area.width, ..row };

@@ -14,17 +14,17 @@ use crate::tui::app::pager::{
     Pager, PagerFollow, PagerLineNumbers, PagerPrompt, PagerSource, PagerWrap,
 };
 use crate::tui::app::text_query::TextQueryKind;
-use crate::tui::layout::{Line, Role, Span, paged};
+use crate::tui::layout::{StyleRole, StyledLine, StyledSpan, pager_lines};
 
 use super::blocks::harmless;
-use super::layouts::Layouts;
-use super::paint::{self, Styles, span, spans_width, truncate};
+use super::layouts::ViewLayouts;
+use super::paint::{self, RoleStyles, span, spans_width, truncate};
 
 /// Draws the pager on all of `area`, and returns the caret's cell while something is typed.
 pub fn draw(
     pager: &Pager,
-    layouts: &mut Layouts,
-    styles: &dyn Styles,
+    layouts: &mut ViewLayouts,
+    styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
     geometry: &mut ScreenGeometry,
@@ -48,7 +48,7 @@ pub fn draw(
         (Some(prompt), _) => Some(field(pager, prompt, styles, last, buffer)),
         (None, 0) => None,
         (None, _) => {
-            paint::spans(&looked_for(pager), styles, last, buffer);
+            paint::spans(&query_spans(pager), styles, last, buffer);
             None
         }
     }
@@ -57,8 +57,8 @@ pub fn draw(
 /// Draws the rows in sight, and says which they are.
 fn rows(
     pager: &Pager,
-    layouts: &mut Layouts,
-    styles: &dyn Styles,
+    layouts: &mut ViewLayouts,
+    styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
 ) -> PageGeometry {
@@ -71,7 +71,7 @@ fn rows(
     };
     let gutter = u16::try_from(numbers).unwrap_or(0).min(area.width / 2);
     let text = Rect { x: area.x + gutter, width: (area.width - gutter).max(1), ..area };
-    let mut lay = |line: usize| layouts.paged(document, line, text.width, pager.wrap);
+    let mut lay = |line: usize| layouts.pager_line(document, line, text.width, pager.wrap);
     let height = usize::from(area.height);
     let (top, end) = pager.position.settle(height, document.len(), &mut |line| lay(line).len());
     let mut shown = Vec::with_capacity(height);
@@ -86,22 +86,22 @@ fn rows(
                 let number = line + document.dropped_lines() + 1;
                 let number = format!("{number:>width$} ", width = numbers - 1);
                 let place = Rect { y, height: 1, width: gutter, ..area };
-                paint::spans(&[span(number, Role::LineNumber)], styles, place, buffer);
+                paint::spans(&[span(number, StyleRole::LineNumber)], styles, place, buffer);
             }
             let place = Rect { y, height: 1, ..text };
-            let row = found.get(at).map_or_else(|| row.clone(), |it| it.over(row));
+            let row = found.get(at).map_or_else(|| row.clone(), |it| it.highlight(row));
             let row = match pager.wrap {
                 PagerWrap::On => row,
-                PagerWrap::Off(left) => paged::from_column(row, left),
+                PagerWrap::Off(left) => pager_lines::from_column(row, left),
             };
-            paint::whole(&row, styles, place, buffer);
+            paint::filled_line(&row, styles, place, buffer);
             if marked.as_ref().is_some_and(|lines| lines.contains(&line)) {
                 buffer.set_style(place, Modifier::REVERSED);
             }
-            let is_here = found.get(at).is_some_and(|it| it.here);
+            let is_here = found.get(at).is_some_and(|it| it.is_current);
             if is_here && place.x > 0 {
                 let mark = Rect { x: area.x.saturating_sub(1), y, width: 1, height: 1 };
-                paint::spans(&[span("▸", Role::User)], styles, mark, buffer);
+                paint::spans(&[span("▸", StyleRole::User)], styles, mark, buffer);
             }
             shown.push(line);
         }
@@ -111,58 +111,64 @@ fn rows(
 }
 
 /// What was found in a row.
-struct Found {
+struct PagerRowMatches {
     ranges: Vec<Range<usize>>,
     /// Whether the match that was gone to begins here.
-    here: bool,
+    is_current: bool,
 }
 
-impl Found {
-    fn over(&self, row: &Line) -> Line {
+impl PagerRowMatches {
+    fn highlight(&self, row: &StyledLine) -> StyledLine {
         if self.ranges.is_empty() {
             return row.clone();
         }
-        paged::marked(row, &self.ranges, Role::Match)
+        pager_lines::marked(row, &self.ranges, StyleRole::Match)
     }
 }
 
 /// What was found in each row of a line; none where nothing is looked for.
-fn matches(pager: &Pager, line: usize, rows: &Arc<[Line]>) -> Vec<Found> {
+fn matches(pager: &Pager, line: usize, rows: &Arc<[StyledLine]>) -> Vec<PagerRowMatches> {
     let Some(search) = &pager.search else { return Vec::new() };
-    let (text, starts) = paged::joined(rows);
+    let (text, starts) = pager_lines::joined(rows);
     let found = search.query.matches(&text);
     let here = search.current_place().filter(|(here, _)| *here == line).map(|(_, nth)| nth);
     let here = here.and_then(|nth| found.get(nth)).map(|range| range.start);
     let ends = starts.iter().skip(1).copied().chain([usize::MAX]);
-    let of_row = |(start, end): (usize, usize)| Found {
+    let of_row = |(start, end): (usize, usize)| PagerRowMatches {
         ranges: found
             .iter()
             .filter(|range| range.start < end && range.end > start)
             .map(|range| range.start.max(start) - start..range.end.min(end) - start)
             .collect(),
-        here: here.is_some_and(|at| (start..end).contains(&at)),
+        is_current: here.is_some_and(|at| (start..end).contains(&at)),
     };
     starts.iter().copied().zip(ends).map(of_row).collect()
 }
 
-fn title(pager: &Pager, page: &PageGeometry, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+fn title(
+    pager: &Pager,
+    page: &PageGeometry,
+    styles: &dyn RoleStyles,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     let mut right = Vec::new();
     if pager.waiting.is_some() {
-        right.push(span("reading the whole   ", Role::Warning));
+        right.push(span("reading the whole   ", StyleRole::Warning));
     }
     match &pager.source {
         PagerSource::Whole | PagerSource::Branches { .. } => {}
         PagerSource::Running(_, PagerFollow::Tail) => {
-            right.push(span("following   ", Role::Warning))
+            right.push(span("following   ", StyleRole::Warning))
         }
         PagerSource::Running(_, PagerFollow::Paused) => {
-            right.push(span("running   ", Role::Warning))
+            right.push(span("running   ", StyleRole::Warning))
         }
     }
-    right.push(span(place(pager, page), Role::Muted));
+    right.push(span(place(pager, page), StyleRole::Muted));
     let room = area.width.saturating_sub(spans_width(&right) + 2);
-    let left = [span(truncate(&harmless(&pager.title), room), Role::Strong)];
+    let left = [span(truncate(&harmless(&pager.title), room), StyleRole::Strong)];
     paint::both_edges(&left, &right, styles, area, buffer);
 }
 
@@ -185,7 +191,7 @@ fn place(pager: &Pager, page: &PageGeometry) -> String {
 fn field(
     pager: &Pager,
     prompt: &PagerPrompt,
-    styles: &dyn Styles,
+    styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
 ) -> Position {
@@ -195,7 +201,7 @@ fn field(
         TextQueryKind::Regex => "regex /",
     };
     let right = match &prompt.error {
-        Some(error) => vec![span(harmless(error), Role::Error)],
+        Some(error) => vec![span(harmless(error), StyleRole::Error)],
         None if text.is_empty() => Vec::new(),
         None => vec![count(pager)],
     };
@@ -208,25 +214,25 @@ fn field(
     }
     let column = paint::width(&before);
     let typed = format!("{before}{}", harmless(behind));
-    let left = [span(mark, Role::User), span(typed, Role::Text)];
+    let left = [span(mark, StyleRole::User), span(typed, StyleRole::Text)];
     paint::both_edges(&left, &right, styles, area, buffer);
     Position { x: area.x + paint::width(mark) + column, y: area.y }
 }
 
 /// What is looked for while nothing is typed.
-fn looked_for(pager: &Pager) -> Vec<Span> {
+fn query_spans(pager: &Pager) -> Vec<StyledSpan> {
     let Some(search) = &pager.search else { return Vec::new() };
     let text = format!("/{}  ", harmless(search.query.text()));
-    vec![span(text, Role::Muted), count(pager)]
+    vec![span(text, StyleRole::Muted), count(pager)]
 }
 
-fn count(pager: &Pager) -> Span {
-    let Some(search) = &pager.search else { return span("", Role::Muted) };
+fn count(pager: &Pager) -> StyledSpan {
+    let Some(search) = &pager.search else { return span("", StyleRole::Muted) };
     if search.asked.is_some() {
-        return span("searching", Role::Muted);
+        return span("searching", StyleRole::Muted);
     }
     match search.number() {
-        Some(number) => span(format!("{number} of {}", search.total()), Role::System),
-        None => span("not found", Role::Warning),
+        Some(number) => span(format!("{number} of {}", search.total()), StyleRole::System),
+        None => span("not found", StyleRole::Warning),
     }
 }

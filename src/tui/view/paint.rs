@@ -6,30 +6,30 @@ use ratatui::style::Style;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::tui::layout::wrap::display_width;
-use crate::tui::layout::{Line, Role, Span};
-use crate::tui::links::Links;
+use crate::tui::layout::{StyleRole, StyledLine, StyledSpan};
+use crate::tui::links::LinkTable;
 use crate::tui::theme::Theme;
 
 /// The style of each role. The theme is one.
-pub trait Styles {
+pub trait RoleStyles {
     /// How text of this role looks.
-    fn style(&self, role: Role) -> Style;
+    fn style(&self, role: StyleRole) -> Style;
 }
 
-impl Styles for Theme {
-    fn style(&self, role: Role) -> Style {
+impl RoleStyles for Theme {
+    fn style(&self, role: StyleRole) -> Style {
         Self::style(self, role)
     }
 }
 
 /// A run of text.
-pub fn span(text: impl Into<String>, role: Role) -> Span {
-    Span::new(text, role)
+pub fn span(text: impl Into<String>, role: StyleRole) -> StyledSpan {
+    StyledSpan::new(text, role)
 }
 
 /// A line of spans with nothing before it that is not copied.
-pub fn line(spans: Vec<Span>) -> Line {
-    Line { spans, ..Line::default() }
+pub fn line(spans: Vec<StyledSpan>) -> StyledLine {
+    StyledLine { spans, ..StyledLine::default() }
 }
 
 /// How many columns a text takes.
@@ -38,7 +38,7 @@ pub fn width(text: &str) -> u16 {
 }
 
 /// How many columns spans take.
-pub fn spans_width(spans: &[Span]) -> u16 {
+pub fn spans_width(spans: &[StyledSpan]) -> u16 {
     spans.iter().fold(0, |sum: u16, span| sum.saturating_add(width(&span.text)))
 }
 
@@ -61,7 +61,12 @@ pub fn truncate(text: &str, columns: u16) -> String {
 }
 
 /// Draws spans in the first row of `area`, and returns the column behind them.
-pub fn spans(spans: &[Span], styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> u16 {
+pub fn spans(
+    spans: &[StyledSpan],
+    styles: &dyn RoleStyles,
+    area: Rect,
+    buffer: &mut Buffer,
+) -> u16 {
     let mut x = area.x;
     let end = area.x + area.width;
     if area.height == 0 {
@@ -79,7 +84,7 @@ pub fn spans(spans: &[Span], styles: &dyn Styles, area: Rect, buffer: &mut Buffe
 }
 
 /// Draws a line in the first row of `area`, and fills what is left of it where the line says so.
-pub fn whole(line: &Line, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+pub fn filled_line(line: &StyledLine, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) {
     let x = spans(&line.spans, styles, area, buffer);
     if let Some(role) = line.fill {
         let width = (area.x + area.width).saturating_sub(x);
@@ -90,14 +95,19 @@ pub fn whole(line: &Line, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) 
 
 /// Draws spans in place of what is there: a role without a colour of its own would take over the
 /// one of what it covers.
-pub fn over(parts: &[Span], styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> u16 {
+pub fn overwrite(
+    parts: &[StyledSpan],
+    styles: &dyn RoleStyles,
+    area: Rect,
+    buffer: &mut Buffer,
+) -> u16 {
     let covered = Rect { width: spans_width(parts).min(area.width), height: 1, ..area };
     clear(covered, styles, buffer);
     spans(parts, styles, area, buffer)
 }
 
 /// Marks the cells of the links among spans that were drawn in the first row of `area`.
-pub fn link(spans: &[Span], links: &Links, area: Rect, buffer: &mut Buffer) {
+pub fn link(spans: &[StyledSpan], links: &LinkTable, area: Rect, buffer: &mut Buffer) {
     let end = area.x.saturating_add(area.width);
     let mut x = area.x;
     for span in spans {
@@ -112,9 +122,9 @@ pub fn link(spans: &[Span], links: &Links, area: Rect, buffer: &mut Buffer) {
 
 /// Draws `left` from the left and `right` at the right edge; the left gives way.
 pub fn both_edges(
-    left: &[Span],
-    right: &[Span],
-    styles: &dyn Styles,
+    left: &[StyledSpan],
+    right: &[StyledSpan],
+    styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
 ) {
@@ -130,9 +140,9 @@ pub fn both_edges(
 }
 
 /// Draws a rule over the whole width.
-pub fn rule(area: Rect, styles: &dyn Styles, buffer: &mut Buffer) {
+pub fn rule(area: Rect, styles: &dyn RoleStyles, buffer: &mut Buffer) {
     let text = "─".repeat(usize::from(area.width));
-    spans(&[span(text, Role::Border)], styles, area, buffer);
+    spans(&[span(text, StyleRole::Border)], styles, area, buffer);
 }
 
 /// Draws a frame with a title on its left and a word on its right, clears what it covers, and
@@ -140,7 +150,7 @@ pub fn rule(area: Rect, styles: &dyn Styles, buffer: &mut Buffer) {
 pub fn frame(
     title: &str,
     aside: &str,
-    styles: &dyn Styles,
+    styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
 ) -> Rect {
@@ -149,7 +159,7 @@ pub fn frame(
         return Rect { width: 0, height: 0, ..area };
     }
     let across = usize::from(area.width) - 2;
-    let border = |text: String| span(text, Role::Border);
+    let border = |text: String| span(text, StyleRole::Border);
     let row = |y: u16| Rect { y, height: 1, ..area };
     let top = format!("┌{}┐", "─".repeat(across));
     let bottom = format!("└{}┘", "─".repeat(across));
@@ -163,12 +173,17 @@ pub fn frame(
     let inner = Rect { x: area.x + 2, width: area.width - 4, ..row(area.y) };
     if !title.is_empty() {
         let title = format!(" {} ", truncate(title, inner.width.saturating_sub(2)));
-        over(&[span(title, Role::Title)], styles, Rect { x: area.x + 1, ..inner }, buffer);
+        overwrite(
+            &[span(title, StyleRole::Title)],
+            styles,
+            Rect { x: area.x + 1, ..inner },
+            buffer,
+        );
     }
     if !aside.is_empty() && width(aside) + width(title) + 6 < area.width {
         let aside = format!(" {aside} ");
         let x = area.x + area.width - 2 - width(&aside);
-        spans(&[span(aside, Role::Muted)], styles, Rect { x, ..inner }, buffer);
+        spans(&[span(aside, StyleRole::Muted)], styles, Rect { x, ..inner }, buffer);
     }
     Rect {
         x: area.x + 3,
@@ -179,13 +194,13 @@ pub fn frame(
 }
 
 /// Marks a row as the chosen one; what stands in it is drawn over that.
-pub fn selected(row: Rect, styles: &dyn Styles, buffer: &mut Buffer) {
-    buffer.set_style(row.intersection(*buffer.area()), styles.style(Role::Selected));
+pub fn selected(row: Rect, styles: &dyn RoleStyles, buffer: &mut Buffer) {
+    buffer.set_style(row.intersection(*buffer.area()), styles.style(StyleRole::Selected));
 }
 
 /// Empties an area.
-pub fn clear(area: Rect, styles: &dyn Styles, buffer: &mut Buffer) {
-    let style = styles.style(Role::Screen);
+pub fn clear(area: Rect, styles: &dyn RoleStyles, buffer: &mut Buffer) {
+    let style = styles.style(StyleRole::Screen);
     let area = area.intersection(*buffer.area());
     for position in area.positions() {
         if let Some(cell) = buffer.cell_mut(position) {

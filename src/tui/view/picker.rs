@@ -9,10 +9,10 @@ use crate::tui::app::geometry::ScreenGeometry;
 use crate::tui::app::picker::{
     Picker, PickerChoice, PickerList, PickerLoading, PickerPlacement, PickerPreview,
 };
-use crate::tui::layout::{Role, Span, plain};
+use crate::tui::layout::{StyleRole, StyledSpan, plain};
 
 use super::blocks::harmless;
-use super::paint::{self, Styles, span, spans_width, truncate};
+use super::paint::{self, RoleStyles, span, spans_width, truncate};
 use super::sidebar::draw_field;
 
 /// Rows of the list under the caret.
@@ -27,7 +27,7 @@ const SIDE: u16 = 48;
 /// Draws a list over the chat, and returns the caret's cell in its filter.
 pub fn draw(
     picker: &Picker,
-    styles: &dyn Styles,
+    styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
     geometry: &mut ScreenGeometry,
@@ -56,11 +56,11 @@ pub fn draw(
         return None;
     }
     let filter = Rect { height: 1, ..inner };
-    paint::spans(&[span("/ ", Role::User)], styles, filter, buffer);
+    paint::spans(&[span("/ ", StyleRole::User)], styles, filter, buffer);
     let field = Rect { x: filter.x + 2, width: filter.width.saturating_sub(2), ..filter };
     let caret = draw_field(&picker.filter, styles, field, buffer);
     if picker.filter.is_empty() {
-        paint::spans(&[span("type to filter", Role::Muted)], styles, field, buffer);
+        paint::spans(&[span("type to filter", StyleRole::Muted)], styles, field, buffer);
     }
     let rows = Rect { y: inner.y + 1, height: inner.height - 1, ..inner };
     let rows = match picker.beneath {
@@ -75,7 +75,7 @@ pub fn draw(
     };
     if let Some(word) = word {
         for (y, line) in
-            (rows.y..rows.y + rows.height).zip(plain::render(&word, Role::Muted, rows.width))
+            (rows.y..rows.y + rows.height).zip(plain::render(&word, StyleRole::Muted, rows.width))
         {
             paint::spans(&line.spans, styles, Rect { y, height: 1, ..rows }, buffer);
         }
@@ -87,19 +87,19 @@ pub fn draw(
 
 /// Draws the text that the selected row puts in, and returns the rows that are left above it: no
 /// more than a short list fills.
-fn draw_whole(list: &PickerList, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> Rect {
+fn draw_whole(list: &PickerList, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) -> Rect {
     let filled = u16::try_from(list.total()).unwrap_or(u16::MAX).saturating_add(2);
     let height = area.height.saturating_sub(filled).max(area.height / 3);
     let above = Rect { height: area.height - height - 1, ..area };
     let rule = Rect { y: above.y + above.height, height: 1, ..area };
-    paint::spans(&[span("─".repeat(area.width.into()), Role::Border)], styles, rule, buffer);
+    paint::spans(&[span("─".repeat(area.width.into()), StyleRole::Border)], styles, rule, buffer);
     let text = match list.chosen() {
         Some(PickerChoice::Sent(typed)) => typed.text.clone(),
         Some(PickerChoice::Hook(choice)) => choice.about(),
         Some(_) | None => return above,
     };
     let end = text.char_indices().nth(BENEATH).map_or(text.len(), |(end, _)| end);
-    let lines = plain::render(&text[..end], Role::Text, area.width);
+    let lines = plain::render(&text[..end], StyleRole::Text, area.width);
     let shown =
         if lines.len() > usize::from(height) || end < text.len() { height - 1 } else { height };
     for (y, line) in (rule.y + 1..=rule.y + shown).zip(&lines) {
@@ -108,13 +108,18 @@ fn draw_whole(list: &PickerList, styles: &dyn Styles, area: Rect, buffer: &mut B
     if shown < height {
         let last = Rect { y: rule.y + height, height: 1, ..area };
         let words = format!("… {} lines in all", text.lines().count());
-        paint::spans(&[span(words, Role::Muted)], styles, last, buffer);
+        paint::spans(&[span(words, StyleRole::Muted)], styles, last, buffer);
     }
     above
 }
 
 /// Draws the list under the caret, above the rule over the input.
-pub fn draw_completion(model: &ScreenModel, styles: &dyn Styles, rule: Rect, buffer: &mut Buffer) {
+pub fn draw_completion(
+    model: &ScreenModel,
+    styles: &dyn RoleStyles,
+    rule: Rect,
+    buffer: &mut Buffer,
+) {
     let Some(open) = model.completion.as_ref().filter(|_| model.overlays.is_empty()) else {
         return;
     };
@@ -134,11 +139,11 @@ pub fn draw_completion(model: &ScreenModel, styles: &dyn Styles, rule: Rect, buf
     if let Some(hint) = hint {
         let below = Rect { y: rows.y + rows.height, height: 1, ..area };
         let (text, role) = match &hint {
-            CompletionHint::Says(text) => (text, Role::Muted),
-            CompletionHint::Warns(text) => (text, Role::Warning),
+            CompletionHint::Says(text) => (text, StyleRole::Muted),
+            CompletionHint::Warns(text) => (text, StyleRole::Warning),
         };
         let text = truncate(&harmless(text), area.width.saturating_sub(2));
-        paint::spans(&[span("  ", Role::Muted), span(text, role)], styles, below, buffer);
+        paint::spans(&[span("  ", StyleRole::Muted), span(text, role)], styles, below, buffer);
     }
 }
 
@@ -147,7 +152,7 @@ fn first(list: &PickerList, height: u16) -> usize {
     (list.selected() + 1).saturating_sub(usize::from(height.max(1)))
 }
 
-fn draw_rows(list: &PickerList, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+fn draw_rows(list: &PickerList, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) {
     let from = first(list, area.height);
     let column = details(list, area.width);
     for (y, at) in (area.y..area.y + area.height).zip(from..list.len()) {
@@ -157,13 +162,13 @@ fn draw_rows(list: &PickerList, styles: &dyn Styles, area: Rect, buffer: &mut Bu
         if selected {
             paint::selected(place, styles, buffer);
         }
-        let right = [span(harmless(aside), Role::Muted)];
-        let mut left = vec![span(if selected { "❯ " } else { "  " }, Role::User)];
+        let right = [span(harmless(aside), StyleRole::Muted)];
+        let mut left = vec![span(if selected { "❯ " } else { "  " }, StyleRole::User)];
         left.extend(matched(label, &list.hits(label), area.width.saturating_sub(4)));
         if !detail.is_empty() {
             let pad = column.saturating_sub(spans_width(&left) - 2) + 2;
-            left.push(span(" ".repeat(usize::from(pad)), Role::Text));
-            left.push(span(harmless(detail), Role::Muted));
+            left.push(span(" ".repeat(usize::from(pad)), StyleRole::Text));
+            left.push(span(harmless(detail), StyleRole::Muted));
         }
         let room = area.width.saturating_sub(spans_width(&right) + 1);
         paint::both_edges(&fit(left, room), &right, styles, place, buffer);
@@ -182,12 +187,12 @@ fn details(list: &PickerList, width: u16) -> u16 {
 }
 
 /// The label with the characters that match the filter marked.
-fn matched(label: &str, hits: &[u32], room: u16) -> Vec<Span> {
-    let mut spans: Vec<Span> = Vec::new();
+fn matched(label: &str, hits: &[u32], room: u16) -> Vec<StyledSpan> {
+    let mut spans: Vec<StyledSpan> = Vec::new();
     // What is behind these does not fit, however narrow they are.
     let most = usize::from(room) * 4;
     for (at, c) in (0_u32..).zip(label.chars().take(most)) {
-        let role = if hits.binary_search(&at).is_ok() { Role::Match } else { Role::Text };
+        let role = if hits.binary_search(&at).is_ok() { StyleRole::Match } else { StyleRole::Text };
         let text = harmless(c.encode_utf8(&mut [0; 4]));
         match spans.last_mut() {
             Some(last) if last.role == role => last.text.push_str(&text),
@@ -198,7 +203,7 @@ fn matched(label: &str, hits: &[u32], room: u16) -> Vec<Span> {
 }
 
 /// As many of the spans as there is room for; the last one is cut.
-pub(super) fn fit(spans: Vec<Span>, room: u16) -> Vec<Span> {
+pub(super) fn fit(spans: Vec<StyledSpan>, room: u16) -> Vec<StyledSpan> {
     let mut left = room;
     let mut kept = Vec::with_capacity(spans.len());
     for part in spans {

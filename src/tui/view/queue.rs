@@ -6,10 +6,10 @@ use ratatui::layout::Rect;
 use crate::tui::app::ScreenModel;
 use crate::tui::app::queue::Delivery;
 use crate::tui::app::title::first_line;
-use crate::tui::layout::Role;
+use crate::tui::layout::StyleRole;
 
 use super::blocks::harmless;
-use super::paint::{self, Styles, span, spans_width, truncate};
+use super::paint::{self, RoleStyles, span, spans_width, truncate};
 
 const MOST: usize = 3;
 
@@ -20,14 +20,19 @@ pub fn height(model: &ScreenModel) -> u16 {
 }
 
 /// Draws the waiting messages, the newest last.
-pub fn draw(model: &ScreenModel, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+pub fn draw(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) {
     let items = model.queue.items();
     let hidden = items.len().saturating_sub(MOST);
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     let mut y = area.y;
     if hidden > 0 {
         let text = format!("+ {hidden} more");
-        paint::spans(&[span(text, Role::Muted)], styles, Rect { y, height: 1, ..area }, buffer);
+        paint::spans(
+            &[span(text, StyleRole::Muted)],
+            styles,
+            Rect { y, height: 1, ..area },
+            buffer,
+        );
         y += 1;
     }
     for (number, item) in items.iter().enumerate().skip(hidden) {
@@ -35,15 +40,15 @@ pub fn draw(model: &ScreenModel, styles: &dyn Styles, area: Rect, buffer: &mut B
             break;
         }
         let mut right = match item.delivery {
-            Delivery::Steer => vec![span("next step", Role::System)],
-            Delivery::Queue => vec![span("after this turn", Role::Muted)],
+            Delivery::Steer => vec![span("next step", StyleRole::System)],
+            Delivery::Queue => vec![span("after this turn", StyleRole::Muted)],
         };
         if number + 1 == items.len() {
-            right.push(span("  up takes it back", Role::Muted));
+            right.push(span("  up takes it back", StyleRole::Muted));
         }
         let room = area.width.saturating_sub(spans_width(&right) + 3);
         let text = truncate(&harmless(&first_line(&item.text.text)), room);
-        let left = [span("+ ", Role::User), span(text, Role::User)];
+        let left = [span("+ ", StyleRole::User), span(text, StyleRole::User)];
         paint::both_edges(&left, &right, styles, Rect { y, height: 1, ..area }, buffer);
         y += 1;
     }

@@ -12,10 +12,10 @@ use crate::tui::app::hooks::HookTrustQuestion;
 use crate::tui::app::keymap::{KeyContext, ReadingKey, ScrollAction};
 use crate::tui::app::overlay::{ReadingOverlay, ReadingPage};
 use crate::tui::app::status_page::{self, HEADS, StatusPageRow};
-use crate::tui::layout::{Line, Role, plain};
+use crate::tui::layout::{StyleRole, StyledLine, plain};
 
 use super::blocks::harmless;
-use super::paint::{self, Styles, line, span};
+use super::paint::{self, RoleStyles, line, span};
 
 /// What the mouse does.
 const MOUSE: [(&str, &str); 6] = [
@@ -31,7 +31,7 @@ const MOUSE: [(&str, &str); 6] = [
 pub fn draw(
     model: &ScreenModel,
     reading: &ReadingOverlay,
-    styles: &dyn Styles,
+    styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
     geometry: &mut ScreenGeometry,
@@ -61,12 +61,12 @@ pub fn draw(
 }
 
 /// What is new, every line of it in full.
-fn news(news: &str, width: u16) -> Vec<Line> {
+fn news(news: &str, width: u16) -> Vec<StyledLine> {
     let role = |line: &str| match line.trim_start().as_bytes() {
-        [b'+', b' ', ..] => Role::Added,
-        [b'-', b' ', ..] => Role::Removed,
-        _ if line.starts_with(' ') => Role::Text,
-        _ => Role::Strong,
+        [b'+', b' ', ..] => StyleRole::Added,
+        [b'-', b' ', ..] => StyleRole::Removed,
+        _ if line.starts_with(' ') => StyleRole::Text,
+        _ => StyleRole::Strong,
     };
     news.lines().flat_map(|line| plain::render(line, role(line), width)).collect()
 }
@@ -79,31 +79,31 @@ fn answers(model: &ScreenModel, question: &HookTrustQuestion, is_at_end: bool) -
     format!("{down} to the end, then y trusts it")
 }
 
-fn help(model: &ScreenModel) -> Vec<Line> {
+fn help(model: &ScreenModel) -> Vec<StyledLine> {
     let mut lines = vec![heading("Commands")];
     for spec in commands::TABLE {
         lines.push(pair(&format!("/{}", spec.name), spec.help));
     }
     for context in KeyContext::ALL {
-        lines.push(Line::default());
+        lines.push(StyledLine::default());
         lines.push(heading(context.title()));
         let rows = model.settings.keys.rows(context).iter().filter(|row| !row.keys.is_empty());
         lines.extend(rows.map(|row| pair(&row.shown(), row.help)));
     }
-    lines.extend([Line::default(), heading("Mouse")]);
+    lines.extend([StyledLine::default(), heading("Mouse")]);
     lines.extend(MOUSE.iter().map(|(does, help)| pair(does, help)));
     lines
 }
 
-fn plan(todos: &[TodoItem]) -> Vec<Line> {
+fn plan(todos: &[TodoItem]) -> Vec<StyledLine> {
     if todos.is_empty() {
         return vec![muted("There is no plan. The model makes one for work of several steps.")];
     }
     let step = |todo: &TodoItem| {
         let (mark, role) = match todo.status {
-            TodoStatus::Completed => ("✓ ", Role::Success),
-            TodoStatus::InProgress => ("→ ", Role::Strong),
-            TodoStatus::Pending => ("· ", Role::Muted),
+            TodoStatus::Completed => ("✓ ", StyleRole::Success),
+            TodoStatus::InProgress => ("→ ", StyleRole::Strong),
+            TodoStatus::Pending => ("· ", StyleRole::Muted),
         };
         line(vec![span(mark, role), span(harmless(&todo.content), role)])
     };
@@ -111,7 +111,7 @@ fn plan(todos: &[TodoItem]) -> Vec<Line> {
 }
 
 /// With the sums in columns.
-fn status(rows: &[StatusPageRow]) -> Vec<Line> {
+fn status(rows: &[StatusPageRow]) -> Vec<StyledLine> {
     let table = || {
         rows.iter().filter_map(|row| match row {
             StatusPageRow::Sums(sums) => Some(sums.cells()),
@@ -141,17 +141,17 @@ fn status(rows: &[StatusPageRow]) -> Vec<Line> {
     let mut headed = false;
     for row in rows {
         match row {
-            StatusPageRow::Gap => lines.push(Line::default()),
+            StatusPageRow::Gap => lines.push(StyledLine::default()),
             StatusPageRow::Heading(text) => lines.push(heading(text)),
             StatusPageRow::Pair(name, value) => lines.push(line(vec![
-                span(format!("{name:<8} "), Role::Muted),
-                span(harmless(value), Role::Text),
+                span(format!("{name:<8} "), StyleRole::Muted),
+                span(harmless(value), StyleRole::Text),
             ])),
             StatusPageRow::Sums(sums) => {
                 if !std::mem::replace(&mut headed, true) {
-                    lines.push(cells(HEADS, Role::Muted, Role::Muted));
+                    lines.push(cells(HEADS, StyleRole::Muted, StyleRole::Muted));
                 }
-                lines.push(cells(sums.cells(), Role::Assistant, Role::Text));
+                lines.push(cells(sums.cells(), StyleRole::Assistant, StyleRole::Text));
             }
             StatusPageRow::Note(text) => lines.push(muted(text)),
         }
@@ -159,14 +159,14 @@ fn status(rows: &[StatusPageRow]) -> Vec<Line> {
     lines
 }
 
-fn heading(text: &str) -> Line {
-    line(vec![span(text, Role::Heading(2))])
+fn heading(text: &str) -> StyledLine {
+    line(vec![span(text, StyleRole::Heading(2))])
 }
 
-fn pair(left: &str, right: &str) -> Line {
-    line(vec![span(format!("{left:<24} "), Role::Text), span(right, Role::Muted)])
+fn pair(left: &str, right: &str) -> StyledLine {
+    line(vec![span(format!("{left:<24} "), StyleRole::Text), span(right, StyleRole::Muted)])
 }
 
-fn muted(text: &str) -> Line {
-    line(vec![span(text, Role::Muted)])
+fn muted(text: &str) -> StyledLine {
+    line(vec![span(text, StyleRole::Muted)])
 }

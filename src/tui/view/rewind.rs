@@ -7,10 +7,10 @@ use crate::tui::app::ScreenModel;
 use crate::tui::app::geometry::{ScreenGeometry, ScrollExtent};
 use crate::tui::app::keymap::RewindKey;
 use crate::tui::app::rewind::{RewindDialog, RewindFileOutcome, RewindFileQuestion, RewindRow};
-use crate::tui::layout::{Line, Role, plain};
+use crate::tui::layout::{StyleRole, StyledLine, plain};
 
 use super::blocks::harmless;
-use super::paint::{self, Styles, line, span, truncate};
+use super::paint::{self, RoleStyles, line, span, truncate};
 
 /// The widest that it gets.
 const WIDEST: u16 = 90;
@@ -19,7 +19,7 @@ const WIDEST: u16 = 90;
 pub fn draw(
     model: &ScreenModel,
     dialog: &RewindDialog,
-    styles: &dyn Styles,
+    styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
     geometry: &mut ScreenGeometry,
@@ -29,7 +29,7 @@ pub fn draw(
     let inside = width.saturating_sub(6).max(1);
     let rows = dialog.rows(&model.settings.cwd);
     let column = rows.iter().map(name_width).max().unwrap_or(0).min(inside / 2);
-    let lines: Vec<(Line, RewindFileQuestion)> = rows
+    let lines: Vec<(StyledLine, RewindFileQuestion)> = rows
         .iter()
         .flat_map(|row| draw_row(row, column, inside).into_iter().map(|line| (line, asked(row))))
         .collect();
@@ -47,7 +47,7 @@ pub fn draw(
         let text = || line.spans.iter().map(|span| span.text.as_str()).collect::<String>();
         let spans = match asked {
             // In a row that is drawn in reverse each colour would be a block.
-            RewindFileQuestion::Next => &[span(text(), Role::Selected)][..],
+            RewindFileQuestion::Next => &[span(text(), StyleRole::Selected)][..],
             RewindFileQuestion::Yes | RewindFileQuestion::No => &line.spans,
         };
         if *asked == RewindFileQuestion::Next {
@@ -60,7 +60,7 @@ pub fn draw(
         let gap = Rect { y: above.y + above.height, height: 1, ..inner };
         if hidden > 0 {
             let text = format!("… {hidden} more below");
-            paint::spans(&[span(text, Role::Muted)], styles, gap, buffer);
+            paint::spans(&[span(text, StyleRole::Muted)], styles, gap, buffer);
         }
         for (y, line) in (gap.y + 1..inner.y + inner.height).zip(&offers) {
             paint::spans(&line.spans, styles, Rect { y, height: 1, ..inner }, buffer);
@@ -85,21 +85,21 @@ fn asked(row: &RewindRow) -> RewindFileQuestion {
     }
 }
 
-fn draw_row(row: &RewindRow, column: u16, width: u16) -> Vec<Line> {
+fn draw_row(row: &RewindRow, column: u16, width: u16) -> Vec<StyledLine> {
     match row {
-        RewindRow::Gap => vec![Line::default()],
+        RewindRow::Gap => vec![StyledLine::default()],
         RewindRow::Message(text) => {
             let text = truncate(&harmless(text), width.saturating_sub(2));
-            vec![line(vec![span("❯ ", Role::User), span(text, Role::Strong)])]
+            vec![line(vec![span("❯ ", StyleRole::User), span(text, StyleRole::Strong)])]
         }
-        RewindRow::Note(text) => plain::render(text, Role::Muted, width),
-        RewindRow::Warning(text) => plain::render(&format!("! {text}"), Role::Warning, width),
+        RewindRow::Note(text) => plain::render(text, StyleRole::Muted, width),
+        RewindRow::Warning(text) => plain::render(&format!("! {text}"), StyleRole::Warning, width),
         RewindRow::File { name, lines, what, fate, asked: _ } => {
             let name = truncate(&harmless(name), column);
             let pad = " ".repeat(usize::from(column.saturating_sub(paint::width(&name))) + 2);
             let role = match fate {
-                RewindFileOutcome::Back | RewindFileOutcome::BackFromCommand => Role::Muted,
-                RewindFileOutcome::Stays => Role::Warning,
+                RewindFileOutcome::Back | RewindFileOutcome::BackFromCommand => StyleRole::Muted,
+                RewindFileOutcome::Stays => StyleRole::Warning,
             };
             let (added, removed) = match lines {
                 Some((added, removed)) => (format!("+{added}"), format!("-{removed}")),
@@ -108,10 +108,10 @@ fn draw_row(row: &RewindRow, column: u16, width: u16) -> Vec<Line> {
             let room = width.saturating_sub(column + 4 + 12);
             vec![line(vec![
                 span(fate.mark(), role),
-                span(name, Role::Text),
-                span(pad, Role::Text),
-                span(format!("{added:>5} "), Role::Success),
-                span(format!("{removed:<5} "), Role::Error),
+                span(name, StyleRole::Text),
+                span(pad, StyleRole::Text),
+                span(format!("{added:>5} "), StyleRole::Success),
+                span(format!("{removed:<5} "), StyleRole::Error),
                 span(truncate(&harmless(what), room), role),
             ])]
         }
@@ -119,15 +119,15 @@ fn draw_row(row: &RewindRow, column: u16, width: u16) -> Vec<Line> {
 }
 
 /// The keys, and what each does.
-fn offers(model: &ScreenModel, dialog: &RewindDialog) -> Vec<Line> {
+fn offers(model: &ScreenModel, dialog: &RewindDialog) -> Vec<StyledLine> {
     let offers = dialog.offers();
     if offers.is_empty() {
         return Vec::new();
     }
     let keys = &model.settings.keys;
-    let label = |key| span(format!("{:<5} ", keys.key(key)), Role::Key);
+    let label = |key| span(format!("{:<5} ", keys.key(key)), StyleRole::Key);
     let all = offers.into_iter().chain([(RewindKey::Back, "nothing")]);
-    let offers = all.map(|(key, word)| line(vec![label(key), span(word, Role::Text)]));
+    let offers = all.map(|(key, word)| line(vec![label(key), span(word, StyleRole::Text)]));
     let answer = dialog.answer(&model.settings.cwd).map(|(text, count)| {
         let next = match count {
             1 => String::new(),
@@ -135,8 +135,8 @@ fn offers(model: &ScreenModel, dialog: &RewindDialog) -> Vec<Line> {
         };
         line(vec![
             label(RewindKey::Answer),
-            span(harmless(&text), Role::Text),
-            span(next, Role::Muted),
+            span(harmless(&text), StyleRole::Text),
+            span(next, StyleRole::Muted),
         ])
     });
     answer.into_iter().chain(offers).collect()

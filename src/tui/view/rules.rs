@@ -15,10 +15,10 @@ use crate::tui::app::rules::{
     DeniedCall, RulesEntryPurpose, RulesPage, RulesRow, RulesStage, RulesTestResult,
     RulesTextEntry, listed, rule_location, short,
 };
-use crate::tui::layout::{Line, Role, Span, plain};
+use crate::tui::layout::{StyleRole, StyledLine, StyledSpan, plain};
 
 use super::blocks::harmless;
-use super::paint::{self, Styles, line, span, spans_width, truncate};
+use super::paint::{self, RoleStyles, line, span, spans_width, truncate};
 use super::sidebar::draw_field;
 
 /// Rows beneath the list while nothing is typed.
@@ -28,7 +28,7 @@ const BENEATH: u16 = 4;
 pub fn draw(
     model: &ScreenModel,
     page: &RulesPage,
-    styles: &dyn Styles,
+    styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
     geometry: &mut ScreenGeometry,
@@ -58,7 +58,7 @@ pub fn draw(
     if let Some(typing) = typed
         && place.y < end
     {
-        paint::spans(&[span("❯ ", Role::User)], styles, place, buffer);
+        paint::spans(&[span("❯ ", StyleRole::User)], styles, place, buffer);
         let field = Rect { x: place.x + 2, width: place.width.saturating_sub(2), ..place };
         caret = Some(draw_field(&typing.editor, styles, field, buffer));
         place.y += 1;
@@ -72,7 +72,7 @@ pub fn draw(
 fn heading(
     model: &ScreenModel,
     page: &RulesPage,
-    styles: &dyn Styles,
+    styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
 ) {
@@ -81,8 +81,9 @@ fn heading(
         1 => "1 rule".to_owned(),
         count => format!("{count} rules"),
     };
-    let left = [span("Permissions", Role::Strong), span(format!("   {words}"), Role::Muted)];
-    let right = [span(format!("mode {}", model.status.mode), Role::Muted)];
+    let left =
+        [span("Permissions", StyleRole::Strong), span(format!("   {words}"), StyleRole::Muted)];
+    let right = [span(format!("mode {}", model.status.mode), StyleRole::Muted)];
     paint::both_edges(&left, &right, styles, area, buffer);
 }
 
@@ -90,7 +91,7 @@ fn draw_rows(
     model: &ScreenModel,
     page: &RulesPage,
     rows: &[RulesRow<'_>],
-    styles: &dyn Styles,
+    styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
 ) {
@@ -101,7 +102,7 @@ fn draw_rows(
             None => "One moment …".to_owned(),
         };
         for (y, line) in
-            (area.y..area.y + area.height).zip(plain::render(&text, Role::Muted, area.width))
+            (area.y..area.y + area.height).zip(plain::render(&text, StyleRole::Muted, area.width))
         {
             paint::spans(&line.spans, styles, Rect { y, height: 1, ..area }, buffer);
         }
@@ -118,19 +119,19 @@ fn draw_rows(
         if is_selected {
             paint::selected(place, styles, buffer);
         }
-        let mark = span(if is_selected { "❯ " } else { "  " }, Role::User);
+        let mark = span(if is_selected { "❯ " } else { "  " }, StyleRole::User);
         let (mut left, right) = match row {
-            RulesRow::Heading(text) => (vec![span(*text, Role::Heading(2))], None),
+            RulesRow::Heading(text) => (vec![span(*text, StyleRole::Heading(2))], None),
             RulesRow::Rule(rule) => of_rule(rule, model, mark),
             RulesRow::Warning(warning) => {
                 let file = short(&warning.file, &model.settings);
                 let line = warning.line.map_or(String::new(), |line| format!(":{line}"));
-                let text = span(harmless(&warning.text), Role::Warning);
+                let text = span(harmless(&warning.text), StyleRole::Warning);
                 (vec![mark, text], Some(format!("{file}{line}")))
             }
             RulesRow::Refused(refused) => of_refused(refused, model, mark),
         };
-        let right = right.map(|text| span(harmless(&text), Role::Muted));
+        let right = right.map(|text| span(harmless(&text), StyleRole::Muted));
         let right = right.as_slice();
         let room = area.width.saturating_sub(spans_width(right) + 2);
         left = super::picker::fit(left, room);
@@ -138,10 +139,14 @@ fn draw_rows(
     }
 }
 
-fn of_rule(rule: &RuleSource, model: &ScreenModel, mark: Span) -> (Vec<Span>, Option<String>) {
-    let mut left = vec![mark, span(harmless(&rule.rule), Role::Text)];
+fn of_rule(
+    rule: &RuleSource,
+    model: &ScreenModel,
+    mark: StyledSpan,
+) -> (Vec<StyledSpan>, Option<String>) {
+    let mut left = vec![mark, span(harmless(&rule.rule), StyleRole::Text)];
     if means(rule.kind, &rule.rule).is_some() {
-        left.push(span("  !", Role::Warning));
+        left.push(span("  !", StyleRole::Warning));
     }
     (left, Some(rule_location(rule, &model.settings)))
 }
@@ -149,18 +154,18 @@ fn of_rule(rule: &RuleSource, model: &ScreenModel, mark: Span) -> (Vec<Span>, Op
 fn of_refused(
     refused: &DeniedCall,
     model: &ScreenModel,
-    mark: Span,
-) -> (Vec<Span>, Option<String>) {
+    mark: StyledSpan,
+) -> (Vec<StyledSpan>, Option<String>) {
     let entry = &refused.entry;
     let time = clock(refused, model).format("%H:%M");
     let about = entry.about.as_deref().unwrap_or_default().lines().next().unwrap_or_default();
     let left = vec![
         mark,
-        span(format!("{time}  "), Role::Muted),
-        span(format!("{:<5} ", harmless(&entry.tool)), Role::Tool),
-        span(harmless(about), Role::Text),
+        span(format!("{time}  "), StyleRole::Muted),
+        span(format!("{:<5} ", harmless(&entry.tool)), StyleRole::Tool),
+        span(harmless(about), StyleRole::Text),
     ];
-    (left, Some(by(refused)))
+    (left, Some(refused_by(refused)))
 }
 
 /// When a call was refused, by the person's clock.
@@ -169,7 +174,7 @@ fn clock(refused: &DeniedCall, model: &ScreenModel) -> DateTime<Utc> {
 }
 
 /// By whom or what a call was refused.
-pub fn by(refused: &DeniedCall) -> String {
+pub fn refused_by(refused: &DeniedCall) -> String {
     match (&refused.entry.rule, refused.entry.answer.as_str()) {
         (Some(rule), "rule") => format!("by {}", rule.rule),
         (_, "mode") => "by the mode".to_owned(),
@@ -189,7 +194,7 @@ fn beneath<'a>(
     model: &ScreenModel,
     page: &'a RulesPage,
     width: u16,
-) -> (Option<&'a RulesTextEntry>, Vec<Line>) {
+) -> (Option<&'a RulesTextEntry>, Vec<StyledLine>) {
     let keys = &model.settings.keys;
     let mut said = Vec::new();
     let mut say = |text: &str, role| said.extend(plain::render(text, role, width));
@@ -197,16 +202,16 @@ fn beneath<'a>(
         RulesStage::Typing(typing) => typing,
         RulesStage::Removing => {
             if let Some(RulesRow::Rule(rule)) = page.chosen(&model.denied_calls) {
-                say(&format!("{} {}", rule.kind.word(), rule.rule), Role::Text);
+                say(&format!("{} {}", rule.kind.word(), rule.rule), StyleRole::Text);
                 let key = keys.key(RulesKey::Remove);
                 let place = rule_location(rule, &model.settings);
-                say(&format!("{key} again removes it from {place}."), Role::Warning);
+                say(&format!("{key} again removes it from {place}."), StyleRole::Warning);
             }
             return (None, said);
         }
         RulesStage::Choosing => {
             if let Some(failed) = &page.failed {
-                say(failed, Role::Error);
+                say(failed, StyleRole::Error);
             }
             if let Some(row) = page.chosen(&model.denied_calls) {
                 said.extend(of_row(row, model, page, width));
@@ -215,14 +220,14 @@ fn beneath<'a>(
         }
     };
     if let Some(failed) = &page.failed {
-        say(failed, Role::Error);
+        say(failed, StyleRole::Error);
     }
     match &typing.what {
         RulesEntryPurpose::Try => match &page.tried {
             Some(tried) => said.extend(of_tried(tried, &model.settings, width)),
             None => say(
                 "A command, or a tool and what it would touch: `git push`, `Edit src/main.rs`. It is not run.",
-                Role::Muted,
+                StyleRole::Muted,
             ),
         },
         RulesEntryPurpose::Add(file) => {
@@ -231,12 +236,12 @@ fn beneath<'a>(
                 Some(file) => format!("kept in {}", short(file, &model.settings)),
                 None => "holds until slug ends".to_owned(),
             };
-            say(&format!("{place}   {next}: elsewhere"), Role::Muted);
+            say(&format!("{place}   {next}: elsewhere"), StyleRole::Muted);
             let file = page.files.get(*file);
             said.extend(of_typed(typing, page, file.map(|file| &**file), width));
         }
         RulesEntryPurpose::Edit(rule) => {
-            say(&format!("in {}", rule_location(rule, &model.settings)), Role::Muted);
+            say(&format!("in {}", rule_location(rule, &model.settings)), StyleRole::Muted);
             said.extend(of_typed(typing, page, rule.file.as_deref(), width));
         }
     }
@@ -249,68 +254,72 @@ fn of_typed(
     page: &RulesPage,
     file: Option<&std::path::Path>,
     width: u16,
-) -> Vec<Line> {
+) -> Vec<StyledLine> {
     let mut said = shared(page, file, width);
     if let Some((kind, rule)) = listed(&typing.editor.text())
         && let Some(means) = means(kind, &rule)
     {
-        said.extend(plain::render(&format!("! It {means}."), Role::Warning, width));
+        said.extend(plain::render(&format!("! It {means}."), StyleRole::Warning, width));
     }
     said
 }
 
 /// Said of the project's own file: it goes where the repository goes.
-fn shared(page: &RulesPage, file: Option<&std::path::Path>, width: u16) -> Vec<Line> {
+fn shared(page: &RulesPage, file: Option<&std::path::Path>, width: u16) -> Vec<StyledLine> {
     let is_shared = file.is_some_and(|file| {
         page.files.first().is_some_and(|own| own != file) && file.ends_with(".slug/settings.json")
     });
     let text = "This file is the project's: git may track it, and then others get the change, too.";
-    if is_shared { plain::render(text, Role::Warning, width) } else { Vec::new() }
+    if is_shared { plain::render(text, StyleRole::Warning, width) } else { Vec::new() }
 }
 
 /// All there is to say of a row.
-fn of_row(row: RulesRow<'_>, model: &ScreenModel, page: &RulesPage, width: u16) -> Vec<Line> {
+fn of_row(row: RulesRow<'_>, model: &ScreenModel, page: &RulesPage, width: u16) -> Vec<StyledLine> {
     let mut said = Vec::new();
     let mut say = |text: &str, role| said.extend(plain::render(text, role, width));
     match row {
         RulesRow::Heading(_) => {}
         RulesRow::Rule(rule) => {
-            say(&format!("{} {}", rule.kind.word(), rule.rule), Role::Text);
-            say(&rule_location(rule, &model.settings), Role::Muted);
+            say(&format!("{} {}", rule.kind.word(), rule.rule), StyleRole::Text);
+            say(&rule_location(rule, &model.settings), StyleRole::Muted);
             if let Some(means) = means(rule.kind, &rule.rule) {
-                say(&format!("! It {means}."), Role::Warning);
+                say(&format!("! It {means}."), StyleRole::Warning);
             }
             said.extend(shared(page, rule.file.as_deref(), width));
         }
-        RulesRow::Warning(warning) => say(&warning.to_string(), Role::Warning),
+        RulesRow::Warning(warning) => say(&warning.to_string(), StyleRole::Warning),
         RulesRow::Refused(refused) => {
             let entry = &refused.entry;
             let about = entry.about.as_deref().unwrap_or_default();
-            say(&format!("{}: {about}", entry.tool), Role::Text);
+            say(&format!("{}: {about}", entry.tool), StyleRole::Text);
             let place = entry.rule.as_ref().map(|rule| rule_location(rule, &model.settings));
             let place = place.map_or(String::new(), |place| format!("   {place}"));
             let when = clock(refused, model).format("%Y-%m-%d %H:%M");
-            say(&format!("Refused {}, {when}{place}", by(refused)), Role::Muted);
+            say(&format!("Refused {}, {when}{place}", refused_by(refused)), StyleRole::Muted);
         }
     }
     said
 }
 
-fn of_tried(tried: &RulesTestResult, settings: &ScreenSettings, width: u16) -> Vec<Line> {
+fn of_tried(tried: &RulesTestResult, settings: &ScreenSettings, width: u16) -> Vec<StyledLine> {
     let report = match &tried.report {
         Ok(report) => report,
-        Err(why) => return plain::render(why, Role::Error, width),
+        Err(why) => return plain::render(why, StyleRole::Error, width),
     };
     let (_, role) = sign(report.decision);
     let mut said = vec![line(vec![
         span(report.decision.word(), role),
         span(
             truncate(&format!("  {}", harmless(&tried.typed)), width.saturating_sub(6)),
-            Role::Text,
+            StyleRole::Text,
         ),
     ])];
     let mode = tried.mode;
-    said.extend(plain::render(&format!("{}   mode {mode}", report.reason), Role::Muted, width));
+    said.extend(plain::render(
+        &format!("{}   mode {mode}", report.reason),
+        StyleRole::Muted,
+        width,
+    ));
     let widest = report.commands.iter().map(|part| paint::width(&harmless(&part.text))).max();
     let column = widest.unwrap_or(0).min(width / 2);
     said.extend(report.commands.iter().map(|part| of_part(part, column, width, settings)));
@@ -318,16 +327,16 @@ fn of_tried(tried: &RulesTestResult, settings: &ScreenSettings, width: u16) -> V
 }
 
 /// The sign of an outcome.
-fn sign(outcome: PermissionOutcome) -> (&'static str, Role) {
+fn sign(outcome: PermissionOutcome) -> (&'static str, StyleRole) {
     match outcome {
-        PermissionOutcome::Allow => ("✓", Role::Success),
-        PermissionOutcome::Ask => ("?", Role::Warning),
-        PermissionOutcome::Deny => ("✗", Role::Error),
+        PermissionOutcome::Allow => ("✓", StyleRole::Success),
+        PermissionOutcome::Ask => ("?", StyleRole::Warning),
+        PermissionOutcome::Deny => ("✗", StyleRole::Error),
     }
 }
 
 /// What was decided for a part of a call, and by which rule.
-pub fn decided(part: &CallPart) -> String {
+pub fn decision_text(part: &CallPart) -> String {
     let (word, rule) = match (part.decision, &part.rule) {
         (PermissionOutcome::Allow, Some(rule)) => ("allowed by", rule),
         (PermissionOutcome::Allow, None) => return "allowed".to_owned(),
@@ -343,19 +352,24 @@ pub fn decided(part: &CallPart) -> String {
 }
 
 /// A part of a call, what was decided for it, and the rule with its place.
-pub(super) fn of_part(part: &CallPart, column: u16, width: u16, settings: &ScreenSettings) -> Line {
+pub(super) fn of_part(
+    part: &CallPart,
+    column: u16,
+    width: u16,
+    settings: &ScreenSettings,
+) -> StyledLine {
     let (mark, role) = sign(part.decision);
     let text = truncate(&harmless(&part.text), column);
     let pad = usize::from(column.saturating_sub(paint::width(&text))) + 4;
-    let mut why = decided(part);
+    let mut why = decision_text(part);
     if let Some(rule) = &part.rule {
         why.push_str(&format!("   {}", rule_location(rule, settings)));
     }
     let room = width.saturating_sub(column + 6);
     line(vec![
         span(format!("{mark} "), role),
-        span(text, Role::Text),
-        span(" ".repeat(pad), Role::Text),
-        span(truncate(&harmless(&why), room), Role::Muted),
+        span(text, StyleRole::Text),
+        span(" ".repeat(pad), StyleRole::Text),
+        span(truncate(&harmless(&why), room), StyleRole::Muted),
     ])
 }

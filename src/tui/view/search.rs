@@ -15,10 +15,10 @@ use crate::tui::app::search::{
 };
 use crate::tui::app::source::BlockPart;
 use crate::tui::app::text_query::TextQueryKind;
-use crate::tui::layout::{Role, Span};
+use crate::tui::layout::{StyleRole, StyledSpan};
 
 use super::blocks::harmless;
-use super::paint::{self, Styles, span, spans_width, truncate};
+use super::paint::{self, RoleStyles, span, spans_width, truncate};
 
 /// Columns that the query keeps, however narrow the screen is.
 const QUERY: u16 = 12;
@@ -28,7 +28,7 @@ const QUERY: u16 = 12;
 pub fn draw(
     model: &ScreenModel,
     geometry: &ScreenGeometry,
-    styles: &dyn Styles,
+    styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
 ) -> Option<Option<Position>> {
@@ -51,13 +51,13 @@ pub fn draw(
         }
     }
     let query = harmless(&search.field.text());
-    let mut left = vec![span("/ ", Role::User)];
+    let mut left = vec![span("/ ", StyleRole::User)];
     let said = paint::width(&found) + 3;
     let room = area.width.saturating_sub(said + 2).max(QUERY);
     // The end of a long query is what is being typed.
     let shown = end_of(&query, room);
-    left.push(span(shown.clone(), Role::Text));
-    left.push(span("   ", Role::Text));
+    left.push(span(shown.clone(), StyleRole::Text));
+    left.push(span("   ", StyleRole::Text));
     left.push(span(found, role));
     let mut right = hints(search, &model.settings.keys);
     while !right.is_empty() && spans_width(&left) + spans_width(&pairs(&right)) + 3 > area.width {
@@ -79,15 +79,15 @@ pub fn draw(
 pub fn marks(
     model: &ScreenModel,
     row: &VisibleRow,
-    styles: &dyn Styles,
+    styles: &dyn RoleStyles,
 ) -> Vec<(Range<u16>, Style)> {
     let (Some(search), Some(first), Some(last)) =
         (&model.search, row.runs.first(), row.runs.last())
     else {
         return Vec::new();
     };
-    let others = styles.style(Role::Match);
-    let current = styles.style(Role::CurrentMatch);
+    let others = styles.style(StyleRole::Match);
+    let current = styles.style(StyleRole::CurrentMatch);
     let lowest = row.runs.iter().map(|run| run.source).min().unwrap_or(first.source);
     let highest = row.runs.iter().map(|run| run.range().end).max().unwrap_or(last.range().end);
     let hits = search.hits_in(row.block, row.kind.part(), lowest..highest);
@@ -99,21 +99,23 @@ pub fn marks(
     marks.collect()
 }
 
-fn found(found: &TranscriptSearchStatus) -> (String, Role) {
+fn found(found: &TranscriptSearchStatus) -> (String, StyleRole) {
     match found {
-        TranscriptSearchStatus::Idle => ("type what to look for".to_owned(), Role::Muted),
-        TranscriptSearchStatus::Wrong(why) => (harmless(why), Role::Warning),
-        TranscriptSearchStatus::SoFar(count) => (format!("{count} so far"), Role::Muted),
-        TranscriptSearchStatus::None => ("no match".to_owned(), Role::Warning),
-        TranscriptSearchStatus::One(at, count) => (format!("{at} of {count}"), Role::System),
-        TranscriptSearchStatus::TooMany => ("more than 10,000 matches".to_owned(), Role::System),
+        TranscriptSearchStatus::Idle => ("type what to look for".to_owned(), StyleRole::Muted),
+        TranscriptSearchStatus::Wrong(why) => (harmless(why), StyleRole::Warning),
+        TranscriptSearchStatus::SoFar(count) => (format!("{count} so far"), StyleRole::Muted),
+        TranscriptSearchStatus::None => ("no match".to_owned(), StyleRole::Warning),
+        TranscriptSearchStatus::One(at, count) => (format!("{at} of {count}"), StyleRole::System),
+        TranscriptSearchStatus::TooMany => {
+            ("more than 10,000 matches".to_owned(), StyleRole::System)
+        }
     }
 }
 
-type Hints = Vec<(String, &'static str)>;
+type SearchHints = Vec<(String, &'static str)>;
 
 /// What the keys do, the least important first.
-fn hints(search: &TranscriptSearch, keys: &Keymap) -> Hints {
+fn hints(search: &TranscriptSearch, keys: &Keymap) -> SearchHints {
     match search.stage {
         TranscriptSearchStage::Navigating => keys.hints(KeyContext::Match).collect(),
         TranscriptSearchStage::Typing => {
@@ -128,11 +130,11 @@ fn hints(search: &TranscriptSearch, keys: &Keymap) -> Hints {
     }
 }
 
-fn pairs(hints: &Hints) -> Vec<Span> {
+fn pairs(hints: &SearchHints) -> Vec<StyledSpan> {
     hints
         .iter()
         .flat_map(|(key, word)| {
-            [span(format!("  {key}"), Role::Text), span(format!(" {word}"), Role::Muted)]
+            [span(format!("  {key}"), StyleRole::Text), span(format!(" {word}"), StyleRole::Muted)]
         })
         .collect()
 }

@@ -19,9 +19,9 @@ use crate::tui::app::sidebar::{
     SidebarPreview, SidebarScope, SidebarSearchState, age,
 };
 use crate::tui::app::softwrap;
-use crate::tui::layout::{Role, Span};
+use crate::tui::layout::{StyleRole, StyledSpan};
 
-use super::paint::{self, Styles, span};
+use super::paint::{self, RoleStyles, span};
 
 /// Messages that a preview shows of the beginning, and of the end.
 const FIRST: usize = 2;
@@ -33,29 +33,29 @@ const COMPARE_MARK: &str = "≠";
 
 /// What the list shows besides its own state.
 #[derive(Debug, Clone, Copy)]
-pub struct Scene<'a> {
+pub struct SidebarViewContext<'a> {
     /// How long slug runs.
     pub now: Duration,
     /// The session that is open.
     pub open: Option<SessionId>,
     /// Whether the keys go to the list.
-    pub keys: Keys,
+    pub keys: SidebarKeyFocus,
     /// What the keys do.
     pub map: &'a Keymap,
 }
 
 /// Where the keys go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keys {
+pub enum SidebarKeyFocus {
     /// To the list.
-    Here,
+    Focused,
     /// Somewhere else.
-    Elsewhere,
+    Unfocused,
 }
 
 /// What is where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Drawn {
+pub struct SidebarGeometry {
     /// The rows of the list: for `ScreenGeometry::sidebar`.
     pub rows: CellRect,
     /// Where the caret is, while something is typed.
@@ -65,11 +65,11 @@ pub struct Drawn {
 /// Draws the list into the whole of `area`.
 pub fn draw(
     sidebar: &Sidebar,
-    scene: Scene<'_>,
-    styles: &dyn Styles,
+    scene: SidebarViewContext<'_>,
+    styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
-) -> Drawn {
+) -> SidebarGeometry {
     let inner = border(area, styles, buffer);
     let mut caret = draw_title(sidebar, scene, styles, area, buffer);
     let foot = foot(sidebar, scene.map, inner.width);
@@ -93,13 +93,13 @@ pub fn draw(
     for (row, line) in foot.iter().take(usize::from(foot_area.height)).enumerate() {
         paint::spans(line, styles, nth_row(foot_area, row), buffer);
     }
-    let caret = caret.filter(|at| scene.keys == Keys::Here && area.contains(*at));
+    let caret = caret.filter(|at| scene.keys == SidebarKeyFocus::Focused && area.contains(*at));
     let rows = CellRect { x: list.x, y: list.y, width: list.width, height: list.height };
-    Drawn { rows, caret }
+    SidebarGeometry { rows, caret }
 }
 
 /// The frame; what is inside begins right at it.
-fn border(area: Rect, styles: &dyn Styles, buffer: &mut Buffer) -> Rect {
+fn border(area: Rect, styles: &dyn RoleStyles, buffer: &mut Buffer) -> Rect {
     paint::frame("", "", styles, area, buffer);
     Rect {
         x: area.x + 1,
@@ -112,8 +112,8 @@ fn border(area: Rect, styles: &dyn Styles, buffer: &mut Buffer) -> Rect {
 /// `Sessions ── / search`, or what is searched for.
 fn draw_title(
     sidebar: &Sidebar,
-    scene: Scene<'_>,
-    styles: &dyn Styles,
+    scene: SidebarViewContext<'_>,
+    styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
 ) -> Option<Position> {
@@ -134,17 +134,17 @@ fn draw_title(
     };
     match &sidebar.mode {
         SidebarMode::Filtering(editor) => {
-            let head = [span(" / ", Role::Title)];
-            let x = paint::over(&head, styles, row, buffer);
+            let head = [span(" / ", StyleRole::Title)];
+            let x = paint::overwrite(&head, styles, row, buffer);
             let room = Rect { x, width: (row.x + row.width).saturating_sub(x + 1), ..row };
             Some(draw_field(editor, styles, room, buffer))
         }
         SidebarMode::Browsing | SidebarMode::Renaming { .. } => {
-            let mut spans = vec![span(scope, Role::Title)];
+            let mut spans = vec![span(scope, StyleRole::Title)];
             let search = format!(" {} search ", scene.map.key(SidebarKey::Filter));
             if paint::width(scope) + paint::width(&search) + 2 <= row.width {
-                spans.push(span("──", Role::Border));
-                spans.push(span(search, Role::Muted));
+                spans.push(span("──", StyleRole::Border));
+                spans.push(span(search, StyleRole::Muted));
             }
             paint::spans(&spans, styles, row, buffer);
             None
@@ -155,7 +155,7 @@ fn draw_title(
 /// A text being typed on one row: as much of it as fits, with the caret in view.
 pub(super) fn draw_field(
     editor: &TextEditor,
-    styles: &dyn Styles,
+    styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
 ) -> Position {
@@ -173,14 +173,14 @@ pub(super) fn draw_field(
         start = 0;
     }
     let shown = format!("{} ", &text[start..]);
-    paint::spans(&[span(shown, Role::User)], styles, area, buffer);
+    paint::spans(&[span(shown, StyleRole::User)], styles, area, buffer);
     Position { x: area.x + softwrap::columns(&before[start..]).min(room), y: area.y }
 }
 
 fn draw_list(
     sidebar: &Sidebar,
-    scene: Scene<'_>,
-    styles: &dyn Styles,
+    scene: SidebarViewContext<'_>,
+    styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
 ) -> Option<Position> {
@@ -188,7 +188,7 @@ fn draw_list(
     let (Some(tree), Some(now), false) =
         (&sidebar.tree, sidebar.clock(scene.now), lines.is_empty())
     else {
-        draw_nothing(sidebar, scene, styles, area, buffer);
+        draw_empty(sidebar, scene, styles, area, buffer);
         return None;
     };
     let first = sidebar.first_shown(usize::from(area.height));
@@ -200,22 +200,22 @@ fn draw_list(
         match line {
             SessionTreeLine::Heading(heading) => {
                 let text = paint::truncate(tree.heading(*heading), area.width.saturating_sub(2));
-                let spans = [span(" ", Role::Text), span(text, Role::Muted)];
+                let spans = [span(" ", StyleRole::Text), span(text, StyleRole::Muted)];
                 paint::spans(&spans, styles, row, buffer);
             }
             SessionTreeLine::Parted(node) => {
                 let text =
                     tree.session(*node).and_then(|session| session.last_shared_message.as_deref());
                 let stem = tree.branches(*node).replace("├ ", "│ ").replace("└ ", "  ");
-                let head = [span(" ", Role::Text), span(stem, Role::Border)];
+                let head = [span(" ", StyleRole::Text), span(stem, StyleRole::Border)];
                 let room = area.width.saturating_sub(paint::spans_width(&head) + 1);
                 let text = paint::truncate(&format!("after “{}”", text.unwrap_or_default()), room);
                 let [mark, stem] = head;
-                paint::spans(&[mark, stem, span(text, Role::Muted)], styles, row, buffer);
+                paint::spans(&[mark, stem, span(text, StyleRole::Muted)], styles, row, buffer);
             }
             SessionTreeLine::Session(_) | SessionTreeLine::Place(_, _) => {
                 let is_selected = number == sidebar.selected();
-                if is_selected && scene.keys == Keys::Here {
+                if is_selected && scene.keys == SidebarKeyFocus::Focused {
                     paint::selected(row, styles, buffer);
                 }
                 if let SessionTreeLine::Session(node) = line
@@ -232,7 +232,7 @@ fn draw_list(
                     draw_place(place, now, styles, row, buffer);
                 }
                 // Less so while the keys go elsewhere.
-                if is_selected && scene.keys == Keys::Elsewhere {
+                if is_selected && scene.keys == SidebarKeyFocus::Unfocused {
                     buffer.set_style(row.intersection(*buffer.area()), Modifier::UNDERLINED);
                 }
             }
@@ -246,22 +246,22 @@ fn draw_list(
 fn draw_place(
     place: &SessionSearchHit,
     now: DateTime<FixedOffset>,
-    styles: &dyn Styles,
+    styles: &dyn RoleStyles,
     row: Rect,
     buffer: &mut Buffer,
 ) {
     let who = match &place.who {
-        SearchHitSource::Person => span("❯ ", Role::User),
-        SearchHitSource::Model => span("", Role::Text),
-        SearchHitSource::Thinking => span("thought ", Role::Muted),
-        SearchHitSource::Call(tool) => span(format!("{tool} "), Role::Tool),
+        SearchHitSource::Person => span("❯ ", StyleRole::User),
+        SearchHitSource::Model => span("", StyleRole::Text),
+        SearchHitSource::Thinking => span("thought ", StyleRole::Muted),
+        SearchHitSource::Call(tool) => span(format!("{tool} "), StyleRole::Tool),
         SearchHitSource::Result(tool) => {
-            span(format!("{} ▸ ", tool.as_deref().unwrap_or("tool")), Role::Tool)
+            span(format!("{} ▸ ", tool.as_deref().unwrap_or("tool")), StyleRole::Tool)
         }
     };
     let then = place.timestamp.with_timezone(now.offset());
-    let aside = [span(age(then, now), Role::Muted), span(" ", Role::Text)];
-    let head = [span("     ", Role::Text), who];
+    let aside = [span(age(then, now), StyleRole::Muted), span(" ", StyleRole::Text)];
+    let head = [span("     ", StyleRole::Text), who];
     let right = paint::spans_width(&aside) + 1;
     let room = row.width.saturating_sub(paint::spans_width(&head) + right);
     // What stands before it gives way, so that the match is on screen.
@@ -273,9 +273,9 @@ fn draw_place(
     let spans = [
         indent,
         who,
-        span(before, Role::Muted),
-        span(found, Role::Match),
-        span(behind, Role::Muted),
+        span(before, StyleRole::Muted),
+        span(found, StyleRole::Match),
+        span(behind, StyleRole::Muted),
     ];
     paint::both_edges(&spans, &aside, styles, row, buffer);
 }
@@ -296,23 +296,23 @@ fn tail_of(text: &str, room: u16) -> String {
 }
 
 /// Said in place of a list.
-fn draw_nothing(
+fn draw_empty(
     sidebar: &Sidebar,
-    scene: Scene<'_>,
-    styles: &dyn Styles,
+    scene: SidebarViewContext<'_>,
+    styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
 ) {
     let (text, role) = match (&sidebar.tree, &sidebar.mode, sidebar.scope) {
         (None, _, _) if sidebar.note.is_some() => return,
-        (None, _, _) => ("Reading the sessions …".to_owned(), Role::Muted),
+        (None, _, _) => ("Reading the sessions …".to_owned(), StyleRole::Muted),
         (Some(_), SidebarMode::Filtering(_), _) => {
             let text = match sidebar.search_progress() {
                 None => "No session has this in its title.",
                 Some((_, SidebarSearchState::Done)) => "No session has this in it.",
                 Some((_, _)) => "Looking in all that was said …",
             };
-            (text.to_owned(), Role::Muted)
+            (text.to_owned(), StyleRole::Muted)
         }
         (Some(tree), _, _) if !tree.is_empty() && tree.grouping() == SessionGrouping::Forks => {
             let fork = scene.map.key(SidebarKey::Fork);
@@ -320,16 +320,16 @@ fn draw_nothing(
             let text = format!(
                 "Nothing was forked yet. {view} shows all sessions, and {fork} forks one of them."
             );
-            (text, Role::Muted)
+            (text, StyleRole::Muted)
         }
         (Some(tree), _, SidebarScope::ThisProject) if !tree.is_empty() => {
             let key = scene.map.key(SidebarKey::Scope);
             let text =
                 format!("No sessions in this folder yet. {key} shows those of all projects.");
-            (text, Role::Muted)
+            (text, StyleRole::Muted)
         }
         (Some(_), _, _) => {
-            ("No sessions yet. They appear here as you talk.".to_owned(), Role::Muted)
+            ("No sessions yet. They appear here as you talk.".to_owned(), StyleRole::Muted)
         }
     };
     for (row, line) in wrapped(&text, role, area.width, area.height).iter().enumerate() {
@@ -339,30 +339,31 @@ fn draw_nothing(
 
 fn draw_session(
     sidebar: &Sidebar,
-    scene: Scene<'_>,
+    scene: SidebarViewContext<'_>,
     (node, session): (usize, &SessionRow),
     (now, hits): (DateTime<FixedOffset>, &mut Option<SessionTitleMatcher>),
-    styles: &dyn Styles,
+    styles: &dyn RoleStyles,
     row: Rect,
     buffer: &mut Buffer,
 ) -> Option<Position> {
     let tree = sidebar.tree.as_ref()?;
     let is_open = scene.open == Some(session.id);
     let mark = if sidebar.marked() == Some(session.id) {
-        span(COMPARE_MARK, Role::Key)
+        span(COMPARE_MARK, StyleRole::Key)
     } else if is_open {
-        span(OPEN_MARK, Role::User)
+        span(OPEN_MARK, StyleRole::User)
     } else {
-        span(" ", Role::Text)
+        span(" ", StyleRole::Text)
     };
-    let head = [mark, span(tree.branches(node), Role::Border)];
+    let head = [mark, span(tree.branches(node), StyleRole::Border)];
     let left = paint::spans_width(&head);
     let aside = match session.lock {
-        SessionLockState::Locked => span("in use", Role::Warning),
-        SessionLockState::Unlocked => span(age(session.last_used_at, now), Role::Muted),
+        SessionLockState::Locked => span("in use", StyleRole::Warning),
+        SessionLockState::Unlocked => span(age(session.last_used_at, now), StyleRole::Muted),
     };
     let project = tree.project(session).map(|name| paint::truncate(&name, row.width / 4));
-    let project = span(project.map_or_else(String::new, |name| format!("{name} ")), Role::Muted);
+    let project =
+        span(project.map_or_else(String::new, |name| format!("{name} ")), StyleRole::Muted);
     let aside = [project, aside];
     let right = paint::spans_width(&aside) + 2;
     let room = row.width.saturating_sub(left + right);
@@ -374,26 +375,26 @@ fn draw_session(
         let field = Rect { x, width: row.width.saturating_sub(left + 1), ..row };
         return Some(draw_field(editor, styles, field, buffer));
     }
-    let role = if is_open { Role::Strong } else { Role::Text };
+    let role = if is_open { StyleRole::Strong } else { StyleRole::Text };
     let mut spans = head.to_vec();
     let hits = hits.as_mut().map_or(Vec::new(), |hits| hits.of(session.name()));
     spans.extend(highlighted(&paint::truncate(session.name(), room), &hits, role));
     let [project, age] = aside;
-    let aside = [project, age, span(" ", Role::Text)];
+    let aside = [project, age, span(" ", StyleRole::Text)];
     paint::both_edges(&spans, &aside, styles, row, buffer);
     None
 }
 
 /// The text with the characters that the filter found set off.
-fn highlighted(text: &str, hits: &[u32], role: Role) -> Vec<Span> {
+fn highlighted(text: &str, hits: &[u32], role: StyleRole) -> Vec<StyledSpan> {
     if hits.is_empty() {
         return vec![span(text, role)];
     }
-    let mut spans: Vec<Span> = Vec::new();
+    let mut spans: Vec<StyledSpan> = Vec::new();
     // The matcher counts characters as it sees them: the first of each grapheme.
     for (at, grapheme) in text.graphemes(true).enumerate() {
         let is_hit = u32::try_from(at).is_ok_and(|at| hits.binary_search(&at).is_ok());
-        let role = if is_hit && grapheme != "…" { Role::Match } else { role };
+        let role = if is_hit && grapheme != "…" { StyleRole::Match } else { role };
         match spans.last_mut() {
             Some(last) if last.role == role => last.text.push_str(grapheme),
             Some(_) | None => spans.push(span(grapheme, role)),
@@ -404,8 +405,8 @@ fn highlighted(text: &str, hits: &[u32], role: Role) -> Vec<Span> {
 
 fn draw_pane(
     sidebar: &Sidebar,
-    scene: Scene<'_>,
-    styles: &dyn Styles,
+    scene: SidebarViewContext<'_>,
+    styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
 ) {
@@ -417,8 +418,10 @@ fn draw_pane(
         None => " a very long session ".to_owned(),
     };
     let now = sidebar.clock(scene.now).map(|now| age(session.last_used_at, now));
-    let head =
-        [span(count, Role::Muted), span(format!("· {} ", now.unwrap_or_default()), Role::Muted)];
+    let head = [
+        span(count, StyleRole::Muted),
+        span(format!("· {} ", now.unwrap_or_default()), StyleRole::Muted),
+    ];
     let title = nth_row(area, 0);
     paint::spans(
         &head,
@@ -430,7 +433,7 @@ fn draw_pane(
     let lines = match sidebar.pane.of(session.id) {
         None => Vec::new(),
         Some(Ok(preview)) => preview_lines(preview, sidebar.pane.at(), body.width, body.height),
-        Some(Err(reason)) => wrapped(reason, Role::Error, body.width, body.height),
+        Some(Err(reason)) => wrapped(reason, StyleRole::Error, body.width, body.height),
     };
     for (row, line) in lines.iter().take(usize::from(body.height)).enumerate() {
         paint::spans(line, styles, nth_row(body, row), buffer);
@@ -443,10 +446,10 @@ fn preview_lines(
     at: Option<usize>,
     width: u16,
     height: u16,
-) -> Vec<Vec<Span>> {
+) -> Vec<Vec<StyledSpan>> {
     let all = &preview.messages;
     if all.is_empty() {
-        return wrapped("Nothing was said yet.", Role::Muted, width, height);
+        return wrapped("Nothing was said yet.", StyleRole::Muted, width, height);
     }
     if let Some(at) = at {
         let shown = all.iter().enumerate().skip(at).take(usize::from(height));
@@ -460,39 +463,39 @@ fn preview_lines(
     let left_out = all.len() - first.len() - last.len();
     // As many rows for each message as there is room, the same for all.
     let each = (height / rows_of(first.len() + last.len() + 1).max(1)).clamp(1, 6);
-    let mut lines: Vec<Vec<Span>> =
+    let mut lines: Vec<Vec<StyledSpan>> =
         first.iter().flat_map(|said| message(said, false, width, each)).collect();
     if left_out > 0 {
-        lines.push(vec![span(format!("   … {left_out} more"), Role::Muted)]);
+        lines.push(vec![span(format!("   … {left_out} more"), StyleRole::Muted)]);
     }
     lines.extend(last.iter().flat_map(|said| message(said, false, width, each)));
     lines
 }
 
-fn message(said: &PreviewMessage, is_chosen: bool, width: u16, rows: u16) -> Vec<Vec<Span>> {
+fn message(said: &PreviewMessage, is_chosen: bool, width: u16, rows: u16) -> Vec<Vec<StyledSpan>> {
     let (mark, role) = match said.role {
-        Speaker::User => ("❯ ", Role::User),
-        Speaker::Assistant => ("  ", Role::Text),
+        Speaker::User => ("❯ ", StyleRole::User),
+        Speaker::Assistant => ("  ", StyleRole::Text),
     };
     let mut lines = wrapped(&said.text, role, width.saturating_sub(2), rows);
     for (row, line) in lines.iter_mut().enumerate() {
         line.insert(1, span(if row == 0 { mark } else { "  " }, role));
         if is_chosen && let Some(edge) = line.first_mut() {
-            *edge = span("▌", Role::Key);
+            *edge = span("▌", StyleRole::Key);
         }
     }
     lines
 }
 
 /// Text in so many rows at most, a column from the left; what is missing is marked.
-fn wrapped(text: &str, role: Role, width: u16, height: u16) -> Vec<Vec<Span>> {
+fn wrapped(text: &str, role: StyleRole, width: u16, height: u16) -> Vec<Vec<StyledSpan>> {
     let room = width.saturating_sub(2).max(1);
     let rows = softwrap::rows(text, room);
     let height = usize::from(height);
-    let mut lines: Vec<Vec<Span>> = rows
+    let mut lines: Vec<Vec<StyledSpan>> = rows
         .iter()
         .take(height)
-        .map(|row| vec![span(" ", Role::Text), span(text[row.clone()].trim_end(), role)])
+        .map(|row| vec![span(" ", StyleRole::Text), span(text[row.clone()].trim_end(), role)])
         .collect();
     if rows.len() > height
         && let Some(last) = lines.last_mut().and_then(|line| line.last_mut())
@@ -503,20 +506,20 @@ fn wrapped(text: &str, role: Role, width: u16, height: u16) -> Vec<Vec<Span>> {
 }
 
 /// The note, and what the keys do.
-fn foot(sidebar: &Sidebar, keys: &Keymap, width: u16) -> Vec<Vec<Span>> {
+fn foot(sidebar: &Sidebar, keys: &Keymap, width: u16) -> Vec<Vec<StyledSpan>> {
     let mut lines = Vec::new();
     if let Some(note) = &sidebar.note {
         let role = match note.level {
-            NoticeLevel::Info => Role::System,
-            NoticeLevel::Warning => Role::Warning,
-            NoticeLevel::Error => Role::Error,
+            NoticeLevel::Info => StyleRole::System,
+            NoticeLevel::Warning => StyleRole::Warning,
+            NoticeLevel::Error => StyleRole::Error,
         };
         lines.extend(wrapped(&note.text, role, width, 4));
     }
     let hint = |key: String, word: &str| (key, word.to_owned());
     let hints: Vec<(String, String)> = match &sidebar.mode {
         SidebarMode::Filtering(editor) => {
-            lines.extend(wrapped(&narrowing(sidebar, editor), Role::Muted, width, 2));
+            lines.extend(wrapped(&narrowing(sidebar, editor), StyleRole::Muted, width, 2));
             vec![hint(keys.key(ListKey::Accept), "open"), hint(keys.key(ListKey::Back), "all")]
         }
         SidebarMode::Renaming { .. } => {
@@ -559,19 +562,19 @@ fn narrowing(sidebar: &Sidebar, editor: &TextEditor) -> String {
 }
 
 /// Keys and words, as many on a row as fit.
-fn flowed(hints: &[(String, String)], width: u16) -> Vec<Vec<Span>> {
-    let mut lines: Vec<Vec<Span>> = Vec::new();
+fn flowed(hints: &[(String, String)], width: u16) -> Vec<Vec<StyledSpan>> {
+    let mut lines: Vec<Vec<StyledSpan>> = Vec::new();
     for (key, word) in hints {
         let wide = paint::width(key) + 1 + paint::width(word);
         match lines.last_mut() {
             Some(line) if paint::spans_width(line) + 2 + wide < width => {
-                line.push(span("  ", Role::Text));
+                line.push(span("  ", StyleRole::Text));
             }
-            Some(_) | None => lines.push(vec![span(" ", Role::Text)]),
+            Some(_) | None => lines.push(vec![span(" ", StyleRole::Text)]),
         }
         if let Some(line) = lines.last_mut() {
-            line.push(span(key.clone(), Role::Key));
-            line.push(span(format!(" {word}"), Role::Muted));
+            line.push(span(key.clone(), StyleRole::Key));
+            line.push(span(format!(" {word}"), StyleRole::Muted));
         }
     }
     lines

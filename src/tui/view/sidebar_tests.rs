@@ -16,12 +16,12 @@ use crate::tui::app::sessions::SessionStoreResponse;
 use crate::tui::app::sidebar::samples::{HERE, id, list, now, row, week};
 use crate::tui::app::sidebar::{SidebarContext, SidebarPlacement, placement};
 
-struct Plain;
+struct SidebarTestStyles;
 
-impl Styles for Plain {
-    fn style(&self, role: Role) -> Style {
+impl RoleStyles for SidebarTestStyles {
+    fn style(&self, role: StyleRole) -> Style {
         match role {
-            Role::Selected => Style::new().add_modifier(Modifier::REVERSED),
+            StyleRole::Selected => Style::new().add_modifier(Modifier::REVERSED),
             _ => Style::new(),
         }
     }
@@ -127,8 +127,13 @@ fn picture(sidebar: &Sidebar, width: u16, height: u16) -> String {
     let area = Rect { x: 0, y: 0, width: columns, height };
     let mut buffer = Buffer::empty(area);
     let map = Keymap::default();
-    let scene = Scene { now: Duration::ZERO, open: Some(id(5)), keys: Keys::Here, map: &map };
-    let drawn = draw(sidebar, scene, &Plain, area, &mut buffer);
+    let scene = SidebarViewContext {
+        now: Duration::ZERO,
+        open: Some(id(5)),
+        keys: SidebarKeyFocus::Focused,
+        map: &map,
+    };
+    let drawn = draw(sidebar, scene, &SidebarTestStyles, area, &mut buffer);
     let mut text = String::new();
     for y in 0..height {
         let mut line = String::new();
@@ -207,11 +212,11 @@ fn on_the_smallest_screen() {
 
 #[test]
 fn what_was_found_stands_out_in_the_selected_row_and_in_others() {
-    struct Themed;
-    impl Styles for Themed {
-        fn style(&self, role: Role) -> Style {
+    struct MatchTestStyles;
+    impl RoleStyles for MatchTestStyles {
+        fn style(&self, role: StyleRole) -> Style {
             match role {
-                Role::Match => Style::new().add_modifier(Modifier::UNDERLINED),
+                StyleRole::Match => Style::new().add_modifier(Modifier::UNDERLINED),
                 _ => Style::new(),
             }
         }
@@ -219,8 +224,13 @@ fn what_was_found_stands_out_in_the_selected_row_and_in_others() {
     let area = Rect { x: 0, y: 0, width: 46, height: 8 };
     let mut buffer = Buffer::empty(area);
     let map = Keymap::default();
-    let scene = Scene { now: Duration::ZERO, open: None, keys: Keys::Here, map: &map };
-    draw(&after("/fl"), scene, &Themed, area, &mut buffer);
+    let scene = SidebarViewContext {
+        now: Duration::ZERO,
+        open: None,
+        keys: SidebarKeyFocus::Focused,
+        map: &map,
+    };
+    draw(&after("/fl"), scene, &MatchTestStyles, area, &mut buffer);
     let marked = |x: u16, y: u16| buffer[(x, y)].modifier.contains(Modifier::UNDERLINED);
     // "with a feature flag" is selected, "Flaky inventory test" is not.
     assert_eq!([marked(18, 2), marked(19, 2), marked(21, 2)], [false, true, false]);

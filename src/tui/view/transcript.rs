@@ -7,20 +7,20 @@ use ratatui::layout::{Position, Rect};
 use crate::tui::app::geometry::{ScreenGeometry, ScrollBar, TranscriptRowKind, VisibleRow};
 use crate::tui::app::model::KeyboardFocus;
 use crate::tui::app::{ScreenModel, caret};
-use crate::tui::layout::{Line, Role, plain};
+use crate::tui::layout::{StyleRole, StyledLine, plain};
 
-use super::heads::{self, Head};
+use super::heads::{self, PaneHead};
 use super::image;
-use super::layouts::Layouts;
-use super::paint::{self, Styles, line, span};
-use super::window::{Finder, RowAt, Shape, Window};
+use super::layouts::ViewLayouts;
+use super::paint::{self, RoleStyles, line, span};
+use super::window::{BlockRowPosition, BlockShape, TranscriptRowFinder, TranscriptWindow};
 use super::{search, select};
 
 /// Draws the transcript, and notes what each row shows.
 pub fn draw(
     model: &ScreenModel,
-    layouts: &mut Layouts,
-    styles: &dyn Styles,
+    layouts: &mut ViewLayouts,
+    styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
     geometry: &mut ScreenGeometry,
@@ -28,7 +28,8 @@ pub fn draw(
     // A margin on either side, and the bar.
     let text = Rect { x: area.x + 1, width: area.width.saturating_sub(3).max(1), ..area };
     geometry.transcript = text.into();
-    let window = Finder::new(model, layouts, text.width).window(usize::from(area.height));
+    let window =
+        TranscriptRowFinder::new(model, layouts, text.width).window(usize::from(area.height));
     geometry.top = window.top;
     geometry.anchor = window.anchor;
     if window.rows.is_empty() {
@@ -39,12 +40,12 @@ pub fn draw(
         let place = Rect { y, height: 1, ..text };
         let row = row(model, layouts, *at, text.width);
         match &row.content {
-            Content::Empty => {}
-            Content::Head(head) => {
+            TranscriptRowContent::Empty => {}
+            TranscriptRowContent::Head(head) => {
                 paint::both_edges(&head.left, &head.right, styles, place, buffer);
             }
-            Content::Body(line) => {
-                paint::whole(line, styles, place, buffer);
+            TranscriptRowContent::Body(line) => {
+                paint::filled_line(line, styles, place, buffer);
                 paint::link(&line.spans, layouts.links(), place, buffer);
             }
         }
@@ -58,47 +59,52 @@ pub fn draw(
             let from = from.min(text.width);
             let to = to.min(text.width);
             let marked = Rect { x: text.x + from, width: to - from, ..place };
-            buffer.set_style(marked, styles.style(Role::Selection));
+            buffer.set_style(marked, styles.style(StyleRole::Selection));
         }
         if model.focus == KeyboardFocus::Pane(row.visible.block)
             && row.visible.kind != TranscriptRowKind::Gap
         {
             let mark = Rect { x: area.x, width: 1, ..place };
-            paint::spans(&[span("▎", Role::User)], styles, mark, buffer);
+            paint::spans(&[span("▎", StyleRole::User)], styles, mark, buffer);
         }
         geometry.rows.push(row.visible);
     }
-    image::hang(model, layouts, text, buffer, geometry);
+    image::place_pictures(model, layouts, text, buffer, geometry);
     geometry.bar = bar(model, layouts, &window, area, text.width);
     if let Some(bar) = &geometry.bar {
         for y in area.y + bar.start..area.y + bar.start + bar.size {
             let place = Rect { x: bar.area.x, y, width: 1, height: 1 };
-            paint::spans(&[span("▐", Role::Border)], styles, place, buffer);
+            paint::spans(&[span("▐", StyleRole::Border)], styles, place, buffer);
         }
     }
 }
 
 /// A row of the transcript.
-pub struct Row {
+pub struct TranscriptRow {
     /// Which.
     pub visible: VisibleRow,
     /// What it shows.
-    pub content: Content,
+    pub content: TranscriptRowContent,
 }
 
 /// What a row shows.
-pub enum Content {
+pub enum TranscriptRowContent {
     /// Nothing.
     Empty,
     /// A pane's name.
-    Head(Head),
+    Head(PaneHead),
     /// A line of the body.
-    Body(Line),
+    Body(StyledLine),
 }
 
 /// A row of a block.
-pub fn row(model: &ScreenModel, layouts: &mut Layouts, at: RowAt, width: u16) -> Row {
-    let shape: Shape = Finder::new(model, layouts, width).shape(at.index);
+pub fn row(
+    model: &ScreenModel,
+    layouts: &mut ViewLayouts,
+    at: BlockRowPosition,
+    width: u16,
+) -> TranscriptRow {
+    let shape: BlockShape = TranscriptRowFinder::new(model, layouts, width).shape(at.index);
     let Some(block) = model.transcript.blocks().get(at.index) else {
         let block = crate::tui::app::block::BlockId(u64::MAX);
         let visible = VisibleRow {
@@ -108,37 +114,45 @@ pub fn row(model: &ScreenModel, layouts: &mut Layouts, at: RowAt, width: u16) ->
             source: 0,
             runs: Vec::new(),
         };
-        return Row { visible, content: Content::Empty };
+        return TranscriptRow { visible, content: TranscriptRowContent::Empty };
     };
     let fold = model.transcript.fold(block);
     let (kind, source, runs, content) = match at.row.checked_sub(shape.gap) {
-        None => (TranscriptRowKind::Gap, 0, Vec::new(), Content::Empty),
+        None => (TranscriptRowKind::Gap, 0, Vec::new(), TranscriptRowContent::Empty),
         Some(row) if row < shape.head => {
             let mut head = heads::head(block, fold, model.shown_now(), width).unwrap_or_default();
-            (TranscriptRowKind::Head, 0, std::mem::take(&mut head.runs), Content::Head(head))
+            (
+                TranscriptRowKind::Head,
+                0,
+                std::mem::take(&mut head.runs),
+                TranscriptRowContent::Head(head),
+            )
         }
         Some(row) => {
             let lines = layouts.lines(block, fold, width);
             let mut line = lines.get(row - shape.head).cloned().unwrap_or_default();
             let runs = std::mem::take(&mut line.runs);
-            (TranscriptRowKind::Body, line.source, runs, Content::Body(line))
+            (TranscriptRowKind::Body, line.source, runs, TranscriptRowContent::Body(line))
         }
     };
-    Row { visible: VisibleRow { block: block.id, row: at.row, kind, source, runs }, content }
+    TranscriptRow {
+        visible: VisibleRow { block: block.id, row: at.row, kind, source, runs },
+        content,
+    }
 }
 
 /// Where the visible rows are in the session, counted in blocks: rows that were never laid out
 /// are not counted, so nothing here grows with the session.
 fn bar(
     model: &ScreenModel,
-    layouts: &mut Layouts,
-    window: &Window,
+    layouts: &mut ViewLayouts,
+    window: &TranscriptWindow,
     area: Rect,
     width: u16,
 ) -> Option<ScrollBar> {
     let (first, last) = (window.rows.first()?, window.rows.last()?);
-    let mut finder = Finder::new(model, layouts, width);
-    let mut share = |at: &RowAt, after: usize| {
+    let mut finder = TranscriptRowFinder::new(model, layouts, width);
+    let mut share = |at: &BlockRowPosition, after: usize| {
         let rows = finder.shape(at.index).rows.max(1);
         at.index as f64 + (at.row + after) as f64 / rows as f64
     };
@@ -166,15 +180,15 @@ pub fn caret(model: &ScreenModel, geometry: &ScreenGeometry) -> Option<Position>
 }
 
 /// What an empty session shows.
-fn welcome(model: &ScreenModel, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+fn welcome(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) {
     let folder =
         crate::tui::app::title::home_path(&model.settings.cwd, model.settings.home.as_deref());
     let width = area.width.min(60);
-    let mut lines = plain::render(&format!("A new session in {folder}"), Role::Strong, width);
+    let mut lines = plain::render(&format!("A new session in {folder}"), StyleRole::Strong, width);
     lines.push(line(Vec::new()));
     let how = "Say what you want done. Nothing is changed, run or sent without your yes, unless a \
                rule or the mode allows it.";
-    lines.extend(plain::render(how, Role::Muted, width));
+    lines.extend(plain::render(how, StyleRole::Muted, width));
     for (y, line) in (area.y + 1..area.y + area.height).zip(&lines) {
         paint::spans(&line.spans, styles, Rect { y, height: 1, ..area }, buffer);
     }

@@ -6,13 +6,13 @@ use crate::tui::app::block::BlockId;
 use crate::tui::app::scroll::{BlockPosition, SHARES, ScrollAnchor};
 
 use super::heads;
-use super::layouts::Layouts;
+use super::layouts::ViewLayouts;
 
 /// The rows on screen.
 #[derive(Debug)]
-pub struct Window {
+pub struct TranscriptWindow {
     /// From the top.
-    pub rows: Vec<RowAt>,
+    pub rows: Vec<BlockRowPosition>,
     /// What the top row shows.
     pub top: ScrollAnchor,
     /// What the position comes to: the tail, once it is on screen.
@@ -21,7 +21,7 @@ pub struct Window {
 
 /// A row of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RowAt {
+pub struct BlockRowPosition {
     /// The block's place in the transcript.
     pub index: usize,
     /// The row in the block.
@@ -30,7 +30,7 @@ pub struct RowAt {
 
 /// What the rows of a block are, from its top.
 #[derive(Debug, Clone, Copy)]
-pub struct Shape {
+pub struct BlockShape {
     /// Empty rows above it.
     pub gap: usize,
     /// Rows that name it.
@@ -40,20 +40,20 @@ pub struct Shape {
 }
 
 /// Finds rows in a transcript at a width.
-pub struct Finder<'a> {
+pub struct TranscriptRowFinder<'a> {
     model: &'a ScreenModel,
-    layouts: &'a mut Layouts,
+    layouts: &'a mut ViewLayouts,
     width: u16,
 }
 
-impl<'a> Finder<'a> {
+impl<'a> TranscriptRowFinder<'a> {
     /// For a transcript with text of this width.
-    pub fn new(model: &'a ScreenModel, layouts: &'a mut Layouts, width: u16) -> Self {
+    pub fn new(model: &'a ScreenModel, layouts: &'a mut ViewLayouts, width: u16) -> Self {
         Self { model, layouts, width }
     }
 
     /// The rows that a view of this height shows.
-    pub fn window(&mut self, height: usize) -> Window {
+    pub fn window(&mut self, height: usize) -> TranscriptWindow {
         let scroll = &self.model.scroll;
         let start = match scroll.anchor {
             ScrollAnchor::Tail => None,
@@ -64,7 +64,7 @@ impl<'a> Finder<'a> {
             (Some(start), delta) => self.step(start, delta),
         };
         let Some(start) = start else {
-            return Window {
+            return TranscriptWindow {
                 rows: Vec::new(),
                 top: ScrollAnchor::Tail,
                 anchor: ScrollAnchor::Tail,
@@ -78,19 +78,19 @@ impl<'a> Finder<'a> {
             rows = self.collect(tail, height);
         }
         let top = rows.first().map_or(ScrollAnchor::Tail, |row| self.anchor(*row));
-        Window { rows, top, anchor: if at_tail { ScrollAnchor::Tail } else { top } }
+        TranscriptWindow { rows, top, anchor: if at_tail { ScrollAnchor::Tail } else { top } }
     }
 
     /// What the rows of a block are.
-    pub fn shape(&mut self, index: usize) -> Shape {
+    pub fn shape(&mut self, index: usize) -> BlockShape {
         let Some(block) = self.model.transcript.blocks().get(index) else {
-            return Shape { gap: 0, head: 0, rows: 0 };
+            return BlockShape { gap: 0, head: 0, rows: 0 };
         };
         let fold = self.model.transcript.fold(block);
         let head = usize::from(heads::has_head(block));
         let body = self.layouts.lines(block, fold, self.width).len();
         if head + body == 0 {
-            return Shape { gap: 0, head: 0, rows: 0 };
+            return BlockShape { gap: 0, head: 0, rows: 0 };
         }
         let above =
             index.checked_sub(1).and_then(|above| self.model.transcript.blocks().get(above));
@@ -101,14 +101,14 @@ impl<'a> Finder<'a> {
                 || !heads::has_head(block)
                 || !self.layouts.lines(above, fold, self.width).is_empty()
         }));
-        Shape { gap, head, rows: gap + head + body }
+        BlockShape { gap, head, rows: gap + head + body }
     }
 
-    fn find(&mut self, block: BlockId, place: BlockPosition) -> Option<RowAt> {
+    fn find(&mut self, block: BlockId, place: BlockPosition) -> Option<BlockRowPosition> {
         let blocks = self.model.transcript.blocks();
         let index = self.model.transcript.index(block).min(blocks.len().checked_sub(1)?);
         if blocks.get(index).is_none_or(|found| found.id != block) {
-            return Some(RowAt { index, row: 0 });
+            return Some(BlockRowPosition { index, row: 0 });
         }
         let shape = self.shape(index);
         let row = match place {
@@ -125,10 +125,10 @@ impl<'a> Finder<'a> {
                 shape.gap + shape.head + (first + row).min(last)
             }
         };
-        Some(RowAt { index, row: row.min(shape.rows.saturating_sub(1)) })
+        Some(BlockRowPosition { index, row: row.min(shape.rows.saturating_sub(1)) })
     }
 
-    fn anchor(&mut self, at: RowAt) -> ScrollAnchor {
+    fn anchor(&mut self, at: BlockRowPosition) -> ScrollAnchor {
         let shape = self.shape(at.index);
         let Some(block) = self.model.transcript.blocks().get(at.index) else {
             return ScrollAnchor::Tail;
@@ -147,32 +147,32 @@ impl<'a> Finder<'a> {
     }
 
     /// The top row when the last row is at the bottom.
-    fn tail(&mut self, height: usize) -> Option<RowAt> {
+    fn tail(&mut self, height: usize) -> Option<BlockRowPosition> {
         let mut index = self.model.transcript.blocks().len().checked_sub(1)?;
         let mut left = height;
         loop {
             let rows = self.shape(index).rows;
             if rows >= left {
-                return Some(RowAt { index, row: rows - left });
+                return Some(BlockRowPosition { index, row: rows - left });
             }
             left -= rows;
             match index.checked_sub(1) {
                 Some(above) => index = above,
-                None => return Some(RowAt { index: 0, row: 0 }),
+                None => return Some(BlockRowPosition { index: 0, row: 0 }),
             }
         }
     }
 
     /// So many rows further, stopping at the ends.
-    fn step(&mut self, mut at: RowAt, delta: i32) -> Option<RowAt> {
+    fn step(&mut self, mut at: BlockRowPosition, delta: i32) -> Option<BlockRowPosition> {
         let mut left = delta.unsigned_abs() as usize;
         if delta < 0 {
             while left > at.row {
                 left -= at.row;
                 let Some(above) = at.index.checked_sub(1) else {
-                    return Some(RowAt { index: 0, row: 0 });
+                    return Some(BlockRowPosition { index: 0, row: 0 });
                 };
-                at = RowAt { index: above, row: self.shape(above).rows };
+                at = BlockRowPosition { index: above, row: self.shape(above).rows };
             }
             at.row -= left;
             return Some(at);
@@ -186,19 +186,19 @@ impl<'a> Finder<'a> {
             }
             left -= rows - at.row.min(rows);
             if at.index + 1 >= count {
-                return Some(RowAt { index: at.index, row: rows.saturating_sub(1) });
+                return Some(BlockRowPosition { index: at.index, row: rows.saturating_sub(1) });
             }
-            at = RowAt { index: at.index + 1, row: 0 };
+            at = BlockRowPosition { index: at.index + 1, row: 0 };
         }
     }
 
-    fn collect(&mut self, start: RowAt, height: usize) -> Vec<RowAt> {
+    fn collect(&mut self, start: BlockRowPosition, height: usize) -> Vec<BlockRowPosition> {
         let mut rows = Vec::with_capacity(height);
         let (mut index, mut row) = (start.index, start.row);
         while rows.len() < height && index < self.model.transcript.blocks().len() {
             let count = self.shape(index).rows;
             while row < count && rows.len() < height {
-                rows.push(RowAt { index, row });
+                rows.push(BlockRowPosition { index, row });
                 row += 1;
             }
             (index, row) = (index + 1, 0);
@@ -206,7 +206,7 @@ impl<'a> Finder<'a> {
         rows
     }
 
-    fn ends_at_tail(&mut self, rows: &[RowAt], height: usize) -> bool {
+    fn ends_at_tail(&mut self, rows: &[BlockRowPosition], height: usize) -> bool {
         if rows.len() < height {
             return true;
         }

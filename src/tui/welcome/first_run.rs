@@ -4,8 +4,8 @@
 //! key leaves, before it is chosen here. Writing the choice down is the caller's.
 
 mod address;
-mod picture;
 mod search;
+mod view;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
@@ -18,26 +18,26 @@ use crate::domain::sanitize::sanitize;
 use crate::tui::app::editor::{EditorLines, TextEditor};
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::keymap::{self, KeyPress, ListKey};
-use crate::tui::view::Styles;
+use crate::tui::view::RoleStyles;
 
-use super::{Input, Next, Page};
+use super::{StartupInput, StartupPage, StartupTransition};
 
-use address::Way;
+use address::AddressSecurity;
 
-pub use search::{found_keys, rank, work};
+pub use search::{found_keys, rank, run_job};
 
 /// Rows of a page of models.
 const PAGE: usize = 10;
 
 /// The screen. Not `Debug`: a key is typed in it.
-pub struct FirstRun {
+pub struct FirstRunPage {
     /// Where the choice will be written, as people like to read it.
     config_file: String,
-    keys: Vec<FoundKey>,
-    servers: Vec<Server>,
-    looking: Looking,
-    chosen: Option<Choice>,
-    step: Step,
+    keys: Vec<DetectedApiKey>,
+    servers: Vec<DetectedServer>,
+    looking: ServerSearch,
+    chosen: Option<FirstRunChoice>,
+    step: FirstRunStep,
     /// The address of another server, as it is typed.
     address: TextEditor,
     /// The key for it.
@@ -50,7 +50,7 @@ pub struct FirstRun {
 
 /// A server that answers on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Server {
+pub struct DetectedServer {
     /// What usually listens there.
     pub name: &'static str,
     /// Where chat completions are.
@@ -61,7 +61,7 @@ pub struct Server {
 
 /// A key in the environment, and the service that it is for.
 #[derive(Debug, Clone)]
-pub struct FoundKey {
+pub struct DetectedApiKey {
     /// The variable.
     pub variable: &'static str,
     /// Where its service is.
@@ -74,7 +74,7 @@ pub struct FoundKey {
 
 /// A server that was chosen.
 #[derive(Debug, Clone)]
-pub struct Target {
+pub struct FirstRunEndpoint {
     /// How it is spoken to.
     pub protocol: ProviderProtocol,
     /// Where it is.
@@ -82,12 +82,12 @@ pub struct Target {
     /// The key that goes there and nowhere else.
     pub key: Option<SecretString>,
     /// Where the key stays.
-    pub kept: Kept,
+    pub key_storage: FirstRunKeyStorage,
 }
 
 /// Where a key stays, once its server is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kept {
+pub enum FirstRunKeyStorage {
     /// It goes into the configuration, with the address.
     InFile,
     /// It stays in the environment: the protocol alone is written down.
@@ -102,7 +102,7 @@ pub enum FirstRunAnswer {
     /// This server. An address of another host that is not encrypted was agreed to.
     Use {
         /// Which.
-        target: Target,
+        target: FirstRunEndpoint,
         /// The model, where there were several.
         model: Option<String>,
     },
@@ -112,25 +112,25 @@ pub enum FirstRunAnswer {
 
 /// What is done in the background.
 #[derive(Debug, Clone)]
-pub enum Job {
+pub enum FirstRunJob {
     /// Looks at the usual local ports.
-    Look,
+    FindServers,
     /// Asks a server for its models.
     Check {
         /// Which check; an answer to an older one is stale.
         id: u64,
         /// Whom.
-        target: Target,
+        target: FirstRunEndpoint,
     },
 }
 
 /// What a job tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Note {
+pub enum FirstRunEvent {
     /// A server answers.
-    Found(Server),
+    Found(DetectedServer),
     /// All ports have been looked at.
-    Looked,
+    SearchFinished,
     /// A server has been asked for its models.
     Checked {
         /// Which check.
@@ -141,14 +141,14 @@ pub enum Note {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Looking {
+enum ServerSearch {
     Now,
     Over,
 }
 
 /// A row that can be chosen. Servers are named by their place.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Choice {
+enum FirstRunChoice {
     Server(String),
     Key(&'static str),
     Other,
@@ -156,7 +156,7 @@ enum Choice {
 }
 
 #[derive(Debug)]
-enum Step {
+enum FirstRunStep {
     /// The list of what was found.
     Choose,
     /// The address of another server is typed.
@@ -166,28 +166,28 @@ enum Step {
     /// The key for it is typed.
     Key,
     /// A server is being asked for its models.
-    Checking { id: u64, target: Target, back: Back },
+    Checking { id: u64, target: FirstRunEndpoint, back: ReturnStep },
     /// It has several.
-    Models { target: Target, models: Vec<String>, selected: usize },
+    Models { target: FirstRunEndpoint, models: Vec<String>, selected: usize },
 }
 
 /// Where a check that fails leads back to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Back {
+enum ReturnStep {
     Choose,
     Address,
 }
 
-impl FirstRun {
+impl FirstRunPage {
     /// The screen, with the keys that the environment has.
-    pub fn new(config_file: &str, keys: Vec<FoundKey>) -> Self {
+    pub fn new(config_file: &str, keys: Vec<DetectedApiKey>) -> Self {
         Self {
             config_file: sanitize(config_file).into_owned(),
             keys,
             servers: Vec::new(),
-            looking: Looking::Now,
+            looking: ServerSearch::Now,
             chosen: None,
-            step: Step::Choose,
+            step: FirstRunStep::Choose,
             address: TextEditor::new(EditorLines::One),
             secret: TextEditor::new(EditorLines::One),
             error: None,
@@ -196,50 +196,51 @@ impl FirstRun {
         }
     }
 
-    fn choices(&self) -> Vec<Choice> {
-        let servers = self.servers.iter().map(|server| Choice::Server(server.endpoint.clone()));
-        let keys = self.keys.iter().map(|key| Choice::Key(key.variable));
-        servers.chain(keys).chain([Choice::Other, Choice::Demo]).collect()
+    fn choices(&self) -> Vec<FirstRunChoice> {
+        let servers =
+            self.servers.iter().map(|server| FirstRunChoice::Server(server.endpoint.clone()));
+        let keys = self.keys.iter().map(|key| FirstRunChoice::Key(key.variable));
+        servers.chain(keys).chain([FirstRunChoice::Other, FirstRunChoice::Demo]).collect()
     }
 
     /// The row that enter takes: the first, until another was gone to.
-    fn selected(&self) -> Choice {
+    fn selected(&self) -> FirstRunChoice {
         let choices = self.choices();
         let chosen = self.chosen.as_ref().filter(|chosen| choices.contains(chosen));
-        chosen.or(choices.first()).cloned().unwrap_or(Choice::Demo)
+        chosen.or(choices.first()).cloned().unwrap_or(FirstRunChoice::Demo)
     }
 
-    fn key(&mut self, key: KeyEvent) -> Next<Job, FirstRunAnswer> {
+    fn key(&mut self, key: KeyEvent) -> StartupTransition<FirstRunJob, FirstRunAnswer> {
         if key.code == KeyCode::Char('c') && key.modifiers == KeyModifiers::CONTROL {
-            return Next::Done(FirstRunAnswer::Quit);
+            return StartupTransition::Done(FirstRunAnswer::Quit);
         }
         if !self.guard.is_armed() && self.is_answer(key) {
-            return Next::Wait;
+            return StartupTransition::Wait;
         }
         match &mut self.step {
-            Step::Choose => self.choose_key(key),
-            Step::Address => self.address_key(key),
-            Step::Unencrypted => self.unencrypted_key(key),
-            Step::Key => self.secret_key(key),
-            Step::Checking { back, .. } => {
+            FirstRunStep::Choose => self.choose_key(key),
+            FirstRunStep::Address => self.address_key(key),
+            FirstRunStep::Unencrypted => self.unencrypted_key(key),
+            FirstRunStep::Key => self.secret_key(key),
+            FirstRunStep::Checking { back, .. } => {
                 match keymap::find(keymap::LIST, &KeyPress::built_in(key)) {
                     Some(ListKey::Back) => {
                         self.step = back.step();
                         redraw()
                     }
-                    Some(_) | None => Next::Wait,
+                    Some(_) | None => StartupTransition::Wait,
                 }
             }
-            Step::Models { models, selected, .. } => {
+            FirstRunStep::Models { models, selected, .. } => {
                 let last = models.len().saturating_sub(1);
                 match keymap::find(keymap::LIST, &KeyPress::built_in(key)) {
                     Some(ListKey::Accept) => return self.use_model(),
-                    Some(ListKey::Back) => self.step = Step::Choose,
+                    Some(ListKey::Back) => self.step = FirstRunStep::Choose,
                     Some(ListKey::Previous) => *selected = selected.saturating_sub(1),
                     Some(ListKey::Next) => *selected = (*selected + 1).min(last),
                     Some(ListKey::PageUp) => *selected = selected.saturating_sub(PAGE),
                     Some(ListKey::PageDown) => *selected = (*selected + PAGE).min(last),
-                    None => return Next::Wait,
+                    None => return StartupTransition::Wait,
                 }
                 redraw()
             }
@@ -258,30 +259,31 @@ impl FirstRun {
                 | ListKey::PageDown,
             ) => false,
             None => match self.step {
-                Step::Address | Step::Key => false,
-                Step::Choose | Step::Unencrypted | Step::Checking { .. } | Step::Models { .. } => {
-                    true
-                }
+                FirstRunStep::Address | FirstRunStep::Key => false,
+                FirstRunStep::Choose
+                | FirstRunStep::Unencrypted
+                | FirstRunStep::Checking { .. }
+                | FirstRunStep::Models { .. } => true,
             },
         }
     }
 
-    fn choose_key(&mut self, key: KeyEvent) -> Next<Job, FirstRunAnswer> {
+    fn choose_key(&mut self, key: KeyEvent) -> StartupTransition<FirstRunJob, FirstRunAnswer> {
         let press = KeyPress::built_in(key);
         let step = match (keymap::find(keymap::LIST, &press), key.code) {
             (Some(ListKey::Accept), _) => return self.take(),
             (Some(ListKey::Back), _) | (None, KeyCode::Char('q')) => {
-                return Next::Done(FirstRunAnswer::Quit);
+                return StartupTransition::Done(FirstRunAnswer::Quit);
             }
             (None, KeyCode::Char('r')) => {
                 self.servers.clear();
-                self.looking = Looking::Now;
+                self.looking = ServerSearch::Now;
                 self.error = None;
-                return Next::Draw(vec![Job::Look]);
+                return StartupTransition::Draw(vec![FirstRunJob::FindServers]);
             }
             (Some(ListKey::Previous | ListKey::PageUp), _) | (None, KeyCode::Char('k')) => -1,
             (Some(ListKey::Next | ListKey::PageDown), _) | (None, KeyCode::Char('j')) => 1,
-            (None, _) => return Next::Wait,
+            (None, _) => return StartupTransition::Wait,
         };
         let choices = self.choices();
         let selected = self.selected();
@@ -292,39 +294,39 @@ impl FirstRun {
     }
 
     /// Takes the selected row.
-    fn take(&mut self) -> Next<Job, FirstRunAnswer> {
+    fn take(&mut self) -> StartupTransition<FirstRunJob, FirstRunAnswer> {
         self.error = None;
         match self.selected() {
-            Choice::Demo => return Next::Done(FirstRunAnswer::Demo),
-            Choice::Other => self.step = Step::Address,
-            Choice::Server(endpoint) => {
+            FirstRunChoice::Demo => return StartupTransition::Done(FirstRunAnswer::Demo),
+            FirstRunChoice::Other => self.step = FirstRunStep::Address,
+            FirstRunChoice::Server(endpoint) => {
                 let models = self.servers.iter().find(|server| server.endpoint == endpoint);
                 let models = models.map(|server| server.models.clone()).unwrap_or_default();
-                return self.use_server(Target::local(endpoint, None), models);
+                return self.use_server(FirstRunEndpoint::local(endpoint, None), models);
             }
-            Choice::Key(variable) => {
+            FirstRunChoice::Key(variable) => {
                 let found = self.keys.iter().find(|key| key.variable == variable);
-                if let Some(target) = found.map(FoundKey::target) {
-                    return self.check(target, Back::Choose);
+                if let Some(target) = found.map(DetectedApiKey::target) {
+                    return self.check(target, ReturnStep::Choose);
                 }
             }
         }
         redraw()
     }
 
-    fn address_key(&mut self, key: KeyEvent) -> Next<Job, FirstRunAnswer> {
+    fn address_key(&mut self, key: KeyEvent) -> StartupTransition<FirstRunJob, FirstRunAnswer> {
         let press = KeyPress::built_in(key);
         match keymap::find(keymap::LIST, &press) {
             Some(ListKey::Back) => {
                 self.error = None;
-                self.step = Step::Choose;
+                self.step = FirstRunStep::Choose;
             }
             Some(ListKey::Accept) => match address::judge(&self.address.text()) {
                 Ok(way) => {
                     self.error = None;
                     self.step = match way {
-                        Way::Safe => Step::Key,
-                        Way::Unencrypted => Step::Unencrypted,
+                        AddressSecurity::Safe => FirstRunStep::Key,
+                        AddressSecurity::Unencrypted => FirstRunStep::Unencrypted,
                     };
                 }
                 Err(reason) => self.error = Some(reason),
@@ -336,29 +338,31 @@ impl FirstRun {
     }
 
     /// Only `y` says yes.
-    fn unencrypted_key(&mut self, key: KeyEvent) -> Next<Job, FirstRunAnswer> {
+    fn unencrypted_key(&mut self, key: KeyEvent) -> StartupTransition<FirstRunJob, FirstRunAnswer> {
         self.step = match (key.code, key.modifiers.is_empty()) {
-            (KeyCode::Char('y'), true) => Step::Key,
-            (KeyCode::Char('n'), true) | (KeyCode::Esc | KeyCode::Enter, _) => Step::Address,
-            _ => return Next::Wait,
+            (KeyCode::Char('y'), true) => FirstRunStep::Key,
+            (KeyCode::Char('n'), true) | (KeyCode::Esc | KeyCode::Enter, _) => {
+                FirstRunStep::Address
+            }
+            _ => return StartupTransition::Wait,
         };
         redraw()
     }
 
-    fn secret_key(&mut self, key: KeyEvent) -> Next<Job, FirstRunAnswer> {
+    fn secret_key(&mut self, key: KeyEvent) -> StartupTransition<FirstRunJob, FirstRunAnswer> {
         let press = KeyPress::built_in(key);
         match keymap::find(keymap::LIST, &press) {
             Some(ListKey::Back) => {
                 self.secret = TextEditor::new(EditorLines::One);
-                self.step = Step::Address;
+                self.step = FirstRunStep::Address;
             }
             Some(ListKey::Accept) => {
                 let typed =
                     std::mem::replace(&mut self.secret, TextEditor::new(EditorLines::One)).text();
                 let secret = Some(typed.trim()).filter(|typed| !typed.is_empty());
                 let endpoint = self.address.text().trim().trim_end_matches('/').to_owned();
-                let target = Target::local(endpoint, secret.map(SecretString::from));
-                return self.check(target, Back::Address);
+                let target = FirstRunEndpoint::local(endpoint, secret.map(SecretString::from));
+                return self.check(target, ReturnStep::Address);
             }
             Some(ListKey::Previous | ListKey::Next | ListKey::PageUp | ListKey::PageDown) => {}
             None => self.secret.key(&press),
@@ -366,23 +370,31 @@ impl FirstRun {
         redraw()
     }
 
-    fn check(&mut self, target: Target, back: Back) -> Next<Job, FirstRunAnswer> {
+    fn check(
+        &mut self,
+        target: FirstRunEndpoint,
+        back: ReturnStep,
+    ) -> StartupTransition<FirstRunJob, FirstRunAnswer> {
         self.checks += 1;
         let id = self.checks;
-        let job = Job::Check { id, target: target.clone() };
-        self.step = Step::Checking { id, target, back };
-        Next::Draw(vec![job])
+        let job = FirstRunJob::Check { id, target: target.clone() };
+        self.step = FirstRunStep::Checking { id, target, back };
+        StartupTransition::Draw(vec![job])
     }
 
-    fn checked(&mut self, models: Result<Vec<String>, String>) -> Next<Job, FirstRunAnswer> {
-        let Step::Checking { target, back, .. } = std::mem::replace(&mut self.step, Step::Choose)
+    fn checked(
+        &mut self,
+        models: Result<Vec<String>, String>,
+    ) -> StartupTransition<FirstRunJob, FirstRunAnswer> {
+        let FirstRunStep::Checking { target, back, .. } =
+            std::mem::replace(&mut self.step, FirstRunStep::Choose)
         else {
-            return Next::Wait;
+            return StartupTransition::Wait;
         };
         match models {
             Ok(models) => self.use_server(target, models),
             Err(reason) => {
-                let hint = if back == Back::Choose || target.endpoint.ends_with("/v1") {
+                let hint = if back == ReturnStep::Choose || target.endpoint.ends_with("/v1") {
                     ""
                 } else {
                     " The address of chat completions usually ends in /v1."
@@ -396,64 +408,70 @@ impl FirstRun {
 
     /// Uses a server; which model is asked only where there is a choice. What its service is
     /// usually asked for is selected at first.
-    fn use_server(&mut self, target: Target, models: Vec<String>) -> Next<Job, FirstRunAnswer> {
+    fn use_server(
+        &mut self,
+        target: FirstRunEndpoint,
+        models: Vec<String>,
+    ) -> StartupTransition<FirstRunJob, FirstRunAnswer> {
         if models.len() > 1 {
             let usual = services::of(target.protocol).model;
             let usual = models.iter().position(|model| Some(model.as_str()) == usual);
-            self.step = Step::Models { target, models, selected: usual.unwrap_or(0) };
+            self.step = FirstRunStep::Models { target, models, selected: usual.unwrap_or(0) };
             return redraw();
         }
-        Next::Done(FirstRunAnswer::Use { target, model: None })
+        StartupTransition::Done(FirstRunAnswer::Use { target, model: None })
     }
 
     /// Uses the model that is selected.
-    fn use_model(&mut self) -> Next<Job, FirstRunAnswer> {
-        match std::mem::replace(&mut self.step, Step::Choose) {
-            Step::Models { target, models, selected } => {
+    fn use_model(&mut self) -> StartupTransition<FirstRunJob, FirstRunAnswer> {
+        match std::mem::replace(&mut self.step, FirstRunStep::Choose) {
+            FirstRunStep::Models { target, models, selected } => {
                 let model = models.into_iter().nth(selected);
-                Next::Done(FirstRunAnswer::Use { target, model })
+                StartupTransition::Done(FirstRunAnswer::Use { target, model })
             }
-            Step::Choose
-            | Step::Address
-            | Step::Unencrypted
-            | Step::Key
-            | Step::Checking { .. } => Next::Wait,
+            FirstRunStep::Choose
+            | FirstRunStep::Address
+            | FirstRunStep::Unencrypted
+            | FirstRunStep::Key
+            | FirstRunStep::Checking { .. } => StartupTransition::Wait,
         }
     }
 
-    fn note(&mut self, note: Note) -> Next<Job, FirstRunAnswer> {
+    fn note(&mut self, note: FirstRunEvent) -> StartupTransition<FirstRunJob, FirstRunAnswer> {
         match note {
-            Note::Found(server) => {
+            FirstRunEvent::Found(server) => {
                 if self.servers.iter().any(|known| known.endpoint == server.endpoint) {
-                    return Next::Wait;
+                    return StartupTransition::Wait;
                 }
                 self.servers.push(server);
                 self.servers.sort_by_key(|server| rank(&server.endpoint));
             }
-            Note::Looked => self.looking = Looking::Over,
-            Note::Checked { id, models } => {
-                let is_awaited =
-                    matches!(self.step, Step::Checking { id: awaited, .. } if awaited == id);
-                return if is_awaited { self.checked(models) } else { Next::Wait };
+            FirstRunEvent::SearchFinished => self.looking = ServerSearch::Over,
+            FirstRunEvent::Checked { id, models } => {
+                let is_awaited = matches!(self.step, FirstRunStep::Checking { id: awaited, .. } if awaited == id);
+                return if is_awaited { self.checked(models) } else { StartupTransition::Wait };
             }
         }
         redraw()
     }
 }
 
-impl Page for FirstRun {
-    type Note = Note;
-    type Job = Job;
+impl StartupPage for FirstRunPage {
+    type Note = FirstRunEvent;
+    type Job = FirstRunJob;
     type Answer = FirstRunAnswer;
 
     fn guard_mut(&mut self) -> &mut QuestionGuard {
         &mut self.guard
     }
 
-    fn update(&mut self, input: Input<Note>) -> Next<Job, FirstRunAnswer> {
+    fn update(
+        &mut self,
+        input: StartupInput<FirstRunEvent>,
+    ) -> StartupTransition<FirstRunJob, FirstRunAnswer> {
         let step = std::mem::discriminant(&self.step);
         // The row that enter takes may become another one by itself.
-        let selected = matches!(input, Input::Note(_)).then(|| self.selected());
+        let selected = matches!(input, StartupInput::Note(_)).then(|| self.selected());
         let next = self.take_in(input);
         let is_other_row = selected.is_some_and(|selected| selected != self.selected());
         if is_other_row || step != std::mem::discriminant(&self.step) {
@@ -462,64 +480,72 @@ impl Page for FirstRun {
         next
     }
 
-    fn draw(&self, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> Option<Position> {
-        picture::draw(self, styles, area, buffer)
+    fn draw(&self, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+        view::draw(self, styles, area, buffer)
     }
 }
 
-impl FirstRun {
-    fn take_in(&mut self, input: Input<Note>) -> Next<Job, FirstRunAnswer> {
+impl FirstRunPage {
+    fn take_in(
+        &mut self,
+        input: StartupInput<FirstRunEvent>,
+    ) -> StartupTransition<FirstRunJob, FirstRunAnswer> {
         match input {
-            Input::Opened => Next::Draw(vec![Job::Look]),
-            Input::Key(key) => self.key(key),
-            Input::Paste(text) => {
+            StartupInput::Opened => StartupTransition::Draw(vec![FirstRunJob::FindServers]),
+            StartupInput::Key(key) => self.key(key),
+            StartupInput::Paste(text) => {
                 match self.step {
-                    Step::Address => self.address.insert(text.trim()),
-                    Step::Key => self.secret.insert(text.trim()),
-                    Step::Choose
-                    | Step::Unencrypted
-                    | Step::Checking { .. }
-                    | Step::Models { .. } => return Next::Wait,
+                    FirstRunStep::Address => self.address.insert(text.trim()),
+                    FirstRunStep::Key => self.secret.insert(text.trim()),
+                    FirstRunStep::Choose
+                    | FirstRunStep::Unencrypted
+                    | FirstRunStep::Checking { .. }
+                    | FirstRunStep::Models { .. } => return StartupTransition::Wait,
                 }
                 redraw()
             }
-            Input::Size { .. } => redraw(),
-            Input::Note(note) => self.note(note),
+            StartupInput::Size { .. } => redraw(),
+            StartupInput::Note(note) => self.note(note),
         }
     }
 }
 
-impl Target {
+impl FirstRunEndpoint {
     /// A server of chat completions, whose address and key are written down.
     pub fn local(endpoint: String, key: Option<SecretString>) -> Self {
-        Self { protocol: ProviderProtocol::ChatCompletions, endpoint, key, kept: Kept::InFile }
+        Self {
+            protocol: ProviderProtocol::ChatCompletions,
+            endpoint,
+            key,
+            key_storage: FirstRunKeyStorage::InFile,
+        }
     }
 }
 
-impl FoundKey {
+impl DetectedApiKey {
     /// The service that the key is for.
-    pub fn target(&self) -> Target {
+    pub fn target(&self) -> FirstRunEndpoint {
         let Self { service, protocol, key, .. } = self;
-        Target {
+        FirstRunEndpoint {
             protocol: *protocol,
             endpoint: (*service).to_owned(),
             key: Some(key.clone()),
-            kept: Kept::InEnvironment,
+            key_storage: FirstRunKeyStorage::InEnvironment,
         }
     }
 }
 
-impl Back {
-    fn step(self) -> Step {
+impl ReturnStep {
+    fn step(self) -> FirstRunStep {
         match self {
-            Self::Choose => Step::Choose,
-            Self::Address => Step::Address,
+            Self::Choose => FirstRunStep::Choose,
+            Self::Address => FirstRunStep::Address,
         }
     }
 }
 
-fn redraw() -> Next<Job, FirstRunAnswer> {
-    Next::Draw(Vec::new())
+fn redraw() -> StartupTransition<FirstRunJob, FirstRunAnswer> {
+    StartupTransition::Draw(Vec::new())
 }
 
 #[cfg(test)]

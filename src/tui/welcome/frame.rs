@@ -6,19 +6,19 @@ use ratatui::layout::Rect;
 
 use crate::tui::app::editor::TextEditor;
 use crate::tui::app::softwrap;
-use crate::tui::layout::{Role, Span};
-use crate::tui::view::Styles;
+use crate::tui::layout::{StyleRole, StyledSpan};
+use crate::tui::view::RoleStyles;
 use crate::tui::view::paint::{self, span};
 
 /// Columns that text takes at most: longer lines are hard to read.
 const WIDEST: u16 = 76;
 
 /// A row of a screen.
-pub type Row = Vec<Span>;
+pub type StartupRow = Vec<StyledSpan>;
 
 /// Where a screen draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Column {
+pub struct StartupColumn {
     /// What it says.
     pub body: Rect,
     /// The row between, where there is one.
@@ -28,7 +28,7 @@ pub struct Column {
 }
 
 /// The column on a screen: the hints in the last row, a free row above them where there is room.
-pub fn column(area: Rect) -> Column {
+pub fn column(area: Rect) -> StartupColumn {
     let width = area.width.saturating_sub(2).min(WIDEST);
     let x = area.x + (area.width - width) / 2;
     let top = match area.height {
@@ -41,16 +41,16 @@ pub fn column(area: Rect) -> Column {
     let body = Rect { x, y: area.y + top, width, height };
     let last = area.y + area.height.saturating_sub(1);
     let margin = Rect { x, y: body.y + height, width, height: below - 1 };
-    Column { body, margin, hints: Rect { x, y: last, width, height: area.height.min(1) } }
+    StartupColumn { body, margin, hints: Rect { x, y: last, width, height: area.height.min(1) } }
 }
 
 /// Text wrapped to `width` columns.
-pub fn text(text: &str, role: Role, width: u16) -> Vec<Row> {
+pub fn text(text: &str, role: StyleRole, width: u16) -> Vec<StartupRow> {
     indented("", text, role, width)
 }
 
 /// Text wrapped to `width` columns behind a mark, which stands before the first row.
-pub fn indented(mark: &str, text: &str, role: Role, width: u16) -> Vec<Row> {
+pub fn indented(mark: &str, text: &str, role: StyleRole, width: u16) -> Vec<StartupRow> {
     let left = paint::width(mark);
     let blank = " ".repeat(usize::from(left));
     let rows = softwrap::rows(text, width.saturating_sub(left).max(1));
@@ -62,7 +62,13 @@ pub fn indented(mark: &str, text: &str, role: Role, width: u16) -> Vec<Row> {
 }
 
 /// Draws rows from the `first` one on.
-pub fn rows(rows: &[Row], first: usize, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
+pub fn rows(
+    rows: &[StartupRow],
+    first: usize,
+    styles: &dyn RoleStyles,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
     let shown = rows.iter().skip(first).take(usize::from(area.height));
     for (y, row) in (area.y..).zip(shown) {
         paint::spans(row, styles, Rect { y, height: 1, ..area }, buffer);
@@ -70,8 +76,8 @@ pub fn rows(rows: &[Row], first: usize, styles: &dyn Styles, area: Rect, buffer:
 }
 
 /// What the keys do: as many as fit, the first ones first.
-pub fn hints(hints: &[(&str, &str)], styles: &dyn Styles, area: Rect, buffer: &mut Buffer) {
-    let mut row: Row = Vec::new();
+pub fn hints(hints: &[(&str, &str)], styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) {
+    let mut row: StartupRow = Vec::new();
     for (key, word) in hints {
         let gap = if row.is_empty() { "" } else { "   " };
         let wide = paint::width(gap) + paint::width(key) + 1 + paint::width(word);
@@ -79,9 +85,9 @@ pub fn hints(hints: &[(&str, &str)], styles: &dyn Styles, area: Rect, buffer: &m
             break;
         }
         row.extend([
-            span(gap, Role::Text),
-            span(*key, Role::Key),
-            span(format!(" {word}"), Role::Muted),
+            span(gap, StyleRole::Text),
+            span(*key, StyleRole::Key),
+            span(format!(" {word}"), StyleRole::Muted),
         ]);
     }
     paint::spans(&row, styles, area, buffer);
@@ -89,12 +95,12 @@ pub fn hints(hints: &[(&str, &str)], styles: &dyn Styles, area: Rect, buffer: &m
 
 /// A text being typed: what of it is shown in `width` columns, and the column of the caret.
 /// A secret is shown as dots.
-pub fn field(editor: &TextEditor, shows: Shows, width: u16) -> (String, u16) {
+pub fn field(editor: &TextEditor, shows: StartupFieldDisplay, width: u16) -> (String, u16) {
     let text = editor.text();
     let (before, behind) = text.split_at(editor.caret());
     let masked = |part: &str| match shows {
-        Shows::Text => part.to_owned(),
-        Shows::Dots => "•".repeat(part.chars().count()),
+        StartupFieldDisplay::Text => part.to_owned(),
+        StartupFieldDisplay::Dots => "•".repeat(part.chars().count()),
     };
     let (before, behind) = (masked(before), masked(behind));
     let room = width.saturating_sub(1);
@@ -108,7 +114,7 @@ pub fn field(editor: &TextEditor, shows: Shows, width: u16) -> (String, u16) {
 
 /// How what is typed is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shows {
+pub enum StartupFieldDisplay {
     /// As it is.
     Text,
     /// As dots.

@@ -16,10 +16,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use super::app::guard::QuestionGuard;
-use super::view::Styles;
+use super::view::RoleStyles;
 
 /// A screen before the chat.
-pub trait Page {
+pub trait StartupPage {
     /// What its jobs answer.
     type Note: Send + 'static;
     /// What it wants done in the background.
@@ -28,7 +28,10 @@ pub trait Page {
     type Answer;
 
     /// Takes something in.
-    fn update(&mut self, input: Input<Self::Note>) -> Next<Self::Job, Self::Answer>;
+    fn update(
+        &mut self,
+        input: StartupInput<Self::Note>,
+    ) -> StartupTransition<Self::Job, Self::Answer>;
 
     /// The guard of what it asks now.
     fn guard_mut(&mut self) -> &mut QuestionGuard;
@@ -39,12 +42,12 @@ pub trait Page {
     }
 
     /// Draws itself, and says where the caret is, if one is.
-    fn draw(&self, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> Option<Position>;
+    fn draw(&self, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) -> Option<Position>;
 }
 
 /// What reaches a screen.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Input<N> {
+pub enum StartupInput<N> {
     /// It has just been opened.
     Opened,
     /// A key.
@@ -64,7 +67,7 @@ pub enum Input<N> {
 
 /// What a screen does next.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Next<J, A> {
+pub enum StartupTransition<J, A> {
     /// It goes on; nothing has changed that could be seen.
     Wait,
     /// It goes on and has to be drawn, with these jobs begun.

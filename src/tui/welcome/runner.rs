@@ -16,17 +16,17 @@ use crate::platform::terminal::output::TerminalOutput;
 use crate::platform::terminal::{TerminalGuard, has_unread};
 use crate::platform::terminal_background::{FilteredEvent, QUESTION};
 use crate::tui::app::theme_state::ThemeState;
-use crate::tui::input::Inputs;
-use crate::tui::view::Styles;
+use crate::tui::input::TerminalEventStream;
+use crate::tui::view::RoleStyles;
 
-use super::{Input, Next, Page};
+use super::{StartupInput, StartupPage, StartupTransition};
 
 /// Notes that may wait to be taken.
 const NOTES: usize = 16;
 
 /// How a screen ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended<A> {
+pub enum StartupEnd<A> {
     /// By an answer.
     Answered(A),
     /// By a signal, which the caller raises again once the terminal is given back.
@@ -41,21 +41,21 @@ pub async fn run<P, W, F>(
     signals: &mut SignalStream,
     looks: &mut ThemeState,
     work: W,
-) -> io::Result<Ended<P::Answer>>
+) -> io::Result<StartupEnd<P::Answer>>
 where
-    P: Page,
+    P: StartupPage,
     W: FnMut(P::Job, mpsc::Sender<P::Note>) -> F,
     F: Future<Output = ()> + Send + 'static,
 {
     let mut terminal = Terminal::new(CrosstermBackend::new(TerminalOutput))?;
     // Not `Terminal::clear`: that asks the terminal for its cursor and waits for an answer.
     crossterm::execute!(TerminalOutput, crossterm::terminal::Clear(ClearType::All))?;
-    let typed = Typed { continued: ContinuedFlag::listen()?, is_unread: has_unread };
-    drive(page, EventStream::new(), typed, signals, &mut terminal, looks, work).await
+    let typed = InputProbe { continued: ContinuedFlag::listen()?, is_unread: has_unread };
+    run_loop(page, EventStream::new(), typed, signals, &mut terminal, looks, work).await
 }
 
 /// What is known of input besides the events.
-struct Typed {
+struct InputProbe {
     /// Whether slug was stopped, and what waits was typed at the shell.
     continued: ContinuedFlag,
     /// Whether something waits that is not among the events yet.
@@ -63,27 +63,28 @@ struct Typed {
 }
 
 /// The loop, on any terminal.
-async fn drive<P, W, F, B>(
+async fn run_loop<P, W, F, B>(
     mut page: P,
     events: impl Stream<Item = io::Result<Event>> + Unpin,
-    typed: Typed,
+    typed: InputProbe,
     signals: &mut SignalStream,
     terminal: &mut Terminal<B>,
     looks: &mut ThemeState,
     mut work: W,
-) -> io::Result<Ended<P::Answer>>
+) -> io::Result<StartupEnd<P::Answer>>
 where
-    P: Page,
+    P: StartupPage,
     W: FnMut(P::Job, mpsc::Sender<P::Note>) -> F,
     F: Future<Output = ()> + Send + 'static,
     B: Backend<Error: Send + Sync + 'static>,
 {
     let (notes, mut noted) = mpsc::channel(NOTES);
     let mut jobs = JoinSet::new();
-    let mut events = Inputs::new(events);
+    let mut events = TerminalEventStream::new(events);
     let mut theme = looks.theme(looks.name(&looks.choice));
     let size = terminal.size().map_err(io::Error::other)?;
-    let opened = [Input::Size { width: size.width, height: size.height }, Input::Opened];
+    let opened =
+        [StartupInput::Size { width: size.width, height: size.height }, StartupInput::Opened];
     let mut inputs = Vec::from(opened);
     let began = Instant::now();
     let mut is_sending = false;
@@ -91,14 +92,14 @@ where
         let mut changed = false;
         for input in inputs.drain(..) {
             match page.update(input) {
-                Next::Wait => {}
-                Next::Draw(wanted) => {
+                StartupTransition::Wait => {}
+                StartupTransition::Draw(wanted) => {
                     changed = true;
                     for job in wanted {
                         jobs.spawn(work(job, notes.clone()));
                     }
                 }
-                Next::Done(answer) => return Ok(Ended::Answered(answer)),
+                StartupTransition::Done(answer) => return Ok(StartupEnd::Answered(answer)),
             }
         }
         if changed {
@@ -153,7 +154,7 @@ where
                 }
                 None
             }
-            Some(note) = noted.recv() => Some(Input::Note(note)),
+            Some(note) = noted.recv() => Some(StartupInput::Note(note)),
             Some(ended) = jobs.join_next() => {
                 if let Err(error) = ended {
                     tracing::error!(%error, "a job of a screen before the chat");
@@ -162,7 +163,7 @@ where
             }
             signal = signals.next() => {
                 if signal.is_ending() {
-                    return Ok(Ended::Signalled(signal));
+                    return Ok(StartupEnd::Signalled(signal));
                 }
                 if signal == HandledSignal::Continue {
                     page.guard_mut().hidden();
@@ -181,21 +182,21 @@ fn ask_background() -> io::Result<()> {
     TerminalOutput.flush()
 }
 
-fn input_of<N>(event: Event) -> Option<Input<N>> {
+fn input_of<N>(event: Event) -> Option<StartupInput<N>> {
     match event {
         Event::Key(key) if key.kind == KeyEventKind::Release => None,
-        Event::Key(key) => Some(Input::Key(key)),
-        Event::Paste(text) => Some(Input::Paste(text)),
-        Event::Resize(width, height) => Some(Input::Size { width, height }),
+        Event::Key(key) => Some(StartupInput::Key(key)),
+        Event::Paste(text) => Some(StartupInput::Paste(text)),
+        Event::Resize(width, height) => Some(StartupInput::Size { width, height }),
         Event::FocusGained | Event::FocusLost | Event::Mouse(_) => None,
     }
 }
 
 /// Draws all of it: nobody knows what the terminal shows.
-fn repaint<P: Page, B: Backend<Error: Send + Sync + 'static>>(
+fn repaint<P: StartupPage, B: Backend<Error: Send + Sync + 'static>>(
     page: &mut P,
     terminal: &mut Terminal<B>,
-    styles: &dyn Styles,
+    styles: &dyn RoleStyles,
 ) -> io::Result<()> {
     terminal.backend_mut().clear().map_err(io::Error::other)?;
     // The frame before this one is taken for an empty one.
@@ -203,10 +204,10 @@ fn repaint<P: Page, B: Backend<Error: Send + Sync + 'static>>(
     draw(page, terminal, styles)
 }
 
-fn draw<P: Page, B: Backend<Error: Send + Sync + 'static>>(
+fn draw<P: StartupPage, B: Backend<Error: Send + Sync + 'static>>(
     page: &mut P,
     terminal: &mut Terminal<B>,
-    styles: &dyn Styles,
+    styles: &dyn RoleStyles,
 ) -> io::Result<()> {
     let drawn = terminal.draw(|frame| {
         let area = frame.area();
@@ -228,9 +229,9 @@ mod tests {
     use futures_util::stream;
     use ratatui::backend::TestBackend;
 
-    use super::super::first_run::{self, FirstRun, FirstRunAnswer};
+    use super::super::first_run::{self, FirstRunAnswer, FirstRunPage};
     use super::super::samples::text;
-    use super::super::trust::{About, Trust, TrustAnswer};
+    use super::super::trust::{TrustAnswer, TrustPage, TrustPageSubject};
     use super::*;
     use crate::tui::app::guard::QUIET_TIME;
 
@@ -239,8 +240,8 @@ mod tests {
     }
 
     /// Nothing waits but the events.
-    fn typed() -> Typed {
-        Typed { continued: ContinuedFlag::default(), is_unread: || Ok(false) }
+    fn typed() -> InputProbe {
+        InputProbe { continued: ContinuedFlag::default(), is_unread: || Ok(false) }
     }
 
     /// These events, each so long after the one before that a question takes it.
@@ -267,9 +268,9 @@ mod tests {
         let mut terminal = terminal();
         let keys = [press(KeyCode::Tab), Ok(Event::Resize(60, 20)), press(KeyCode::Char('y'))];
         let events = slowly(keys.into());
-        let page = Trust::new("~/src", About::Folder, &[]);
-        let work = |nothing: super::super::trust::Nothing, _| async move { match nothing {} };
-        let ended = in_time(drive(
+        let page = TrustPage::new("~/src", TrustPageSubject::Folder, &[]);
+        let work = |nothing: super::super::trust::NeverJob, _| async move { match nothing {} };
+        let ended = in_time(run_loop(
             page,
             events,
             typed(),
@@ -280,7 +281,7 @@ mod tests {
         ))
         .await
         .unwrap();
-        assert_eq!(ended, Ended::Answered(TrustAnswer::Trust));
+        assert_eq!(ended, StartupEnd::Answered(TrustAnswer::Trust));
         assert!(text(terminal.backend().buffer()).contains("Do you trust this folder?"));
     }
 
@@ -292,11 +293,11 @@ mod tests {
         let ahead = "why does it fail".chars().map(KeyCode::Char).chain([KeyCode::Enter]);
         let events = stream::iter(ahead.map(press).collect::<Vec<_>>());
         let events = events.chain(slowly(vec![press(KeyCode::Char('n'))]));
-        let page = Trust::new("~/src", About::Folder, &[]);
-        let work = |nothing: super::super::trust::Nothing, _| async move { match nothing {} };
+        let page = TrustPage::new("~/src", TrustPageSubject::Folder, &[]);
+        let work = |nothing: super::super::trust::NeverJob, _| async move { match nothing {} };
         let mut looks = ThemeState::default();
-        let ended = drive(page, events, typed(), &mut signals, &mut terminal, &mut looks, work);
-        assert_eq!(in_time(ended).await.unwrap(), Ended::Answered(TrustAnswer::GoOnWithout));
+        let ended = run_loop(page, events, typed(), &mut signals, &mut terminal, &mut looks, work);
+        assert_eq!(in_time(ended).await.unwrap(), StartupEnd::Answered(TrustAnswer::GoOnWithout));
     }
 
     #[tokio::test]
@@ -304,7 +305,8 @@ mod tests {
         let mut signals = SignalStream::listen().unwrap();
         let mut terminal = terminal();
         let typed = typed();
-        let (flag, page) = (typed.continued.clone(), Trust::new("~/src", About::Folder, &[]));
+        let (flag, page) =
+            (typed.continued.clone(), TrustPage::new("~/src", TrustPageSubject::Folder, &[]));
         let stopped = slowly(vec![Ok(Event::Resize(60, 20)), press(KeyCode::Char('y'))]);
         let stopped = stopped.inspect(move |event| {
             if let Ok(Event::Key(_)) = event {
@@ -312,10 +314,10 @@ mod tests {
             }
         });
         let events = stopped.take(2).chain(slowly(vec![press(KeyCode::Char('n'))]));
-        let work = |nothing: super::super::trust::Nothing, _| async move { match nothing {} };
+        let work = |nothing: super::super::trust::NeverJob, _| async move { match nothing {} };
         let mut looks = ThemeState::default();
-        let ended = drive(page, events, typed, &mut signals, &mut terminal, &mut looks, work);
-        assert_eq!(in_time(ended).await.unwrap(), Ended::Answered(TrustAnswer::GoOnWithout));
+        let ended = run_loop(page, events, typed, &mut signals, &mut terminal, &mut looks, work);
+        assert_eq!(in_time(ended).await.unwrap(), StartupEnd::Answered(TrustAnswer::GoOnWithout));
     }
 
     #[tokio::test]
@@ -329,24 +331,24 @@ mod tests {
             tokio::time::sleep(QUIET_TIME * 2).await;
             press(KeyCode::Enter)
         }));
-        let work = move |job, notes: mpsc::Sender<first_run::Note>| {
+        let work = move |job, notes: mpsc::Sender<first_run::FirstRunEvent>| {
             let shown = shown.clone();
             async move {
-                let list = |target: first_run::Target| async move {
+                let list = |target: first_run::FirstRunEndpoint| async move {
                     match target.endpoint.contains("11434") {
                         true => Ok(vec!["qwen3".to_owned()]),
                         false => Err("no".to_owned()),
                     }
                 };
-                first_run::work(job, notes.clone(), list).await;
+                first_run::run_job(job, notes.clone(), list).await;
                 // All that was told before this has been taken once there is room for all again.
                 notes.reserve_many(NOTES).await.unwrap();
                 shown.send(()).await.unwrap();
             }
         };
-        let page = FirstRun::new("~/.slug/config.toml", Vec::new());
+        let page = FirstRunPage::new("~/.slug/config.toml", Vec::new());
         let events = events.chain(stream::pending());
-        let ended = in_time(drive(
+        let ended = in_time(run_loop(
             page,
             events,
             typed(),
@@ -358,7 +360,7 @@ mod tests {
         .await
         .unwrap();
         match ended {
-            Ended::Answered(FirstRunAnswer::Use { target, model: None }) => {
+            StartupEnd::Answered(FirstRunAnswer::Use { target, model: None }) => {
                 assert!(target.key.is_none());
                 assert_eq!(target.endpoint, "http://localhost:11434/v1");
             }
@@ -370,12 +372,12 @@ mod tests {
     #[tokio::test]
     async fn a_terminal_that_is_gone_is_an_error() {
         let mut signals = SignalStream::listen().unwrap();
-        let page = Trust::new("~/src", About::Folder, &[]);
-        let work = |nothing: super::super::trust::Nothing, _| async move { match nothing {} };
+        let page = TrustPage::new("~/src", TrustPageSubject::Folder, &[]);
+        let work = |nothing: super::super::trust::NeverJob, _| async move { match nothing {} };
         let mut terminal = terminal();
         let mut looks = ThemeState::default();
         let gone =
-            drive(page, stream::empty(), typed(), &mut signals, &mut terminal, &mut looks, work);
+            run_loop(page, stream::empty(), typed(), &mut signals, &mut terminal, &mut looks, work);
         let error = in_time(gone).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
     }

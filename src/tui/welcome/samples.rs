@@ -9,36 +9,36 @@ use ratatui::style::Style;
 use unicode_width::UnicodeWidthStr;
 
 use crate::tui::app::guard::QUIET_TIME;
-use crate::tui::layout::Role;
-use crate::tui::view::Styles;
+use crate::tui::layout::StyleRole;
+use crate::tui::view::RoleStyles;
 
-use super::{Input, Page};
+use super::{StartupInput, StartupPage};
 
 /// No colours.
-pub struct Plain;
+pub struct PlainStyles;
 
-impl Styles for Plain {
-    fn style(&self, _role: Role) -> Style {
+impl RoleStyles for PlainStyles {
+    fn style(&self, _role: StyleRole) -> Style {
         Style::default()
     }
 }
 
 /// A key without anything held down.
-pub fn key<N>(code: KeyCode) -> Input<N> {
-    Input::Key(KeyEvent::new(code, KeyModifiers::NONE))
+pub fn key<N>(code: KeyCode) -> StartupInput<N> {
+    StartupInput::Key(KeyEvent::new(code, KeyModifiers::NONE))
 }
 
 /// The page was drawn, and nobody has typed for a while.
-pub fn arm(page: &mut impl Page) {
+pub fn arm(page: &mut impl StartupPage) {
     page.drawn();
     page.guard_mut().painted(Duration::ZERO);
     page.guard_mut().input_idle(QUIET_TIME);
 }
 
 /// The screen as text.
-pub fn picture(page: &impl Page, width: u16, height: u16) -> String {
+pub fn picture(page: &impl StartupPage, width: u16, height: u16) -> String {
     let mut buffer = Buffer::empty(Rect { x: 0, y: 0, width, height });
-    let caret = page.draw(&Plain, buffer.area, &mut buffer);
+    let caret = page.draw(&PlainStyles, buffer.area, &mut buffer);
     let mut text = text(&buffer);
     if let Some(caret) = caret {
         text.push_str(&format!("caret {},{}\n", caret.x, caret.y));

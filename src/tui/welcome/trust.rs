@@ -15,19 +15,19 @@ use crate::tui::app::geometry::ScrollExtent;
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::keymap::{self, KeyPress, ReadingKey};
 use crate::tui::app::overlay::scrolled;
-use crate::tui::layout::Role;
-use crate::tui::view::Styles;
+use crate::tui::layout::StyleRole;
+use crate::tui::view::RoleStyles;
 use crate::tui::view::paint::span;
 
-use super::frame::{self, Row};
-use super::{Input, Next, Page};
+use super::frame::{self, StartupRow};
+use super::{StartupInput, StartupPage, StartupTransition};
 
 /// The question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Trust {
+pub struct TrustPage {
     folder: String,
-    about: About,
-    items: Vec<Item>,
+    about: TrustPageSubject,
+    items: Vec<TrustPageItem>,
     scroll: usize,
     size: (u16, u16),
     guard: QuestionGuard,
@@ -36,7 +36,7 @@ pub struct Trust {
 
 /// What the question is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum About {
+pub enum TrustPageSubject {
     /// A folder without an answer.
     Folder,
     /// What changed in a folder that has a yes.
@@ -45,10 +45,10 @@ pub enum About {
 
 /// A file that trust would make active, made harmless.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Item {
+struct TrustPageItem {
     path: String,
     words: String,
-    role: Role,
+    role: StyleRole,
     lines: Vec<(TrustLineMark, String)>,
 }
 
@@ -65,11 +65,11 @@ pub enum TrustAnswer {
 
 /// A question has nothing to do in the background.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Nothing {}
+pub enum NeverJob {}
 
-impl Trust {
+impl TrustPage {
     /// The question for `folder`, with what would become active.
-    pub fn new(folder: &str, about: About, items: &[TrustQuestionFile]) -> Self {
+    pub fn new(folder: &str, about: TrustPageSubject, items: &[TrustQuestionFile]) -> Self {
         Self {
             folder: harmless(folder),
             about,
@@ -81,32 +81,34 @@ impl Trust {
         }
     }
 
-    fn key(&mut self, key: KeyEvent) -> Next<Nothing, TrustAnswer> {
+    fn key(&mut self, key: KeyEvent) -> StartupTransition<NeverJob, TrustAnswer> {
         let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
         match key.code {
             KeyCode::Char('c') if key.modifiers == KeyModifiers::CONTROL => {
-                return Next::Done(TrustAnswer::Quit);
+                return StartupTransition::Done(TrustAnswer::Quit);
             }
-            KeyCode::Esc => return Next::Done(TrustAnswer::GoOnWithout),
-            _ if !self.guard.is_armed() => return Next::Wait,
+            KeyCode::Esc => return StartupTransition::Done(TrustAnswer::GoOnWithout),
+            _ if !self.guard.is_armed() => return StartupTransition::Wait,
             KeyCode::Char('y') if plain && self.end == QuestionReview::Seen => {
-                return Next::Done(TrustAnswer::Trust);
+                return StartupTransition::Done(TrustAnswer::Trust);
             }
-            KeyCode::Char('n') if plain => return Next::Done(TrustAnswer::GoOnWithout),
-            KeyCode::Char('q') if plain => return Next::Done(TrustAnswer::Quit),
-            KeyCode::Enter => return Next::Done(TrustAnswer::GoOnWithout),
+            KeyCode::Char('n') if plain => {
+                return StartupTransition::Done(TrustAnswer::GoOnWithout);
+            }
+            KeyCode::Char('q') if plain => return StartupTransition::Done(TrustAnswer::Quit),
+            KeyCode::Enter => return StartupTransition::Done(TrustAnswer::GoOnWithout),
             _ => {}
         }
         let Some(ReadingKey::Scroll(how)) = keymap::find(keymap::READING, &KeyPress::built_in(key))
         else {
-            return Next::Wait;
+            return StartupTransition::Wait;
         };
         let to = scrolled(self.scroll, how, self.extent());
         if to == self.scroll {
-            return Next::Wait;
+            return StartupTransition::Wait;
         }
         self.scroll = to;
-        Next::Draw(Vec::new())
+        StartupTransition::Draw(Vec::new())
     }
 
     fn extent(&self) -> ScrollExtent {
@@ -116,40 +118,42 @@ impl Trust {
         ScrollExtent { rows, shown: usize::from(column.body.height) }
     }
 
-    fn rows(&self, width: u16) -> Vec<Row> {
+    fn rows(&self, width: u16) -> Vec<StartupRow> {
         let heading = match self.about {
-            About::Folder => "Do you trust this folder?",
-            About::Changes => "This folder has changed since you trusted it. Do you still?",
+            TrustPageSubject::Folder => "Do you trust this folder?",
+            TrustPageSubject::Changes => {
+                "This folder has changed since you trusted it. Do you still?"
+            }
         };
-        let mut rows = frame::text(heading, Role::Strong, width);
-        rows.push(Row::new());
-        rows.extend(frame::indented("  ", &self.folder, Role::User, width));
-        rows.push(Row::new());
+        let mut rows = frame::text(heading, StyleRole::Strong, width);
+        rows.push(StartupRow::new());
+        rows.extend(frame::indented("  ", &self.folder, StyleRole::User, width));
+        rows.push(StartupRow::new());
         let meaning = "Without trust none of what the folder brings along takes effect. slug works \
                        as a chat about its files, with your own rules and settings, and asks as \
                        it always does.";
-        rows.extend(frame::text(meaning, Role::Text, width));
-        rows.push(Row::new());
+        rows.extend(frame::text(meaning, StyleRole::Text, width));
+        rows.push(StartupRow::new());
         if self.items.is_empty() {
             let none = "The folder has no settings, rules or instructions now. With trust slug \
                         shows its git state and reads instructions that are added later; for new \
                         settings it asks again.";
-            rows.extend(frame::text(none, Role::Muted, width));
+            rows.extend(frame::text(none, StyleRole::Muted, width));
             return rows;
         }
-        rows.extend(frame::text("With trust, this becomes active:", Role::Text, width));
+        rows.extend(frame::text("With trust, this becomes active:", StyleRole::Text, width));
         for item in &self.items {
-            rows.push(Row::new());
+            rows.push(StartupRow::new());
             rows.push(vec![
-                span("  ", Role::Text),
-                span(item.path.clone(), Role::Strong),
-                span(format!("  {}", item.words), Role::Muted),
+                span("  ", StyleRole::Text),
+                span(item.path.clone(), StyleRole::Strong),
+                span(format!("  {}", item.words), StyleRole::Muted),
             ]);
             for (mark, line) in &item.lines {
                 let (sign, role) = match mark {
                     TrustLineMark::Same => ("    ", item.role),
-                    TrustLineMark::New => ("  + ", Role::Added),
-                    TrustLineMark::Gone => ("  - ", Role::Removed),
+                    TrustLineMark::New => ("  + ", StyleRole::Added),
+                    TrustLineMark::Gone => ("  - ", StyleRole::Removed),
                 };
                 rows.extend(frame::indented(sign, line, role, width));
             }
@@ -159,15 +163,15 @@ impl Trust {
 }
 
 /// What runs or allows things stands out. The texts are the folder's: they need not be harmless.
-fn item(item: &TrustQuestionFile) -> Item {
+fn item(item: &TrustQuestionFile) -> TrustPageItem {
     let acts = item.kinds.iter().any(|kind| match kind {
         InventoryItemKind::Settings | InventoryItemKind::Hooks => true,
         InventoryItemKind::Configuration | InventoryItemKind::Instructions => false,
     });
-    Item {
+    TrustPageItem {
         path: harmless(&item.path.display().to_string()),
         words: item.words(),
-        role: if acts { Role::Warning } else { Role::Text },
+        role: if acts { StyleRole::Warning } else { StyleRole::Text },
         lines: item.lines.iter().map(|(mark, line)| (*mark, harmless(line))).collect(),
     }
 }
@@ -176,23 +180,26 @@ fn harmless(text: &str) -> String {
     sanitize(text).replace(['\n', '\t'], " ")
 }
 
-impl Page for Trust {
-    type Note = Nothing;
-    type Job = Nothing;
+impl StartupPage for TrustPage {
+    type Note = NeverJob;
+    type Job = NeverJob;
     type Answer = TrustAnswer;
 
-    fn update(&mut self, input: Input<Nothing>) -> Next<Nothing, TrustAnswer> {
+    fn update(
+        &mut self,
+        input: StartupInput<NeverJob>,
+    ) -> StartupTransition<NeverJob, TrustAnswer> {
         match input {
-            Input::Opened => Next::Draw(Vec::new()),
-            Input::Key(key) => self.key(key),
-            Input::Paste(_) => Next::Wait,
-            Input::Size { width, height } => {
+            StartupInput::Opened => StartupTransition::Draw(Vec::new()),
+            StartupInput::Key(key) => self.key(key),
+            StartupInput::Paste(_) => StartupTransition::Wait,
+            StartupInput::Size { width, height } => {
                 self.size = (width, height);
                 let extent = self.extent();
                 self.scroll = self.scroll.min(extent.rows.saturating_sub(extent.shown));
-                Next::Draw(Vec::new())
+                StartupTransition::Draw(Vec::new())
             }
-            Input::Note(nothing) => match nothing {},
+            StartupInput::Note(nothing) => match nothing {},
         }
     }
 
@@ -205,15 +212,15 @@ impl Page for Trust {
         self.end.drawn(self.scroll, self.extent());
     }
 
-    fn draw(&self, styles: &dyn Styles, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+    fn draw(&self, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) -> Option<Position> {
         let column = frame::column(area);
         let rows = self.rows(column.body.width);
         frame::rows(&rows, self.scroll, styles, column.body, buffer);
         let below = rows.len().saturating_sub(self.scroll + usize::from(column.body.height));
         if below > 0 {
             let (then, role) = match self.end {
-                QuestionReview::Seen => ("", Role::Muted),
-                QuestionReview::Unseen => (", then y trusts it", Role::Warning),
+                QuestionReview::Seen => ("", StyleRole::Muted),
+                QuestionReview::Unseen => (", then y trusts it", StyleRole::Warning),
             };
             let rows = if below == 1 { "row" } else { "rows" };
             let more = vec![span(format!("↓ {below} more {rows}{then}"), role)];
@@ -259,9 +266,9 @@ mod tests {
         ]
     }
 
-    fn trust(items: &[TrustQuestionFile]) -> Trust {
-        let mut trust = Trust::new("~/src/webshop", About::Folder, items);
-        trust.update(Input::Size { width: 40, height: 12 });
+    fn trust(items: &[TrustQuestionFile]) -> TrustPage {
+        let mut trust = TrustPage::new("~/src/webshop", TrustPageSubject::Folder, items);
+        trust.update(StartupInput::Size { width: 40, height: 12 });
         trust
     }
 
@@ -283,28 +290,28 @@ mod tests {
         ];
         for (code, modifiers, answer) in cases {
             let mut trust = armed(&items());
-            let next = trust.update(Input::Key(KeyEvent::new(code, modifiers)));
+            let next = trust.update(StartupInput::Key(KeyEvent::new(code, modifiers)));
             let got = match next {
-                Next::Done(answer) => Some(answer),
-                Next::Wait | Next::Draw(_) => None,
+                StartupTransition::Done(answer) => Some(answer),
+                StartupTransition::Wait | StartupTransition::Draw(_) => None,
             };
             assert_eq!(got, answer, "{code:?}");
         }
     }
 
     /// The question on a screen that shows all of it, for a while.
-    fn armed(items: &[TrustQuestionFile]) -> Trust {
+    fn armed(items: &[TrustQuestionFile]) -> TrustPage {
         let mut trust = trust(items);
-        trust.update(Input::Size { width: 80, height: 60 });
+        trust.update(StartupInput::Size { width: 80, height: 60 });
         arm(&mut trust);
         trust
     }
 
     /// What a key comes to.
-    fn answer(trust: &mut Trust, code: KeyCode) -> Option<TrustAnswer> {
+    fn answer(trust: &mut TrustPage, code: KeyCode) -> Option<TrustAnswer> {
         match trust.update(key(code)) {
-            Next::Done(answer) => Some(answer),
-            Next::Wait | Next::Draw(_) => None,
+            StartupTransition::Done(answer) => Some(answer),
+            StartupTransition::Wait | StartupTransition::Draw(_) => None,
         }
     }
 
@@ -313,7 +320,7 @@ mod tests {
         let early = ["y", "n", "q"].map(|c| KeyCode::Char(c.chars().next().unwrap()));
         for code in early.into_iter().chain([KeyCode::Enter]) {
             let mut trust = trust(&items());
-            trust.update(Input::Size { width: 80, height: 60 });
+            trust.update(StartupInput::Size { width: 80, height: 60 });
             assert_eq!(answer(&mut trust, code), None, "{code:?}, before it is drawn");
             trust.drawn();
             trust.guard.painted(Duration::ZERO);
@@ -326,7 +333,7 @@ mod tests {
     #[test]
     fn a_yes_is_taken_once_the_end_was_shown() {
         let mut trust = trust(&items());
-        let yes = |trust: &mut Trust| {
+        let yes = |trust: &mut TrustPage| {
             arm(trust);
             answer(trust, KeyCode::Char('y'))
         };
@@ -343,7 +350,10 @@ mod tests {
 
     #[test]
     fn pasted_text_answers_nothing() {
-        assert_eq!(armed(&items()).update(Input::Paste("y".into())), Next::Wait);
+        assert_eq!(
+            armed(&items()).update(StartupInput::Paste("y".into())),
+            StartupTransition::Wait
+        );
     }
 
     #[test]
@@ -353,12 +363,12 @@ mod tests {
         loop {
             seen.push_str(&picture(&trust, 40, 12));
             arm(&mut trust);
-            if trust.update(key(KeyCode::PageDown)) == Next::Wait {
+            if trust.update(key(KeyCode::PageDown)) == StartupTransition::Wait {
                 break;
             }
         }
         assert!(seen.contains("Bash(npm *)") && seen.contains("88 lines"), "{seen}");
-        assert_eq!(trust.update(key(KeyCode::Down)), Next::Wait, "it ends there");
+        assert_eq!(trust.update(key(KeyCode::Down)), StartupTransition::Wait, "it ends there");
     }
 
     #[test]
@@ -394,8 +404,9 @@ mod tests {
         let gone = vec![(TrustLineMark::Gone, "on Stop runs npm test".to_owned())];
         let emptied =
             TrustQuestionFile { path: ".slug/hooks.json".into(), kinds: Vec::new(), lines: gone };
-        let mut trust = Trust::new("~/src/webshop", About::Changes, &[changed, emptied]);
-        trust.update(Input::Size { width: 80, height: 24 });
+        let mut trust =
+            TrustPage::new("~/src/webshop", TrustPageSubject::Changes, &[changed, emptied]);
+        trust.update(StartupInput::Size { width: 80, height: 24 });
         insta::assert_snapshot!(picture(&trust, 80, 24));
     }
 

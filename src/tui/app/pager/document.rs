@@ -1,6 +1,6 @@
 //! A long text cut into lines once, which may still grow at its end.
 
-use crate::tui::layout::paged;
+use crate::tui::layout::pager_lines;
 
 /// Bytes that a growing document keeps: beyond, the older half goes. The tool keeps the whole.
 const GROWS_TO: usize = 16 * 1024 * 1024;
@@ -75,7 +75,7 @@ impl PagerDocument {
     pub fn read(&self, lines: std::ops::Range<usize>) -> String {
         let mut text = String::new();
         for line in lines {
-            text.push_str(&paged::text(self.line(line)));
+            text.push_str(&pager_lines::text(self.line(line)));
             text.push('\n');
         }
         text

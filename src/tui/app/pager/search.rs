@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use crate::tui::app::effect::RequestId;
 use crate::tui::app::text_query::TextQuery;
-use crate::tui::layout::paged;
+use crate::tui::layout::pager_lines;
 
 use super::document::PagerDocument;
 
@@ -59,7 +59,7 @@ pub enum PagerSearchDirection {
 
 /// The lines with matches among these.
 pub fn hits(document: &PagerDocument, query: &TextQuery, lines: Range<usize>) -> Vec<PagerMatch> {
-    let count = |line: usize| query.matches(&paged::text(document.line(line))).len();
+    let count = |line: usize| query.matches(&pager_lines::text(document.line(line))).len();
     let hits = lines.map(|line| PagerMatch { line, count: count(line) });
     hits.filter(|hit| hit.count > 0).collect()
 }

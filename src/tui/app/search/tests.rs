@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::domain::ContentBlock as Said;
-use crate::tui::scene::{assistant, user};
+use crate::tui::test_screen::{assistant, user};
 
 /// A transcript of so many messages, each with its number.
 fn talk(messages: usize, text: impl Fn(usize) -> String) -> Transcript {

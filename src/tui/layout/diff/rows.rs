@@ -12,16 +12,16 @@ const LEAST_FOLDED: usize = 2;
 
 /// Whether old and new stand in one column or in two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Sides {
+pub enum DiffStyle {
     /// One below the other.
     Unified,
     /// Next to each other.
-    Beside,
+    SideBySide,
 }
 
 /// How much of what did not change is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Context {
+pub enum DiffFolds {
     /// A few lines around each change, and the folds that were opened, by their first line.
     Folded(BTreeSet<usize>),
     /// All that the diff holds.
@@ -30,13 +30,13 @@ pub enum Context {
 
 /// A row before it is laid out. Lines are counted from 0 over the whole diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Row {
+pub enum DiffRow {
     /// Something about the file: its permissions, its line ends.
     Note(String),
     /// A line.
-    One(usize),
+    Line(usize),
     /// An old line and a new one.
-    Two(Option<usize>, Option<usize>),
+    Pair(Option<usize>, Option<usize>),
     /// Unchanged lines that are not shown, and which of them is the first.
     Folded {
         /// The first of them.
@@ -45,21 +45,21 @@ pub enum Row {
         count: usize,
     },
     /// Unchanged lines that the diff does not hold.
-    LeftOut(usize),
+    Omitted(usize),
 }
 
 /// All rows, and where changes begin among them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Rows {
+pub struct DiffRows {
     /// From the top.
-    pub rows: Vec<Row>,
+    pub rows: Vec<DiffRow>,
     /// The first row of each run of changed lines.
     pub changes: Vec<usize>,
 }
 
 /// A line of a diff and all that follows from its place.
 #[derive(Debug)]
-pub struct Entry {
+pub struct DiffLineEntry {
     /// Which hunk it is in.
     hunk: usize,
     /// Which line of the hunk.
@@ -75,12 +75,12 @@ pub struct Entry {
     /// Which line of the diff's new side.
     pub new_row: usize,
     /// The line that it took the place of, or that took its place.
-    pub partner: Option<usize>,
+    pub counterpart: Option<usize>,
     /// Where it begins among all texts, in bytes.
     pub source: usize,
 }
 
-impl Entry {
+impl DiffLineEntry {
     /// The line itself, of the diff that the entry is of.
     pub fn line<'d>(&self, diff: &'d FileDiff) -> Option<&'d DiffLine> {
         diff.hunks.get(self.hunk)?.lines.get(self.at)
@@ -88,7 +88,7 @@ impl Entry {
 }
 
 /// The first `most` lines of a diff.
-pub fn entries(diff: &FileDiff, most: usize) -> Vec<Entry> {
+pub fn entries(diff: &FileDiff, most: usize) -> Vec<DiffLineEntry> {
     let mut entries = Vec::new();
     let (mut old_row, mut new_row, mut source) = (0, 0, 0);
     for (index, hunk) in diff.hunks.iter().enumerate() {
@@ -97,7 +97,7 @@ pub fn entries(diff: &FileDiff, most: usize) -> Vec<Entry> {
         for (at, line) in hunk.lines.iter().enumerate().take(left) {
             let (in_old, in_new) =
                 (line.tag != DiffLineTag::Added, line.tag != DiffLineTag::Removed);
-            entries.push(Entry {
+            entries.push(DiffLineEntry {
                 hunk: index,
                 at,
                 tag: line.tag,
@@ -105,7 +105,7 @@ pub fn entries(diff: &FileDiff, most: usize) -> Vec<Entry> {
                 new: in_new.then_some(new),
                 old_row,
                 new_row,
-                partner: None,
+                counterpart: None,
                 source,
             });
             old += usize::from(in_old);
@@ -119,24 +119,24 @@ pub fn entries(diff: &FileDiff, most: usize) -> Vec<Entry> {
         if let (Some(old), Some(new)) = (old, new)
             && old != new
         {
-            entries[old].partner = Some(new);
-            entries[new].partner = Some(old);
+            entries[old].counterpart = Some(new);
+            entries[new].counterpart = Some(old);
         }
     }
     entries
 }
 
 /// The rows of a diff, from its first `most` lines.
-pub fn rows(diff: &FileDiff, sides: Sides, context: &Context, most: usize) -> Rows {
+pub fn rows(diff: &FileDiff, sides: DiffStyle, context: &DiffFolds, most: usize) -> DiffRows {
     let entries = entries(diff, most);
-    let notes = notes(diff).into_iter().map(Row::Note).collect();
-    let mut rows = Rows { rows: notes, changes: Vec::new() };
+    let notes = notes(diff).into_iter().map(DiffRow::Note).collect();
+    let mut rows = DiffRows { rows: notes, changes: Vec::new() };
     let mut at = 0;
     while at < entries.len() {
         let hunk = entries[at].hunk;
         let end = at + entries[at..].iter().take_while(|entry| entry.hunk == hunk).count();
         if let Some(left_out) = left_out(diff, hunk) {
-            rows.rows.push(Row::LeftOut(left_out));
+            rows.rows.push(DiffRow::Omitted(left_out));
         }
         hunk_rows(&entries, at, end, sides, context, &mut rows);
         at = end;
@@ -180,12 +180,12 @@ fn left_out(diff: &FileDiff, hunk: usize) -> Option<usize> {
 }
 
 fn hunk_rows(
-    entries: &[Entry],
+    entries: &[DiffLineEntry],
     start: usize,
     end: usize,
-    sides: Sides,
-    context: &Context,
-    rows: &mut Rows,
+    sides: DiffStyle,
+    context: &DiffFolds,
+    rows: &mut DiffRows,
 ) {
     let is_context = |at: usize| entries[at].tag == DiffLineTag::Context;
     let mut at = start;
@@ -202,16 +202,16 @@ fn hunk_rows(
         let below = if at + run == end { 0 } else { AROUND };
         let hidden = run.saturating_sub(above + below);
         let folded = match context {
-            Context::All => false,
-            Context::Folded(open) => hidden >= LEAST_FOLDED && !open.contains(&(at + above)),
+            DiffFolds::All => false,
+            DiffFolds::Folded(open) => hidden >= LEAST_FOLDED && !open.contains(&(at + above)),
         };
         let line = |at: usize| match sides {
-            Sides::Unified => Row::One(at),
-            Sides::Beside => Row::Two(Some(at), Some(at)),
+            DiffStyle::Unified => DiffRow::Line(at),
+            DiffStyle::SideBySide => DiffRow::Pair(Some(at), Some(at)),
         };
         if folded {
             rows.rows.extend((at..at + above).map(line));
-            rows.rows.push(Row::Folded { from: at + above, count: hidden });
+            rows.rows.push(DiffRow::Folded { from: at + above, count: hidden });
             rows.rows.extend((at + run - below..at + run).map(line));
         } else {
             rows.rows.extend((at..at + run).map(line));
@@ -220,19 +220,25 @@ fn hunk_rows(
     }
 }
 
-fn changed_rows(entries: &[Entry], start: usize, end: usize, sides: Sides, rows: &mut Rows) {
+fn changed_rows(
+    entries: &[DiffLineEntry],
+    start: usize,
+    end: usize,
+    sides: DiffStyle,
+    rows: &mut DiffRows,
+) {
     match sides {
-        Sides::Unified => rows.rows.extend((start..end).map(Row::One)),
-        Sides::Beside => {
+        DiffStyle::Unified => rows.rows.extend((start..end).map(DiffRow::Line)),
+        DiffStyle::SideBySide => {
             let pairs = pairs(&entries[start..end]).into_iter();
             let place = |at: Option<usize>| at.map(|at| at + start);
-            rows.rows.extend(pairs.map(|(old, new)| Row::Two(place(old), place(new))));
+            rows.rows.extend(pairs.map(|(old, new)| DiffRow::Pair(place(old), place(new))));
         }
     }
 }
 
 /// The lines, those of a removed run beside those of the added run after it.
-fn pairs(entries: &[Entry]) -> Vec<(Option<usize>, Option<usize>)> {
+fn pairs(entries: &[DiffLineEntry]) -> Vec<(Option<usize>, Option<usize>)> {
     let mut pairs = Vec::new();
     let mut at = 0;
     while at < entries.len() {
@@ -275,10 +281,10 @@ mod tests {
         FileDiff::with("f", &old, &new, DiffContextSize::WholeFile)
     }
 
-    fn folds(rows: &Rows) -> Vec<(usize, usize)> {
-        let fold = |row: &Row| match row {
-            Row::Folded { from, count } => Some((*from, *count)),
-            Row::Note(_) | Row::One(_) | Row::Two(..) | Row::LeftOut(_) => None,
+    fn folds(rows: &DiffRows) -> Vec<(usize, usize)> {
+        let fold = |row: &DiffRow| match row {
+            DiffRow::Folded { from, count } => Some((*from, *count)),
+            DiffRow::Note(_) | DiffRow::Line(_) | DiffRow::Pair(..) | DiffRow::Omitted(_) => None,
         };
         rows.rows.iter().filter_map(fold).collect()
     }
@@ -286,22 +292,23 @@ mod tests {
     #[test]
     fn what_did_not_change_is_folded_but_for_its_edges() {
         let diff = whole(40, &[10, 30]);
-        let none = Context::Folded(BTreeSet::new());
-        let unified = rows(&diff, Sides::Unified, &none, usize::MAX);
+        let none = DiffFolds::Folded(BTreeSet::new());
+        let unified = rows(&diff, DiffStyle::Unified, &none, usize::MAX);
         assert_eq!(folds(&unified), [(0, 6), (14, 13), (35, 7)]);
         assert_eq!(unified.rows.len(), 3 + 2 * (3 + 2 + 3));
         assert_eq!(unified.changes, [4, 13]);
-        let opened = Context::Folded(BTreeSet::from([14]));
-        let rows_of = |context| rows(&diff, Sides::Unified, &context, usize::MAX);
+        let opened = DiffFolds::Folded(BTreeSet::from([14]));
+        let rows_of = |context| rows(&diff, DiffStyle::Unified, &context, usize::MAX);
         assert_eq!(folds(&rows_of(opened)), [(0, 6), (35, 7)]);
-        assert_eq!(rows_of(Context::All).rows.len(), 42);
+        assert_eq!(rows_of(DiffFolds::All).rows.len(), 42);
     }
 
     #[test]
     fn a_single_line_is_not_folded() {
-        let none = Context::Folded(BTreeSet::new());
-        let apart =
-            |lines: usize| folds(&rows(&whole(40, &[1, 2 + lines]), Sides::Beside, &none, 99));
+        let none = DiffFolds::Folded(BTreeSet::new());
+        let apart = |lines: usize| {
+            folds(&rows(&whole(40, &[1, 2 + lines]), DiffStyle::SideBySide, &none, 99))
+        };
         assert_eq!(apart(7).len(), 1);
         assert_eq!(apart(8), [(5, 2), (15, 27)]);
     }
@@ -309,13 +316,16 @@ mod tests {
     #[test]
     fn sides_have_the_same_lines() {
         let diff = whole(20, &[4, 5, 18]);
-        let all = |sides| rows(&diff, sides, &Context::All, usize::MAX);
-        let mut lines: Vec<usize> = all(Sides::Beside)
+        let all = |sides| rows(&diff, sides, &DiffFolds::All, usize::MAX);
+        let mut lines: Vec<usize> = all(DiffStyle::SideBySide)
             .rows
             .into_iter()
             .flat_map(|row| match row {
-                Row::Two(old, new) => [old, new.filter(|new| Some(*new) != old)],
-                Row::Note(_) | Row::One(_) | Row::Folded { .. } | Row::LeftOut(_) => [None, None],
+                DiffRow::Pair(old, new) => [old, new.filter(|new| Some(*new) != old)],
+                DiffRow::Note(_)
+                | DiffRow::Line(_)
+                | DiffRow::Folded { .. }
+                | DiffRow::Omitted(_) => [None, None],
             })
             .flatten()
             .collect();
@@ -327,8 +337,9 @@ mod tests {
     fn lines_that_the_diff_does_not_hold_are_counted() {
         let old = numbered(30);
         let new = old.replace("line 3\n", "LINE 3\n").replace("line 25\n", "LINE 25\n");
-        let rows = rows(&FileDiff::between("f", &old, &new), Sides::Unified, &Context::All, 99);
-        assert!(rows.rows.contains(&Row::LeftOut(15)), "{rows:?}");
+        let rows =
+            rows(&FileDiff::between("f", &old, &new), DiffStyle::Unified, &DiffFolds::All, 99);
+        assert!(rows.rows.contains(&DiffRow::Omitted(15)), "{rows:?}");
     }
 
     #[test]

@@ -2,14 +2,14 @@
 
 use super::*;
 
-fn text(line: &Line) -> String {
+fn text(line: &StyledLine) -> String {
     let text: String = line.spans.iter().map(|span| span.text.as_str()).collect();
     text.trim_end().to_owned()
 }
 
 fn shown(old: &str, new: &str, width: u16) -> String {
     let diff = FileDiff::between("cart.unknown", old, new);
-    let lines = render(&diff, width, usize::MAX, &Highlighter::off()).lines;
+    let lines = render(&diff, width, usize::MAX, &SyntaxHighlighter::off()).lines;
     lines.iter().map(|line| text(line) + "\n").collect()
 }
 
@@ -45,17 +45,17 @@ fn a_run_that_has_no_partner_stands_alone() {
 #[test]
 fn changed_words_are_marked() {
     let diff = FileDiff::between("f", "let a = old;\n", "let a = new;\n");
-    let lines = render(&diff, 60, 99, &Highlighter::off()).lines;
-    let marked = |line: &Line, role| {
+    let lines = render(&diff, 60, 99, &SyntaxHighlighter::off()).lines;
+    let marked = |line: &StyledLine, role| {
         line.spans
             .iter()
             .filter(|span| span.role == role)
             .map(|span| span.text.clone())
             .collect::<Vec<_>>()
     };
-    assert_eq!(marked(&lines[0], Role::RemovedWord), ["old"]);
-    assert_eq!(marked(&lines[1], Role::AddedWord), ["new"]);
-    assert_eq!(marked(&lines[1], Role::Added), ["+ ", "let a = ", ";"]);
+    assert_eq!(marked(&lines[0], StyleRole::RemovedWord), ["old"]);
+    assert_eq!(marked(&lines[1], StyleRole::AddedWord), ["new"]);
+    assert_eq!(marked(&lines[1], StyleRole::Added), ["+ ", "let a = ", ";"]);
 }
 
 #[test]
@@ -70,10 +70,10 @@ fn places_apart_are_separated() {
 #[test]
 fn long_lines_wrap_behind_the_numbers() {
     let diff = FileDiff::between("f", "", &format!("{}\n", "x".repeat(100)));
-    let lines = render(&diff, 60, 99, &Highlighter::off()).lines;
+    let lines = render(&diff, 60, 99, &SyntaxHighlighter::off()).lines;
     assert_eq!(lines.len(), 3);
     assert!(lines.iter().all(|line| line.gutter == 12));
-    assert_eq!(lines[1].join, super::super::Join::Nothing);
+    assert_eq!(lines[1].join, super::super::LineJoin::Nothing);
 }
 
 #[test]
@@ -94,9 +94,13 @@ fn hidden_characters_of_a_file_are_shown() {
 
 #[test]
 fn changed_words_lie_over_the_colours_of_the_code() {
-    let (keyword, name) = (Role::AddedSyntax(Syntax::Keyword), Role::AddedSyntax(Syntax::Function));
+    let (keyword, name) = (
+        StyleRole::AddedSyntax(SyntaxTokenKind::Keyword),
+        StyleRole::AddedSyntax(SyntaxTokenKind::Function),
+    );
     let tokens = [(2, keyword), (9, name)];
-    let runs = overlay(tokens.into_iter(), &[1..3, 5..6], Role::AddedWord, Role::Added, 12);
+    let runs =
+        overlay(tokens.into_iter(), &[1..3, 5..6], StyleRole::AddedWord, StyleRole::Added, 12);
     let mut at = 0;
     let mut shown = Vec::new();
     for (end, role) in runs {
@@ -105,7 +109,7 @@ fn changed_words_lie_over_the_colours_of_the_code() {
             at = end;
         }
     }
-    let word = Role::AddedWord;
+    let word = StyleRole::AddedWord;
     let expected = [
         (0..1, keyword),
         (1..2, word),
@@ -113,7 +117,7 @@ fn changed_words_lie_over_the_colours_of_the_code() {
         (3..5, name),
         (5..6, word),
         (6..9, name),
-        (9..12, Role::Added),
+        (9..12, StyleRole::Added),
     ];
     assert_eq!(shown, expected);
 }
@@ -121,24 +125,24 @@ fn changed_words_lie_over_the_colours_of_the_code() {
 #[test]
 fn the_background_of_a_changed_line_fills_its_column() {
     let diff = FileDiff::between("f", "a\nsame\n", "b\nsame\n");
-    let fills = |width| -> Vec<Option<Role>> {
-        let lines = render(&diff, width, 99, &Highlighter::off()).lines;
+    let fills = |width| -> Vec<Option<StyleRole>> {
+        let lines = render(&diff, width, 99, &SyntaxHighlighter::off()).lines;
         lines.iter().map(|line| line.fill).collect()
     };
-    assert_eq!(fills(60), [Some(Role::Removed), Some(Role::Added), None]);
-    assert_eq!(fills(140), [Some(Role::Added), None]);
-    let beside = render(&diff, 140, 99, &Highlighter::off()).lines;
-    let left = beside[0].spans.iter().take_while(|span| span.text != beside::DIVIDER);
-    let filled = left.filter(|span| span.role == Role::Removed).map(|span| span.text.len());
+    assert_eq!(fills(60), [Some(StyleRole::Removed), Some(StyleRole::Added), None]);
+    assert_eq!(fills(140), [Some(StyleRole::Added), None]);
+    let beside = render(&diff, 140, 99, &SyntaxHighlighter::off()).lines;
+    let left = beside[0].spans.iter().take_while(|span| span.text != two_columns::DIVIDER);
+    let filled = left.filter(|span| span.role == StyleRole::Removed).map(|span| span.text.len());
     assert_eq!(filled.sum::<usize>(), 68 - "   1 ".len());
 }
 
 #[test]
 fn a_side_keeps_its_background_beside_the_rest_of_the_other() {
     let diff = FileDiff::between("f", "a\n", &format!("{}\n", "b".repeat(100)));
-    let lines = render(&diff, 140, 99, &Highlighter::off()).lines;
+    let lines = render(&diff, 140, 99, &SyntaxHighlighter::off()).lines;
     assert_eq!(lines.len(), 2);
-    assert_eq!(lines[1].spans[0].role, Role::Removed);
+    assert_eq!(lines[1].spans[0].role, StyleRole::Removed);
 }
 
 #[test]
@@ -156,7 +160,7 @@ fn what_ends_the_lines_is_said() {
 #[test]
 fn a_huge_diff_is_cut_and_says_so() {
     let new: String = (0..100_000).map(|n| format!("line {n}\n")).collect();
-    let lines = render(&FileDiff::between("f", "", &new), 60, 200, &Highlighter::off()).lines;
+    let lines = render(&FileDiff::between("f", "", &new), 60, 200, &SyntaxHighlighter::off()).lines;
     assert_eq!(lines.len(), 201);
     assert_eq!(text(&lines[200]), "   … 99800 more lines, /diff shows them");
 }
@@ -167,7 +171,7 @@ fn the_whole_of_a_diff_says_where_its_changes_stand() {
     let new = old.replace("line 3\n", "LINE 3\nand one more\n").replace("line 25\n", "");
     let diff = FileDiff::between("f", &old, &new);
     for (width, places) in [(60, [2..5, 12..13]), (140, [2..4, 11..12])] {
-        let (laid, found) = whole(&diff, width, &Highlighter::off());
+        let (laid, found) = render_whole(&diff, width, &SyntaxHighlighter::off());
         assert_eq!(found, places, "{width}");
         assert!(text(&laid.lines[found[1].start]).contains("- line 25"));
         assert_eq!(found.len(), diff.change_count());

@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
-use super::bounded::Bounded;
-use super::{Colours, Syntax};
+use super::clock_cache::ClockCache;
+use super::{HighlightState, SyntaxTokenKind};
 
 /// Code above this many bytes stays plain.
 const MAX_BYTES: usize = 512 * 1024;
@@ -32,22 +32,22 @@ const MAX_RECENT: usize = 4;
 
 /// A run of one kind in a line of code. It begins where the one before ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Token {
+pub struct SyntaxToken {
     /// Where it ends in its line, in bytes.
     pub end: u32,
     /// What it is.
-    pub syntax: Syntax,
+    pub syntax: SyntaxTokenKind,
 }
 
 /// What is known of a piece of code.
 #[derive(Debug, Clone, Default)]
-pub struct Highlighted {
-    lines: Option<Arc<[Arc<[Token]>]>>,
+pub struct HighlightResult {
+    lines: Option<Arc<[Arc<[SyntaxToken]>]>>,
     /// Whether more will come.
-    pub colours: Colours,
+    pub colours: HighlightState,
 }
 
-impl Highlighted {
+impl HighlightResult {
     /// How many lines from the first on are known.
     pub fn len(&self) -> usize {
         self.lines.as_ref().map_or(0, |lines| lines.len())
@@ -59,19 +59,19 @@ impl Highlighted {
     }
 
     /// The tokens of a line; none where it is not known.
-    pub fn line(&self, index: usize) -> &[Token] {
+    pub fn line(&self, index: usize) -> &[SyntaxToken] {
         self.lines.as_ref().and_then(|lines| lines.get(index)).map_or(&[], |tokens| tokens)
     }
 }
 
 /// Gives code its colours. Owns the worker thread, and joins it when dropped.
-pub struct Highlighter {
-    shared: Option<Arc<Shared>>,
+pub struct SyntaxHighlighter {
+    shared: Option<Arc<HighlighterShared>>,
 }
 
 /// What both threads see.
-struct Shared {
-    state: Mutex<State>,
+struct HighlighterShared {
+    state: Mutex<HighlighterState>,
     wake: Condvar,
     generation: AtomicU64,
     closing: AtomicBool,
@@ -79,17 +79,17 @@ struct Shared {
     notify: Box<dyn Fn() + Send + Sync>,
 }
 
-struct State {
-    worker: Worker,
-    queue: VecDeque<Job>,
+struct HighlighterState {
+    worker: HighlightWorker,
+    queue: VecDeque<HighlightJob>,
     /// What the worker is at.
-    current: Option<Key>,
-    done: Bounded<Key, Highlighted>,
+    current: Option<HighlightKey>,
+    done: ClockCache<HighlightKey, HighlightResult>,
     /// The last results, for code that has grown since. The newest is the last.
-    recent: VecDeque<Recent>,
+    recent: VecDeque<RecentCode>,
 }
 
-enum Worker {
+enum HighlightWorker {
     /// Not started: no code has been asked for.
     Idle,
     Running(JoinHandle<()>),
@@ -98,33 +98,33 @@ enum Worker {
 }
 
 /// Code by the hash and the length of it and its language.
-type Key = (u64, usize);
+type HighlightKey = (u64, usize);
 
 #[derive(Clone)]
-struct Job {
-    key: Key,
+struct HighlightJob {
+    key: HighlightKey,
     language: Arc<str>,
     code: Arc<str>,
 }
 
-struct Recent {
+struct RecentCode {
     language: Arc<str>,
     code: Arc<str>,
-    lines: Arc<[Arc<[Token]>]>,
+    lines: Arc<[Arc<[SyntaxToken]>]>,
 }
 
-impl Highlighter {
+impl SyntaxHighlighter {
     /// A highlighter that calls `notify`, from its own thread, when more is known than before.
     pub fn new(notify: impl Fn() + Send + Sync + 'static) -> Self {
-        let state = State {
-            worker: Worker::Idle,
+        let state = HighlighterState {
+            worker: HighlightWorker::Idle,
             queue: VecDeque::new(),
             current: None,
-            done: Bounded::new(CACHE_BYTES),
+            done: ClockCache::new(CACHE_BYTES),
             recent: VecDeque::new(),
         };
         Self {
-            shared: Some(Arc::new(Shared {
+            shared: Some(Arc::new(HighlighterShared {
                 state: Mutex::new(state),
                 wake: Condvar::new(),
                 generation: AtomicU64::new(0),
@@ -147,10 +147,10 @@ impl Highlighter {
 
     /// What is known of `code`, at once; the rest is queued. `language` is the word after a
     /// fence, a file extension or a file name.
-    pub fn highlight(&self, language: &str, code: &str) -> Highlighted {
-        let Some(shared) = &self.shared else { return Highlighted::default() };
+    pub fn highlight(&self, language: &str, code: &str) -> HighlightResult {
+        let Some(shared) = &self.shared else { return HighlightResult::default() };
         if tokens::is_plain(language) || exceeds_limits(code) {
-            return Highlighted::default();
+            return HighlightResult::default();
         }
         let key = (shared.hasher.hash_one((language, code)), language.len() + code.len());
         let mut state = shared.lock();
@@ -158,21 +158,21 @@ impl Highlighter {
             return done.clone();
         }
         let lines = state.prefix(language, code);
-        if matches!(state.worker, Worker::Idle) {
-            state.worker = Shared::start(shared);
+        if matches!(state.worker, HighlightWorker::Idle) {
+            state.worker = HighlighterShared::start(shared);
         }
-        if matches!(state.worker, Worker::Failed) {
-            return Highlighted::default();
+        if matches!(state.worker, HighlightWorker::Failed) {
+            return HighlightResult::default();
         }
         if state.current != Some(key) {
-            state.enqueue(Job { key, language: language.into(), code: code.into() });
+            state.enqueue(HighlightJob { key, language: language.into(), code: code.into() });
             shared.wake.notify_one();
         }
-        Highlighted { lines, colours: Colours::Pending }
+        HighlightResult { lines, colours: HighlightState::Pending }
     }
 }
 
-impl std::fmt::Debug for Highlighter {
+impl std::fmt::Debug for SyntaxHighlighter {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Highlighter")
             .field("generation", &self.generation())
@@ -180,16 +180,16 @@ impl std::fmt::Debug for Highlighter {
     }
 }
 
-impl Drop for Highlighter {
+impl Drop for SyntaxHighlighter {
     fn drop(&mut self) {
         let Some(shared) = &self.shared else { return };
         let worker = {
             let mut state = shared.lock();
             shared.closing.store(true, Ordering::Release);
-            std::mem::replace(&mut state.worker, Worker::Failed)
+            std::mem::replace(&mut state.worker, HighlightWorker::Failed)
         };
         shared.wake.notify_all();
-        if let Worker::Running(thread) = worker
+        if let HighlightWorker::Running(thread) = worker
             && thread.join().is_err()
         {
             tracing::error!("the highlighting thread panicked");
@@ -197,26 +197,26 @@ impl Drop for Highlighter {
     }
 }
 
-impl Shared {
-    fn start(shared: &Arc<Self>) -> Worker {
+impl HighlighterShared {
+    fn start(shared: &Arc<Self>) -> HighlightWorker {
         let own = Arc::clone(shared);
         let thread = std::thread::Builder::new().name("highlight".into());
         match thread.spawn(move || worker::run(&own)) {
-            Ok(thread) => Worker::Running(thread),
+            Ok(thread) => HighlightWorker::Running(thread),
             Err(error) => {
                 tracing::warn!(%error, "no thread for highlighting; code stays plain");
-                Worker::Failed
+                HighlightWorker::Failed
             }
         }
     }
 
     /// The state. A panic elsewhere cannot leave it half changed in a way that matters.
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, HighlighterState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The next block, newest first; none when the owner is gone. Waits for either.
-    fn next(&self) -> Option<Job> {
+    fn next(&self) -> Option<HighlightJob> {
         let mut state = self.lock();
         state.current = None;
         loop {
@@ -232,31 +232,37 @@ impl Shared {
     }
 
     /// Makes the lines known so far known to the screen.
-    fn publish(&self, job: &Job, lines: Arc<[Arc<[Token]>]>, colours: Colours) {
+    fn publish(
+        &self,
+        job: &HighlightJob,
+        lines: Arc<[Arc<[SyntaxToken]>]>,
+        colours: HighlightState,
+    ) {
         {
             let mut state = self.lock();
-            if colours == Colours::Final {
-                let bytes = lines.iter().map(|line| 32 + line.len() * size_of::<Token>()).sum();
-                let done = Highlighted { lines: Some(Arc::clone(&lines)), colours };
+            if colours == HighlightState::Final {
+                let bytes =
+                    lines.iter().map(|line| 32 + line.len() * size_of::<SyntaxToken>()).sum();
+                let done = HighlightResult { lines: Some(Arc::clone(&lines)), colours };
                 state.done.insert(job.key, done, bytes);
             }
             let (language, code) = (Arc::clone(&job.language), Arc::clone(&job.code));
-            state.remember(Recent { language, code, lines });
+            state.remember(RecentCode { language, code, lines });
         }
         self.generation.fetch_add(1, Ordering::Release);
         (self.notify)();
     }
 }
 
-impl State {
+impl HighlighterState {
     /// The lines known of the longest recent code that `code` begins with.
-    fn prefix(&self, language: &str, code: &str) -> Option<Arc<[Arc<[Token]>]>> {
+    fn prefix(&self, language: &str, code: &str) -> Option<Arc<[Arc<[SyntaxToken]>]>> {
         let known = self.recent.iter().filter(|recent| *recent.language == *language);
         let known = known.filter(|recent| code.starts_with(&*recent.code));
         known.max_by_key(|recent| recent.lines.len()).map(|recent| Arc::clone(&recent.lines))
     }
 
-    fn remember(&mut self, new: Recent) {
+    fn remember(&mut self, new: RecentCode) {
         self.recent.retain(|old| old.language != new.language || !new.code.starts_with(&*old.code));
         if self.recent.len() == MAX_RECENT {
             self.recent.pop_front();
@@ -264,7 +270,7 @@ impl State {
         self.recent.push_back(new);
     }
 
-    fn enqueue(&mut self, job: Job) {
+    fn enqueue(&mut self, job: HighlightJob) {
         self.queue.retain(|old| old.language != job.language || !job.code.starts_with(&*old.code));
         if self.queue.len() == MAX_QUEUE {
             self.queue.pop_front();

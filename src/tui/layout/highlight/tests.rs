@@ -5,24 +5,29 @@ use std::time::Duration;
 
 use super::*;
 
-fn highlighter() -> (Highlighter, Receiver<()>) {
+fn highlighter() -> (SyntaxHighlighter, Receiver<()>) {
     let (told, tell) = channel();
     // A test that has what it wants no longer listens.
-    (Highlighter::new(move || told.send(()).unwrap_or_default()), tell)
+    (SyntaxHighlighter::new(move || told.send(()).unwrap_or_default()), tell)
 }
 
 /// The code in its final colours.
-fn wait(highlighter: &Highlighter, news: &Receiver<()>, language: &str, code: &str) -> Highlighted {
+fn wait(
+    highlighter: &SyntaxHighlighter,
+    news: &Receiver<()>,
+    language: &str,
+    code: &str,
+) -> HighlightResult {
     loop {
         let known = highlighter.highlight(language, code);
-        if known.colours == Colours::Final {
+        if known.colours == HighlightState::Final {
             return known;
         }
         news.recv_timeout(Duration::from_secs(60)).expect("the worker says when it is done");
     }
 }
 
-fn kinds(known: &Highlighted, line: usize, text: &str) -> Vec<(String, Syntax)> {
+fn kinds(known: &HighlightResult, line: usize, text: &str) -> Vec<(String, SyntaxTokenKind)> {
     let mut start = 0;
     let mut kinds = Vec::new();
     for token in known.line(line) {
@@ -39,15 +44,15 @@ fn kinds(known: &Highlighted, line: usize, text: &str) -> Vec<(String, Syntax)> 
 fn code_gets_its_kinds() {
     let (highlighter, news) = highlighter();
     let code = "fn total() -> u8 { \"two\"; 3 } // four";
-    assert_eq!(highlighter.highlight("rust", code).colours, Colours::Pending);
+    assert_eq!(highlighter.highlight("rust", code).colours, HighlightState::Pending);
     let known = wait(&highlighter, &news, "rust", code);
     let kinds = kinds(&known, 0, code);
     for (text, syntax) in [
-        ("fn", Syntax::Keyword),
-        ("total", Syntax::Function),
-        ("\"two\"", Syntax::String),
-        ("3", Syntax::Number),
-        ("// four", Syntax::Comment),
+        ("fn", SyntaxTokenKind::Keyword),
+        ("total", SyntaxTokenKind::Function),
+        ("\"two\"", SyntaxTokenKind::String),
+        ("3", SyntaxTokenKind::Number),
+        ("// four", SyntaxTokenKind::Comment),
     ] {
         assert!(kinds.contains(&(text.into(), syntax)), "{text} in {kinds:?}");
     }
@@ -97,21 +102,21 @@ fn code_that_grows_keeps_its_colours_meanwhile() {
     assert_eq!(highlighter.highlight("c", grown).len(), 1);
     let known = wait(&highlighter, &news, "c", grown);
     let second = kinds(&known, 1, "that goes on */ int x;");
-    assert_eq!(second[0], ("that goes on */".into(), Syntax::Comment));
+    assert_eq!(second[0], ("that goes on */".into(), SyntaxTokenKind::Comment));
 }
 
 #[test]
 fn what_is_too_big_is_not_even_queued() {
     let (highlighter, _news) = highlighter();
     for code in ["x\n".repeat(10_001), "x".repeat(4 * 1024 + 1), "x y z\n".repeat(90_000)] {
-        assert_eq!(highlighter.highlight("rust", &code).colours, Colours::Final);
+        assert_eq!(highlighter.highlight("rust", &code).colours, HighlightState::Final);
     }
-    assert!(matches!(highlighter.shared.as_ref().unwrap().lock().worker, Worker::Idle));
+    assert!(matches!(highlighter.shared.as_ref().unwrap().lock().worker, HighlightWorker::Idle));
 }
 
 #[test]
 fn nothing_is_done_when_it_is_off() {
-    let off = Highlighter::off();
-    assert_eq!(off.highlight("rust", "fn").colours, Colours::Final);
+    let off = SyntaxHighlighter::off();
+    assert_eq!(off.highlight("rust", "fn").colours, HighlightState::Final);
     assert_eq!(off.generation(), 0);
 }

@@ -5,43 +5,43 @@ use std::sync::Arc;
 
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
-use super::Token;
-use crate::tui::layout::Syntax;
+use super::SyntaxToken;
+use crate::tui::layout::SyntaxTokenKind;
 
 /// Which scopes are what; the first that begins a scope counts.
-const SCOPES: &[(&str, Syntax)] = &[
-    ("comment", Syntax::Comment),
-    ("punctuation.definition.comment", Syntax::Comment),
-    ("punctuation.definition.string", Syntax::String),
-    ("punctuation.definition.annotation", Syntax::Attribute),
-    ("punctuation.definition.tag", Syntax::Punctuation),
-    ("string", Syntax::String),
-    ("constant", Syntax::Number),
-    ("keyword.operator", Syntax::Punctuation),
-    ("keyword", Syntax::Keyword),
-    ("storage", Syntax::Keyword),
-    ("variable.language", Syntax::Keyword),
-    ("variable.function", Syntax::Function),
-    ("variable.annotation", Syntax::Attribute),
-    ("variable", Syntax::Variable),
-    ("entity.name.function", Syntax::Function),
-    ("entity.name.macro", Syntax::Attribute),
-    ("entity.name.tag", Syntax::Attribute),
-    ("entity.other.attribute-name", Syntax::Attribute),
-    ("entity.other.inherited-class", Syntax::Type),
-    ("entity.name", Syntax::Type),
-    ("support.function", Syntax::Function),
-    ("support.macro", Syntax::Attribute),
-    ("support.type.property-name", Syntax::Attribute),
-    ("support.constant", Syntax::Number),
-    ("support", Syntax::Type),
-    ("meta.annotation", Syntax::Attribute),
-    ("meta.attribute", Syntax::Attribute),
-    ("markup.heading", Syntax::Keyword),
-    ("markup.inserted", Syntax::String),
-    ("markup.deleted", Syntax::Keyword),
-    ("markup.raw", Syntax::String),
-    ("punctuation", Syntax::Punctuation),
+const SCOPES: &[(&str, SyntaxTokenKind)] = &[
+    ("comment", SyntaxTokenKind::Comment),
+    ("punctuation.definition.comment", SyntaxTokenKind::Comment),
+    ("punctuation.definition.string", SyntaxTokenKind::String),
+    ("punctuation.definition.annotation", SyntaxTokenKind::Attribute),
+    ("punctuation.definition.tag", SyntaxTokenKind::Punctuation),
+    ("string", SyntaxTokenKind::String),
+    ("constant", SyntaxTokenKind::Number),
+    ("keyword.operator", SyntaxTokenKind::Punctuation),
+    ("keyword", SyntaxTokenKind::Keyword),
+    ("storage", SyntaxTokenKind::Keyword),
+    ("variable.language", SyntaxTokenKind::Keyword),
+    ("variable.function", SyntaxTokenKind::Function),
+    ("variable.annotation", SyntaxTokenKind::Attribute),
+    ("variable", SyntaxTokenKind::Variable),
+    ("entity.name.function", SyntaxTokenKind::Function),
+    ("entity.name.macro", SyntaxTokenKind::Attribute),
+    ("entity.name.tag", SyntaxTokenKind::Attribute),
+    ("entity.other.attribute-name", SyntaxTokenKind::Attribute),
+    ("entity.other.inherited-class", SyntaxTokenKind::Type),
+    ("entity.name", SyntaxTokenKind::Type),
+    ("support.function", SyntaxTokenKind::Function),
+    ("support.macro", SyntaxTokenKind::Attribute),
+    ("support.type.property-name", SyntaxTokenKind::Attribute),
+    ("support.constant", SyntaxTokenKind::Number),
+    ("support", SyntaxTokenKind::Type),
+    ("meta.annotation", SyntaxTokenKind::Attribute),
+    ("meta.attribute", SyntaxTokenKind::Attribute),
+    ("markup.heading", SyntaxTokenKind::Keyword),
+    ("markup.inserted", SyntaxTokenKind::String),
+    ("markup.deleted", SyntaxTokenKind::Keyword),
+    ("markup.raw", SyntaxTokenKind::String),
+    ("punctuation", SyntaxTokenKind::Punctuation),
 ];
 
 /// Words after a fence that are no language, or one that has nothing to highlight.
@@ -74,19 +74,20 @@ fn alias(language: &str) -> &str {
 }
 
 /// Says what a scope is.
-pub(super) struct Classifier {
-    table: Vec<(Scope, Syntax)>,
-    known: HashMap<Scope, Option<Syntax>>,
+pub(super) struct ScopeClassifier {
+    table: Vec<(Scope, SyntaxTokenKind)>,
+    known: HashMap<Scope, Option<SyntaxTokenKind>>,
 }
 
-impl Classifier {
+impl ScopeClassifier {
     pub(super) fn new() -> Self {
-        let scope = |(name, syntax): &(&str, Syntax)| Some((Scope::new(name).ok()?, *syntax));
+        let scope =
+            |(name, syntax): &(&str, SyntaxTokenKind)| Some((Scope::new(name).ok()?, *syntax));
         Self { table: SCOPES.iter().filter_map(scope).collect(), known: HashMap::new() }
     }
 
     /// What the text under these scopes is: the innermost that says anything counts.
-    fn classify(&mut self, stack: &ScopeStack) -> Syntax {
+    fn classify(&mut self, stack: &ScopeStack) -> SyntaxTokenKind {
         let table = &self.table;
         let known = &mut self.known;
         let mut kind = |scope: Scope| {
@@ -95,20 +96,25 @@ impl Classifier {
                 found.map(|(_, syntax)| *syntax)
             })
         };
-        stack.as_slice().iter().rev().find_map(|scope| kind(*scope)).unwrap_or(Syntax::Variable)
+        stack
+            .as_slice()
+            .iter()
+            .rev()
+            .find_map(|scope| kind(*scope))
+            .unwrap_or(SyntaxTokenKind::Variable)
     }
 }
 
 /// Reads code line by line.
 #[derive(Clone)]
-pub(super) struct Lexer {
+pub(super) struct CodeLexer {
     state: ParseState,
     stack: ScopeStack,
     /// A syntax that contradicted itself: the rest stays plain.
     broken: bool,
 }
 
-impl Lexer {
+impl CodeLexer {
     pub(super) fn new(syntax: &SyntaxReference) -> Self {
         Self { state: ParseState::new(syntax), stack: ScopeStack::new(), broken: false }
     }
@@ -118,8 +124,8 @@ impl Lexer {
         &mut self,
         line: &str,
         syntaxes: &SyntaxSet,
-        classifier: &mut Classifier,
-    ) -> Arc<[Token]> {
+        classifier: &mut ScopeClassifier,
+    ) -> Arc<[SyntaxToken]> {
         if self.broken {
             return [].into();
         }
@@ -128,7 +134,7 @@ impl Lexer {
             return [].into();
         };
         let length = line.strip_suffix('\n').unwrap_or(line).len();
-        let mut tokens: Vec<Token> = Vec::new();
+        let mut tokens: Vec<SyntaxToken> = Vec::new();
         for (at, operation) in operations {
             push(&mut tokens, at.min(length), || classifier.classify(&self.stack));
             self.broken |= self.stack.apply(&operation).is_err();
@@ -139,7 +145,7 @@ impl Lexer {
 }
 
 /// Adds a token up to `end`, or lengthens the last one.
-fn push(tokens: &mut Vec<Token>, end: usize, syntax: impl FnOnce() -> Syntax) {
+fn push(tokens: &mut Vec<SyntaxToken>, end: usize, syntax: impl FnOnce() -> SyntaxTokenKind) {
     let start = tokens.last().map_or(0, |token| token.end as usize);
     let Ok(to) = u32::try_from(end) else { return };
     if end <= start {
@@ -148,6 +154,6 @@ fn push(tokens: &mut Vec<Token>, end: usize, syntax: impl FnOnce() -> Syntax) {
     let syntax = syntax();
     match tokens.last_mut() {
         Some(last) if last.syntax == syntax => last.end = to,
-        Some(_) | None => tokens.push(Token { end: to, syntax }),
+        Some(_) | None => tokens.push(SyntaxToken { end: to, syntax }),
     }
 }

@@ -7,33 +7,33 @@ use std::time::{Duration, Instant};
 
 use syntect::parsing::SyntaxSet;
 
-use super::tokens::{Classifier, Lexer, find};
-use super::{Colours, Job, MAX_RECENT, Shared, Token};
+use super::tokens::{CodeLexer, ScopeClassifier, find};
+use super::{HighlightJob, HighlightState, HighlighterShared, MAX_RECENT, SyntaxToken};
 
 /// How often a long block shows what there is.
 const PUBLISH_EVERY: Duration = Duration::from_millis(100);
 
 /// Code read up to the end of a line.
-struct Progress {
+struct LexedCode {
     language: Arc<str>,
     code: String,
-    lexer: Lexer,
-    lines: Vec<Arc<[Token]>>,
+    lexer: CodeLexer,
+    lines: Vec<Arc<[SyntaxToken]>>,
 }
 
 /// Works until the owner is gone.
-pub(super) fn run(shared: &Shared) {
+pub(super) fn run(shared: &HighlighterShared) {
     let syntaxes = two_face::syntax::extra_newlines();
-    let mut classifier = Classifier::new();
-    let mut recent: VecDeque<Progress> = VecDeque::new();
+    let mut classifier = ScopeClassifier::new();
+    let mut recent: VecDeque<LexedCode> = VecDeque::new();
     while let Some(job) = shared.next() {
         let continued = recent.iter().position(|progress| progress.is_start_of(&job));
         let progress = match continued.and_then(|index| recent.remove(index)) {
             Some(progress) => progress,
             None => match find(&syntaxes, &job.language) {
-                Some(syntax) => Progress::new(&job, Lexer::new(syntax)),
+                Some(syntax) => LexedCode::new(&job, CodeLexer::new(syntax)),
                 None => {
-                    shared.publish(&job, [].into(), Colours::Final);
+                    shared.publish(&job, [].into(), HighlightState::Final);
                     continue;
                 }
             },
@@ -48,22 +48,22 @@ pub(super) fn run(shared: &Shared) {
     }
 }
 
-impl Progress {
-    fn new(job: &Job, lexer: Lexer) -> Self {
+impl LexedCode {
+    fn new(job: &HighlightJob, lexer: CodeLexer) -> Self {
         Self { language: Arc::clone(&job.language), code: String::new(), lexer, lines: Vec::new() }
     }
 
-    fn is_start_of(&self, job: &Job) -> bool {
+    fn is_start_of(&self, job: &HighlightJob) -> bool {
         self.language == job.language && job.code.starts_with(&self.code)
     }
 
     /// Reads the rest of the job; none when the owner is gone meanwhile.
     fn finish(
         mut self,
-        job: &Job,
-        shared: &Shared,
+        job: &HighlightJob,
+        shared: &HighlighterShared,
         syntaxes: &SyntaxSet,
-        classifier: &mut Classifier,
+        classifier: &mut ScopeClassifier,
     ) -> Option<Self> {
         let mut published = Instant::now();
         let mut open = None;
@@ -79,13 +79,13 @@ impl Progress {
                 open = Some(self.lexer.clone().line(line, syntaxes, classifier));
             }
             if published.elapsed() >= PUBLISH_EVERY {
-                let so_far = Job { code: self.code.as_str().into(), ..job.clone() };
-                shared.publish(&so_far, self.lines.as_slice().into(), Colours::Pending);
+                let so_far = HighlightJob { code: self.code.as_str().into(), ..job.clone() };
+                shared.publish(&so_far, self.lines.as_slice().into(), HighlightState::Pending);
                 published = Instant::now();
             }
         }
         let lines = self.lines.iter().cloned().chain(open).collect();
-        shared.publish(job, lines, Colours::Final);
+        shared.publish(job, lines, HighlightState::Final);
         Some(self)
     }
 }

@@ -7,25 +7,27 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::tui::layout::link::host;
-use crate::tui::layout::wrap::{Piece, cluster_width};
-use crate::tui::layout::{Link, Role};
+use crate::tui::layout::wrap::{StyledPiece, cluster_width};
+use crate::tui::layout::{StyleRole, WebLink};
 
 const SCHEMES: [&str; 2] = ["https://", "http://"];
 
 /// Makes links of the addresses that stand in the text. One that is split by markup that is none
 /// (`a_b`) is one address all the same.
-pub(super) fn link(pieces: Vec<Piece<'_>>) -> Vec<Piece<'_>> {
+pub(super) fn autolink(pieces: Vec<StyledPiece<'_>>) -> Vec<StyledPiece<'_>> {
     if !pieces.iter().any(|piece| piece.text.contains("://")) {
         return pieces;
     }
     let mut out = Vec::with_capacity(pieces.len() + 2);
     let mut rest = pieces.as_slice();
     while let Some(first) = rest.first() {
-        let alike = |piece: &&Piece<'_>| piece.role == first.role && piece.link == first.link;
+        let alike = |piece: &&StyledPiece<'_>| piece.role == first.role && piece.link == first.link;
         let run = rest.iter().take_while(alike).count();
         let (run, after) = rest.split_at(run);
         rest = after;
-        if first.link.is_some() || matches!(first.role, Role::Link | Role::Muted | Role::Escaped) {
+        if first.link.is_some()
+            || matches!(first.role, StyleRole::Link | StyleRole::Muted | StyleRole::Escaped)
+        {
             out.extend_from_slice(run);
         } else {
             link_run(run, &mut out);
@@ -35,7 +37,7 @@ pub(super) fn link(pieces: Vec<Piece<'_>>) -> Vec<Piece<'_>> {
 }
 
 /// The same for pieces that look alike.
-fn link_run<'a>(run: &[Piece<'a>], out: &mut Vec<Piece<'a>>) {
+fn link_run<'a>(run: &[StyledPiece<'a>], out: &mut Vec<StyledPiece<'a>>) {
     let text: String = run.iter().map(|piece| &*piece.text).collect();
     let found = addresses(&text);
     let (mut start, mut next) = (0, 0);
@@ -51,9 +53,10 @@ fn link_run<'a>(run: &[Piece<'a>], out: &mut Vec<Piece<'a>>) {
             if at < from {
                 out.push(part(piece, at - start..from - start));
             }
-            let role = if piece.role == Role::Code { Role::Code } else { Role::Link };
+            let role =
+                if piece.role == StyleRole::Code { StyleRole::Code } else { StyleRole::Link };
             let link = Some(link.clone());
-            out.push(Piece { role, link, ..part(piece, from - start..to - start) });
+            out.push(StyledPiece { role, link, ..part(piece, from - start..to - start) });
             at = to;
         }
         if at < end {
@@ -63,7 +66,7 @@ fn link_run<'a>(run: &[Piece<'a>], out: &mut Vec<Piece<'a>>) {
     }
 }
 
-fn part<'a>(piece: &Piece<'a>, range: Range<usize>) -> Piece<'a> {
+fn part<'a>(piece: &StyledPiece<'a>, range: Range<usize>) -> StyledPiece<'a> {
     let text = match &piece.text {
         Cow::Borrowed(text) => Cow::Borrowed(&text[range.clone()]),
         Cow::Owned(text) => Cow::Owned(text[range.clone()].to_owned()),
@@ -73,11 +76,11 @@ fn part<'a>(piece: &Piece<'a>, range: Range<usize>) -> Piece<'a> {
     let is_source = piece.source.len() == piece.text.len();
     let source =
         if is_source { start + range.start..start + range.end } else { piece.source.clone() };
-    Piece { text, source, ..piece.clone() }
+    StyledPiece { text, source, ..piece.clone() }
 }
 
 /// The addresses in a text that can be links.
-fn addresses(text: &str) -> Vec<(Range<usize>, Link)> {
+fn addresses(text: &str) -> Vec<(Range<usize>, WebLink)> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(start) = text[at..].find("://").map(|colon| at + colon) {
@@ -95,7 +98,7 @@ fn addresses(text: &str) -> Vec<(Range<usize>, Link)> {
             continue;
         }
         let end = at + length(&text[at..]);
-        found.extend(Link::to(&text[from..end]).map(|link| (from..end, link)));
+        found.extend(WebLink::to(&text[from..end]).map(|link| (from..end, link)));
         // What is no link has none inside, and is looked at once.
         at = end;
     }
@@ -129,7 +132,7 @@ fn length(rest: &str) -> usize {
 
 /// Whether the text of a link tells its address: the same, but for the scheme and a slash at
 /// the end.
-pub(super) fn says(shown: &str, address: &str) -> bool {
+pub(super) fn states_address(shown: &str, address: &str) -> bool {
     let bare = |text: &'_ str| -> String {
         let rest = ["https://", "http://", "mailto:"].iter().find_map(|scheme| {
             let (start, rest) = text.split_at_checked(scheme.len())?;
@@ -141,7 +144,7 @@ pub(super) fn says(shown: &str, address: &str) -> bool {
 }
 
 /// Whether the text of a link reads like an address of another server than it leads to.
-pub(super) fn pretends(shown: &str, address: &str) -> bool {
+pub(super) fn misstates_host(shown: &str, address: &str) -> bool {
     let shown = shown.trim();
     let looks = host(shown).or_else(|| {
         let name = shown.split(['/', '?', '#']).next().unwrap_or_default();
@@ -195,17 +198,17 @@ mod tests {
             ("https://a.example", "https://a.example/"),
             ("m@a.example", "mailto:m@a.example"),
         ] {
-            assert!(says(shown, address) && !pretends(shown, address), "{shown}");
+            assert!(states_address(shown, address) && !misstates_host(shown, address), "{shown}");
         }
-        assert!(!says("docs", "https://a.example"));
-        assert!(!says("https://a.example/y", "https://a.example/x"));
+        assert!(!states_address("docs", "https://a.example"));
+        assert!(!states_address("https://a.example/y", "https://a.example/x"));
     }
 
     #[test]
     fn a_text_that_reads_like_another_address_is_found_out() {
         for shown in ["https://bank.example", "bank.com", "www.bank.example", "bank.example/login"]
         {
-            assert!(pretends(shown, "https://evil.example/"), "{shown}");
+            assert!(misstates_host(shown, "https://evil.example/"), "{shown}");
         }
         for (shown, address) in [
             ("docs", "https://a.example"),
@@ -215,7 +218,7 @@ mod tests {
             ("www.a.example", "https://a.example/long"),
             ("bank.com", "src/bank.com"),
         ] {
-            assert!(!pretends(shown, address), "{shown}");
+            assert!(!misstates_host(shown, address), "{shown}");
         }
     }
 }

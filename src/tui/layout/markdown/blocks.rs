@@ -2,37 +2,37 @@
 
 use pulldown_cmark::{BlockQuoteKind, CodeBlockKind, Event, HeadingLevel, Tag, TagEnd};
 
-use super::Spanned;
-use super::code::{self, CODE_BAR, Code};
+use super::SpannedEvent;
+use super::code::{self, CODE_BAR, CodeText};
 use super::html;
-use super::inline::Inline;
-use super::table::Table;
+use super::inline::InlineText;
+use super::table::MarkdownTable;
 use crate::domain::sanitize::sanitize;
-use crate::tui::layout::Highlighter;
-use crate::tui::layout::wrap::{Frame, Piece, display_width, truncate, wrap};
-use crate::tui::layout::{Colours, Laid, Line, Role, Span};
+use crate::tui::layout::SyntaxHighlighter;
+use crate::tui::layout::wrap::{StyledPiece, WrapFrame, display_width, truncate, wrap};
+use crate::tui::layout::{BlockLayout, HighlightState, StyleRole, StyledLine, StyledSpan};
 
 const QUOTE_BAR: &str = "▌ ";
 const CODE_TOP: &str = "╭ ";
 const BULLETS: [&str; 3] = ["•", "◦", "‣"];
 
 /// Lays events out one after another.
-pub(super) struct Renderer<'e> {
+pub(super) struct BlockRenderer<'e> {
     source: &'e str,
     width: u16,
-    highlighter: &'e Highlighter,
-    pub(super) out: Vec<Line>,
-    colours: Colours,
-    containers: Vec<Container>,
+    highlighter: &'e SyntaxHighlighter,
+    pub(super) out: Vec<StyledLine>,
+    colours: HighlightState,
+    containers: Vec<ContainerBlock>,
     /// How many of the containers are lists.
     lists: usize,
-    pub(super) above: Above,
-    leaf: Leaf<'e>,
+    pub(super) above: PrecedingBlock,
+    leaf: LeafBlock<'e>,
 }
 
 /// What the next block follows in the innermost container: whether a blank line is due.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Above {
+pub(super) enum PrecedingBlock {
     /// Nothing stands there yet.
     #[default]
     Nothing,
@@ -46,12 +46,12 @@ pub(super) enum Above {
 
 /// What a block stands in.
 #[derive(Debug, Clone)]
-enum Container {
+enum ContainerBlock {
     Quote {
         /// What the bar looks like.
-        role: Role,
+        role: StyleRole,
         /// What the text looks like.
-        text: Role,
+        text: StyleRole,
         source: usize,
     },
     List {
@@ -67,39 +67,39 @@ enum Container {
 }
 
 /// The block being read.
-enum Leaf<'e> {
+enum LeafBlock<'e> {
     None,
-    Text { inline: Inline<'e>, source: usize },
-    Code { label: &'e str, code: Code },
-    Html { code: Code },
-    Table { table: Table<'e>, source: usize },
+    Text { inline: InlineText<'e>, source: usize },
+    Code { label: &'e str, code: CodeText },
+    Html { code: CodeText },
+    Table { table: MarkdownTable<'e>, source: usize },
 }
 
-impl<'e> Renderer<'e> {
+impl<'e> BlockRenderer<'e> {
     /// A renderer for events whose ranges lie in `source`.
-    pub(super) fn new(source: &'e str, width: u16, highlighter: &'e Highlighter) -> Self {
+    pub(super) fn new(source: &'e str, width: u16, highlighter: &'e SyntaxHighlighter) -> Self {
         Self {
             source,
             width,
             highlighter,
             out: Vec::new(),
-            colours: Colours::Final,
+            colours: HighlightState::Final,
             containers: Vec::new(),
             lists: 0,
-            above: Above::Nothing,
-            leaf: Leaf::None,
+            above: PrecedingBlock::Nothing,
+            leaf: LeafBlock::None,
         }
     }
 
     /// Continues below `out`.
-    pub(super) fn below(mut self, out: Vec<Line>, above: Above) -> Self {
+    pub(super) fn below(mut self, out: Vec<StyledLine>, above: PrecedingBlock) -> Self {
         (self.out, self.above) = (out, above);
         self
     }
 
     /// Continues a top-level list whose next item has this number. Its start is in no event.
     pub(super) fn in_list(mut self, next: Option<u64>) -> Self {
-        self.containers.push(Container::List { next });
+        self.containers.push(ContainerBlock::List { next });
         self.lists += 1;
         self
     }
@@ -107,26 +107,26 @@ impl<'e> Renderer<'e> {
     /// The number of the next item of the top-level list that is open.
     pub(super) fn next_item(&self) -> Option<u64> {
         match self.containers.first() {
-            Some(Container::List { next }) => *next,
-            Some(Container::Quote { .. } | Container::Item { .. }) | None => None,
+            Some(ContainerBlock::List { next }) => *next,
+            Some(ContainerBlock::Quote { .. } | ContainerBlock::Item { .. }) | None => None,
         }
     }
 
-    pub(super) fn colours(&self) -> Colours {
+    pub(super) fn colours(&self) -> HighlightState {
         self.colours
     }
 
-    pub(super) fn events(&mut self, events: &'e [Spanned<'e>]) {
+    pub(super) fn events(&mut self, events: &'e [SpannedEvent<'e>]) {
         for spanned in events {
             self.event(spanned);
         }
     }
 
-    pub(super) fn finish(self) -> Laid {
-        Laid { lines: self.out, colours: self.colours }
+    pub(super) fn finish(self) -> BlockLayout {
+        BlockLayout { lines: self.out, colours: self.colours }
     }
 
-    fn event(&mut self, spanned: &'e Spanned<'e>) {
+    fn event(&mut self, spanned: &'e SpannedEvent<'e>) {
         let (event, range) = spanned;
         match (event, &mut self.leaf) {
             (Event::Start(tag), _) if is_block(tag) => self.start(tag, range.start),
@@ -136,20 +136,20 @@ impl<'e> Renderer<'e> {
                 self.rule(range.start);
             }
             (Event::TaskListMarker(done), _) => self.task(*done),
-            (Event::Text(text), Leaf::Code { code, .. })
-            | (Event::Text(text) | Event::Html(text), Leaf::Html { code }) => {
+            (Event::Text(text), LeafBlock::Code { code, .. })
+            | (Event::Text(text) | Event::Html(text), LeafBlock::Html { code }) => {
                 code.push(text, range.start);
             }
-            (_, Leaf::Table { table, .. }) => {
+            (_, LeafBlock::Table { table, .. }) => {
                 if let Some(cell) = table.cell() {
                     cell.event(spanned);
                 }
             }
-            (_, Leaf::Text { inline, .. }) => inline.event(spanned),
+            (_, LeafBlock::Text { inline, .. }) => inline.event(spanned),
             // The text of an item of a tight list stands in no paragraph.
-            (_, Leaf::None | Leaf::Code { .. } | Leaf::Html { .. }) => {
+            (_, LeafBlock::None | LeafBlock::Code { .. } | LeafBlock::Html { .. }) => {
                 self.begin_text(range.start, self.base());
-                if let Leaf::Text { inline, .. } = &mut self.leaf {
+                if let LeafBlock::Text { inline, .. } = &mut self.leaf {
                     inline.event(spanned);
                 }
             }
@@ -159,14 +159,14 @@ impl<'e> Renderer<'e> {
     fn start(&mut self, tag: &'e Tag<'e>, at: usize) {
         match tag {
             Tag::TableHead | Tag::TableRow => {
-                if let Leaf::Table { table, .. } = &mut self.leaf {
+                if let LeafBlock::Table { table, .. } = &mut self.leaf {
                     table.begin_row(at);
                 }
                 return;
             }
             Tag::TableCell => {
                 let base = self.base();
-                if let Leaf::Table { table, .. } = &mut self.leaf {
+                if let LeafBlock::Table { table, .. } = &mut self.leaf {
                     table.begin_cell(base);
                 }
                 return;
@@ -174,7 +174,7 @@ impl<'e> Renderer<'e> {
             _ => self.end_text(),
         }
         match tag {
-            Tag::Heading { level, .. } => self.begin_text(at, Role::Heading(depth(*level))),
+            Tag::Heading { level, .. } => self.begin_text(at, StyleRole::Heading(depth(*level))),
             Tag::BlockQuote(kind) => self.quote(*kind, at),
             Tag::CodeBlock(kind) => {
                 self.separate(at);
@@ -182,33 +182,33 @@ impl<'e> Renderer<'e> {
                     CodeBlockKind::Fenced(info) => info,
                     CodeBlockKind::Indented => "",
                 };
-                let code = Code::at(at);
-                self.leaf = Leaf::Code { label, code };
+                let code = CodeText::at(at);
+                self.leaf = LeafBlock::Code { label, code };
             }
             Tag::HtmlBlock => {
                 self.separate(at);
-                self.leaf = Leaf::Html { code: Code::at(at) };
+                self.leaf = LeafBlock::Html { code: CodeText::at(at) };
             }
             Tag::FootnoteDefinition(label) => {
-                if self.above == Above::Note {
-                    self.above = Above::Nothing;
+                if self.above == PrecedingBlock::Note {
+                    self.above = PrecedingBlock::Nothing;
                 }
                 let marker = format!("[{}] ", sanitize(label));
-                self.enter(Container::Item { marker, shown: false, source: at }, at);
+                self.enter(ContainerBlock::Item { marker, shown: false, source: at }, at);
             }
-            Tag::List(start) => self.enter(Container::List { next: *start }, at),
+            Tag::List(start) => self.enter(ContainerBlock::List { next: *start }, at),
             Tag::Item => {
                 let marker = self.marker(at);
-                self.enter(Container::Item { marker, shown: false, source: at }, at);
+                self.enter(ContainerBlock::Item { marker, shown: false, source: at }, at);
             }
             Tag::Table(alignments) => {
                 // Its own heading would read as part of the one above it.
-                if self.above == Above::Heading {
-                    self.above = Above::Block;
+                if self.above == PrecedingBlock::Heading {
+                    self.above = PrecedingBlock::Block;
                 }
                 self.separate(at);
                 let source = at;
-                self.leaf = Leaf::Table { table: Table::new(alignments), source };
+                self.leaf = LeafBlock::Table { table: MarkdownTable::new(alignments), source };
             }
             // A paragraph; the others are not turned on and are shown as one.
             _ => self.begin_text(at, self.base()),
@@ -219,19 +219,19 @@ impl<'e> Renderer<'e> {
         match tag {
             TagEnd::TableHead | TagEnd::TableRow => return,
             TagEnd::TableCell => {
-                if let Leaf::Table { table, .. } = &mut self.leaf {
+                if let LeafBlock::Table { table, .. } = &mut self.leaf {
                     table.end_cell();
                 }
                 return;
             }
             _ => {}
         }
-        match std::mem::replace(&mut self.leaf, Leaf::None) {
-            Leaf::None => {}
-            Leaf::Text { inline, source } => self.text(inline, source),
-            Leaf::Code { label, code } => self.code(label, &code),
-            Leaf::Html { code } => self.html(&code),
-            Leaf::Table { table, source } => {
+        match std::mem::replace(&mut self.leaf, LeafBlock::None) {
+            LeafBlock::None => {}
+            LeafBlock::Text { inline, source } => self.text(inline, source),
+            LeafBlock::Code { label, code } => self.code(label, &code),
+            LeafBlock::Html { code } => self.html(&code),
+            LeafBlock::Table { table, source } => {
                 let frame = self.frame(source);
                 table.lay(&frame, &mut self.out);
             }
@@ -240,33 +240,35 @@ impl<'e> Renderer<'e> {
             TagEnd::List(_) | TagEnd::Item | TagEnd::BlockQuote(_) => self.leave(),
             TagEnd::FootnoteDefinition => {
                 self.leave();
-                self.above = Above::Note;
+                self.above = PrecedingBlock::Note;
             }
             // The great ones stand apart from what they are above.
             TagEnd::Heading(HeadingLevel::H1 | HeadingLevel::H2) => {}
-            TagEnd::Heading(_) => self.above = Above::Heading,
+            TagEnd::Heading(_) => self.above = PrecedingBlock::Heading,
             _ => {}
         }
     }
 
-    fn begin_text(&mut self, at: usize, base: Role) {
+    fn begin_text(&mut self, at: usize, base: StyleRole) {
         self.separate(at);
-        self.leaf = Leaf::Text { inline: Inline::new(base), source: at };
+        self.leaf = LeafBlock::Text { inline: InlineText::new(base), source: at };
     }
 
     /// Ends text that has no end of its own, as in the items of tight lists.
     fn end_text(&mut self) {
-        if let Leaf::Text { inline, source } = std::mem::replace(&mut self.leaf, Leaf::None) {
+        if let LeafBlock::Text { inline, source } =
+            std::mem::replace(&mut self.leaf, LeafBlock::None)
+        {
             self.text(inline, source);
         }
     }
 
-    fn text(&mut self, inline: Inline<'_>, source: usize) {
+    fn text(&mut self, inline: InlineText<'_>, source: usize) {
         let frame = self.frame(source);
         wrap(&inline.finish(), &frame, &mut self.out);
     }
 
-    fn code(&mut self, label: &str, code: &Code) {
+    fn code(&mut self, label: &str, code: &CodeText) {
         let label = code::language(label);
         let frame = self.frame(code.source());
         let mut frame = self.code_top(&label, frame);
@@ -284,33 +286,38 @@ impl<'e> Renderer<'e> {
     }
 
     /// The line with the language above the code, if it has one; returns the frame of the code.
-    pub(super) fn code_top(&mut self, language: &str, mut frame: Frame) -> Frame {
+    pub(super) fn code_top(&mut self, language: &str, mut frame: WrapFrame) -> WrapFrame {
         if !language.is_empty() {
             let mut spans = frame.first;
             let taken: usize = spans.iter().map(|span| display_width(&span.text)).sum();
             let width = usize::from(self.width).saturating_sub(taken);
             if width > CODE_TOP.len() {
                 let room = width - display_width(CODE_TOP);
-                spans.push(Span::new(CODE_TOP, Role::Border));
-                spans.push(Span::new(truncate(language, room), Role::Muted));
+                spans.push(StyledSpan::new(CODE_TOP, StyleRole::Border));
+                spans.push(StyledSpan::new(truncate(language, room), StyleRole::Muted));
             }
             // All of it is decoration: it is not in the code.
             let gutter = spans.iter().map(|span| display_width(&span.text)).sum::<usize>();
             let gutter = u16::try_from(gutter).unwrap_or(u16::MAX);
-            self.out.push(Line { spans, source: frame.source, gutter, ..Line::default() });
+            self.out.push(StyledLine {
+                spans,
+                source: frame.source,
+                gutter,
+                ..StyledLine::default()
+            });
             frame.first = frame.rest.clone();
         }
-        frame.first.push(Span::new(CODE_BAR, Role::Border));
-        frame.rest.push(Span::new(CODE_BAR, Role::Border));
+        frame.first.push(StyledSpan::new(CODE_BAR, StyleRole::Border));
+        frame.rest.push(StyledSpan::new(CODE_BAR, StyleRole::Border));
         frame
     }
 
-    fn html(&mut self, code: &Code) {
+    fn html(&mut self, code: &CodeText) {
         let mut frame = self.frame(code.source());
-        let mut reader = html::Reader::default();
+        let mut reader = html::HtmlReader::default();
         for (line, source) in code.lines() {
             let pieces = reader.line(line, source, self.base());
-            wrap(&pieces, &Frame { source, ..frame.clone() }, &mut self.out);
+            wrap(&pieces, &WrapFrame { source, ..frame.clone() }, &mut self.out);
             frame.first.clone_from(&frame.rest);
         }
     }
@@ -321,13 +328,19 @@ impl<'e> Renderer<'e> {
         let taken: usize = frame.rest.iter().map(|span| display_width(&span.text)).sum();
         let width = usize::from(self.width).saturating_sub(taken);
         let mut spans = frame.first;
-        spans.push(Span::new("─".repeat(width), Role::Border));
-        self.out.push(Line { spans, source: frame.source, gutter: self.width, ..Line::default() });
+        spans.push(StyledSpan::new("─".repeat(width), StyleRole::Border));
+        self.out.push(StyledLine {
+            spans,
+            source: frame.source,
+            gutter: self.width,
+            ..StyledLine::default()
+        });
     }
 
     /// Puts the box of a task into the marker of its item.
     fn task(&mut self, done: bool) {
-        if let Some(Container::Item { marker, shown: false, .. }) = self.containers.last_mut() {
+        if let Some(ContainerBlock::Item { marker, shown: false, .. }) = self.containers.last_mut()
+        {
             let tick = if done { "[x] " } else { "[ ] " };
             if marker.starts_with(|c: char| c.is_ascii_digit()) {
                 marker.push_str(tick);
@@ -340,21 +353,21 @@ impl<'e> Renderer<'e> {
     /// Begins a quote, with the word for an alert above its text.
     fn quote(&mut self, kind: Option<BlockQuoteKind>, at: usize) {
         let Some(kind) = kind else {
-            let (role, text) = (Role::Border, Role::Quote);
-            self.enter(Container::Quote { role, text, source: at }, at);
+            let (role, text) = (StyleRole::Border, StyleRole::Quote);
+            self.enter(ContainerBlock::Quote { role, text, source: at }, at);
             return;
         };
         let (word, role) = match kind {
-            BlockQuoteKind::Note => ("Note", Role::Heading(2)),
-            BlockQuoteKind::Tip => ("Tip", Role::Success),
-            BlockQuoteKind::Important => ("Important", Role::Tool),
-            BlockQuoteKind::Warning => ("Warning", Role::Warning),
-            BlockQuoteKind::Caution => ("Caution", Role::Error),
+            BlockQuoteKind::Note => ("Note", StyleRole::Heading(2)),
+            BlockQuoteKind::Tip => ("Tip", StyleRole::Success),
+            BlockQuoteKind::Important => ("Important", StyleRole::Tool),
+            BlockQuoteKind::Warning => ("Warning", StyleRole::Warning),
+            BlockQuoteKind::Caution => ("Caution", StyleRole::Error),
         };
-        self.enter(Container::Quote { role, text: Role::Text, source: at }, at);
+        self.enter(ContainerBlock::Quote { role, text: StyleRole::Text, source: at }, at);
         let frame = self.frame(at);
-        wrap(&[Piece::new(word, role, at..at)], &frame, &mut self.out);
-        self.above = Above::Heading;
+        wrap(&[StyledPiece::new(word, role, at..at)], &frame, &mut self.out);
+        self.above = PrecedingBlock::Heading;
     }
 
     /// The marker of the item that begins at `at`.
@@ -364,31 +377,39 @@ impl<'e> Renderer<'e> {
         let sign = if sign.starts_with(')') { ')' } else { '.' };
         let bullet = BULLETS[self.lists.saturating_sub(1) % BULLETS.len()];
         match self.containers.last_mut() {
-            Some(Container::List { next: Some(number) }) => {
+            Some(ContainerBlock::List { next: Some(number) }) => {
                 let marker = format!("{number}{sign} ");
                 *number = number.saturating_add(1);
                 marker
             }
             Some(
-                Container::List { next: None } | Container::Quote { .. } | Container::Item { .. },
+                ContainerBlock::List { next: None }
+                | ContainerBlock::Quote { .. }
+                | ContainerBlock::Item { .. },
             )
             | None => format!("{bullet} "),
         }
     }
 
-    fn enter(&mut self, container: Container, at: usize) {
+    fn enter(&mut self, container: ContainerBlock, at: usize) {
         self.separate(at);
-        self.lists += usize::from(matches!(container, Container::List { .. }));
+        self.lists += usize::from(matches!(container, ContainerBlock::List { .. }));
         self.containers.push(container);
-        self.above = Above::Nothing;
+        self.above = PrecedingBlock::Nothing;
     }
 
     /// Leaves the innermost container, which shows even when it is empty.
     fn leave(&mut self) {
         let unseen = match self.containers.last() {
-            Some(Container::Item { shown: false, source, .. }) => Some(*source),
-            Some(Container::Quote { source, .. }) if self.above == Above::Nothing => Some(*source),
-            Some(Container::Item { .. } | Container::Quote { .. } | Container::List { .. })
+            Some(ContainerBlock::Item { shown: false, source, .. }) => Some(*source),
+            Some(ContainerBlock::Quote { source, .. }) if self.above == PrecedingBlock::Nothing => {
+                Some(*source)
+            }
+            Some(
+                ContainerBlock::Item { .. }
+                | ContainerBlock::Quote { .. }
+                | ContainerBlock::List { .. },
+            )
             | None => None,
         };
         if let Some(source) = unseen {
@@ -396,25 +417,29 @@ impl<'e> Renderer<'e> {
             wrap(&[], &frame, &mut self.out);
         }
         let left = self.containers.pop();
-        self.lists -= usize::from(matches!(left, Some(Container::List { .. })));
-        self.above = Above::Block;
+        self.lists -= usize::from(matches!(left, Some(ContainerBlock::List { .. })));
+        self.above = PrecedingBlock::Block;
     }
 
     /// Begins a block at `at` of the events' source, with a blank line above it where one is due.
     pub(super) fn separate(&mut self, at: usize) {
-        let above = std::mem::replace(&mut self.above, Above::Block);
+        let above = std::mem::replace(&mut self.above, PrecedingBlock::Block);
         let due = match (above, self.containers.last()) {
-            (Above::Nothing | Above::Heading, _) => false,
-            (Above::Note | Above::Block, Some(Container::List { .. } | Container::Item { .. })) => {
-                self.blank_above(at)
-            }
-            (Above::Note | Above::Block, Some(Container::Quote { .. }) | None) => true,
+            (PrecedingBlock::Nothing | PrecedingBlock::Heading, _) => false,
+            (
+                PrecedingBlock::Note | PrecedingBlock::Block,
+                Some(ContainerBlock::List { .. } | ContainerBlock::Item { .. }),
+            ) => self.blank_above(at),
+            (
+                PrecedingBlock::Note | PrecedingBlock::Block,
+                Some(ContainerBlock::Quote { .. }) | None,
+            ) => true,
         };
         if !due {
             return;
         }
         let source = at;
-        let frame = self.frame_of(source, Marks::Hidden);
+        let frame = self.frame_of(source, MarkerVisibility::Hidden);
         let mut spans = frame.rest;
         while spans.last().is_some_and(|span| span.text.trim().is_empty()) {
             spans.pop();
@@ -424,7 +449,7 @@ impl<'e> Renderer<'e> {
         }
         let gutter: usize = spans.iter().map(|span| display_width(&span.text)).sum();
         let gutter = u16::try_from(gutter).unwrap_or(u16::MAX);
-        self.out.push(Line { spans, source, gutter, ..Line::default() });
+        self.out.push(StyledLine { spans, source, gutter, ..StyledLine::default() });
     }
 
     /// Whether the line above the one at `at` is blank, but for quote marks.
@@ -436,48 +461,50 @@ impl<'e> Renderer<'e> {
     }
 
     /// The role of text where nothing else is said.
-    fn base(&self) -> Role {
+    fn base(&self) -> StyleRole {
         let quote = self.containers.iter().rev().find_map(|container| match container {
-            Container::Quote { text, .. } => Some(*text),
-            Container::List { .. } | Container::Item { .. } => None,
+            ContainerBlock::Quote { text, .. } => Some(*text),
+            ContainerBlock::List { .. } | ContainerBlock::Item { .. } => None,
         });
-        quote.unwrap_or(Role::Text)
+        quote.unwrap_or(StyleRole::Text)
     }
 
     /// The decoration for the next block; the markers of its items are shown with it.
-    fn frame(&mut self, source: usize) -> Frame {
-        let frame = self.frame_of(source, Marks::Shown);
+    fn frame(&mut self, source: usize) -> WrapFrame {
+        let frame = self.frame_of(source, MarkerVisibility::Shown);
         // Where one is shown already, those around it are, too.
         for container in self.containers.iter_mut().rev() {
             match container {
-                Container::Item { shown: true, .. } => break,
-                Container::Item { shown, .. } => *shown = true,
-                Container::List { .. } | Container::Quote { .. } => {}
+                ContainerBlock::Item { shown: true, .. } => break,
+                ContainerBlock::Item { shown, .. } => *shown = true,
+                ContainerBlock::List { .. } | ContainerBlock::Quote { .. } => {}
             }
         }
         frame
     }
 
-    fn frame_of(&self, source: usize, marks: Marks) -> Frame {
-        let mut frame = Frame { source, ..Frame::prose(self.width) };
+    fn frame_of(&self, source: usize, marks: MarkerVisibility) -> WrapFrame {
+        let mut frame = WrapFrame { source, ..WrapFrame::prose(self.width) };
         // Deep nesting may take two thirds of the width; then the outer levels stop indenting.
         let mut room = usize::from(self.width) * 2 / 3;
         for container in self.containers.iter().rev() {
             let (text, role) = match container {
-                Container::List { .. } => continue,
-                Container::Quote { role, .. } => (QUOTE_BAR, *role),
-                Container::Item { marker, .. } => (marker.as_str(), Role::ListMarker),
+                ContainerBlock::List { .. } => continue,
+                ContainerBlock::Quote { role, .. } => (QUOTE_BAR, *role),
+                ContainerBlock::Item { marker, .. } => (marker.as_str(), StyleRole::ListMarker),
             };
             let width = display_width(text);
             let Some(left) = room.checked_sub(width) else { break };
             room = left;
-            let blank = Span::new(" ".repeat(width), Role::Text);
+            let blank = StyledSpan::new(" ".repeat(width), StyleRole::Text);
             let (first, rest) = match container {
-                Container::Item { shown: false, .. } if marks == Marks::Shown => {
-                    (Span::new(text, role), blank)
+                ContainerBlock::Item { shown: false, .. } if marks == MarkerVisibility::Shown => {
+                    (StyledSpan::new(text, role), blank)
                 }
-                Container::Item { .. } | Container::List { .. } => (blank.clone(), blank),
-                Container::Quote { .. } => (Span::new(text, role), Span::new(text, role)),
+                ContainerBlock::Item { .. } | ContainerBlock::List { .. } => (blank.clone(), blank),
+                ContainerBlock::Quote { .. } => {
+                    (StyledSpan::new(text, role), StyledSpan::new(text, role))
+                }
             };
             frame.first.push(first);
             frame.rest.push(rest);
@@ -490,7 +517,7 @@ impl<'e> Renderer<'e> {
 
 /// Whether the markers of items whose first line this is are shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Marks {
+enum MarkerVisibility {
     Shown,
     Hidden,
 }

@@ -2,16 +2,16 @@
 
 use crate::tui::layout::code as lines;
 pub(super) use crate::tui::layout::code::{known_or_guessed, language};
-use crate::tui::layout::highlight::{Highlighted, Highlighter};
-use crate::tui::layout::wrap::Frame;
-use crate::tui::layout::{Line, Role, Span};
+use crate::tui::layout::highlight::{HighlightResult, SyntaxHighlighter};
+use crate::tui::layout::wrap::WrapFrame;
+use crate::tui::layout::{StyleRole, StyledLine, StyledSpan};
 
 /// On the left of every line of code.
 pub(super) const CODE_BAR: &str = "│ ";
 
 /// The text of a block that is shown line by line.
 #[derive(Debug, Default)]
-pub(super) struct Code {
+pub(super) struct CodeText {
     pub(super) text: String,
     /// Which byte of the text is which of the source, wherever that jumps.
     places: Vec<(usize, usize)>,
@@ -19,7 +19,7 @@ pub(super) struct Code {
     source: usize,
 }
 
-impl Code {
+impl CodeText {
     /// The text of a block that begins at `source`.
     pub(super) fn at(source: usize) -> Self {
         Self { source, ..Self::default() }
@@ -50,9 +50,13 @@ impl Code {
 }
 
 /// The colours of a code block. Those of a diff are its own.
-pub(super) fn highlight(highlighter: &Highlighter, language: &str, code: &str) -> Highlighted {
+pub(super) fn highlight(
+    highlighter: &SyntaxHighlighter,
+    language: &str,
+    code: &str,
+) -> HighlightResult {
     if is_diff(language) {
-        return Highlighted::default();
+        return HighlightResult::default();
     }
     highlighter.highlight(language, code)
 }
@@ -67,24 +71,24 @@ pub(super) fn line(
     source: usize,
     index: usize,
     language: &str,
-    known: &Highlighted,
-    frame: &Frame,
-    out: &mut Vec<Line>,
+    known: &HighlightResult,
+    frame: &WrapFrame,
+    out: &mut Vec<StyledLine>,
 ) {
     let plain = match line.as_bytes().first() {
-        Some(b'+') if is_diff(language) => Role::Added,
-        Some(b'-') if is_diff(language) => Role::Removed,
-        Some(b'@') if is_diff(language) => Role::Muted,
-        Some(_) | None => Role::CodeBlock,
+        Some(b'+') if is_diff(language) => StyleRole::Added,
+        Some(b'-') if is_diff(language) => StyleRole::Removed,
+        Some(b'@') if is_diff(language) => StyleRole::Muted,
+        Some(_) | None => StyleRole::CodeBlock,
     };
     let tokens = known.line(index).iter();
-    let runs = tokens.map(|token| (token.end as usize, Role::Syntax(token.syntax)));
+    let runs = tokens.map(|token| (token.end as usize, StyleRole::Syntax(token.syntax)));
     let frame = lines::hanging(line, frame);
     lines::line(line, runs, plain, source, &frame, out);
 }
 
 /// The frame of a top-level code block that goes on.
-pub(super) fn frame(width: u16) -> Frame {
-    let bar = vec![Span::new(CODE_BAR, Role::Border)];
-    Frame { first: bar.clone(), rest: bar, ..Frame::prose(width) }
+pub(super) fn frame(width: u16) -> WrapFrame {
+    let bar = vec![StyledSpan::new(CODE_BAR, StyleRole::Border)];
+    WrapFrame { first: bar.clone(), rest: bar, ..WrapFrame::prose(width) }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Tag, TagEnd};
 
-use super::math::Masked;
+use super::math::MaskedFormulas;
 use super::parser;
 
 /// A code block.
@@ -28,7 +28,7 @@ impl CodeBlock {
     }
 
     /// Whether all of `range` is code of this block.
-    pub fn holds(&self, range: &Range<usize>) -> bool {
+    pub fn contains(&self, range: &Range<usize>) -> bool {
         let first = self.pieces.first().map_or(usize::MAX, |piece| piece.start);
         let last = self.pieces.last().map_or(0, |piece| piece.end);
         first <= range.start && range.end <= last
@@ -39,7 +39,7 @@ impl CodeBlock {
 pub fn code_blocks(text: &str) -> Vec<CodeBlock> {
     let mut blocks: Vec<CodeBlock> = Vec::new();
     let mut inside = false;
-    let masked = Masked::of(text);
+    let masked = MaskedFormulas::of(text);
     for (event, range) in parser(masked.text()).into_offset_iter() {
         match event {
             Event::Start(Tag::CodeBlock(_)) => {
@@ -69,7 +69,7 @@ mod tests {
         let code = |index: usize| blocks[index].code(text, &(0..text.len()));
         assert_eq!((code(0).as_str(), code(1).as_str()), ("ls\n  -l\n", "a\nb\n"));
         let at = text.find("-l").unwrap();
-        assert!(blocks[0].holds(&(at..at + 2)) && !blocks[1].holds(&(at..at + 2)));
+        assert!(blocks[0].contains(&(at..at + 2)) && !blocks[1].contains(&(at..at + 2)));
         assert_eq!(blocks[0].code(text, &(at..at + 2)), "-l");
     }
 }

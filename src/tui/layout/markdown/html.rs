@@ -1,41 +1,46 @@
 //! HTML as text: tags and comments are shown and stand back, what is between them can be read.
 //! Nothing is left out, since what a comment hides may matter.
 
-use crate::tui::layout::Role;
-use crate::tui::layout::wrap::{Piece, escape};
+use crate::tui::layout::StyleRole;
+use crate::tui::layout::wrap::{StyledPiece, escape};
 
 /// Reads the lines of a block one after another.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
-    inside: Inside,
+pub(super) struct HtmlReader {
+    inside: HtmlState,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Inside {
+enum HtmlState {
     #[default]
     Text,
     Tag,
     Comment,
 }
 
-impl Reader {
+impl HtmlReader {
     /// The pieces of the next line, which begins at `source`. Text between tags is in role `text`.
-    pub(super) fn line<'t>(&mut self, line: &'t str, source: usize, text: Role) -> Vec<Piece<'t>> {
+    pub(super) fn line<'t>(
+        &mut self,
+        line: &'t str,
+        source: usize,
+        text: StyleRole,
+    ) -> Vec<StyledPiece<'t>> {
         let mut pieces = Vec::new();
         let mut at = 0;
         while at < line.len() {
             let rest = &line[at..];
             let (length, role) = match self.inside {
-                Inside::Text => {
+                HtmlState::Text => {
                     let length = start(rest);
                     if length < rest.len() {
                         let comment = rest[length..].starts_with("<!--");
-                        self.inside = if comment { Inside::Comment } else { Inside::Tag };
+                        self.inside = if comment { HtmlState::Comment } else { HtmlState::Tag };
                     }
                     (length, text)
                 }
-                Inside::Tag => (self.through(rest, ">"), Role::Muted),
-                Inside::Comment => (self.through(rest, "-->"), Role::Muted),
+                HtmlState::Tag => (self.through(rest, ">"), StyleRole::Muted),
+                HtmlState::Comment => (self.through(rest, "-->"), StyleRole::Muted),
             };
             escape(&rest[..length], role, source + at, &mut pieces);
             at += length;
@@ -47,7 +52,7 @@ impl Reader {
     fn through(&mut self, rest: &str, end: &str) -> usize {
         match rest.find(end) {
             Some(at) => {
-                self.inside = Inside::Text;
+                self.inside = HtmlState::Text;
                 at + end.len()
             }
             None => rest.len(),
@@ -70,16 +75,16 @@ mod tests {
 
     #[test]
     fn tags_stand_back_and_text_does_not() {
-        let mut reader = Reader::default();
-        let lines: Vec<Vec<(String, Role)>> = ["<p", " id=x>1 < 2</p>", "<!-- a > b", "--> c"]
+        let mut reader = HtmlReader::default();
+        let lines: Vec<Vec<(String, StyleRole)>> = ["<p", " id=x>1 < 2</p>", "<!-- a > b", "--> c"]
             .iter()
             .map(|line| {
-                let pieces = reader.line(line, 0, Role::Text);
+                let pieces = reader.line(line, 0, StyleRole::Text);
                 pieces.into_iter().map(|piece| (piece.text.into(), piece.role)).collect()
             })
             .collect();
-        let muted = |text: &str| (text.to_owned(), Role::Muted);
-        let text = |text: &str| (text.to_owned(), Role::Text);
+        let muted = |text: &str| (text.to_owned(), StyleRole::Muted);
+        let text = |text: &str| (text.to_owned(), StyleRole::Text);
         assert_eq!(
             lines,
             [

@@ -5,38 +5,38 @@ use std::ops::Range;
 
 use pulldown_cmark::{CowStr, Event, Tag, TagEnd};
 
-use super::Spanned;
+use super::SpannedEvent;
 use super::address;
-use crate::tui::layout::wrap::{Piece, escape};
-use crate::tui::layout::{Link, Role};
+use crate::tui::layout::wrap::{StyledPiece, escape};
+use crate::tui::layout::{StyleRole, WebLink};
 
 /// What stands before the description of an image.
 const IMAGE: &str = "[image: ";
 
 /// The text so far, and what it is inside of.
 #[derive(Debug)]
-pub(super) struct Inline<'e> {
-    pieces: Vec<Piece<'e>>,
-    base: Role,
+pub(super) struct InlineText<'e> {
+    pieces: Vec<StyledPiece<'e>>,
+    base: StyleRole,
     strong: u32,
     emphasis: u32,
     struck: u32,
-    links: Vec<Open<'e>>,
+    links: Vec<OpenLink<'e>>,
     images: Vec<&'e CowStr<'e>>,
 }
 
 /// A link that is open.
 #[derive(Debug)]
-struct Open<'e> {
+struct OpenLink<'e> {
     address: &'e CowStr<'e>,
-    link: Option<Link>,
+    link: Option<WebLink>,
     /// The piece that its text begins with.
     from: usize,
 }
 
-impl<'e> Inline<'e> {
+impl<'e> InlineText<'e> {
     /// Text whose role is `base` where nothing else is said.
-    pub(super) fn new(base: Role) -> Self {
+    pub(super) fn new(base: StyleRole) -> Self {
         Self {
             pieces: Vec::new(),
             base,
@@ -49,12 +49,12 @@ impl<'e> Inline<'e> {
     }
 
     /// All its pieces. Addresses that stand in the text are links now.
-    pub(super) fn finish(self) -> Vec<Piece<'e>> {
-        address::link(self.pieces)
+    pub(super) fn finish(self) -> Vec<StyledPiece<'e>> {
+        address::autolink(self.pieces)
     }
 
     /// Takes an event; block events change nothing.
-    pub(super) fn event(&mut self, (event, range): &'e Spanned<'e>) {
+    pub(super) fn event(&mut self, (event, range): &'e SpannedEvent<'e>) {
         match event {
             Event::Start(tag) => self.start(tag, range),
             Event::End(tag) => self.end(*tag, range),
@@ -62,19 +62,19 @@ impl<'e> Inline<'e> {
             Event::Code(text) => {
                 // Its ticks, and a space inside of them, stand on both sides.
                 let mark = range.len().saturating_sub(text.len()) / 2;
-                self.text(text, Role::Code, &(range.start + mark..range.end - mark));
+                self.text(text, StyleRole::Code, &(range.start + mark..range.end - mark));
             }
             Event::InlineHtml(html) if is_break(html) => self.mark("\n", self.role(), range),
-            Event::InlineHtml(html) | Event::Html(html) => self.text(html, Role::Muted, range),
+            Event::InlineHtml(html) | Event::Html(html) => self.text(html, StyleRole::Muted, range),
             Event::SoftBreak => self.mark(" ", self.role(), range),
             Event::HardBreak => self.mark("\n", self.role(), range),
             Event::InlineMath(text) | Event::DisplayMath(text) => {
-                self.text(text, Role::Code, range);
+                self.text(text, StyleRole::Code, range);
             }
             Event::FootnoteReference(label) => {
-                self.mark("[", Role::Link, &(range.start..range.start));
-                self.text(label, Role::Link, range);
-                self.mark("]", Role::Link, &(range.end..range.end));
+                self.mark("[", StyleRole::Link, &(range.start..range.start));
+                self.text(label, StyleRole::Link, range);
+                self.mark("]", StyleRole::Link, &(range.end..range.end));
             }
             Event::Rule | Event::TaskListMarker(_) => {}
         }
@@ -86,12 +86,12 @@ impl<'e> Inline<'e> {
             Tag::Emphasis => self.emphasis += 1,
             Tag::Strikethrough => self.struck += 1,
             Tag::Link { dest_url: address, .. } => {
-                let (link, from) = (Link::to(address), self.pieces.len());
-                self.links.push(Open { address, link, from });
+                let (link, from) = (WebLink::to(address), self.pieces.len());
+                self.links.push(OpenLink { address, link, from });
             }
             Tag::Image { dest_url, .. } => {
                 self.images.push(dest_url);
-                self.mark(IMAGE, Role::Muted, &(range.start..range.start));
+                self.mark(IMAGE, StyleRole::Muted, &(range.start..range.start));
             }
             _ => {}
         }
@@ -112,11 +112,11 @@ impl<'e> Inline<'e> {
                     let end = range.end..range.end;
                     match self.pieces.last_mut() {
                         Some(last) if last.text == IMAGE => last.text = "[image]".into(),
-                        Some(_) | None => self.mark("]", Role::Muted, &end),
+                        Some(_) | None => self.mark("]", StyleRole::Muted, &end),
                     }
                     if !address.is_empty() {
                         self.mark(" ", self.role(), &end);
-                        self.leading(address, Role::Link, Link::to(address).as_ref(), &end);
+                        self.leading(address, StyleRole::Link, WebLink::to(address).as_ref(), &end);
                     }
                 }
             }
@@ -126,27 +126,37 @@ impl<'e> Inline<'e> {
 
     /// Shows where a link leads, unless its text says that already. A text that reads like the
     /// address of another place has it shown as a warning.
-    fn address(&mut self, open: &Open<'e>, end: usize) {
+    fn address(&mut self, open: &OpenLink<'e>, end: usize) {
         let shown: String = self.pieces[open.from..].iter().map(|piece| &*piece.text).collect();
         let address: &str = open.address;
-        if address.is_empty() || address::says(&shown, address) {
+        if address.is_empty() || address::states_address(&shown, address) {
             return;
         }
-        let role = if address::pretends(&shown, address) { Role::Warning } else { Role::Link };
+        let role = if address::misstates_host(&shown, address) {
+            StyleRole::Warning
+        } else {
+            StyleRole::Link
+        };
         let end = end..end;
-        self.mark(" (", Role::Muted, &end);
+        self.mark(" (", StyleRole::Muted, &end);
         self.leading(address, role, open.link.as_ref(), &end);
-        self.mark(")", Role::Muted, &end);
+        self.mark(")", StyleRole::Muted, &end);
     }
 
     /// Adds text of the source, or decoded from it: entities can name any character.
-    fn text(&mut self, text: &'e str, role: Role, range: &Range<usize>) {
+    fn text(&mut self, text: &'e str, role: StyleRole, range: &Range<usize>) {
         let link = self.links.last().and_then(|open| open.link.clone());
         self.leading(text, role, link.as_ref(), range);
     }
 
     /// Adds text on which a click leads somewhere.
-    fn leading(&mut self, text: &'e str, role: Role, link: Option<&Link>, range: &Range<usize>) {
+    fn leading(
+        &mut self,
+        text: &'e str,
+        role: StyleRole,
+        link: Option<&WebLink>,
+        range: &Range<usize>,
+    ) {
         let from = self.pieces.len();
         escape(text, role, 0, &mut self.pieces);
         // An entity is not its own source: all of it is shown by what it names.
@@ -165,21 +175,21 @@ impl<'e> Inline<'e> {
         }
     }
 
-    fn mark(&mut self, text: &'static str, role: Role, range: &Range<usize>) {
-        self.pieces.push(Piece::new(text, role, range.clone()));
+    fn mark(&mut self, text: &'static str, role: StyleRole, range: &Range<usize>) {
+        self.pieces.push(StyledPiece::new(text, role, range.clone()));
     }
 
-    fn role(&self) -> Role {
+    fn role(&self) -> StyleRole {
         if !self.images.is_empty() {
-            return Role::Muted;
+            return StyleRole::Muted;
         }
         match (self.links.is_empty(), self.struck, self.strong, self.emphasis) {
-            (false, ..) => Role::Link,
-            (true, 1.., ..) => Role::Strikethrough,
-            _ if matches!(self.base, Role::Heading(_)) => self.base,
-            (true, 0, 1.., 1..) => Role::StrongEmphasis,
-            (true, 0, 1.., 0) => Role::Strong,
-            (true, 0, 0, 1..) => Role::Emphasis,
+            (false, ..) => StyleRole::Link,
+            (true, 1.., ..) => StyleRole::Strikethrough,
+            _ if matches!(self.base, StyleRole::Heading(_)) => self.base,
+            (true, 0, 1.., 1..) => StyleRole::StrongEmphasis,
+            (true, 0, 1.., 0) => StyleRole::Strong,
+            (true, 0, 0, 1..) => StyleRole::Emphasis,
             (true, 0, 0, 0) => self.base,
         }
     }

@@ -14,18 +14,18 @@ use std::ops::Range;
 
 use pulldown_cmark::{CowStr, Event, Tag, TagEnd};
 
-use super::Spanned;
+use super::SpannedEvent;
 
 /// A text whose formulas the parser does not see.
 #[derive(Debug)]
-pub(super) struct Masked<'s> {
+pub(super) struct MaskedFormulas<'s> {
     source: &'s str,
     /// As long as the source.
     text: Cow<'s, str>,
     formulas: Vec<Range<usize>>,
 }
 
-impl<'s> Masked<'s> {
+impl<'s> MaskedFormulas<'s> {
     /// Looks for formulas in `source`.
     pub(super) fn of(source: &'s str) -> Self {
         let formulas = find(source);
@@ -51,8 +51,8 @@ impl<'s> Masked<'s> {
     /// The events, with what is in the source again.
     pub(super) fn restore<'m>(
         &'m self,
-        events: impl Iterator<Item = Spanned<'m>>,
-    ) -> Vec<Spanned<'m>> {
+        events: impl Iterator<Item = SpannedEvent<'m>>,
+    ) -> Vec<SpannedEvent<'m>> {
         let mut out = Vec::new();
         let mut code = false;
         for (event, range) in events {
@@ -94,7 +94,12 @@ impl<'s> Masked<'s> {
     }
 
     /// Tells the formulas in a text from what is around them.
-    fn split<'m>(&'m self, text: &CowStr<'_>, range: Range<usize>, out: &mut Vec<Spanned<'m>>) {
+    fn split<'m>(
+        &'m self,
+        text: &CowStr<'_>,
+        range: Range<usize>,
+        out: &mut Vec<SpannedEvent<'m>>,
+    ) {
         if text.len() != range.len() {
             // Something was decoded. The source is right, if not as pretty.
             out.push((Event::Text(CowStr::Borrowed(&self.source[range.clone()])), range));
@@ -140,7 +145,7 @@ fn margin(line: &str) -> usize {
 }
 
 /// A formula whose end has not been seen.
-struct Open {
+struct OpenFormula {
     start: usize,
     close: &'static str,
     /// How far in it stands, and in how many quotes.
@@ -153,7 +158,7 @@ fn find(source: &str) -> Vec<Range<usize>> {
     if !["\\(", "\\[", "$$"].iter().any(|sign| source.contains(sign)) {
         return formulas;
     }
-    let mut open: Option<Open> = None;
+    let mut open: Option<OpenFormula> = None;
     let mut at = 0;
     // To the parser a lone carriage return ends a line too.
     for line in source.split_inclusive(['\n', '\r']) {
@@ -164,7 +169,7 @@ fn find(source: &str) -> Vec<Range<usize>> {
         }
         let line = line.trim_end_matches(['\n', '\r']);
         if let Some(formula) = &open {
-            if formula.holds(line) {
+            if formula.can_contain(line) {
                 if let Some(close) = line.find(formula.close) {
                     formulas.push(formula.start..start + close + formula.close.len());
                     open = None;
@@ -185,9 +190,9 @@ fn find(source: &str) -> Vec<Range<usize>> {
     formulas
 }
 
-impl Open {
+impl OpenFormula {
     /// Whether a line can be part of it.
-    fn holds(&self, line: &str) -> bool {
+    fn can_contain(&self, line: &str) -> bool {
         let margin = margin(line);
         let text = &line[margin..];
         let quotes = line[..margin].matches('>').count();
@@ -200,7 +205,7 @@ impl Open {
 }
 
 /// A formula that begins a line, and goes on below it or ends with it.
-fn display(line: &str, start: usize, formulas: &mut Vec<Range<usize>>) -> Option<Open> {
+fn display(line: &str, start: usize, formulas: &mut Vec<Range<usize>>) -> Option<OpenFormula> {
     let mut indent = margin(line);
     let quotes = line[..indent].matches('>').count();
     indent += item(&line[indent..]);
@@ -219,7 +224,7 @@ fn display(line: &str, start: usize, formulas: &mut Vec<Range<usize>>) -> Option
             None
         }
         None if close == "\\]" || rest.trim().is_empty() => {
-            Some(Open { start: start + indent, close, indent, quotes })
+            Some(OpenFormula { start: start + indent, close, indent, quotes })
         }
         Some(_) | None => None,
     }
@@ -239,7 +244,8 @@ fn item(text: &str) -> usize {
 /// around a backtick it is code that tells of formulas.
 fn in_line(line: &str, start: usize, formulas: &mut Vec<Range<usize>>) {
     let mut at = 0;
-    let (mut round, mut square, mut tick) = (Next::of("\\)"), Next::of("\\]"), Next::of("`"));
+    let (mut round, mut square, mut tick) =
+        (SignFinder::of("\\)"), SignFinder::of("\\]"), SignFinder::of("`"));
     while let Some(found) = line[at..].find('\\').map(|found| at + found) {
         at = found + 1;
         let close = match line.as_bytes().get(at) {
@@ -266,13 +272,13 @@ fn in_line(line: &str, start: usize, formulas: &mut Vec<Range<usize>>) {
 }
 
 /// Where a sign stands next in a line, looked for once however often it is asked for.
-struct Next {
+struct SignFinder {
     sign: &'static str,
     /// It stands nowhere between these two.
     known: Option<(usize, Option<usize>)>,
 }
 
-impl Next {
+impl SignFinder {
     fn of(sign: &'static str) -> Self {
         Self { sign, known: None }
     }
@@ -333,13 +339,13 @@ mod tests {
     #[test]
     fn the_end_of_a_formula_is_looked_for_once() {
         let line = "\\(".repeat(500);
-        let mut next = Next::of("\\)");
+        let mut next = SignFinder::of("\\)");
         for at in 0..line.len() {
             assert_eq!(next.from(&line, at), None);
             assert_eq!(next.known, Some((0, None)), "it was looked for once");
         }
         let line = "a`b`c";
-        let mut next = Next::of("`");
+        let mut next = SignFinder::of("`");
         let places: Vec<_> = (0..line.len()).map(|at| next.from(line, at)).collect();
         assert_eq!(places, [Some(1), Some(1), Some(3), Some(3), None]);
     }
@@ -347,9 +353,9 @@ mod tests {
     #[test]
     fn a_line_is_masked_whatever_follows_it() {
         let text = "a\n\\[\nx_1\n- y\n\n- z \\(b\\)\n$$\nc\n```\n$$\nd\n```\n> $$\n> e\nf\n";
-        let whole = Masked::of(text).text().to_owned();
+        let whole = MaskedFormulas::of(text).text().to_owned();
         for (end, _) in text.match_indices('\n') {
-            let masked = Masked::of(&text[..=end]);
+            let masked = MaskedFormulas::of(&text[..=end]);
             assert_eq!(masked.text(), &whole[..=end]);
             assert_eq!(masked.text().len(), end + 1);
         }

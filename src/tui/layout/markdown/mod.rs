@@ -7,7 +7,7 @@
 //! address and images their description and address, nothing is ever fetched, HTML is text, and
 //! footnotes stand where they were written.
 //!
-//! [`render`] lays out a whole text, [`Streaming`] one that grows. For every prefix both give the
+//! [`render`] lays out a whole text, [`StreamingMarkdown`] one that grows. For every prefix both give the
 //! same lines.
 
 mod address;
@@ -23,22 +23,22 @@ mod table;
 use pulldown_cmark::{Event, Options, Parser};
 
 pub use extract::{CodeBlock, code_blocks};
-pub use stream::Streaming;
+pub use stream::StreamingMarkdown;
 
-use self::math::Masked;
-use super::{Highlighter, Laid};
+use self::math::MaskedFormulas;
+use super::{BlockLayout, SyntaxHighlighter};
 
 /// Lays out a whole text.
-pub fn render(text: &str, width: u16, highlighter: &Highlighter) -> Laid {
-    let masked = Masked::of(text);
+pub fn render(text: &str, width: u16, highlighter: &SyntaxHighlighter) -> BlockLayout {
+    let masked = MaskedFormulas::of(text);
     let events = masked.restore(parser(masked.text()).into_offset_iter());
-    let mut renderer = blocks::Renderer::new(text, width, highlighter);
+    let mut renderer = blocks::BlockRenderer::new(text, width, highlighter);
     renderer.events(&events);
     renderer.finish()
 }
 
 /// An event and what it stands for in the source, in bytes.
-type Spanned<'e> = (Event<'e>, std::ops::Range<usize>);
+type SpannedEvent<'e> = (Event<'e>, std::ops::Range<usize>);
 
 fn parser(text: &str) -> Parser<'_> {
     let options = Options::ENABLE_TABLES

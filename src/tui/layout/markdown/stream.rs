@@ -11,7 +11,7 @@
 //! (The parser stops following references that all together stand for over 100,000 bytes of
 //! addresses. That it counts from the start of what it reads.)
 
-mod define;
+mod definitions;
 mod fence;
 mod tail;
 
@@ -21,77 +21,77 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Tag};
 
-use self::define::{Definition, Definitions, Labels, References};
-use self::fence::Fence;
-use self::tail::{Place, Tail, indentation, line_start};
-use super::Spanned;
-use super::blocks::{Above, Renderer};
-use super::code::{self, Code};
-use super::math::Masked;
-use crate::tui::layout::highlight::Highlighter;
-use crate::tui::layout::wrap::Frame;
-use crate::tui::layout::{Colours, Line};
+use self::definitions::{LabelDefinition, LabelDefinitions, LabelSet, ReferenceIndex};
+use self::fence::OpenCodeBlock;
+use self::tail::{ParsedTail, TailOffsets, indentation, line_start};
+use super::SpannedEvent;
+use super::blocks::{BlockRenderer, PrecedingBlock};
+use super::code::{self, CodeText};
+use super::math::MaskedFormulas;
+use crate::tui::layout::highlight::SyntaxHighlighter;
+use crate::tui::layout::wrap::WrapFrame;
+use crate::tui::layout::{HighlightState, StyledLine};
 
 /// A text that grows at its end, and its lines.
 #[derive(Debug, Default)]
-pub struct Streaming {
+pub struct StreamingMarkdown {
     source: String,
-    layout: Layout,
+    layout: StreamLayout,
     /// Text came after the last layout.
     grown: bool,
     generation: u64,
 }
 
 #[derive(Debug, Default)]
-struct Layout {
+struct StreamLayout {
     width: u16,
     /// The frozen lines, then the open ones.
-    lines: Vec<Line>,
-    frozen: Frozen,
+    lines: Vec<StyledLine>,
+    frozen: FrozenPrefix,
     /// Frozen parts that may have to be laid out again, in their order.
-    parts: Vec<Part>,
-    references: References,
+    parts: Vec<FrozenPart>,
+    references: ReferenceIndex,
     /// What the open part defines, as the frozen lines know it.
-    open: BTreeSet<Definition>,
+    open: BTreeSet<LabelDefinition>,
 }
 
 /// How far the layout is final, and what goes on after that.
 #[derive(Debug, Default)]
-struct Frozen {
+struct FrozenPrefix {
     source: usize,
     lines: usize,
     /// Complete lines up to here have been looked at.
     examined: usize,
     /// What stands above.
-    above: Above,
-    resume: Resume,
+    above: PrecedingBlock,
+    resume: ResumePoint,
     /// What the frozen part defines.
-    definitions: Definitions,
+    definitions: LabelDefinitions,
 }
 
 /// What the open part begins with.
 #[derive(Debug, Default)]
-enum Resume {
+enum ResumePoint {
     #[default]
     Block,
     /// The next item of a list, with its number.
     List(Option<u64>),
     /// More lines of a code block.
-    Fence(Box<Fence>),
+    Fence(Box<OpenCodeBlock>),
 }
 
 /// Frozen blocks or items that stand together.
 #[derive(Debug)]
-struct Part {
+struct FrozenPart {
     source: Range<usize>,
     lines: Range<usize>,
-    colours: Colours,
-    above: Above,
+    colours: HighlightState,
+    above: PrecedingBlock,
     /// The part is items of a list, the first of which has this number.
     list: Option<Option<u64>>,
 }
 
-impl Streaming {
+impl StreamingMarkdown {
     /// Adds text at the end.
     pub fn push(&mut self, text: &str) {
         self.source.push_str(text);
@@ -104,12 +104,12 @@ impl Streaming {
     }
 
     /// The lines of the text so far. Costs as much as what is new.
-    pub fn lines(&mut self, width: u16, highlighter: &Highlighter) -> &[Line] {
+    pub fn lines(&mut self, width: u16, highlighter: &SyntaxHighlighter) -> &[StyledLine] {
         let generation = highlighter.generation();
         let recolour = generation != self.generation;
         let resized = width != self.layout.width;
         if resized {
-            self.layout = Layout { width, ..Layout::default() };
+            self.layout = StreamLayout { width, ..StreamLayout::default() };
         }
         if self.grown || recolour || resized {
             let layout = &mut self.layout;
@@ -125,19 +125,19 @@ impl Streaming {
     }
 }
 
-impl Layout {
+impl StreamLayout {
     /// Forgets what was frozen.
     fn thaw(&mut self) {
         let examined = self.frozen.examined;
-        self.frozen = Frozen { examined, ..Frozen::default() };
+        self.frozen = FrozenPrefix { examined, ..FrozenPrefix::default() };
         self.lines.clear();
         self.parts.clear();
-        self.references = References::default();
+        self.references = ReferenceIndex::default();
         self.open.clear();
     }
 
     /// Lays out for good what can no longer change.
-    fn freeze(&mut self, source: &str, highlighter: &Highlighter) {
+    fn freeze(&mut self, source: &str, highlighter: &SyntaxHighlighter) {
         let end = source.rfind('\n').map_or(0, |at| at + 1);
         if end <= self.frozen.examined {
             return;
@@ -148,9 +148,9 @@ impl Layout {
             return;
         }
         let (text, place) = self.frozen.open_text(&source[..end]);
-        let text = Masked::of(&text);
-        let tail = Tail::parse(&text, &place);
-        if tail.misread(&self.frozen) {
+        let text = MaskedFormulas::of(&text);
+        let tail = ParsedTail::parse(&text, &place);
+        if tail.is_misread(&self.frozen) {
             self.thaw();
             return;
         }
@@ -168,13 +168,13 @@ impl Layout {
     fn freeze_blocks(
         &mut self,
         source: &str,
-        tail: &Tail<'_>,
+        tail: &ParsedTail<'_>,
         end: usize,
-        highlighter: &Highlighter,
+        highlighter: &SyntaxHighlighter,
     ) {
         let closed = match self.frozen.resume {
-            Resume::Block | Resume::List(_) => 0,
-            Resume::Fence(_) => self.freeze_code(source, tail, end, highlighter),
+            ResumePoint::Block | ResumePoint::List(_) => 0,
+            ResumePoint::Fence(_) => self.freeze_code(source, tail, end, highlighter),
         };
         let blocks = tail.blocks.get(closed..).unwrap_or_default();
         let Some((last, done)) = blocks.split_last() else { return };
@@ -183,7 +183,7 @@ impl Layout {
             let start = *from.get_or_insert(block.start);
             if let Some(at) = tail.cut(source, block) {
                 self.freeze_events(source, &tail.events[start..block.end], at, highlighter);
-                self.frozen.resume = Resume::Block;
+                self.frozen.resume = ResumePoint::Block;
                 from = None;
             }
         }
@@ -197,9 +197,9 @@ impl Layout {
     fn freeze_code(
         &mut self,
         source: &str,
-        tail: &Tail<'_>,
+        tail: &ParsedTail<'_>,
         end: usize,
-        highlighter: &Highlighter,
+        highlighter: &SyntaxHighlighter,
     ) -> usize {
         let Some(mut fence) = self.frozen.take_fence() else { return 0 };
         let first = tail.blocks.first();
@@ -208,7 +208,7 @@ impl Layout {
             Some((block, None)) if tail.ends_in_open_fence(block, source, end) => (block, None),
             // Perhaps closed: the next block will tell.
             Some((_, None)) | None => {
-                self.frozen.resume = Resume::Fence(fence);
+                self.frozen.resume = ResumePoint::Fence(fence);
                 return tail.blocks.len();
             }
         };
@@ -218,7 +218,7 @@ impl Layout {
             self.close(&fence, next);
         } else {
             self.frozen.source = end;
-            self.frozen.resume = Resume::Fence(fence);
+            self.frozen.resume = ResumePoint::Fence(fence);
         }
         1
     }
@@ -228,9 +228,9 @@ impl Layout {
     fn freeze_events(
         &mut self,
         source: &str,
-        events: &[Spanned<'_>],
+        events: &[SpannedEvent<'_>],
         next: usize,
-        highlighter: &Highlighter,
+        highlighter: &SyntaxHighlighter,
     ) -> Option<u64> {
         let (above, from) = (self.frozen.above, self.lines.len());
         let list = self.frozen.list();
@@ -241,11 +241,11 @@ impl Layout {
         self.frozen.above = renderer.above;
         let (number, colours) = (renderer.next_item(), renderer.colours());
         self.lines = renderer.finish().lines;
-        let labels = Labels::of(&source[part.clone()]);
-        if colours == Colours::Pending || !labels.is_empty() {
+        let labels = LabelSet::of(&source[part.clone()]);
+        if colours == HighlightState::Pending || !labels.is_empty() {
             self.references.add(self.parts.len(), labels);
             let lines = from..self.lines.len();
-            self.parts.push(Part { source: part, lines, colours, above, list });
+            self.parts.push(FrozenPart { source: part, lines, colours, above, list });
         }
         self.frozen.source = next;
         self.frozen.lines = self.lines.len();
@@ -256,10 +256,10 @@ impl Layout {
     fn freeze_part(
         &mut self,
         source: &str,
-        tail: &Tail<'_>,
+        tail: &ParsedTail<'_>,
         last: &Range<usize>,
         end: usize,
-        highlighter: &Highlighter,
+        highlighter: &SyntaxHighlighter,
     ) {
         match &tail.events[last.start].0 {
             Event::Start(Tag::List(_)) => {
@@ -269,7 +269,7 @@ impl Layout {
                 if item > last.start + 1 && indentation(&source[at..]) < 4 {
                     let events = &tail.events[last.start..item];
                     let number = self.freeze_events(source, events, at, highlighter);
-                    self.frozen.resume = Resume::List(number);
+                    self.frozen.resume = ResumePoint::List(number);
                 }
             }
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(info)))
@@ -292,8 +292,8 @@ impl Layout {
         source: &str,
         start: usize,
         info: &str,
-        code: &Code,
-        highlighter: &Highlighter,
+        code: &CodeText,
+        highlighter: &SyntaxHighlighter,
     ) {
         let at = line_start(source, start);
         let opening = source[at..].split_inclusive('\n').next().unwrap_or_default().to_owned();
@@ -301,44 +301,45 @@ impl Layout {
         let out = std::mem::take(&mut self.lines);
         let mut renderer = below(source, self.width, highlighter, out, above, None);
         renderer.separate(start);
-        renderer.code_top(&label, Frame { source: start, ..Frame::prose(self.width) });
+        renderer.code_top(&label, WrapFrame { source: start, ..WrapFrame::prose(self.width) });
         self.lines = renderer.finish().lines;
-        self.frozen.above = Above::Block;
+        self.frozen.above = PrecedingBlock::Block;
         let language = code::known_or_guessed(&label, &code.text).into_owned();
         let top = self.lines.len() - top;
-        let mut fence = Fence::new(at, opening, language, above, top);
+        let mut fence = OpenCodeBlock::new(at, opening, language, above, top);
         fence.extend(code, self.width, highlighter, &mut self.lines);
         self.frozen.lines = self.lines.len();
-        self.frozen.resume = Resume::Fence(Box::new(fence));
+        self.frozen.resume = ResumePoint::Fence(Box::new(fence));
     }
 
     /// Ends a code block; the next block begins at `next`.
-    fn close(&mut self, fence: &Fence, next: usize) {
+    fn close(&mut self, fence: &OpenCodeBlock, next: usize) {
         if let Some(code) = fence.uncoloured() {
             // The blank line above and the language belong to the part too.
             let top = code - fence.top;
             let (source, lines) = (fence.start..next, top..self.lines.len());
-            let (colours, above) = (Colours::Pending, fence.above);
-            self.parts.push(Part { source, lines, colours, above, list: None });
+            let (colours, above) = (HighlightState::Pending, fence.above);
+            self.parts.push(FrozenPart { source, lines, colours, above, list: None });
         }
         self.frozen.source = next;
-        self.frozen.resume = Resume::Block;
+        self.frozen.resume = ResumePoint::Block;
     }
 
     /// Lays out the open part below the frozen lines.
-    fn lay_open(&mut self, source: &str, highlighter: &Highlighter) {
+    fn lay_open(&mut self, source: &str, highlighter: &SyntaxHighlighter) {
         let (text, place) = self.frozen.open_text(source);
-        let text = Masked::of(&text);
-        let mut tail = Tail::parse(&text, &place);
+        let text = MaskedFormulas::of(&text);
+        let mut tail = ParsedTail::parse(&text, &place);
         let whole;
-        if self.frozen.source > 0 && tail.misread(&self.frozen) {
+        if self.frozen.source > 0 && tail.is_misread(&self.frozen) {
             self.thaw();
-            whole = Masked::of(source);
-            tail = Tail::parse(&whole, &Place::default());
+            whole = MaskedFormulas::of(source);
+            tail = ParsedTail::parse(&whole, &TailOffsets::default());
         }
         self.define(source, &tail, highlighter);
         let mut events = tail.events.as_slice();
-        if let (Resume::Fence(fence), Some(first)) = (&self.frozen.resume, tail.blocks.first()) {
+        if let (ResumePoint::Fence(fence), Some(first)) = (&self.frozen.resume, tail.blocks.first())
+        {
             fence.lay_open(&tail.code(first), self.width, &mut self.lines);
             events = &events[first.end..];
         }
@@ -350,30 +351,30 @@ impl Layout {
     }
 
     /// Gives frozen code its colours, where there are some now.
-    fn recolour(&mut self, source: &str, highlighter: &Highlighter) {
+    fn recolour(&mut self, source: &str, highlighter: &SyntaxHighlighter) {
         if let Some(mut fence) = self.frozen.take_fence() {
             fence.lay(self.width, highlighter, &mut self.lines);
             self.frozen.lines = self.lines.len();
-            self.frozen.resume = Resume::Fence(fence);
+            self.frozen.resume = ResumePoint::Fence(fence);
         }
-        if self.parts.iter().all(|part| part.colours == Colours::Final) {
+        if self.parts.iter().all(|part| part.colours == HighlightState::Final) {
             return;
         }
         let open = self.open.iter().cloned().collect();
         for index in 0..self.parts.len() {
-            if self.parts[index].colours == Colours::Pending {
+            if self.parts[index].colours == HighlightState::Pending {
                 self.lay_again(index, source, &open, highlighter);
             }
         }
     }
 
     /// Brings the frozen lines up to what the open part defines now.
-    fn define(&mut self, source: &str, tail: &Tail<'_>, highlighter: &Highlighter) {
+    fn define(&mut self, source: &str, tail: &ParsedTail<'_>, highlighter: &SyntaxHighlighter) {
         if tail.defines.is_empty() && self.open.is_empty() {
             return;
         }
         let new = tail.defines.iter().map(|(_, definition)| definition);
-        let new = new.filter(|definition| !self.frozen.definitions.hold(definition));
+        let new = new.filter(|definition| !self.frozen.definitions.contains(definition));
         let defined = new.cloned().collect();
         let before = std::mem::replace(&mut self.open, defined);
         let changed = before.symmetric_difference(&self.open);
@@ -392,16 +393,16 @@ impl Layout {
         &mut self,
         index: usize,
         source: &str,
-        open: &Definitions,
-        highlighter: &Highlighter,
+        open: &LabelDefinitions,
+        highlighter: &SyntaxHighlighter,
     ) {
         let part = &mut self.parts[index];
         let text = &source[part.source.clone()];
-        let preface = self.frozen.definitions.preface(open, &Labels::of(text));
-        let place = Place { start: part.source.start, preface: preface.len(), opening: 0 };
+        let preface = self.frozen.definitions.preface(open, &LabelSet::of(text));
+        let place = TailOffsets { start: part.source.start, preface: preface.len(), opening: 0 };
         let text = [&preface, text].concat();
-        let text = Masked::of(&text);
-        let tail = Tail::parse(&text, &place);
+        let text = MaskedFormulas::of(&text);
+        let tail = ParsedTail::parse(&text, &place);
         let out = Vec::new();
         let mut renderer = below(source, self.width, highlighter, out, part.above, part.list);
         let skip = usize::from(part.list.is_some()).min(tail.events.len());
@@ -419,28 +420,28 @@ impl Layout {
             below.lines = moved(below.lines.start)..moved(below.lines.end);
         }
         self.frozen.lines = moved(self.frozen.lines);
-        if let Resume::Fence(fence) = &mut self.frozen.resume {
+        if let ResumePoint::Fence(fence) = &mut self.frozen.resume {
             fence.shift(moved);
         }
     }
 }
 
-impl Frozen {
+impl FrozenPrefix {
     /// The text of the open part, and where it stands. It is read below what is defined above
     /// it, and the rest of a code block below its fence.
-    fn open_text<'s>(&self, source: &'s str) -> (Cow<'s, str>, Place) {
+    fn open_text<'s>(&self, source: &'s str) -> (Cow<'s, str>, TailOffsets) {
         let rest = &source[self.source..];
         let opening = match &self.resume {
-            Resume::Block | Resume::List(_) => "",
-            Resume::Fence(fence) => &fence.opening,
+            ResumePoint::Block | ResumePoint::List(_) => "",
+            ResumePoint::Fence(fence) => &fence.opening,
         };
         let preface = if self.definitions.is_empty() {
             String::new()
         } else {
-            self.definitions.preface(&Definitions::default(), &Labels::of(rest))
+            self.definitions.preface(&LabelDefinitions::default(), &LabelSet::of(rest))
         };
         let (start, lengths) = (self.source, (preface.len(), opening.len()));
-        let place = Place { start, preface: lengths.0, opening: lengths.1 };
+        let place = TailOffsets { start, preface: lengths.0, opening: lengths.1 };
         let text = match lengths {
             (0, 0) => Cow::Borrowed(rest),
             _ => Cow::Owned([&preface, opening, rest].concat()),
@@ -450,15 +451,15 @@ impl Frozen {
 
     fn list(&self) -> Option<Option<u64>> {
         match self.resume {
-            Resume::List(next) => Some(next),
-            Resume::Block | Resume::Fence(_) => None,
+            ResumePoint::List(next) => Some(next),
+            ResumePoint::Block | ResumePoint::Fence(_) => None,
         }
     }
 
-    fn take_fence(&mut self) -> Option<Box<Fence>> {
+    fn take_fence(&mut self) -> Option<Box<OpenCodeBlock>> {
         match std::mem::take(&mut self.resume) {
-            Resume::Fence(fence) => Some(fence),
-            other @ (Resume::Block | Resume::List(_)) => {
+            ResumePoint::Fence(fence) => Some(fence),
+            other @ (ResumePoint::Block | ResumePoint::List(_)) => {
                 self.resume = other;
                 None
             }
@@ -475,12 +476,12 @@ fn has_lone_return(text: &str) -> bool {
 fn below<'e>(
     source: &'e str,
     width: u16,
-    highlighter: &'e Highlighter,
-    out: Vec<Line>,
-    above: Above,
+    highlighter: &'e SyntaxHighlighter,
+    out: Vec<StyledLine>,
+    above: PrecedingBlock,
     list: Option<Option<u64>>,
-) -> Renderer<'e> {
-    let renderer = Renderer::new(source, width, highlighter).below(out, above);
+) -> BlockRenderer<'e> {
+    let renderer = BlockRenderer::new(source, width, highlighter).below(out, above);
     match list {
         Some(next) => renderer.in_list(next),
         None => renderer,

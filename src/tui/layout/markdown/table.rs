@@ -3,9 +3,9 @@
 
 use pulldown_cmark::Alignment;
 
-use super::inline::Inline;
-use crate::tui::layout::wrap::{Frame, Piece, display_width, wrap};
-use crate::tui::layout::{Line, Role, Span};
+use super::inline::InlineText;
+use crate::tui::layout::wrap::{StyledPiece, WrapFrame, display_width, wrap};
+use crate::tui::layout::{StyleRole, StyledLine, StyledSpan};
 
 /// A word longer than this may be broken to make room for another column.
 const LONG_WORD: usize = 16;
@@ -14,31 +14,31 @@ const SEPARATOR: &str = " │ ";
 
 /// A table being read.
 #[derive(Debug)]
-pub(super) struct Table<'e> {
+pub(super) struct MarkdownTable<'e> {
     alignments: &'e [Alignment],
     /// The first row is the head.
-    rows: Vec<Row<'e>>,
-    cell: Option<Inline<'e>>,
+    rows: Vec<MarkdownTableRow<'e>>,
+    cell: Option<InlineText<'e>>,
 }
 
 #[derive(Debug)]
-struct Row<'e> {
-    cells: Vec<Vec<Piece<'e>>>,
+struct MarkdownTableRow<'e> {
+    cells: Vec<Vec<StyledPiece<'e>>>,
     source: usize,
 }
 
-impl<'e> Table<'e> {
+impl<'e> MarkdownTable<'e> {
     pub(super) fn new(alignments: &'e [Alignment]) -> Self {
         Self { alignments, rows: Vec::new(), cell: None }
     }
 
     pub(super) fn begin_row(&mut self, source: usize) {
-        self.rows.push(Row { cells: Vec::new(), source });
+        self.rows.push(MarkdownTableRow { cells: Vec::new(), source });
     }
 
-    pub(super) fn begin_cell(&mut self, base: Role) {
-        let base = if self.rows.len() == 1 { Role::Strong } else { base };
-        self.cell = Some(Inline::new(base));
+    pub(super) fn begin_cell(&mut self, base: StyleRole) {
+        let base = if self.rows.len() == 1 { StyleRole::Strong } else { base };
+        self.cell = Some(InlineText::new(base));
     }
 
     pub(super) fn end_cell(&mut self) {
@@ -48,12 +48,12 @@ impl<'e> Table<'e> {
     }
 
     /// The cell being read.
-    pub(super) fn cell(&mut self) -> Option<&mut Inline<'e>> {
+    pub(super) fn cell(&mut self) -> Option<&mut InlineText<'e>> {
         self.cell.as_mut()
     }
 
     /// Lays the table out inside `frame`.
-    pub(super) fn lay(&self, frame: &Frame, out: &mut Vec<Line>) {
+    pub(super) fn lay(&self, frame: &WrapFrame, out: &mut Vec<StyledLine>) {
         let decoration: usize = frame.rest.iter().map(|span| display_width(&span.text)).sum();
         let width = usize::from(frame.width).saturating_sub(decoration);
         let start = out.len();
@@ -88,8 +88,9 @@ impl<'e> Table<'e> {
         share(&natural, &least, room)
     }
 
-    fn grid(&self, columns: &[usize], out: &mut Vec<Line>) {
-        let rows: Vec<Vec<Vec<Line>>> = self.rows.iter().map(|row| lay_row(row, columns)).collect();
+    fn grid(&self, columns: &[usize], out: &mut Vec<StyledLine>) {
+        let rows: Vec<Vec<Vec<StyledLine>>> =
+            self.rows.iter().map(|row| lay_row(row, columns)).collect();
         // Rows of several lines are told apart by rules between them.
         let tall = rows.iter().skip(1).flatten().any(|cell| cell.len() > 1);
         for (index, (row, cells)) in self.rows.iter().zip(&rows).enumerate() {
@@ -103,13 +104,19 @@ impl<'e> Table<'e> {
         }
     }
 
-    fn grid_line(&self, columns: &[usize], cells: &[Vec<Line>], at: usize, source: usize) -> Line {
+    fn grid_line(
+        &self,
+        columns: &[usize],
+        cells: &[Vec<StyledLine>],
+        at: usize,
+        source: usize,
+    ) -> StyledLine {
         let mut spans = Vec::new();
-        let mut out = Line { source, ..Line::default() };
+        let mut out = StyledLine { source, ..StyledLine::default() };
         let mut column = 0;
         for (index, width) in columns.iter().enumerate() {
             if index > 0 {
-                spans.push(Span::new(SEPARATOR, Role::Border));
+                spans.push(StyledSpan::new(SEPARATOR, StyleRole::Border));
             }
             let line = cells.get(index).and_then(|cell| cell.get(at));
             let text = line.map_or(&[][..], |line| &line.spans);
@@ -122,18 +129,18 @@ impl<'e> Table<'e> {
             };
             pad(before, &mut spans);
             let at = u16::try_from(column + before).unwrap_or(u16::MAX);
-            out.beside(line.map_or(&[][..], |line| &line.runs), at);
+            out.append_runs(line.map_or(&[][..], |line| &line.runs), at);
             column += width + display_width(SEPARATOR);
             spans.extend_from_slice(text);
             if index + 1 < columns.len() {
                 pad(free - before, &mut spans);
             }
         }
-        Line { spans, ..out }
+        StyledLine { spans, ..out }
     }
 
     /// One line for each cell, with the head's text before it.
-    fn records(&self, width: u16, out: &mut Vec<Line>) {
+    fn records(&self, width: u16, out: &mut Vec<StyledLine>) {
         let head = self.rows.first();
         let rows = if self.rows.len() > 1 { &self.rows[1..] } else { &self.rows[..] };
         for (index, row) in rows.iter().enumerate() {
@@ -150,13 +157,13 @@ impl<'e> Table<'e> {
                 }
                 if !pieces.is_empty() && !cell.is_empty() {
                     let source = row.source..row.source;
-                    pieces.push(Piece::new(": ", Role::Muted, source));
+                    pieces.push(StyledPiece::new(": ", StyleRole::Muted, source));
                 }
                 pieces.extend_from_slice(cell);
-                let frame = Frame {
-                    rest: vec![Span::new("  ", Role::Text)],
+                let frame = WrapFrame {
+                    rest: vec![StyledSpan::new("  ", StyleRole::Text)],
                     source: row.source,
-                    ..Frame::prose(width)
+                    ..WrapFrame::prose(width)
                 };
                 let from = out.len();
                 wrap(&pieces, &frame, out);
@@ -192,25 +199,30 @@ fn share(natural: &[usize], least: &[usize], room: usize) -> Option<Vec<usize>> 
     Some(columns)
 }
 
-fn lay_row(row: &Row<'_>, columns: &[usize]) -> Vec<Vec<Line>> {
+fn lay_row(row: &MarkdownTableRow<'_>, columns: &[usize]) -> Vec<Vec<StyledLine>> {
     let cells = row.cells.iter().zip(columns);
-    let lay = |(cell, width): (&Vec<Piece<'_>>, &usize)| {
+    let lay = |(cell, width): (&Vec<StyledPiece<'_>>, &usize)| {
         let mut lines = Vec::new();
-        wrap(cell, &Frame::prose(u16::try_from(*width).unwrap_or(u16::MAX)), &mut lines);
+        wrap(cell, &WrapFrame::prose(u16::try_from(*width).unwrap_or(u16::MAX)), &mut lines);
         lines
     };
     cells.map(lay).collect()
 }
 
-fn rule(columns: &[usize], source: usize) -> Line {
+fn rule(columns: &[usize], source: usize) -> StyledLine {
     let parts: Vec<String> = columns.iter().map(|width| "─".repeat(*width)).collect();
     let text = parts.join("─┼─");
     let gutter = u16::try_from(display_width(&text)).unwrap_or(u16::MAX);
-    Line { spans: vec![Span::new(text, Role::Border)], source, gutter, ..Line::default() }
+    StyledLine {
+        spans: vec![StyledSpan::new(text, StyleRole::Border)],
+        source,
+        gutter,
+        ..StyledLine::default()
+    }
 }
 
-fn pad(columns: usize, spans: &mut Vec<Span>) {
+fn pad(columns: usize, spans: &mut Vec<StyledSpan>) {
     if columns > 0 {
-        spans.push(Span::new(" ".repeat(columns), Role::Text));
+        spans.push(StyledSpan::new(" ".repeat(columns), StyleRole::Text));
     }
 }

@@ -2,23 +2,23 @@
 //! laid out as it grew or at once, the lines are the same.
 
 mod corpus;
-mod law;
+mod properties;
 
 use super::*;
-use crate::tui::layout::{Line, Role};
+use crate::tui::layout::{StyleRole, StyledLine};
 
-fn text(line: &Line) -> String {
+fn text(line: &StyledLine) -> String {
     line.spans.iter().map(|span| span.text.as_str()).collect()
 }
 
 /// The screen, with spaces at the ends of lines left out.
 fn shown(source: &str, width: u16) -> String {
-    let lines = render(source, width, &Highlighter::off()).lines;
+    let lines = render(source, width, &SyntaxHighlighter::off()).lines;
     lines.iter().map(|line| text(line).trim_end().to_owned() + "\n").collect()
 }
 
-fn role_of(source: &str, part: &str) -> Role {
-    let lines = render(source, 80, &Highlighter::off()).lines;
+fn role_of(source: &str, part: &str) -> StyleRole {
+    let lines = render(source, 80, &SyntaxHighlighter::off()).lines;
     let mut spans = lines.iter().flat_map(|line| &line.spans);
     let span = spans.find(|span| span.text.contains(part));
     span.unwrap_or_else(|| panic!("{part:?} in {lines:?}")).role
@@ -165,9 +165,10 @@ fn s82_links_and_images_show_the_whole_address() {
 
 /// The text of each link that can be clicked, and where it leads.
 fn clickable(source: &str) -> Vec<(String, String)> {
-    let lines = render(source, 200, &Highlighter::off()).lines;
+    let lines = render(source, 200, &SyntaxHighlighter::off()).lines;
     let spans = lines.into_iter().flat_map(|line| line.spans);
-    let link = |span: crate::tui::layout::Span| Some((span.text, span.link?.address().to_owned()));
+    let link =
+        |span: crate::tui::layout::StyledSpan| Some((span.text, span.link?.address().to_owned()));
     spans.filter_map(link).collect()
 }
 
@@ -197,8 +198,8 @@ fn s82_no_text_hides_where_it_leads() {
         shown("[https://bank.example](https://evil.example/login)", 80),
         "https://bank.example (https://evil.example/login)\n"
     );
-    assert_eq!(role_of("[https://bank.example](https://evil.example)", "evil"), Role::Warning);
-    assert_eq!(role_of("[docs](https://a.example)", "a.example"), Role::Link);
+    assert_eq!(role_of("[https://bank.example](https://evil.example)", "evil"), StyleRole::Warning);
+    assert_eq!(role_of("[docs](https://a.example)", "a.example"), StyleRole::Link);
     assert_eq!(shown("[a.example/x](https://a.example/x)", 80), "a.example/x\n");
     let long = format!("[a](https://a.example/{})", "x".repeat(5_000));
     assert_eq!(clickable(&long), []);
@@ -221,17 +222,17 @@ fn alerts_have_their_word_and_bar() {
     ▌ [!NONE] quote
     ");
     for (kind, word, role) in [
-        ("NOTE", "Note", Role::Heading(2)),
-        ("TIP", "Tip", Role::Success),
-        ("IMPORTANT", "Important", Role::Tool),
-        ("WARNING", "Warning", Role::Warning),
-        ("CAUTION", "Caution", Role::Error),
+        ("NOTE", "Note", StyleRole::Heading(2)),
+        ("TIP", "Tip", StyleRole::Success),
+        ("IMPORTANT", "Important", StyleRole::Tool),
+        ("WARNING", "Warning", StyleRole::Warning),
+        ("CAUTION", "Caution", StyleRole::Error),
     ] {
         let source = format!("> [!{kind}]\n> text\n");
         for part in [word, "▌"] {
             assert_eq!(role_of(&source, part), role, "{part}");
         }
-        assert_eq!(role_of(&source, "text"), Role::Text);
+        assert_eq!(role_of(&source, "text"), StyleRole::Text);
     }
 }
 
@@ -265,8 +266,8 @@ fn formulas_stay_as_they_are_written() {
     }
     let source = "\\[\nx = \\frac{a}{b}\n- y\n\\]\n\n$$\n\\sum_{i=1}^{n} *i*\n$$\n";
     assert_eq!(shown(source, 60), source);
-    assert_eq!(role_of(r"so \(a\)", r"\(a\)"), Role::Code);
-    assert_eq!(role_of("$5-$10", "$5-$10"), Role::Text);
+    assert_eq!(role_of(r"so \(a\)", r"\(a\)"), StyleRole::Code);
+    assert_eq!(role_of("$5-$10", "$5-$10"), StyleRole::Text);
     assert_eq!(shown("`\\(` and `\\)` in `\\(code\\)`", 60), "\\( and \\) in \\(code\\)\n");
     assert_eq!(shown("```\n\\[ *a*\n```", 60), "│ \\[ *a*\n");
 }
@@ -298,15 +299,15 @@ fn long_lines_of_code_go_on_behind_a_mark() {
     │   let total =
     │   ↳ lines.iter().sum();
     ");
-    let lines = render(source, 30, &Highlighter::off()).lines;
+    let lines = render(source, 30, &SyntaxHighlighter::off()).lines;
     assert_eq!(lines.iter().map(|line| line.gutter).collect::<Vec<_>>(), [2, 6]);
 }
 
 #[test]
 fn code_that_nobody_named_is_guessed() {
     let diff = "```\ndiff --git a/x b/x\n+new\n```";
-    assert_eq!(role_of(diff, "+new"), Role::Added);
-    assert_eq!(role_of("    @@ -1 +1 @@\n    -old\n", "-old"), Role::Removed);
+    assert_eq!(role_of(diff, "+new"), StyleRole::Added);
+    assert_eq!(role_of("    @@ -1 +1 @@\n    -old\n", "-old"), StyleRole::Removed);
     assert_eq!(shown(diff, 30), "│ diff --git a/x b/x\n│ +new\n");
 }
 
@@ -326,23 +327,23 @@ fn columns_of_tables_keep_their_words() {
 fn text_in_a_line_has_its_roles() {
     let source = "a **b** *c* ***d*** `e` ~~f~~ [g](h) <u>i\n\n> j\n\n## k `l`\n\n|m|\n|-|\n|n|\n";
     for (part, role) in [
-        ("a ", Role::Text),
-        ("b", Role::Strong),
-        ("c", Role::Emphasis),
-        ("d", Role::StrongEmphasis),
-        ("e", Role::Code),
-        ("f", Role::Strikethrough),
-        ("g", Role::Link),
-        ("<u>", Role::Muted),
-        ("j", Role::Quote),
-        ("k ", Role::Heading(2)),
-        ("l", Role::Code),
-        ("m", Role::Strong),
-        ("n", Role::Text),
+        ("a ", StyleRole::Text),
+        ("b", StyleRole::Strong),
+        ("c", StyleRole::Emphasis),
+        ("d", StyleRole::StrongEmphasis),
+        ("e", StyleRole::Code),
+        ("f", StyleRole::Strikethrough),
+        ("g", StyleRole::Link),
+        ("<u>", StyleRole::Muted),
+        ("j", StyleRole::Quote),
+        ("k ", StyleRole::Heading(2)),
+        ("l", StyleRole::Code),
+        ("m", StyleRole::Strong),
+        ("n", StyleRole::Text),
     ] {
         assert_eq!(role_of(source, part), role, "{part}");
     }
-    assert_eq!(role_of("```diff\n+new\n-old\n```", "+new"), Role::Added);
+    assert_eq!(role_of("```diff\n+new\n-old\n```", "+new"), StyleRole::Added);
 }
 
 #[test]
@@ -352,8 +353,8 @@ fn breaks_are_kept_where_they_are_meant() {
 
 #[test]
 fn html_is_text() {
-    assert_eq!(role_of("<p>\ntext <b>bold</b>\n</p>", "text"), Role::Text);
-    assert_eq!(role_of("<p>\ntext <b>bold</b>\n</p>", "<b>"), Role::Muted);
+    assert_eq!(role_of("<p>\ntext <b>bold</b>\n</p>", "text"), StyleRole::Text);
+    assert_eq!(role_of("<p>\ntext <b>bold</b>\n</p>", "<b>"), StyleRole::Muted);
     assert_eq!(
         shown("<div onclick=x>\nhi\n</div>\n\na <b>c</b>", 40),
         "<div onclick=x>\nhi\n</div>\n\na <b>c</b>\n"
@@ -363,7 +364,7 @@ fn html_is_text() {
 #[test]
 fn entities_cannot_name_what_must_not_be_shown() {
     assert_eq!(shown("a&#27;[2J &#x202E;b\n\n```&#27;x\n```", 40), "a␛[2J ‹U+202E›b\n\n╭ ␛x\n│\n");
-    assert_eq!(role_of("a&#27;", "␛"), Role::Escaped);
+    assert_eq!(role_of("a&#27;", "␛"), StyleRole::Escaped);
 }
 
 #[test]
@@ -393,9 +394,9 @@ fn nesting_of_any_depth_is_laid_out() {
         ("|", "|"),
     ] {
         let text = format!("{}x{}\n", open.repeat(deep), close.repeat(deep));
-        let mut streaming = Streaming::default();
+        let mut streaming = StreamingMarkdown::default();
         streaming.push(&text);
-        let off = Highlighter::off();
+        let off = SyntaxHighlighter::off();
         assert!(!streaming.lines(40, &off).is_empty(), "{open}");
         assert_eq!(streaming.lines(40, &off), render(&text, 40, &off).lines, "{open}");
     }
@@ -412,7 +413,7 @@ fn deep_nesting_leaves_room_for_text() {
 fn sources_lead_back_to_the_text() {
     let source =
         "# One\n\nTwo *three*\n\n- four\n\n```rust\nfive\nsix\n```\n\n|seven|\n|-|\n|eight|\n";
-    let lines = render(source, 40, &Highlighter::off()).lines;
+    let lines = render(source, 40, &SyntaxHighlighter::off()).lines;
     for line in &lines {
         let text = text(line);
         let Some(word) = text

@@ -11,26 +11,26 @@ use crate::tui::app::editor::TextEditor;
 use crate::tui::app::keymap::{ApprovalKey, FieldKey, Keymap};
 use crate::tui::app::softwrap;
 use crate::tui::app::title::home_path;
-use crate::tui::layout::{Role, Span, plain};
+use crate::tui::layout::{StyleRole, StyledSpan, plain};
 use crate::tui::view::blocks::harmless;
 use crate::tui::view::composer;
 use crate::tui::view::paint::{self, span, truncate};
 
 /// The rows below what would run, and where in them the caret stands.
-pub(super) struct Answers {
-    pub(super) rows: Vec<Row>,
+pub(super) struct ApprovalAnswers {
+    pub(super) rows: Vec<ApprovalAnswerRow>,
     pub(super) caret: Option<(usize, u16)>,
 }
 
 /// One of the rows.
 #[derive(Default)]
-pub(super) struct Row {
-    pub(super) spans: Vec<Span>,
-    pub(super) buttons: Vec<Button>,
+pub(super) struct ApprovalAnswerRow {
+    pub(super) spans: Vec<StyledSpan>,
+    pub(super) buttons: Vec<ApprovalButton>,
 }
 
 /// Which columns of a row are an answer.
-pub(super) struct Button {
+pub(super) struct ApprovalButton {
     pub(super) from: u16,
     pub(super) width: u16,
     pub(super) key: ApprovalKey,
@@ -45,7 +45,7 @@ pub(super) fn answers(
     approval: &ApprovalDialog,
     width: u16,
     height: u16,
-) -> Answers {
+) -> ApprovalAnswers {
     match &approval.stage {
         ApprovalStage::Choosing => {
             let rows = if height < 20 || width < 60 {
@@ -53,7 +53,7 @@ pub(super) fn answers(
             } else {
                 long(model, approval, width)
             };
-            Answers { rows: with_guard(approval, rows), caret: None }
+            ApprovalAnswers { rows: with_guard(approval, rows), caret: None }
         }
         ApprovalStage::Rule(slot, editor) => {
             let words = match slot {
@@ -64,7 +64,7 @@ pub(super) fn answers(
             let words = format!("The rule that {words} it from now on. {next}: the next rule.");
             let mut answers = field(&words, editor, width);
             if let ApprovalRuleSlot::Allow(_) = slot {
-                answers.rows.extend(meant(&editor.text(), width));
+                answers.rows.extend(rule_warning(&editor.text(), width));
             }
             answers
         }
@@ -77,10 +77,10 @@ pub(super) fn answers(
     }
 }
 
-impl Row {
+impl ApprovalAnswerRow {
     /// With text that is no answer.
-    fn text(mut self, text: impl Into<String>, role: Role) -> Self {
-        self.spans.push(Span::new(text, role));
+    fn text(mut self, text: impl Into<String>, role: StyleRole) -> Self {
+        self.spans.push(StyledSpan::new(text, role));
         self
     }
 
@@ -91,28 +91,31 @@ impl Row {
         key: ApprovalKey,
         words: &str,
         columns: usize,
-        role: Role,
+        role: StyleRole,
     ) -> Self {
-        let spans = [span(keys.key(key), role), span(format!("  {words}"), Role::Text)];
+        let spans = [span(keys.key(key), role), span(format!("  {words}"), StyleRole::Text)];
         let wide = usize::from(paint::spans_width(&spans));
-        self.button(key, spans).text(" ".repeat(columns.saturating_sub(wide)), Role::Text)
+        self.button(key, spans).text(" ".repeat(columns.saturating_sub(wide)), StyleRole::Text)
     }
 
-    fn button(mut self, key: ApprovalKey, spans: impl IntoIterator<Item = Span>) -> Self {
+    fn button(mut self, key: ApprovalKey, spans: impl IntoIterator<Item = StyledSpan>) -> Self {
         let from = paint::spans_width(&self.spans);
         self.spans.extend(spans);
         let width = paint::spans_width(&self.spans) - from;
-        self.buttons.push(Button { from, width, key });
+        self.buttons.push(ApprovalButton { from, width, key });
         self
     }
 }
 
 /// Until it takes keys, the answers say so.
-fn with_guard(approval: &ApprovalDialog, mut rows: Vec<Row>) -> Vec<Row> {
+fn with_guard(
+    approval: &ApprovalDialog,
+    mut rows: Vec<ApprovalAnswerRow>,
+) -> Vec<ApprovalAnswerRow> {
     if !approval.guard.is_armed() {
         for row in &mut rows {
             for span in &mut row.spans {
-                span.role = Role::Muted;
+                span.role = StyleRole::Muted;
             }
         }
     }
@@ -120,7 +123,7 @@ fn with_guard(approval: &ApprovalDialog, mut rows: Vec<Row>) -> Vec<Row> {
 }
 
 /// What the no means.
-fn no(approval: &ApprovalDialog) -> &'static str {
+fn deny_words(approval: &ApprovalDialog) -> &'static str {
     match approval.request.kind {
         ApprovalKind::Permission => "no",
         ApprovalKind::SandboxEscalation => "no",
@@ -129,7 +132,7 @@ fn no(approval: &ApprovalDialog) -> &'static str {
 }
 
 /// What the yes is to.
-fn once(approval: &ApprovalDialog) -> String {
+fn approve_words(approval: &ApprovalDialog) -> String {
     match approval.request.kind {
         ApprovalKind::Permission => {}
         ApprovalKind::SandboxEscalation => return "run it outside the sandbox".into(),
@@ -144,20 +147,30 @@ fn once(approval: &ApprovalDialog) -> String {
     }
 }
 
-fn long(model: &ScreenModel, approval: &ApprovalDialog, width: u16) -> Vec<Row> {
+fn long(model: &ScreenModel, approval: &ApprovalDialog, width: u16) -> Vec<ApprovalAnswerRow> {
     // The longest answer of the right column has to fit beside the left one.
     let half = usize::from(width.saturating_sub(38)).clamp(27, 37);
     let keys = &model.settings.keys;
-    let yes = if approval.can_approve() { Role::Success } else { Role::Muted };
-    let and_save = if approval.can_save_rules() { Role::Success } else { Role::Muted };
-    let blank = || Row::default().text(" ".repeat(half), Role::Text);
-    let first = Row::default().answer(keys, ApprovalKey::Once, &once(approval), half, yes);
+    let yes = if approval.can_approve() { StyleRole::Success } else { StyleRole::Muted };
+    let and_save = if approval.can_save_rules() { StyleRole::Success } else { StyleRole::Muted };
+    let blank = || ApprovalAnswerRow::default().text(" ".repeat(half), StyleRole::Text);
+    let first = ApprovalAnswerRow::default().answer(
+        keys,
+        ApprovalKey::Once,
+        &approve_words(approval),
+        half,
+        yes,
+    );
     if approval.request.kind == ApprovalKind::Budget {
-        let twice = Row::default().answer(keys, ApprovalKey::Session, TWICE, half, yes);
-        return vec![first.answer(keys, ApprovalKey::No, no(approval), 0, Role::Error), twice];
+        let twice =
+            ApprovalAnswerRow::default().answer(keys, ApprovalKey::Session, TWICE, half, yes);
+        return vec![
+            first.answer(keys, ApprovalKey::No, deny_words(approval), 0, StyleRole::Error),
+            twice,
+        ];
     }
     let mut second = match approval.offers_rules() {
-        true => Row::default().answer(
+        true => ApprovalAnswerRow::default().answer(
             keys,
             ApprovalKey::Session,
             "yes, for this session",
@@ -171,33 +184,45 @@ fn long(model: &ScreenModel, approval: &ApprovalDialog, width: u16) -> Vec<Row> 
             u16::try_from(half).unwrap_or(0) + paint::width(&keys.key(ApprovalKey::Never)) + 2;
         let words = format!("no, always for {}", harmless(rule));
         let words = truncate(&words, width.saturating_sub(taken));
-        second = second.answer(keys, ApprovalKey::Never, &words, 0, Role::Error);
+        second = second.answer(keys, ApprovalKey::Never, &words, 0, StyleRole::Error);
     }
-    let mut rows = vec![first.answer(keys, ApprovalKey::No, no(approval), 0, Role::Error), second];
+    let mut rows = vec![
+        first.answer(keys, ApprovalKey::No, deny_words(approval), 0, StyleRole::Error),
+        second,
+    ];
     if approval.offers_rules() {
         rows.extend(always(model, approval, width, and_save));
-        rows.extend(approval.allow_rules.iter().flat_map(|rule| meant(rule, width)));
+        rows.extend(approval.allow_rules.iter().flat_map(|rule| rule_warning(rule, width)));
     }
     let last = match &approval.hunks {
-        Some(_) => Row::default().answer(
+        Some(_) => ApprovalAnswerRow::default().answer(
             keys,
             ApprovalKey::Pick,
             "take or leave this change",
             half,
-            Role::Key,
+            StyleRole::Key,
         ),
-        None if approval.request.command().is_some() => {
-            Row::default().answer(keys, ApprovalKey::EditCommand, "edit the command", half, yes)
-        }
+        None if approval.request.command().is_some() => ApprovalAnswerRow::default().answer(
+            keys,
+            ApprovalKey::EditCommand,
+            "edit the command",
+            half,
+            yes,
+        ),
         None => blank(),
     };
     let tell = "no, and tell it what to do instead";
-    rows.push(last.answer(keys, ApprovalKey::Instruct, tell, 0, Role::Error));
+    rows.push(last.answer(keys, ApprovalKey::Instruct, tell, 0, StyleRole::Error));
     rows
 }
 
 /// The answer that saves rules, and where it keeps them.
-fn always(model: &ScreenModel, approval: &ApprovalDialog, width: u16, role: Role) -> [Row; 2] {
+fn always(
+    model: &ScreenModel,
+    approval: &ApprovalDialog,
+    width: u16,
+    role: StyleRole,
+) -> [ApprovalAnswerRow; 2] {
     let keys = &model.settings.keys;
     let rules: Vec<String> = approval.allow_rules.iter().map(|rule| harmless(rule)).collect();
     let file = home_path(&approval.request.rule_file.0, model.settings.home.as_deref());
@@ -207,9 +232,9 @@ fn always(model: &ScreenModel, approval: &ApprovalDialog, width: u16, role: Role
     // Its key, the space behind that, and a gap before what follows.
     let taken = usize::from(paint::width(&keys.key(ApprovalKey::Always))) + 4;
     let words = truncate(&words, u16::try_from(room.saturating_sub(taken)).unwrap_or(0));
-    let row = Row::default()
+    let row = ApprovalAnswerRow::default()
         .answer(keys, ApprovalKey::Always, &words, room, role)
-        .button(ApprovalKey::EditRule, [span(edit, Role::Muted)]);
+        .button(ApprovalKey::EditRule, [span(edit, StyleRole::Muted)]);
     let below = if approval.can_approve() && !approval.can_save_rules() {
         format!(
             "{} and {} take all changes, or none",
@@ -219,18 +244,26 @@ fn always(model: &ScreenModel, approval: &ApprovalDialog, width: u16, role: Role
     } else {
         format!("kept in {file}")
     };
-    [row, Row::default().text(truncate(&format!("   {below}"), width), Role::Muted)]
+    [
+        row,
+        ApprovalAnswerRow::default()
+            .text(truncate(&format!("   {below}"), width), StyleRole::Muted),
+    ]
 }
 
 /// What a rule lets run besides what it names, before it is saved.
-fn meant(rule: &str, width: u16) -> Vec<Row> {
+fn rule_warning(rule: &str, width: u16) -> Vec<ApprovalAnswerRow> {
     let text = meaning(rule).map(|means| format!("! {} {means}.", harmless(rule)));
-    let lines = text.map(|text| plain::render(&text, Role::Warning, width));
-    lines.into_iter().flatten().map(|line| Row { spans: line.spans, ..Row::default() }).collect()
+    let lines = text.map(|text| plain::render(&text, StyleRole::Warning, width));
+    lines
+        .into_iter()
+        .flatten()
+        .map(|line| ApprovalAnswerRow { spans: line.spans, ..ApprovalAnswerRow::default() })
+        .collect()
 }
 
 /// The answers in as few rows as can be, for small screens.
-fn short(keys: &Keymap, approval: &ApprovalDialog, width: u16) -> Vec<Row> {
+fn short(keys: &Keymap, approval: &ApprovalDialog, width: u16) -> Vec<ApprovalAnswerRow> {
     let yes = match approval.hunks.as_ref() {
         None if approval.request.kind == ApprovalKind::RepeatedCall => "go on".into(),
         None if approval.request.kind == ApprovalKind::Budget => "once more".into(),
@@ -238,7 +271,8 @@ fn short(keys: &Keymap, approval: &ApprovalDialog, width: u16) -> Vec<Row> {
         None => "yes".into(),
         Some(picks) => format!("yes, {} of {}", picks.included_count(), picks.count),
     };
-    let mut answers = vec![(ApprovalKey::Once, yes.as_str()), (ApprovalKey::No, no(approval))];
+    let mut answers =
+        vec![(ApprovalKey::Once, yes.as_str()), (ApprovalKey::No, deny_words(approval))];
     if approval.hunks.is_some() {
         answers.push((ApprovalKey::Pick, "take or leave"));
     }
@@ -262,41 +296,42 @@ fn short(keys: &Keymap, approval: &ApprovalDialog, width: u16) -> Vec<Row> {
         ApprovalKind::Budget => answers.push((ApprovalKey::Session, TWICE)),
     }
     let mut rows = Vec::new();
-    let mut row = Row::default();
+    let mut row = ApprovalAnswerRow::default();
     for (key, word) in answers {
         let word = format!("{} {word}", keys.key(key));
         let taken = paint::spans_width(&row.spans);
         if taken > 0 && taken + 2 + paint::width(&word) > width {
             rows.push(std::mem::take(&mut row));
         } else if taken > 0 {
-            row = row.text("  ", Role::Text);
+            row = row.text("  ", StyleRole::Text);
         }
-        row = row.button(key, [span(word, Role::Text)]);
+        row = row.button(key, [span(word, StyleRole::Text)]);
     }
     rows.push(row);
     if let Some(rule) = approval.allow_rules.first() {
         let (always, session) = (keys.key(ApprovalKey::Always), keys.key(ApprovalKey::Session));
         let text = truncate(&format!("{always}, {session}: {}", harmless(rule)), width);
-        rows.push(Row::default().text(text, Role::Muted));
+        rows.push(ApprovalAnswerRow::default().text(text, StyleRole::Muted));
     }
-    rows.extend(approval.allow_rules.iter().flat_map(|rule| meant(rule, width)));
+    rows.extend(approval.allow_rules.iter().flat_map(|rule| rule_warning(rule, width)));
     rows
 }
 
-fn field(words: &str, editor: &TextEditor, width: u16) -> Answers {
+fn field(words: &str, editor: &TextEditor, width: u16) -> ApprovalAnswers {
     let text = editor.text();
     let typed = editor.rows(width.saturating_sub(3).max(1));
     let (row, column) = softwrap::place_with(&text, &typed, editor.caret(), editor.chips());
     let first = row.saturating_sub(3);
-    let words = plain::render(words, Role::Muted, width).into_iter();
-    let mut rows: Vec<Row> =
-        words.map(|line| Row { spans: line.spans, ..Row::default() }).collect();
+    let words = plain::render(words, StyleRole::Muted, width).into_iter();
+    let mut rows: Vec<ApprovalAnswerRow> = words
+        .map(|line| ApprovalAnswerRow { spans: line.spans, ..ApprovalAnswerRow::default() })
+        .collect();
     let above = rows.len();
     for (number, part) in typed.iter().enumerate().skip(first).take(4) {
         let mark = if number == 0 { "❯ " } else { "  " };
-        let mut spans = vec![span(mark, Role::User)];
+        let mut spans = vec![span(mark, StyleRole::User)];
         spans.extend(composer::typed_row(editor, &text, part));
-        rows.push(Row { spans, ..Row::default() });
+        rows.push(ApprovalAnswerRow { spans, ..ApprovalAnswerRow::default() });
     }
-    Answers { rows, caret: Some((above + row - first, column + 2)) }
+    ApprovalAnswers { rows, caret: Some((above + row - first, column + 2)) }
 }

@@ -4,7 +4,7 @@ use reqwest::Url;
 
 /// How an address is reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum AddressSecurity {
     /// Encrypted, or without leaving this machine.
     Safe,
     /// Over a network, readable on the way.
@@ -12,7 +12,7 @@ pub(super) enum Way {
 }
 
 /// Whether an address can be used; why not is a sentence.
-pub(super) fn judge(text: &str) -> Result<Way, String> {
+pub(super) fn judge(text: &str) -> Result<AddressSecurity, String> {
     let hint = "Write it like https://host/v1 or http://localhost:8000/v1.";
     let url = Url::parse(text.trim()).map_err(|_| format!("This is not an address. {hint}"))?;
     if !url.username().is_empty() || url.password().is_some() {
@@ -24,9 +24,9 @@ pub(super) fn judge(text: &str) -> Result<Way, String> {
         || host.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback());
     match url.scheme() {
         "https" | "http" if host.is_empty() => Err(format!("The address has no host. {hint}")),
-        "https" => Ok(Way::Safe),
-        "http" if is_local => Ok(Way::Safe),
-        "http" => Ok(Way::Unencrypted),
+        "https" => Ok(AddressSecurity::Safe),
+        "http" if is_local => Ok(AddressSecurity::Safe),
+        "http" => Ok(AddressSecurity::Unencrypted),
         scheme => Err(format!("slug does not speak {scheme}. {hint}")),
     }
 }

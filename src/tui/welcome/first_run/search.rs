@@ -10,7 +10,7 @@ use tokio::time::timeout;
 use crate::config::services;
 use crate::domain::ProviderProtocol;
 
-use super::{FoundKey, Job, Note, Server, Target};
+use super::{DetectedApiKey, DetectedServer, FirstRunEndpoint, FirstRunEvent, FirstRunJob};
 
 /// Who usually listens where on this machine.
 const LOCAL: [(&str, &str); 4] = [
@@ -21,7 +21,7 @@ const LOCAL: [(&str, &str); 4] = [
 ];
 
 /// How long a server on this machine may take to say what it serves.
-const PATIENCE: Duration = Duration::from_secs(3);
+const MODEL_LIST_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The protocols whose own services keys are looked for, in the order in which they are shown.
 /// Chat completions are not among them: who has OpenAI's key is offered its newer protocol.
@@ -29,13 +29,13 @@ const SERVICES: [ProviderProtocol; 3] =
     [ProviderProtocol::Responses, ProviderProtocol::Anthropic, ProviderProtocol::Gemini];
 
 /// The keys that the environment has.
-pub fn found_keys(read: impl Fn(&str) -> Option<String>) -> Vec<FoundKey> {
+pub fn found_keys(read: impl Fn(&str) -> Option<String>) -> Vec<DetectedApiKey> {
     let found = SERVICES.into_iter().filter_map(|protocol| {
         let service = services::of(protocol);
         let variable = service.key_variable;
         let key = read(variable).filter(|key| !key.trim().is_empty())?;
         let key = SecretString::from(key.trim());
-        Some(FoundKey { variable, service: service.endpoint, protocol, key })
+        Some(DetectedApiKey { variable, service: service.endpoint, protocol, key })
     });
     found.collect()
 }
@@ -46,34 +46,37 @@ pub fn rank(endpoint: &str) -> usize {
 }
 
 /// Does a job. `list_models` asks a server for the ids of its models; its error is a sentence for the person.
-pub async fn work<F>(job: Job, notes: mpsc::Sender<Note>, list_models: impl Fn(Target) -> F)
-where
+pub async fn run_job<F>(
+    job: FirstRunJob,
+    notes: mpsc::Sender<FirstRunEvent>,
+    list_models: impl Fn(FirstRunEndpoint) -> F,
+) where
     F: Future<Output = Result<Vec<String>, String>>,
 {
     // Nobody listens any more once the screen is gone: then there is nothing left to do.
     match job {
-        Job::Look => {
+        FirstRunJob::FindServers => {
             let mut asked: FuturesUnordered<_> = LOCAL
                 .into_iter()
                 .map(|(name, endpoint)| {
-                    let target = Target::local(endpoint.to_owned(), None);
-                    let models = timeout(PATIENCE, list_models(target));
+                    let target = FirstRunEndpoint::local(endpoint.to_owned(), None);
+                    let models = timeout(MODEL_LIST_TIMEOUT, list_models(target));
                     async move { (name, endpoint, models.await) }
                 })
                 .collect();
             while let Some((name, endpoint, models)) = asked.next().await {
                 if let Ok(Ok(models)) = models {
-                    let server = Server { name, endpoint: endpoint.to_owned(), models };
-                    if notes.send(Note::Found(server)).await.is_err() {
+                    let server = DetectedServer { name, endpoint: endpoint.to_owned(), models };
+                    if notes.send(FirstRunEvent::Found(server)).await.is_err() {
                         return;
                     }
                 }
             }
-            drop(notes.send(Note::Looked).await);
+            drop(notes.send(FirstRunEvent::SearchFinished).await);
         }
-        Job::Check { id, target } => {
+        FirstRunJob::Check { id, target } => {
             let models = list_models(target).await;
-            drop(notes.send(Note::Checked { id, models }).await);
+            drop(notes.send(FirstRunEvent::Checked { id, models }).await);
         }
     }
 }

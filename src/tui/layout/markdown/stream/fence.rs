@@ -3,46 +3,46 @@
 
 use std::ops::Range;
 
-use super::super::blocks::Above;
-use super::super::code::{self, Code};
-use crate::tui::layout::highlight::{Highlighted, Highlighter};
-use crate::tui::layout::{Colours, Line};
+use super::super::blocks::PrecedingBlock;
+use super::super::code::{self, CodeText};
+use crate::tui::layout::highlight::{HighlightResult, SyntaxHighlighter};
+use crate::tui::layout::{HighlightState, StyledLine};
 
 /// A code block of which only the end is open.
 #[derive(Debug, Default)]
-pub(super) struct Fence {
+pub(super) struct OpenCodeBlock {
     pub(super) start: usize,
     /// The line with the fence, to read the rest as it was begun.
     pub(super) opening: String,
     pub(super) language: String,
     code: String,
-    rows: Vec<Row>,
+    rows: Vec<CodeBlockRow>,
     /// How many of its lines are laid out with their colours.
     coloured: usize,
-    known: Highlighted,
+    known: HighlightResult,
     /// The generation at which the colours were last asked for.
     asked: u64,
     /// What stands above it.
-    pub(super) above: Above,
+    pub(super) above: PrecedingBlock,
     /// Lines that belong to it above its code: a blank one, and the language.
     pub(super) top: usize,
 }
 
 /// A line of code: where it begins in the code, the source, and the layout.
 #[derive(Debug)]
-struct Row {
+struct CodeBlockRow {
     code: Range<usize>,
     source: usize,
     line: usize,
 }
 
-impl Fence {
+impl OpenCodeBlock {
     /// A block that begins at `start` with the line `opening`, and has no line of code yet.
     pub(super) fn new(
         start: usize,
         opening: String,
         language: String,
-        above: Above,
+        above: PrecedingBlock,
         top: usize,
     ) -> Self {
         Self { start, opening, language, above, top, ..Self::default() }
@@ -51,14 +51,14 @@ impl Fence {
     /// Adds complete lines of code below `lines`.
     pub(super) fn extend(
         &mut self,
-        new: &Code,
+        new: &CodeText,
         width: u16,
-        highlighter: &Highlighter,
-        lines: &mut Vec<Line>,
+        highlighter: &SyntaxHighlighter,
+        lines: &mut Vec<StyledLine>,
     ) {
         let mut at = self.code.len();
         for (line, source) in new.lines() {
-            self.rows.push(Row { code: at..at + line.len(), source, line: usize::MAX });
+            self.rows.push(CodeBlockRow { code: at..at + line.len(), source, line: usize::MAX });
             at += line.len() + 1;
         }
         self.code.push_str(&new.text);
@@ -66,9 +66,14 @@ impl Fence {
     }
 
     /// Lays out the lines that are new, or have got their colours. They are the last of `lines`.
-    pub(super) fn lay(&mut self, width: u16, highlighter: &Highlighter, lines: &mut Vec<Line>) {
+    pub(super) fn lay(
+        &mut self,
+        width: u16,
+        highlighter: &SyntaxHighlighter,
+        lines: &mut Vec<StyledLine>,
+    ) {
         let generation = highlighter.generation();
-        if self.known.colours == Colours::Final || self.asked != generation {
+        if self.known.colours == HighlightState::Final || self.asked != generation {
             self.known = code::highlight(highlighter, &self.language, &self.code);
             self.asked = generation;
         }
@@ -84,8 +89,8 @@ impl Fence {
             code::line(line, row.source, index, &self.language, &self.known, &frame, lines);
         }
         self.coloured = match self.known.colours {
-            Colours::Final => self.rows.len(),
-            Colours::Pending => self.known.len().min(self.rows.len()),
+            HighlightState::Final => self.rows.len(),
+            HighlightState::Pending => self.known.len().min(self.rows.len()),
         };
     }
 
@@ -97,9 +102,9 @@ impl Fence {
     }
 
     /// Lays out what may still become another line, without colours.
-    pub(super) fn lay_open(&self, rest: &Code, width: u16, lines: &mut Vec<Line>) {
+    pub(super) fn lay_open(&self, rest: &CodeText, width: u16, lines: &mut Vec<StyledLine>) {
         let frame = code::frame(width);
-        let known = Highlighted::default();
+        let known = HighlightResult::default();
         for (line, source) in rest.lines() {
             code::line(line, source, 0, &self.language, &known, &frame, lines);
         }

@@ -4,15 +4,15 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Tag};
 
-use super::super::code::Code;
-use super::super::math::Masked;
-use super::super::{Spanned, parser};
-use super::define::Definition;
-use super::{Frozen, Resume};
+use super::super::code::CodeText;
+use super::super::math::MaskedFormulas;
+use super::super::{SpannedEvent, parser};
+use super::definitions::LabelDefinition;
+use super::{FrozenPrefix, ResumePoint};
 
 /// Where a text that is read stands in the source.
 #[derive(Debug, Default)]
-pub(super) struct Place {
+pub(super) struct TailOffsets {
     /// Where its own part begins.
     pub(super) start: usize,
     /// How much in front of that only says what is defined above.
@@ -22,24 +22,26 @@ pub(super) struct Place {
 }
 
 /// The open part, read.
-pub(super) struct Tail<'t> {
+pub(super) struct ParsedTail<'t> {
     /// With ranges in the whole source.
-    pub(super) events: Vec<Spanned<'t>>,
+    pub(super) events: Vec<SpannedEvent<'t>>,
     /// The events of each top-level block.
     pub(super) blocks: Vec<Range<usize>>,
     /// What it says for all of the text, and where: the addresses of links, the footnotes.
-    pub(super) defines: Vec<(usize, Definition)>,
+    pub(super) defines: Vec<(usize, LabelDefinition)>,
 }
 
-impl<'t> Tail<'t> {
-    pub(super) fn parse(text: &'t Masked<'_>, place: &Place) -> Self {
+impl<'t> ParsedTail<'t> {
+    pub(super) fn parse(text: &'t MaskedFormulas<'_>, place: &TailOffsets) -> Self {
         let parser = parser(text.text());
         let added = place.preface + place.opening;
         let in_source = |at: usize| (place.start + at).saturating_sub(added);
         let links = parser.reference_definitions().iter();
         let mut defines: Vec<_> = links
             .filter(|(_, link)| link.span.start >= place.preface)
-            .map(|(label, link)| (in_source(link.span.start), Definition::link(label, &link.dest)))
+            .map(|(label, link)| {
+                (in_source(link.span.start), LabelDefinition::link(label, &link.dest))
+            })
             .collect();
         let events: Vec<_> = text
             .restore(parser.into_offset_iter())
@@ -49,7 +51,7 @@ impl<'t> Tail<'t> {
             .collect();
         let notes = events.iter().filter_map(|(event, range)| match event {
             Event::Start(Tag::FootnoteDefinition(label)) => {
-                Some((range.start, Definition::note(label)))
+                Some((range.start, LabelDefinition::note(label)))
             }
             _ => None,
         });
@@ -60,12 +62,12 @@ impl<'t> Tail<'t> {
 
     /// Whether the text no longer begins with what it was cut inside of. It always does; were
     /// the parser ever to see that differently, all is laid out again.
-    pub(super) fn misread(&self, frozen: &Frozen) -> bool {
+    pub(super) fn is_misread(&self, frozen: &FrozenPrefix) -> bool {
         let first = self.events.first().map(|(event, _)| event);
         match frozen.resume {
-            Resume::Block => false,
-            Resume::List(_) => !matches!(first, Some(Event::Start(Tag::List(_)))),
-            Resume::Fence(_) => !matches!(first, Some(Event::Start(Tag::CodeBlock(_)))),
+            ResumePoint::Block => false,
+            ResumePoint::List(_) => !matches!(first, Some(Event::Start(Tag::List(_)))),
+            ResumePoint::Fence(_) => !matches!(first, Some(Event::Start(Tag::CodeBlock(_)))),
         }
     }
 
@@ -111,8 +113,8 @@ impl<'t> Tail<'t> {
     }
 
     /// The text of a code block.
-    pub(super) fn code(&self, block: &Range<usize>) -> Code {
-        let mut code = Code::default();
+    pub(super) fn code(&self, block: &Range<usize>) -> CodeText {
+        let mut code = CodeText::default();
         for (event, range) in &self.events[block.clone()] {
             if let Event::Text(text) = event {
                 code.push(text, range.start);
@@ -157,7 +159,7 @@ impl<'t> Tail<'t> {
 }
 
 /// The events of each block that stands in no other.
-fn top_level(events: &[Spanned<'_>]) -> Vec<Range<usize>> {
+fn top_level(events: &[SpannedEvent<'_>]) -> Vec<Range<usize>> {
     let mut blocks = Vec::new();
     let (mut depth, mut start) = (0_u32, 0);
     for (index, (event, _)) in events.iter().enumerate() {

@@ -1,0 +1,367 @@
+//! What there is to say: each thing of the model once, when it is final.
+//!
+//! The model's text is said line by line as it streams, a call when it is over, a question when it
+//! is asked. What was said is remembered by block, so that nothing is said twice however often the
+//! model changes; a session that is opened has its end read out. Every text is made harmless.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use crate::domain::NoticeLevel;
+use crate::domain::SessionId;
+use crate::tui::app::ScreenModel;
+use crate::tui::app::block::{
+    AssistantText, BlockBody, BlockId, TextState, TranscriptBlock, TranscriptNotice,
+};
+use crate::tui::app::model::Toast;
+use crate::tui::app::status::clock;
+use crate::tui::app::title::home_path;
+use crate::tui::app::turn::RunningTurnPhase;
+use crate::tui::view::activity;
+
+use super::line_writer::{LabelledLine, LineLabel};
+use super::pages::{self, lines};
+
+/// How long a turn may be silent before it says what it does.
+const SILENCE: Duration = Duration::from_secs(20);
+
+/// What was said so far.
+#[derive(Debug, Default)]
+pub(super) struct LinearAnnouncer {
+    greeted: GreetingState,
+    session: Option<SessionId>,
+    /// All blocks up to this one were said.
+    frontier: Option<BlockId>,
+    /// Blocks behind it that were said, too.
+    ahead: HashSet<BlockId>,
+    /// How much of the text that streams was said, in bytes.
+    streaming: Option<(BlockId, usize)>,
+    /// What the person has just typed, which their terminal shows already.
+    typed: Option<String>,
+    /// What is open over the chat, and was said.
+    page: Option<String>,
+    toast: Option<Toast>,
+    waiting: usize,
+    /// The pause that was told of, by its end.
+    pause: Option<Duration>,
+    model: String,
+    mode: &'static str,
+    /// Whether a question was open when this was heard last.
+    asked: bool,
+    /// When something was said last.
+    announced_at: Duration,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum GreetingState {
+    #[default]
+    No,
+    Yes,
+}
+
+impl LinearAnnouncer {
+    /// The person has typed this, at a terminal that shows it.
+    pub(super) fn typed(&mut self, text: &str) {
+        self.typed = Some(text.to_owned());
+    }
+
+    /// What is open over the chat is to be said once more.
+    pub(super) fn repeat(&mut self) {
+        self.page = None;
+    }
+
+    /// What is new.
+    pub(super) fn take_announcements(&mut self, model: &ScreenModel) -> Vec<LabelledLine> {
+        // While a question waited, only the person was silent.
+        if std::mem::replace(&mut self.asked, model.has_question()) {
+            self.announced_at = model.now;
+        }
+        let mut said = Vec::new();
+        self.greet(model, &mut said);
+        self.open(model, &mut said);
+        self.blocks(model, &mut said);
+        self.changes(model, &mut said);
+        self.page(model, &mut said);
+        if said.is_empty() {
+            self.silence(model, &mut said);
+        }
+        if !said.is_empty() || model.turn.is_idle() {
+            self.announced_at = model.now;
+        }
+        said
+    }
+
+    /// When it has something to say though nothing happens.
+    pub(super) fn wake_at(&self, model: &ScreenModel) -> Option<Duration> {
+        (!model.turn.is_idle() && !model.has_question()).then(|| self.announced_at + SILENCE)
+    }
+
+    fn greet(&mut self, model: &ScreenModel, said: &mut Vec<LabelledLine>) {
+        if self.greeted == GreetingState::Yes {
+            return;
+        }
+        self.greeted = GreetingState::Yes;
+        self.mode = model.status.mode.name();
+        let folder = home_path(&model.settings.cwd, model.settings.home.as_deref());
+        said.push(LabelledLine::new(
+            LineLabel::Note,
+            format!(
+                "slug {} in {}, mode {}. /help lists the commands, ctrl+c stops a turn, /quit \
+                 leaves.",
+                env!("CARGO_PKG_VERSION"),
+                pages::line(&folder),
+                self.mode
+            ),
+        ));
+    }
+
+    /// Reads out the end of a session that was opened: from the person's last message on.
+    fn open(&mut self, model: &ScreenModel, said: &mut Vec<LabelledLine>) {
+        if self.session == model.status.session {
+            return;
+        }
+        let first = self.session.is_none();
+        self.session = model.status.session;
+        self.ahead.clear();
+        self.streaming = None;
+        let blocks = model.transcript.blocks();
+        let title = model.status.title.as_deref().map(pages::line).unwrap_or_default();
+        let Some(last) = blocks.iter().rposition(|block| matches!(block.body, BlockBody::User(_)))
+        else {
+            if !first {
+                said.push(LabelledLine::new(LineLabel::Note, "A new session is open."));
+            }
+            return;
+        };
+        self.frontier = last.checked_sub(1).and_then(|before| blocks.get(before)).map(|it| it.id);
+        let earlier = match last {
+            0 => String::new(),
+            1 => ", after 1 earlier part".to_owned(),
+            more => format!(", after {more} earlier parts"),
+        };
+        said.push(LabelledLine::new(
+            LineLabel::Note,
+            format!("Session: {title}. This is its end{earlier}."),
+        ));
+    }
+
+    fn blocks(&mut self, model: &ScreenModel, said: &mut Vec<LabelledLine>) {
+        let blocks = model.transcript.blocks();
+        self.rest(model, said);
+        let from = self.frontier.map_or(0, |last| blocks.partition_point(|it| it.id <= last));
+        for block in &blocks[from..] {
+            if !self.ahead.contains(&block.id)
+                && self.block(model, block, said) == BlockCompletion::Yes
+            {
+                self.ahead.insert(block.id);
+            }
+        }
+        for block in &blocks[from..] {
+            if !self.ahead.remove(&block.id) {
+                break;
+            }
+            self.frontier = Some(block.id);
+        }
+    }
+
+    /// An answer that was cut off, and said, may go on.
+    fn rest(&mut self, model: &ScreenModel, said: &mut Vec<LabelledLine>) {
+        let Some((id, at)) = self.streaming else { return };
+        let is_said = self.frontier.is_some_and(|last| id <= last) || self.ahead.contains(&id);
+        if let Some(TranscriptBlock { body: BlockBody::Assistant(prose), .. }) =
+            model.transcript.get(id)
+            && is_said
+            && prose.text.len() > at
+        {
+            self.prose(id, prose, said);
+        }
+    }
+
+    fn block(
+        &mut self,
+        model: &ScreenModel,
+        block: &TranscriptBlock,
+        said: &mut Vec<LabelledLine>,
+    ) -> BlockCompletion {
+        match &block.body {
+            BlockBody::User(text) => {
+                if self.typed.take().is_none_or(|typed| typed.trim() != text.trim()) {
+                    said.extend(lines(LineLabel::User, text));
+                }
+            }
+            BlockBody::Assistant(prose) => return self.prose(block.id, prose, said),
+            BlockBody::Thinking(thinking) => match (thinking.state, thinking.elapsed) {
+                (TextState::Streaming, _) => return BlockCompletion::No,
+                (TextState::Done | TextState::Dropped, Some(time)) => {
+                    let seconds = time.as_secs_f64();
+                    said.push(LabelledLine::new(
+                        LineLabel::Note,
+                        format!("Thought for {seconds:.0} s."),
+                    ));
+                }
+                (TextState::Done | TextState::Dropped, None) => {}
+            },
+            BlockBody::Tool(tool) if !tool.is_over() => return BlockCompletion::No,
+            BlockBody::Tool(tool) => said.extend(pages::call(model, block, tool)),
+            BlockBody::Image(image) => {
+                said.push(LabelledLine::new(LineLabel::User, format!("An image: {image}.")))
+            }
+            BlockBody::Notice(TranscriptNotice { level, text }) => {
+                said.extend(lines(who(*level), text))
+            }
+            BlockBody::Interrupted => {
+                said.push(LabelledLine::new(LineLabel::Note, "Stopped by you."))
+            }
+            BlockBody::Compacted => {
+                said.push(LabelledLine::new(
+                    LineLabel::Note,
+                    "What is above is no longer sent in full.",
+                ));
+            }
+        }
+        BlockCompletion::Yes
+    }
+
+    /// The whole lines that were not said yet; all of it once it is complete.
+    fn prose(
+        &mut self,
+        id: BlockId,
+        prose: &AssistantText,
+        said: &mut Vec<LabelledLine>,
+    ) -> BlockCompletion {
+        let begun = self.streaming.filter(|(of, _)| *of == id).map(|(_, at)| at);
+        let from = begun.unwrap_or(0).min(prose.text.len());
+        let text = prose.text.get(from..).unwrap_or_default();
+        let (whole, state) = match prose.state {
+            TextState::Streaming => {
+                (text.rfind('\n').map_or(0, |end| end + 1), BlockCompletion::No)
+            }
+            TextState::Done | TextState::Dropped => (text.len(), BlockCompletion::Yes),
+        };
+        let first = if from == 0 { LineLabel::Model } else { LineLabel::Continuation };
+        if whole > 0 {
+            let new = &text[..whole];
+            let new = if state == BlockCompletion::Yes { new.trim_end_matches('\n') } else { new };
+            if !new.is_empty() {
+                said.extend(lines(first, new));
+            }
+        }
+        self.streaming = Some((id, from + whole));
+        if prose.state == TextState::Dropped {
+            said.push(LabelledLine::new(
+                LineLabel::Warning,
+                "That answer broke off, and is asked for again.",
+            ));
+        }
+        state
+    }
+
+    /// What else has changed.
+    fn changes(&mut self, model: &ScreenModel, said: &mut Vec<LabelledLine>) {
+        let status = &model.status;
+        if self.model != status.model {
+            self.model.clone_from(&status.model);
+            let name = pages::line(&status.model);
+            said.push(LabelledLine::new(LineLabel::Note, format!("The model is {name}.")));
+        }
+        let mode = status.mode;
+        if self.mode != mode.name() {
+            self.mode = mode.name();
+            let meaning = mode.meaning();
+            said.push(LabelledLine::new(
+                LineLabel::Note,
+                format!("The mode is {}: {meaning}.", mode.name()),
+            ));
+        }
+        let pause = pause_of(model);
+        if pause.is_some() && self.pause != pause {
+            said.push(LabelledLine::new(
+                LineLabel::Warning,
+                format!("{}. ctrl+c stops.", activity::what(model)),
+            ));
+        }
+        self.pause = pause;
+        let waiting = model.queue.items().len();
+        if waiting > self.waiting {
+            said.push(LabelledLine::new(LineLabel::Note, "That waits for the end of this turn."));
+        }
+        self.waiting = waiting;
+        if let Some(toast) = &model.toast
+            && self.toast.as_ref() != Some(toast)
+        {
+            said.extend(lines(who(toast.level), &toast.text));
+        }
+        self.toast.clone_from(&model.toast);
+    }
+
+    /// What is open over the chat, once.
+    fn page(&mut self, model: &ScreenModel, said: &mut Vec<LabelledLine>) {
+        let page = pages::open_page(model);
+        let key = page.as_ref().map(|page| page.key.clone());
+        if self.page == key {
+            return;
+        }
+        self.page = key;
+        said.extend(page.into_iter().flat_map(|page| page.lines));
+    }
+
+    fn silence(&mut self, model: &ScreenModel, said: &mut Vec<LabelledLine>) {
+        let silent = model.now.saturating_sub(self.announced_at) >= SILENCE;
+        if let (true, Some(since)) = (silent && !model.has_question(), model.turn.since()) {
+            let words = activity::words(model);
+            let time = clock(model.now.saturating_sub(since));
+            said.push(LabelledLine::new(LineLabel::Note, format!("{words}, {time} so far.")));
+        }
+    }
+}
+
+/// Whether a block is done with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BlockCompletion {
+    Yes,
+    No,
+}
+
+/// When the pause before a request is over.
+fn pause_of(model: &ScreenModel) -> Option<Duration> {
+    match model.turn.running()?.phase {
+        RunningTurnPhase::Retrying { at, .. } | RunningTurnPhase::RateLimited { at, .. } => {
+            Some(at)
+        }
+        RunningTurnPhase::Waiting
+        | RunningTurnPhase::Prefill(_)
+        | RunningTurnPhase::Thinking
+        | RunningTurnPhase::Answering
+        | RunningTurnPhase::Calling(_)
+        | RunningTurnPhase::Tool(_)
+        | RunningTurnPhase::Stopping => None,
+    }
+}
+
+fn who(level: NoticeLevel) -> LineLabel {
+    match level {
+        NoticeLevel::Info => LineLabel::Note,
+        NoticeLevel::Warning => LineLabel::Warning,
+        NoticeLevel::Error => LineLabel::Error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::AgentEvent;
+    use crate::tui::test_screen::{TURN, question, screen};
+
+    #[test]
+    fn the_time_that_a_question_waited_is_no_silence() {
+        let mut speaker = LinearAnnouncer::default();
+        let scene =
+            screen(80, 24).event(AgentEvent::TurnStarted { turn: TURN }).event(question(1, "ls"));
+        assert!(!speaker.take_announcements(&scene.model).is_empty());
+        let scene = scene.after(60_000).key("y");
+        assert!(!scene.model.has_question());
+        assert!(speaker.take_announcements(&scene.model).is_empty());
+        let scene = scene.after(21_000);
+        assert_eq!(speaker.take_announcements(&scene.model).len(), 1);
+    }
+}

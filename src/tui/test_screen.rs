@@ -1,0 +1,429 @@
+//! Scenes for tests: a screen, what happens to it, and what it then shows.
+//!
+//! `screen(80, 24).said("hello").key("enter").shows("…")`. Time passes half a second with each
+//! key, so that no guard against fast typing gets in the way; `quick` keys take none.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::DateTime;
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::style::{Modifier, Style};
+
+use crate::agent::AgentEvent;
+use crate::config::{ConfigText, KeyPreset};
+use crate::domain::ContextWindow;
+use crate::domain::{
+    ApprovalId, ApprovalKind, ApprovalRequest, CallId, CallInput, CallPart, ContentBlock, EntryId,
+    Message, MessageRole as Speaker, PermissionMode, PermissionOutcome, RuleFile, RuleKind,
+    RuleSource, SessionId, StopReason, TokenUsage, ToolCall, ToolStatus, TurnId,
+};
+use crate::session::{LogEntry, LogRecord, MessageEntry, ToolResultInfo, TurnEnd, TurnOutcome};
+
+use super::app::composer::ChatComposer;
+use super::app::keymap::Keymap;
+use super::app::model::ScreenSettings;
+use super::app::overlay::Overlay;
+use super::app::paths;
+use super::app::status::{GitSummary, ModelHost, ScreenStatus};
+use super::app::{ScreenEffect, ScreenModel, ScreenMsg, update};
+use super::layout::{StyleRole, SyntaxHighlighter};
+use super::view::{RoleStyles, ViewLayouts, view};
+
+/// A screen on which things happen.
+pub struct TestScreen {
+    /// The state.
+    pub model: ScreenModel,
+    /// What was asked for since the last look.
+    pub effects: VecDeque<ScreenEffect>,
+    layouts: ViewLayouts,
+    terminal: Terminal<TestBackend>,
+    now: Duration,
+}
+
+struct TestScreenStyles;
+
+impl RoleStyles for TestScreenStyles {
+    fn style(&self, role: StyleRole) -> Style {
+        match role {
+            StyleRole::Strong => Style::new().add_modifier(Modifier::BOLD),
+            _ => Style::new(),
+        }
+    }
+}
+
+/// A screen of this size, in a project, with nothing said yet.
+pub fn screen(width: u16, height: u16) -> TestScreen {
+    let settings = ScreenSettings {
+        cwd: "/home/me/src/webshop".into(),
+        home: Some("/home/me".into()),
+        ..ScreenSettings::default()
+    };
+    let status = ScreenStatus {
+        project: "webshop".into(),
+        git: Some(GitSummary { branch: "main".into(), added: 2, changed: 1, removed: 0 }),
+        model: "qwen3-coder".into(),
+        window: Some(ContextWindow::Served(128_000)),
+        host: ModelHost::Local,
+        mode: PermissionMode::Ask,
+        session: Some(session()),
+        ..ScreenStatus::default()
+    };
+    let composer = ChatComposer::new(vec!["run the tests".into()], "");
+    let mut scene = TestScreen {
+        model: ScreenModel::new(settings, status, composer, (width, height)),
+        effects: VecDeque::new(),
+        layouts: ViewLayouts::new(SyntaxHighlighter::off()),
+        terminal: Terminal::new(TestBackend::new(width, height)).unwrap(),
+        now: Duration::from_secs(1),
+    };
+    scene.take(ScreenMsg::Tick(scene.now));
+    scene.draw();
+    scene
+}
+
+impl TestScreen {
+    /// The keys of a preset, with these of the person's own.
+    #[track_caller]
+    pub fn keys(mut self, preset: KeyPreset, own: &str) -> Self {
+        let own = ConfigText { path: "keys.toml".into(), text: own.to_owned() };
+        let (map, said) = Keymap::resolve(preset, Some(&own));
+        assert_eq!(said, [""; 0]);
+        self.model.settings.keys = Arc::new(map);
+        self
+    }
+
+    /// A message.
+    pub fn msg(mut self, msg: ScreenMsg) -> Self {
+        self.take(msg);
+        self.draw();
+        self
+    }
+
+    /// An event of the agent's.
+    pub fn event(self, event: AgentEvent) -> Self {
+        self.msg(ScreenMsg::Agent(Box::new(event)))
+    }
+
+    /// Events of the agent's, one after another.
+    pub fn events(self, events: impl IntoIterator<Item = AgentEvent>) -> Self {
+        events.into_iter().fold(self, Self::event)
+    }
+
+    /// Time passes.
+    pub fn after(mut self, millis: u64) -> Self {
+        self.now += Duration::from_millis(millis);
+        self.take(ScreenMsg::Tick(self.now));
+        self.draw();
+        self
+    }
+
+    /// A key, half a second after what was before: `y`, `enter`, `ctrl+c`, `shift+tab`.
+    pub fn key(self, name: &str) -> Self {
+        self.after(500).key_at_once(name)
+    }
+
+    /// A key at once.
+    pub fn key_at_once(self, name: &str) -> Self {
+        self.msg(ScreenMsg::Key(key_named(name)))
+    }
+
+    /// Text is typed.
+    pub fn types(self, text: &str) -> Self {
+        text.chars().fold(self.after(500), |scene, c| {
+            scene.msg(ScreenMsg::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)))
+        })
+    }
+
+    /// A mouse event at a cell.
+    pub fn mouse(self, kind: MouseEventKind, column: u16, row: u16) -> Self {
+        let modifiers = KeyModifiers::NONE;
+        self.msg(ScreenMsg::Mouse(MouseEvent { kind, column, row, modifiers }))
+    }
+
+    /// The button goes down and up on the first place that shows `text`, all of which is narrow.
+    pub fn click(self, text: &str) -> Self {
+        let shown = self.text();
+        // The rows are in quotes.
+        let rows = shown.lines().map(|row| row.strip_prefix('"').unwrap_or(row)).enumerate();
+        let mut places =
+            rows.filter_map(|(at, row)| Some((at, row[..row.find(text)?].chars().count())));
+        let (row, column) = places.next().unwrap_or_else(|| panic!("no {text:?}:\n{shown}"));
+        let at = (u16::try_from(column).unwrap(), u16::try_from(row).unwrap());
+        self.drag(at, at)
+    }
+
+    /// The button goes down at one cell and up at another.
+    pub fn drag(self, from: (u16, u16), to: (u16, u16)) -> Self {
+        let left = MouseButton::Left;
+        self.mouse(MouseEventKind::Down(left), from.0, from.1)
+            .mouse(MouseEventKind::Drag(left), to.0, to.1)
+            .mouse(MouseEventKind::Up(left), to.0, to.1)
+    }
+
+    /// The screen gets another size.
+    pub fn resized(mut self, width: u16, height: u16) -> Self {
+        self.terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+        self.msg(ScreenMsg::Resized { width, height })
+    }
+
+    /// The text on screen.
+    pub fn text(&self) -> String {
+        self.terminal.backend().to_string()
+    }
+
+    /// The column and row of the terminal's cursor.
+    pub fn caret(&self) -> (u16, u16) {
+        self.terminal.backend().cursor_position().into()
+    }
+
+    /// What stands in the cells before the terminal's cursor and in the one under it.
+    pub fn around_caret(&self) -> (String, String) {
+        let ((x, y), buffer) = (self.caret(), self.terminal.backend().buffer());
+        let symbol = |x: u16| buffer.cell((x, y)).map_or(" ", |cell| cell.symbol());
+        ((0..x).map(symbol).collect(), symbol(x).to_owned())
+    }
+
+    /// The text on screen has this in it.
+    #[track_caller]
+    pub fn shows(self, text: &str) -> Self {
+        assert!(self.text().contains(text), "no {text:?} in\n{}", self.text());
+        self
+    }
+
+    /// The text on screen does not have this in it.
+    #[track_caller]
+    pub fn hides(self, text: &str) -> Self {
+        assert!(!self.text().contains(text), "{text:?} in\n{}", self.text());
+        self
+    }
+
+    /// These are the effects since the last look.
+    #[track_caller]
+    pub fn expect_effects(mut self, wanted: &[ScreenEffect]) -> Self {
+        let effects: Vec<ScreenEffect> = self.effects.drain(..).collect();
+        assert_eq!(effects, wanted, "{}", self.text());
+        self
+    }
+
+    /// The workspace has these files and folders.
+    pub fn files(mut self, files: &[&str]) -> Self {
+        let mut files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
+        paths::sort(&mut files);
+        let asked = self.effects.iter().rev().find_map(|effect| match effect {
+            ScreenEffect::IndexFiles(id) => Some(*id),
+            _ => None,
+        });
+        let id = asked.unwrap();
+        self.effects.clear();
+        self.msg(ScreenMsg::FilesIndexed { id, files: Arc::new(files) })
+    }
+
+    /// What is to be ranked is ranked, until nothing more is.
+    pub fn rank_paths(mut self) -> Self {
+        while let Some(at) =
+            self.effects.iter().position(|effect| matches!(effect, ScreenEffect::RankPaths { .. }))
+        {
+            if let Some(ScreenEffect::RankPaths { id, query, paths }) = self.effects.remove(at) {
+                let matches = paths::best(&paths.all, &paths.recent, &query);
+                self = self.msg(ScreenMsg::PathsRanked { id, query, matches });
+            }
+        }
+        self
+    }
+
+    /// Forgets the effects so far.
+    pub fn clear_effects(mut self) -> Self {
+        self.effects.clear();
+        self
+    }
+
+    /// The selected text.
+    pub fn selected(&self) -> String {
+        self.model.selection.map(|selection| selection.text(&self.model)).unwrap_or_default()
+    }
+
+    /// The text of each link on screen, row by row, and where it leads.
+    pub fn links(&self) -> Vec<(String, String)> {
+        let buffer = self.terminal.backend().buffer();
+        let mut links: Vec<(String, String)> = Vec::new();
+        let mut last = None;
+        for (index, cell) in buffer.content().iter().enumerate() {
+            let row = index / usize::from(buffer.area.width);
+            let link = self.layouts.links().read(cell.underline_color);
+            let place = link.as_ref().map(|(number, _)| (row, *number));
+            match (link, links.last_mut()) {
+                (Some(_), Some((text, _))) if place == last => text.push_str(cell.symbol()),
+                (Some((_, link)), _) => {
+                    links.push((cell.symbol().to_owned(), link.address().to_owned()));
+                }
+                (None, _) => {}
+            }
+            last = place;
+        }
+        links
+    }
+
+    fn is_armed(&self) -> bool {
+        self.model.overlays.last().is_some_and(Overlay::takes_answers)
+    }
+
+    fn take(&mut self, msg: ScreenMsg) {
+        let effects = update(&mut self.model, msg);
+        self.effects.extend(effects);
+    }
+
+    fn draw(&mut self) {
+        let mut geometry = None;
+        let (model, layouts) = (&self.model, &mut self.layouts);
+        self.terminal
+            .draw(|frame| geometry = Some(view(model, layouts, &TestScreenStyles, frame)))
+            .unwrap();
+        let effects = update(&mut self.model, ScreenMsg::Drawn(Box::new(geometry.unwrap())));
+        // A frame asks for the pictures that it would show, and for nothing else.
+        let is_picture = |effect: &ScreenEffect| matches!(effect, ScreenEffect::DrawPicture { .. });
+        assert!(effects.iter().all(is_picture), "{effects:?}");
+        self.effects.extend(effects);
+        self.take(ScreenMsg::Painted(self.now));
+        let was_armed = self.is_armed();
+        self.take(ScreenMsg::InputIdle(self.now));
+        if self.is_armed() != was_armed {
+            self.draw();
+        }
+    }
+}
+
+/// A key by its name.
+pub fn key_named(name: &str) -> KeyEvent {
+    let mut modifiers = KeyModifiers::NONE;
+    let mut rest = name;
+    for (prefix, modifier) in [
+        ("ctrl+", KeyModifiers::CONTROL),
+        ("alt+", KeyModifiers::ALT),
+        ("shift+", KeyModifiers::SHIFT),
+    ] {
+        if let Some(inner) = rest.strip_prefix(prefix) {
+            modifiers |= modifier;
+            rest = inner;
+        }
+    }
+    let code = match rest {
+        "enter" => KeyCode::Enter,
+        "esc" => KeyCode::Esc,
+        "tab" if modifiers == KeyModifiers::SHIFT => KeyCode::BackTab,
+        "tab" => KeyCode::Tab,
+        "up" => KeyCode::Up,
+        "down" => KeyCode::Down,
+        "left" => KeyCode::Left,
+        "right" => KeyCode::Right,
+        "delete" => KeyCode::Delete,
+        "end" => KeyCode::End,
+        "home" => KeyCode::Home,
+        "pgup" => KeyCode::PageUp,
+        "pgdn" => KeyCode::PageDown,
+        "backspace" => KeyCode::Backspace,
+        "space" => KeyCode::Char(' '),
+        one if one.chars().count() == 1 => KeyCode::Char(one.chars().next().unwrap()),
+        other => panic!("no key is called {other}"),
+    };
+    KeyEvent::new(code, modifiers)
+}
+
+/// The turn that scenes play in.
+pub const TURN: TurnId = TurnId(1);
+
+/// The session that scenes play in.
+pub fn session() -> SessionId {
+    "0190a0a0-0000-7000-8000-000000000001".parse().unwrap()
+}
+
+/// A line of the log.
+pub fn record(entry: LogEntry) -> LogRecord {
+    let timestamp = DateTime::from_timestamp(1_790_000_000, 0).unwrap();
+    LogRecord { id: EntryId::generate(), timestamp, turn: TURN, entry }
+}
+
+/// A message of the person's.
+pub fn user(text: &str) -> LogRecord {
+    record(LogEntry::Message(MessageEntry::new(Message::user(text))))
+}
+
+/// A finished response.
+pub fn assistant(content: Vec<ContentBlock>) -> LogRecord {
+    let message = Message { role: Speaker::Assistant, content };
+    let stop_reason = Some(StopReason::EndTurn);
+    record(LogEntry::Message(MessageEntry { stop_reason, ..MessageEntry::new(message) }))
+}
+
+/// A result.
+pub fn result(call: &str, content: &str, info: ToolResultInfo) -> LogRecord {
+    let block = ContentBlock::ToolResult {
+        tool_use_id: CallId::new(call),
+        content: content.to_owned(),
+        is_error: info.status.is_error(),
+    };
+    let message = Message { role: Speaker::User, content: vec![block] };
+    record(LogEntry::Message(MessageEntry { result: Some(info), ..MessageEntry::new(message) }))
+}
+
+/// The end of the turn.
+pub fn turn_end(outcome: TurnOutcome) -> LogRecord {
+    record(LogEntry::TurnEnd(TurnEnd { outcome, usage: TokenUsage::default(), cost: None }))
+}
+
+/// A call.
+pub fn call(id: &str, name: &str, input: serde_json::Value) -> ToolCall {
+    ToolCall { id: CallId::new(id), name: name.into(), input: CallInput::Valid(input) }
+}
+
+/// How a call went well.
+pub fn done(name: &str, elapsed_ms: u64) -> ToolResultInfo {
+    let status = ToolStatus::Done;
+    ToolResultInfo {
+        name: name.into(),
+        status,
+        summary: None,
+        display: None,
+        elapsed_ms,
+        kept: None,
+    }
+}
+
+/// The event of a line of the log.
+pub fn recorded(record: &LogRecord) -> AgentEvent {
+    AgentEvent::Recorded(Arc::new(record.clone()))
+}
+
+/// A question about a command of two parts, the first of which a rule allows.
+pub fn question(id: u64, command: &str) -> AgentEvent {
+    AgentEvent::ApprovalAsked(Box::new(ApprovalRequest {
+        id: ApprovalId(id),
+        turn: TURN,
+        call: CallId::new("c1"),
+        tool: "Bash".into(),
+        input: serde_json::json!({ "command": command }),
+        cwd: "/home/me/src/webshop".into(),
+        kind: ApprovalKind::Permission,
+        reason: String::new(),
+        parts: vec![
+            CallPart {
+                text: "git status".into(),
+                decision: PermissionOutcome::Allow,
+                rule: Some(RuleSource {
+                    rule: "Bash(git status)".into(),
+                    kind: RuleKind::Allow,
+                    file: Some("/home/me/.slug/settings.json".into()),
+                    line: Some(3),
+                }),
+            },
+            CallPart { text: "rm -rf build/".into(), decision: PermissionOutcome::Ask, rule: None },
+        ],
+        allow_rules: vec!["Bash(rm -rf build/)".into()],
+        deny_rule: Some("Bash(rm *)".into()),
+        rule_file: RuleFile("/home/me/.slug/settings.json".into()),
+        preview: None,
+    }))
+}

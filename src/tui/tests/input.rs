@@ -1,0 +1,378 @@
+//! The input, the queue, and what sending means.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::agent::{AgentCommand, AgentEvent, ForkPosition, SteerId};
+use crate::domain::{
+    ContextWindow, ModelName, PermissionMode, ReasoningEffort, TokenUsage, UserInput,
+};
+use crate::session::{HistoryPage, TurnOutcome};
+use crate::tui::app::effect::RequestId;
+use crate::tui::app::msg::{FavouriteMark, ModelRow};
+use crate::tui::app::sessions::SessionStoreRequest;
+use crate::tui::app::{ScreenEffect, ScreenMsg};
+use crate::tui::test_screen::{TURN, TestScreen, screen, session};
+
+fn send(text: &str) -> [ScreenEffect; 2] {
+    let text = UserInput::from(text);
+    [ScreenEffect::AddHistory(text.clone()), ScreenEffect::Agent(AgentCommand::Send { text })]
+}
+
+fn running(scene: TestScreen) -> TestScreen {
+    scene.event(AgentEvent::TurnStarted { turn: TURN }).clear_effects()
+}
+
+fn ended(outcome: TurnOutcome) -> AgentEvent {
+    AgentEvent::TurnEnded { turn: TURN, outcome, usage: TokenUsage::default() }
+}
+
+#[test]
+fn enter_sends() {
+    screen(80, 24)
+        .types("hello")
+        .clear_effects()
+        .key_at_once("enter")
+        .expect_effects(&send("hello"));
+}
+
+#[test]
+fn a_newline_does_not() {
+    for key in ["shift+enter", "alt+enter", "ctrl+j"] {
+        let scene =
+            screen(80, 24).types("a").key(key).types("b").clear_effects().key_at_once("enter");
+        scene.expect_effects(&send("a\nb"));
+    }
+}
+
+#[test]
+fn enter_behind_a_backslash_does_not_either() {
+    let scene =
+        screen(80, 24).types("a\\").key("enter").types("b").clear_effects().key_at_once("enter");
+    scene.expect_effects(&send("a\nb"));
+}
+
+#[test]
+fn a_long_paste_is_a_label_that_unfolds() {
+    let long = "line\n".repeat(30);
+    let scene = screen(80, 24).types("see ").msg(ScreenMsg::Paste(long.clone())).types(" ok");
+    let scene = scene.shows("❯ see [pasted 30 lines] ok").clear_effects();
+    let scene = scene.key("alt+o").shows("Put the caret beside a paste");
+    let scene = scene.key("left").key("left").key("left").key("alt+o").hides("[pasted");
+    assert_eq!(scene.model.composer.editor.text(), format!("see {long} ok"));
+}
+
+#[test]
+fn a_long_paste_is_sent_in_full_and_goes_as_a_whole() {
+    let long = "line\n".repeat(30);
+    let scene =
+        screen(80, 24).msg(ScreenMsg::Paste(long.clone())).key("backspace").hides("[pasted");
+    assert!(scene.model.composer.is_empty());
+    let scene = screen(80, 24).msg(ScreenMsg::Paste(long.clone())).clear_effects();
+    scene.expect_effects(&[]).key_at_once("enter").expect_effects(&send(&long));
+}
+
+#[test]
+fn what_is_selected_is_replaced_by_what_is_typed() {
+    let scene = screen(80, 24).types("one two").key("ctrl+shift+left").types("2");
+    assert_eq!(scene.model.composer.editor.text(), "one 2");
+}
+
+#[test]
+fn the_caret_stands_behind_what_is_shown() {
+    // Wide characters, a joined emoji, a tab, a label, a row that is wrapped.
+    for (text, column, row) in [
+        ("日本", 7, 21),
+        ("👩‍🚀x", 6, 21),
+        ("a\tb", 9, 21),
+        ("a\u{202e}b", 13, 21),
+        ("e\u{301}", 4, 21),
+        ("日本語日本語日本語日本語日本語日本語", 7, 21),
+    ] {
+        let scene = screen(37, 24).msg(ScreenMsg::Paste(text.into()));
+        assert_eq!(scene.caret(), (column, row), "{text}\n{}", scene.text());
+    }
+    let scene = screen(80, 24).msg(ScreenMsg::Paste("x\n".repeat(30)));
+    assert_eq!(scene.caret(), (3 + 17, 21));
+}
+
+#[test]
+fn a_second_message_waits_for_the_first() {
+    let scene = screen(80, 24)
+        .types("one")
+        .key_at_once("enter")
+        .types("two")
+        .key_at_once("enter")
+        .clear_effects();
+    running(scene).shows("+ two").event(ended(TurnOutcome::Answered)).expect_effects(&[
+        ScreenEffect::ReadGit(RequestId(1)),
+        ScreenEffect::Agent(AgentCommand::Send { text: "two".into() }),
+    ]);
+}
+
+#[test]
+fn after_a_stop_messages_wait_for_a_word() {
+    running(screen(80, 24))
+        .types("next")
+        .key_at_once("enter")
+        .clear_effects()
+        .event(ended(TurnOutcome::Interrupted))
+        .expect_effects(&[ScreenEffect::ReadGit(RequestId(1))])
+        .key("enter")
+        .expect_effects(&[ScreenEffect::Agent(AgentCommand::Send { text: "next".into() })]);
+}
+
+#[test]
+fn a_waiting_message_can_be_taken_back() {
+    let scene =
+        running(screen(80, 24)).types("typo").key_at_once("enter").clear_effects().key("up");
+    assert_eq!(scene.model.composer.editor.text(), "typo");
+    assert!(scene.model.queue.items().is_empty());
+}
+
+#[test]
+fn ctrl_s_steers_the_running_turn() {
+    let text = "use sum()".to_owned();
+    running(screen(80, 24))
+        .types(&text)
+        .clear_effects()
+        .key_at_once("ctrl+s")
+        .expect_effects(&[
+            ScreenEffect::AddHistory(text.clone().into()),
+            ScreenEffect::Agent(AgentCommand::Steer { id: SteerId(0), text: text.clone().into() }),
+        ])
+        .shows("next step")
+        .key("up")
+        .expect_effects(&[ScreenEffect::Agent(AgentCommand::WithdrawSteer { id: SteerId(0) })])
+        .event(AgentEvent::SteerSettled { id: SteerId(0), returned: Some(text.clone().into()) })
+        .hides("next step")
+        .shows("❯ use sum()");
+}
+
+#[test]
+fn escape_stops_the_turn() {
+    running(screen(80, 24))
+        .key("esc")
+        .expect_effects(&[ScreenEffect::CancelTurn])
+        .shows("Stopping");
+    screen(80, 24).key("esc").expect_effects(&[]);
+}
+
+#[test]
+fn ctrl_c_clears_then_stops_then_asks_then_leaves() {
+    running(screen(80, 24))
+        .types("half")
+        .clear_effects()
+        .key_at_once("ctrl+c")
+        .expect_effects(&[ScreenEffect::AddHistory("half".into())])
+        .key_at_once("ctrl+c")
+        .expect_effects(&[ScreenEffect::CancelTurn])
+        .event(ended(TurnOutcome::Interrupted))
+        .clear_effects()
+        .key_at_once("ctrl+c")
+        .expect_effects(&[])
+        .shows("ctrl+c again leaves slug")
+        .key_at_once("ctrl+c")
+        .expect_effects(&[ScreenEffect::Quit]);
+}
+
+#[test]
+fn a_shell_command_is_the_persons_own() {
+    let scene = screen(80, 24).types("!ls -l").clear_effects().key_at_once("enter");
+    scene.expect_effects(&[
+        ScreenEffect::AddHistory("!ls -l".into()),
+        ScreenEffect::Agent(AgentCommand::Shell { command: "ls -l".into() }),
+    ]);
+}
+
+#[test]
+fn slash_commands_do_what_they_say() {
+    let rows: &[(&str, ScreenEffect)] = &[
+        ("/new", ScreenEffect::Agent(AgentCommand::NewSession)),
+        ("/compact", ScreenEffect::Agent(AgentCommand::Compact)),
+        (
+            "/fork",
+            ScreenEffect::Agent(AgentCommand::Fork { session: session(), at: ForkPosition::End }),
+        ),
+        ("/mode plan", ScreenEffect::Agent(AgentCommand::SetMode(PermissionMode::Plan))),
+        ("/retry", ScreenEffect::Agent(AgentCommand::Retry)),
+        ("/sessions", ScreenEffect::Sessions { id: RequestId(2), job: SessionStoreRequest::List }),
+        ("/quit", ScreenEffect::Quit),
+    ];
+    for (line, effect) in rows {
+        let scene = screen(80, 24).msg(ScreenMsg::Paste((*line).into())).key("esc").clear_effects();
+        let mut scene = scene.key_at_once("enter");
+        scene.effects.retain(|it| {
+            !matches!(it, ScreenEffect::Sessions { job: SessionStoreRequest::Newest, .. })
+        });
+        scene.expect_effects(std::slice::from_ref(effect));
+    }
+}
+
+#[test]
+fn an_unknown_command_stays_in_the_input() {
+    let scene =
+        screen(80, 24).types("/nope").key_at_once("enter").shows("There is no command /nope");
+    assert_eq!(scene.model.composer.editor.text(), "/nope");
+}
+
+#[test]
+fn the_palette_under_a_slash_runs_a_command() {
+    screen(80, 24)
+        .types("/comp")
+        .shows("send less of the older conversation")
+        .clear_effects()
+        .key_at_once("enter")
+        .expect_effects(&[ScreenEffect::Agent(AgentCommand::Compact)]);
+}
+
+#[test]
+fn a_favourite_comes_first_and_stays_selected() {
+    let row = |provider: &str, model: &str| ModelRow {
+        name: ModelName::new(provider, model),
+        window: None,
+        mark: FavouriteMark::None,
+    };
+    let models = vec![row("vllm", "small"), row("router", "large")];
+    screen(80, 24)
+        .types("/model")
+        .key("enter")
+        .msg(ScreenMsg::ModelsListed { id: RequestId(1), models: Ok(models) })
+        .shows("vllm/small")
+        .shows("tab favourite")
+        .key("down")
+        .clear_effects()
+        .key("tab")
+        .expect_effects(&[
+            ScreenEffect::SaveDraft { text: UserInput::default() },
+            ScreenEffect::ToggleFavourite(ModelName::new("router", "large")),
+        ])
+        .shows("❯ router/large  ★")
+        .clear_effects()
+        .key("enter")
+        .expect_effects(&[ScreenEffect::Agent(AgentCommand::UseModel(ModelName::new(
+            "router", "large",
+        )))]);
+}
+
+#[test]
+fn how_hard_the_model_thinks_is_chosen() {
+    screen(80, 24).types("/effort high").clear_effects().key("enter").expect_effects(&[
+        ScreenEffect::Agent(AgentCommand::SetEffort(Some(ReasoningEffort::High))),
+    ]);
+}
+
+#[test]
+fn models_are_listed_and_chosen() {
+    let models = vec![ModelRow {
+        name: ModelName::new("vllm", "small"),
+        window: Some(32_000),
+        mark: FavouriteMark::None,
+    }];
+    screen(80, 24)
+        .types("/model ")
+        .msg(ScreenMsg::ModelsListed { id: RequestId(1), models: Ok(models) })
+        .shows("32k")
+        .clear_effects()
+        .key("enter")
+        .expect_effects(&[ScreenEffect::Agent(AgentCommand::SetModel("vllm/small".into()))]);
+}
+
+#[test]
+fn the_list_of_models_begins_at_the_one_that_answers() {
+    let row = |model: &str| ModelRow {
+        name: ModelName::new("vllm", model),
+        window: None,
+        mark: FavouriteMark::None,
+    };
+    let models = vec![row("small"), row("qwen3"), row("large")];
+    let model = ModelName::new("vllm", "qwen3");
+    let changed = AgentEvent::ModelChanged {
+        model,
+        effort: None,
+        window: ContextWindow::Served(1),
+        local: true,
+    };
+    screen(80, 24)
+        .event(changed)
+        .types("/model")
+        .key("enter")
+        .msg(ScreenMsg::ModelsListed { id: RequestId(1), models: Ok(models) })
+        .shows("❯ qwen3         answers now");
+}
+
+#[test]
+fn a_question_mark_on_an_empty_input_shows_the_keys() {
+    screen(80, 24).key("?").shows("Keys and commands").key("esc").hides("Keys and commands");
+    screen(80, 24).types("why?").hides("Keys and commands");
+}
+
+#[test]
+fn the_history_can_be_searched() {
+    screen(80, 24).key("ctrl+r").types("tests").key("enter").shows("❯ run the tests");
+}
+
+/// A screen whose history goes on in the file before what is there.
+fn remembers(size: (u16, u16), sent: &[(&str, &str)]) -> TestScreen {
+    let mut scene = screen(size.0, size.1);
+    let prompts = sent.iter().map(|(folder, text)| {
+        let line = json!({"timestamp": "2026-01-01T00:00:00Z", "folder": folder, "text": text});
+        serde_json::from_value(line).unwrap()
+    });
+    let page = HistoryPage { prompts: prompts.collect(), earlier: Some(4096) };
+    scene.model.composer.history.prepend(page, Path::new(HERE));
+    scene
+}
+
+const HERE: &str = "/home/me/src/webshop";
+
+#[test]
+fn the_history_shows_the_whole_of_a_long_text() {
+    let long =
+        "fix the checkout\n\n- it panics when the cart is empty\n- add a test\n\nthanks\nbye";
+    let scene = remembers((80, 24), &[(HERE, long), ("/home/me/src/pay", "fix the refunds")]);
+    let scene = scene.key("ctrl+r").types("fix the");
+    insta::assert_snapshot!("history", scene.text());
+    scene.types(" panics").shows("it panics when").hides("refunds").key("enter").shows("❯ fix the");
+}
+
+#[test]
+fn the_history_is_read_further_back_while_its_list_is_open() {
+    let scene = remembers((80, 24), &[(HERE, "one")]).key("ctrl+r");
+    let id = RequestId(1);
+    let scene =
+        scene.expect_effects(&[ScreenEffect::ReadHistory { id, before: 4096 }]).types("old");
+    let prompts = serde_json::from_value(json!([
+        {"timestamp": "2026-01-01T00:00:00Z", "folder": HERE, "text": "an old one"}
+    ]));
+    let page = HistoryPage { prompts: prompts.unwrap(), earlier: Some(1024) };
+    let scene = scene.hides("an old one").msg(ScreenMsg::HistoryRead { id, page: Ok(page) });
+    let next = RequestId(2);
+    let scene = scene
+        .shows("an old one")
+        .expect_effects(&[ScreenEffect::ReadHistory { id: next, before: 1024 }]);
+    let scene = scene.key("esc").msg(ScreenMsg::HistoryRead {
+        id: next,
+        page: Ok(HistoryPage { earlier: Some(7), ..HistoryPage::default() }),
+    });
+    scene.expect_effects(&[]).key("ctrl+r").shows("an old one");
+}
+
+#[test]
+fn the_next_mode_never_asks_nothing() {
+    let mut scene = screen(80, 24);
+    for want in [PermissionMode::AllowEdits, PermissionMode::Plan, PermissionMode::Ask] {
+        scene = scene
+            .key("shift+tab")
+            .expect_effects(&[ScreenEffect::Agent(AgentCommand::SetMode(want))]);
+        scene = scene.event(AgentEvent::ModeChanged(want));
+    }
+}
+
+#[test]
+fn the_input_grows_to_a_third_and_keeps_the_caret_in_sight() {
+    let scene =
+        screen(80, 24).msg(ScreenMsg::Paste("l1\nl2\nl3\nl4\nl5\nl6\nl7\nl8\nl9\nl10".into()));
+    scene.shows("l10").shows("l3").hides("l2 ");
+}

@@ -1,0 +1,206 @@
+//! What the first run looks like.
+
+use ratatui::buffer::Buffer;
+use ratatui::layout::{Position, Rect};
+
+use crate::domain::sanitize::sanitize;
+use crate::tui::app::editor::TextEditor;
+use crate::tui::layout::StyleRole;
+use crate::tui::view::RoleStyles;
+use crate::tui::view::paint::{self, span};
+use crate::tui::welcome::frame::{self, StartupFieldDisplay, StartupRow};
+
+use super::{
+    DetectedApiKey, DetectedServer, FirstRunChoice, FirstRunPage, FirstRunStep, ServerSearch,
+};
+
+/// Columns of the names of servers.
+const NAMES: usize = 10;
+/// Columns of their addresses.
+const ADDRESSES: usize = 25;
+
+/// What is drawn: rows, the one to keep in view, and a caret in it.
+#[derive(Default)]
+struct FirstRunRows {
+    rows: Vec<StartupRow>,
+    marked: usize,
+    caret: Option<u16>,
+}
+
+/// Draws the screen.
+pub fn draw(
+    page: &FirstRunPage,
+    styles: &dyn RoleStyles,
+    area: Rect,
+    buffer: &mut Buffer,
+) -> Option<Position> {
+    let column = frame::column(area);
+    let (sheet, hints) = page_rows(page, column.body.width);
+    let height = usize::from(column.body.height);
+    // A row more below the marked one, so that it is seen that the list goes on.
+    let most = sheet.rows.len().saturating_sub(height);
+    let first = (sheet.marked + 2).saturating_sub(height).min(most);
+    frame::rows(&sheet.rows, first, styles, column.body, buffer);
+    frame::hints(hints, styles, column.hints, buffer);
+    let below = sheet.marked.checked_sub(first).filter(|below| *below < height)?;
+    let y = column.body.y + u16::try_from(below).ok()?;
+    sheet.caret.map(|x| Position { x: column.body.x + x, y }).filter(|at| area.contains(*at))
+}
+
+type FirstRunHints = &'static [(&'static str, &'static str)];
+
+fn page_rows(page: &FirstRunPage, width: u16) -> (FirstRunRows, FirstRunHints) {
+    match &page.step {
+        FirstRunStep::Choose => {
+            (choose(page, width), &[("enter", "choose"), ("r", "look again"), ("q", "quit")])
+        }
+        FirstRunStep::Address => {
+            let mut sheet = FirstRunRows::headed("The address of the server", width);
+            let help = "Any server that speaks chat completions, for example \
+                        https://host/v1 or http://localhost:8000/v1.";
+            sheet.text(help, StyleRole::Muted, width);
+            sheet.field(&page.address, StartupFieldDisplay::Text, width);
+            sheet.error(page, width);
+            (sheet, &[("enter", "go on"), ("esc", "back")])
+        }
+        FirstRunStep::Unencrypted => {
+            let mut sheet = FirstRunRows::headed("This address is not encrypted", width);
+            sheet.text(&shown(&page.address.text()), StyleRole::User, width);
+            sheet.gap();
+            let meaning = "Whoever is on the network between here and there can read what you \
+                           send and the key, and can change the answers. In a network of your \
+                           own that may be fine.";
+            sheet.text(meaning, StyleRole::Warning, width);
+            (sheet, &[("y", "use it all the same"), ("n", "back")])
+        }
+        FirstRunStep::Key => {
+            let mut sheet = FirstRunRows::headed("The key for this server", width);
+            sheet.text(&shown(&page.address.text()), StyleRole::User, width);
+            sheet.text(
+                "It goes there and nowhere else. Leave it empty if none is needed.",
+                StyleRole::Muted,
+                width,
+            );
+            sheet.field(&page.secret, StartupFieldDisplay::Dots, width);
+            (sheet, &[("enter", "check the server"), ("esc", "back")])
+        }
+        FirstRunStep::Checking { target, .. } => {
+            let mut sheet = FirstRunRows::headed("Asking for its models …", width);
+            sheet.text(&shown(&target.endpoint), StyleRole::User, width);
+            (sheet, &[("esc", "back")])
+        }
+        FirstRunStep::Models { target, models, selected } => {
+            let mut sheet = FirstRunRows::headed("Which model?", width);
+            sheet.text(&shown(&target.endpoint), StyleRole::User, width);
+            sheet.gap();
+            for (number, model) in models.iter().enumerate() {
+                sheet.choice(number == *selected, vec![span(shown(model), StyleRole::Text)]);
+            }
+            (sheet, &[("enter", "use it"), ("esc", "back")])
+        }
+    }
+}
+
+fn choose(page: &FirstRunPage, width: u16) -> FirstRunRows {
+    let mut sheet = FirstRunRows::headed("Welcome to slug. Which model shall it use?", width);
+    let selected = page.selected();
+    sheet.text("Servers on this machine", StyleRole::Muted, width);
+    for server in &page.servers {
+        let row = vec![
+            span(format!("{:<NAMES$}  ", server.name), StyleRole::Text),
+            span(format!("{:<ADDRESSES$}", server.endpoint), StyleRole::Text),
+            span(format!("  {}", models(server)), StyleRole::Muted),
+        ];
+        sheet.choice(selected == FirstRunChoice::Server(server.endpoint.clone()), row);
+    }
+    match (page.looking, page.servers.is_empty()) {
+        (ServerSearch::Now, _) => sheet.text("  looking …", StyleRole::Muted, width),
+        (ServerSearch::Over, true) => {
+            sheet.text("  none answers. Start one, and press r.", StyleRole::Muted, width);
+        }
+        (ServerSearch::Over, false) => {}
+    }
+    sheet.gap();
+    if !page.keys.is_empty() {
+        sheet.text("Keys in the environment", StyleRole::Muted, width);
+        let widest = page.keys.iter().map(|key| key.variable.len()).max().unwrap_or(0);
+        for DetectedApiKey { variable, service, .. } in &page.keys {
+            let row = vec![
+                span(format!("{variable:<widest$}  "), StyleRole::Text),
+                span(*service, StyleRole::Muted),
+            ];
+            sheet.choice(selected == FirstRunChoice::Key(variable), row);
+        }
+        sheet.gap();
+    }
+    let row = |text: &str| vec![span(text, StyleRole::Text)];
+    sheet.choice(selected == FirstRunChoice::Other, row("Another server …"));
+    sheet.choice(
+        selected == FirstRunChoice::Demo,
+        row("Look around with the demo: no server, no key"),
+    );
+    sheet.error(page, width);
+    sheet.gap();
+    let kept = format!("What you choose is kept in {}.", page.config_file);
+    sheet.text(&kept, StyleRole::Muted, width);
+    sheet
+}
+
+fn models(server: &DetectedServer) -> String {
+    match server.models.as_slice() {
+        [] => "no model yet".to_owned(),
+        [one] => shown(one),
+        [_, _, ..] => format!("{} models", server.models.len()),
+    }
+}
+
+fn shown(text: &str) -> String {
+    sanitize(text.trim()).replace(['\n', '\t'], " ")
+}
+
+impl FirstRunRows {
+    fn headed(title: &str, width: u16) -> Self {
+        let mut sheet = Self::default();
+        sheet.text(title, StyleRole::Strong, width);
+        sheet.gap();
+        sheet
+    }
+
+    fn gap(&mut self) {
+        self.rows.push(StartupRow::new());
+    }
+
+    fn text(&mut self, text: &str, role: StyleRole, width: u16) {
+        self.rows.extend(frame::text(text, role, width));
+    }
+
+    fn choice(&mut self, is_selected: bool, mut row: StartupRow) {
+        row.insert(0, span(if is_selected { "❯ " } else { "  " }, StyleRole::User));
+        if is_selected {
+            self.marked = self.rows.len();
+            for span in &mut row {
+                if span.role == StyleRole::Text {
+                    span.role = StyleRole::Strong;
+                }
+            }
+        }
+        self.rows.push(row);
+    }
+
+    fn field(&mut self, editor: &TextEditor, shows: StartupFieldDisplay, width: u16) {
+        self.gap();
+        let mark = "❯ ";
+        let left = paint::width(mark);
+        let (text, caret) = frame::field(editor, shows, width.saturating_sub(left));
+        self.marked = self.rows.len();
+        self.caret = Some(left + caret);
+        self.rows.push(vec![span(mark, StyleRole::User), span(text, StyleRole::Text)]);
+    }
+
+    fn error(&mut self, page: &FirstRunPage, width: u16) {
+        if let Some(error) = &page.error {
+            self.gap();
+            self.rows.extend(frame::indented("! ", error, StyleRole::Error, width));
+        }
+    }
+}
