@@ -125,7 +125,7 @@ fn files_that_are_named_exist() {
 #[test]
 fn each_invariant_has_its_test() {
     let text = page("docs/architecture.md");
-    let rows = rows(section(&text, "## What holds, and what notices"));
+    let rows = rows(section(&text, "## What holds, and the test that notices"));
     assert!(rows.len() > 20, "{} rows", rows.len());
     for row in rows {
         for pair in row[1].split(", ") {
@@ -136,6 +136,58 @@ fn each_invariant_has_its_test() {
             }
         }
     }
+}
+
+/// Names of several words and paths of modules: a type, function, module or variant that was renamed is
+/// found here.
+#[test]
+fn items_that_are_named_exist() {
+    let defined = defined_names();
+    let mut missing = Vec::new();
+    for (path, text) in pages() {
+        if path.ends_with("CHANGELOG.md") {
+            continue;
+        }
+        for name in quoted(&text) {
+            let item = name.split('(').next().unwrap();
+            let is_code = item.chars().all(|it| it.is_alphanumeric() || it == '_' || it == ':');
+            let humps = item
+                .as_bytes()
+                .windows(2)
+                .filter(|it| it[0].is_ascii_lowercase() && it[1].is_ascii_uppercase());
+            let is_type = item.starts_with(|it: char| it.is_ascii_uppercase()) && humps.count() > 0;
+            if is_code && (is_type || item.contains("::")) && !FOREIGN_NAMES.contains(&item) {
+                let unknown = item.split("::").find(|part| !defined.contains(*part));
+                missing.extend(unknown.map(|part| format!("{}: {name}: {part}", path.display())));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+/// Names in the pages that are not slug's, or of an example.
+const FOREIGN_NAMES: &[&str] = &[];
+
+/// The names of all items and variants of the crate.
+fn defined_names() -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for entry in ignore::Walk::new("src").map(Result::unwrap) {
+        if entry.path().extension().is_none_or(|end| end != "rs") {
+            continue;
+        }
+        for line in page(entry.path()).lines() {
+            let words: Vec<&str> =
+                line.split(|it: char| !it.is_alphanumeric() && it != '_').collect();
+            let keywords = ["fn", "struct", "enum", "trait", "type", "mod", "const", "static"];
+            let after = words.windows(2).filter(|pair| keywords.contains(&pair[0]));
+            names.extend(after.map(|pair| pair[1].to_owned()));
+            let first = line.trim_start().split(['(', ',', ' ', '{']).next().unwrap_or_default();
+            if first.starts_with(|it: char| it.is_ascii_uppercase()) {
+                names.insert(first.to_owned());
+            }
+        }
+    }
+    names
 }
 
 #[test]

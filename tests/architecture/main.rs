@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use source_tree::{NamedPath, SourceFile, parse_crate, rust_files};
 
+mod doc_comments;
 mod figures;
 mod source_tree;
 
@@ -114,7 +115,7 @@ const PURE: &[(&str, &[&[&str]])] = &[
     ("src/tui/app", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),
     ("src/tui/view", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS, &["crate::agent"]]),
     ("src/hooks/verdict.rs", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),
-    ("src/hooks/merged.rs", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),
+    ("src/hooks/merge.rs", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),
     ("src/hooks/read.rs", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),
     ("src/agent/turn.rs", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),
     ("src/agent/normalise.rs", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),
@@ -206,8 +207,8 @@ const STARTERS: &[(&str, &str)] = &[
     ("src/context/git.rs", "git, hardened, in a trusted folder"),
     ("src/platform/child.rs", "what passed the gate, below a supervisor"),
     ("src/platform/clipboard.rs", "the system's clipboard programs"),
-    ("src/platform/editor.rs", "the person's editor and pager"),
-    ("src/platform/own_command.rs", "the person's commands for keys and for the first line"),
+    ("src/platform/editor.rs", "the user's editor and pager"),
+    ("src/platform/user_command.rs", "the user's commands for keys and for the status line"),
     ("src/platform/sandbox/bubblewrap.rs", "bubblewrap, to see whether it works"),
     ("src/platform/sandbox/seatbelt.rs", "sandbox-exec, around what passed the gate"),
     ("src/platform/sandbox/start.rs", "bubblewrap or bash, around what passed the gate"),

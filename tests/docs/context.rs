@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use slug_code::context::ContextProvider;
 
-/// The language that the person's system speaks.
+/// The language of the user's system.
 pub struct Locale {
     lang: Option<String>,
 }

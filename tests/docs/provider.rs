@@ -7,7 +7,7 @@ use slug_code::domain::{Message, StopReason};
 use slug_code::providers::{ModelInfo, Provider, ProviderError, ProviderRequest, StreamEvent};
 use tokio_util::sync::CancellationToken;
 
-/// A model that answers with what was said last.
+/// A model that repeats the last message.
 pub struct Echo;
 
 #[async_trait]
@@ -17,10 +17,10 @@ impl Provider for Echo {
         request: ProviderRequest,
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
-        let said = request.messages.last().map(Message::text).unwrap_or_default();
+        let last = request.messages.last().map(Message::text).unwrap_or_default();
         let events = [
             StreamEvent::Started,
-            StreamEvent::Text(said),
+            StreamEvent::Text(last),
             StreamEvent::Finished(StopReason::EndTurn),
         ];
         stream::iter(events.map(Ok)).take_until(cancel.cancelled_owned()).boxed()
