@@ -1,9 +1,10 @@
-//! Which files git and `.ignore` files leave out, for walks through a folder.
+//! Which files a walk through a folder leaves out, by `.gitignore` and `.ignore` files.
 //!
-//! The order is that of the crate `ignore`: `.ignore` before `.gitignore` before
-//! `.git/info/exclude` before the user's own list, an inner folder's file before an outer one's,
-//! inside a repository or not. Only the reading is slug's, since that crate opens whatever has the
-//! name and would wait for a FIFO. What is no regular file, or cannot be read, leaves nothing out.
+//! The precedence is that of the crate `ignore`: `.ignore` before `.gitignore` before
+//! `.git/info/exclude` before the user's own list, and an inner folder's file before an outer
+//! one's, inside a repository or not. Only the reading of the files is slug's own: that crate opens
+//! anything that has the name, and would wait for a FIFO. A path that is not a regular file, or
+//! that cannot be read, leaves nothing out.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,33 +18,33 @@ use ignore::{DirEntry, Match};
 
 use super::regular::read_regular;
 
-/// What is beyond this of an ignore file is not read, in bytes.
+/// How much of an ignore file is read, in bytes.
 const MAX_BYTES: u64 = 1 << 20;
-/// The same of the small files by which a worktree names its repository.
+/// How much is read of `.git` and `commondir`, by which a worktree names its repository, in bytes.
 const MAX_NAME: u64 = 4096;
 
-/// The ignore files that count below a folder. They are read when a walk first comes to their
-/// folder.
+/// The ignore files that apply below a folder. Each is read when a walk first enters its folder.
 pub struct IgnoreFiles {
     root: PathBuf,
-    /// Where its root is, if that is not its name.
+    /// The canonical path of `root`, where it differs from `root`.
     real_root: Option<PathBuf>,
     global: Option<Gitignore>,
     above: Arc<IgnoreLevel>,
-    /// By path as it is written, which is much cheaper to compare than by component.
+    /// Keyed by the path's bytes, which are much cheaper to compare than path components.
     folders: RwLock<HashMap<OsString, Arc<IgnoreLevel>>>,
 }
 
-/// The nearest folder that has ignore files.
+/// The rules of a folder that has ignore files.
 #[derive(Default)]
 struct IgnoreLevel {
-    /// Of `.ignore`, `.gitignore` and `.git/info/exclude`.
+    /// From `.ignore`, `.gitignore` and `.git/info/exclude`, in this order.
     files: [Option<Gitignore>; 3],
     outer: Option<Arc<IgnoreLevel>>,
 }
 
 impl IgnoreFiles {
-    /// For a walk that begins at `root`.
+    /// The ignore files for a walk that begins at `root`; those of the folders above it are read
+    /// now.
     pub fn of(root: &Path) -> Self {
         let real_root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
         let mut above = Arc::new(IgnoreLevel::default());
@@ -60,7 +61,7 @@ impl IgnoreFiles {
         }
     }
 
-    /// Whether a walk takes an entry. Its start is always taken.
+    /// Whether a walk visits an entry. The start of the walk is always visited.
     pub fn takes(&self, entry: &DirEntry) -> bool {
         let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
         entry.depth() == 0 || !self.leaves_out(entry.path(), is_folder)
@@ -106,18 +107,20 @@ impl IgnoreFiles {
     }
 }
 
-/// The folder of an entry, whose path has a name behind it; much cheaper than by component.
+/// The folder of an entry whose path ends in a name. Much cheaper than [`Path::parent`], which
+/// works by component.
 fn folder_of(path: &Path) -> &Path {
     let bytes = path.as_os_str().as_bytes();
     let end = memchr::memrchr(b'/', bytes).unwrap_or(0);
     Path::new(OsStr::from_bytes(&bytes[..end.max(1).min(bytes.len())]))
 }
 
-/// The level of a real folder, which is the outer one where it has no ignore files.
+/// The rules of a folder, given its canonical path; those of the outer folder where it has no
+/// ignore files.
 fn level(folder: &Path, outer: Arc<IgnoreLevel>) -> Arc<IgnoreLevel> {
-    let named = |name: &str| rules(folder, &folder.join(name));
+    let in_folder = |name: &str| rules(folder, &folder.join(name));
     let exclude = git_folder(folder).and_then(|git| rules(folder, &git.join("info/exclude")));
-    let files = [named(".ignore"), named(".gitignore"), exclude];
+    let files = [in_folder(".ignore"), in_folder(".gitignore"), exclude];
     match files.iter().all(Option::is_none) {
         true => outer,
         false => Arc::new(IgnoreLevel { files, outer: Some(outer) }),
@@ -129,13 +132,13 @@ fn rules(folder: &Path, file: &Path) -> Option<Gitignore> {
     let text = String::from_utf8_lossy(&bytes);
     let mut builder = GitignoreBuilder::new(folder);
     for line in text.trim_start_matches('\u{feff}').lines() {
-        // A line that is no pattern leaves nothing out.
+        // A line that is not a pattern leaves nothing out.
         let _ = builder.add_line(None, line);
     }
     builder.build().ok().filter(|rules| !rules.is_empty())
 }
 
-/// The folder that a repository's work trees share.
+/// The git folder that all worktrees of a repository share.
 fn git_folder(folder: &Path) -> Option<PathBuf> {
     let git = folder.join(".git");
     let kind = git.metadata().ok()?;
@@ -146,9 +149,9 @@ fn git_folder(folder: &Path) -> Option<PathBuf> {
         let text = String::from_utf8(read_regular(file, MAX_NAME).ok()??).ok()?;
         text.lines().next().map(str::to_owned)
     };
-    let named = folder.join(first_line(&git)?.strip_prefix("gitdir: ")?);
-    let common = first_line(&named.join("commondir"))?;
-    Some(named.join(common))
+    let private = folder.join(first_line(&git)?.strip_prefix("gitdir: ")?);
+    let common = first_line(&private.join("commondir"))?;
+    Some(private.join(common))
 }
 
 #[cfg(test)]
@@ -189,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_regular_file_says_is_not_waited_for() {
+    fn ignore_files_that_are_fifos_are_not_waited_for() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("a");
         write(&root, &[("b/c", ""), ("d/e", ""), ("d/.gitignore", "e")]);
@@ -239,7 +242,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
-        /// Where all ignore files are regular, slug leaves out what the crate leaves out.
+        /// Where all ignore files are regular files, slug leaves out what the crate leaves out.
         #[test]
         fn a_walk_takes_what_the_crate_takes(
             files in prop::collection::vec((

@@ -1,8 +1,8 @@
-//! Reads files that slug did not make, without ever waiting for one.
+//! Reads files that slug did not make, and never blocks on one.
 //!
-//! A FIFO or a device in the place of a file would hold slug up for ever, and looking at the path
-//! before it is opened leaves a moment in which it can be exchanged. So a file is opened without
-//! blocking, and what was opened is looked at before anything is read. What git ignores is read in
+//! A FIFO or a device in the place of a file would block slug for ever, and a check of the path
+//! before it is opened leaves a moment in which the file can be exchanged. So a file is opened
+//! without blocking, and the open file is checked before anything is read. Ignore files are read in
 //! the same way, for all walks through a folder.
 
 mod ignore_files;

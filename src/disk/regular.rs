@@ -1,4 +1,4 @@
-//! Opens regular files only.
+//! Opens and reads regular files only, without ever blocking on a FIFO or a device.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-/// Why a text file gives no text. The messages follow the file's name and a colon.
+/// Why a file cannot be read as text. The messages follow the file's name and a colon.
 #[derive(Debug, thiserror::Error)]
 pub enum FileTextError {
     /// A folder, FIFO, socket or device.
@@ -16,13 +16,19 @@ pub enum FileTextError {
     /// It holds NUL bytes or is not UTF-8.
     #[error("is not UTF-8 text")]
     NotText,
-    /// The operating system says no.
+    /// The operating system refuses to open or read it.
     #[error("cannot be read: {0}")]
     Io(#[from] io::Error),
 }
 
 /// The first `limit` bytes of a file as text, without a byte order mark; `None` when there is no
 /// file. A character that the limit cuts in two is left out.
+///
+/// # Errors
+///
+/// [`FileTextError::NotAFile`] when the path is a folder, FIFO, socket or device,
+/// [`FileTextError::NotText`] when the file holds NUL bytes or is not UTF-8, and
+/// [`FileTextError::Io`] when it cannot be opened or read.
 pub fn read_text(path: &Path, limit: u64) -> Result<Option<String>, FileTextError> {
     let Some(bytes) = read_regular(path, limit)? else { return Ok(None) };
     let was_cut = bytes.len() as u64 == limit;
@@ -45,6 +51,11 @@ pub fn read_text(path: &Path, limit: u64) -> Result<Option<String>, FileTextErro
 }
 
 /// The first `limit` bytes of a file; `None` when there is no file.
+///
+/// # Errors
+///
+/// [`FileTextError::NotAFile`] when the path is a folder, FIFO, socket or device, and
+/// [`FileTextError::Io`] when it cannot be opened or read.
 pub fn read_regular(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileTextError> {
     let Some((file, _)) = open_regular(path)? else { return Ok(None) };
     let mut bytes = Vec::new();
@@ -52,7 +63,12 @@ pub fn read_regular(path: &Path, limit: u64) -> Result<Option<Vec<u8>>, FileText
     Ok(Some(bytes))
 }
 
-/// A file with what was seen of it once it was open; `None` when there is no file.
+/// Opens a file and returns it with the metadata of the open file; `None` when there is no file.
+///
+/// # Errors
+///
+/// [`FileTextError::NotAFile`] when the path is a folder, FIFO, socket or device, and
+/// [`FileTextError::Io`] when it cannot be opened or examined.
 pub fn open_regular(path: &Path) -> Result<Option<(File, Metadata)>, FileTextError> {
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     let opened = OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path);
@@ -63,7 +79,7 @@ pub fn open_regular(path: &Path) -> Result<Option<(File, Metadata)>, FileTextErr
         {
             return Ok(None);
         }
-        // A socket cannot be opened at all.
+        // `open` on a socket fails with ENXIO.
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => {
             return Err(FileTextError::NotAFile);
         }
@@ -95,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_file_is_refused_without_waiting() {
+    fn files_that_are_not_text_are_refused_without_waiting() {
         let folder = tempfile::tempdir().unwrap();
         let fifo = folder.path().join("fifo");
         crate::domain::testing::make_fifo(&fifo);

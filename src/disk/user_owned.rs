@@ -1,4 +1,5 @@
-//! Files whose word slug takes: settings, hooks and configuration.
+//! Files whose content slug obeys: settings, hooks and configuration. Such a file has to belong to
+//! the user or to root, so that no other user can give slug orders.
 
 use std::fs::Metadata;
 use std::io::Read;
@@ -8,31 +9,31 @@ use std::path::Path;
 
 use super::regular::{FileTextError, open_regular};
 
-/// More than this is nothing that a user wrote.
+/// In bytes. A larger file is not one that a user wrote.
 const MAX_BYTES: u64 = 1 << 20;
 
-/// A file as it was read.
+/// The text of a file that slug may obey.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserOwnedText {
-    /// All of it, with a byte order mark where there is one.
+    /// The whole text, with its byte order mark where there is one.
     pub text: String,
-    /// Whether the group or everybody may read it, as its mode says.
+    /// Whether the file's mode lets the group or everybody read it.
     pub is_open_to_others: bool,
 }
 
-/// Why a file is not obeyed. The messages follow the file's name.
+/// Why slug does not obey a file. The messages follow the file's name.
 #[derive(Debug, thiserror::Error)]
 pub enum UserOwnedTextError {
-    /// It gives no text.
+    /// It is not a text file, or cannot be read.
     #[error("{0}. Put it right or remove it")]
     Text(#[from] FileTextError),
-    /// It is too long.
+    /// It is longer than `MAX_BYTES`.
     #[error("is larger than 1 MB, which no file of this kind is. Put it right or remove it")]
     TooLarge,
-    /// It leads to a file that is not there, as on a disk that is not mounted.
+    /// It is a link to a file that does not exist, for example on a disk that is not mounted.
     #[error("is a link that leads nowhere. Put back what it leads to, or remove it")]
     LeadsNowhere,
-    /// It is another user's.
+    /// It belongs to another user; this is that user's number.
     #[error(
         "belongs to another user (number {0}), whose word slug does not take. Look at what is in \
          it, then take it over with `chown`, or remove it"
@@ -40,10 +41,16 @@ pub enum UserOwnedTextError {
     Foreign(u32),
 }
 
-/// A file's text; `None` when there is no file. A link, or a link in the place of its folder, that
-/// leads nowhere is a file that cannot be read: there was one, and nobody knows what it says. Where root works in a folder that is another user's,
-/// as on a volume in a container, that user's files in `folder` are the folder's own; otherwise a
-/// file is the user's or root's, or it is not obeyed.
+/// The text of a file; `None` when there is no file. Where the path or its folder is a link that
+/// leads nowhere, the file cannot be read: it existed, and its content is unknown.
+///
+/// The file has to belong to the user or to root. Where root works in a folder that belongs to
+/// another user, such as a volume in a container, that user's files in `folder` are accepted, too.
+///
+/// # Errors
+///
+/// When the file is too large, is not a text file, cannot be read, belongs to another user, or is a
+/// link that leads nowhere. The error says which.
 pub fn read_user_owned(
     path: &Path,
     folder: Option<&Path>,
@@ -52,8 +59,8 @@ pub fn read_user_owned(
         return if leads_nowhere(path) { Err(UserOwnedTextError::LeadsNowhere) } else { Ok(None) };
     };
     let user = rustix::process::geteuid().as_raw();
-    let of_folder = folder.filter(|_| user == 0).and_then(|folder| folder.metadata().ok());
-    if !is_accepted_owner(metadata.uid(), user, of_folder.as_ref().map(Metadata::uid)) {
+    let folder_metadata = folder.filter(|_| user == 0).and_then(|folder| folder.metadata().ok());
+    if !is_accepted_owner(metadata.uid(), user, folder_metadata.as_ref().map(Metadata::uid)) {
         return Err(UserOwnedTextError::Foreign(metadata.uid()));
     }
     let mut bytes = Vec::new();
@@ -69,7 +76,7 @@ pub fn read_user_owned(
     Ok(Some(UserOwnedText { text, is_open_to_others }))
 }
 
-/// Whether a file that is not there is to be found behind a link, its own or its folder's.
+/// Whether a missing file is the target of a dangling link, its own or its folder's.
 fn leads_nowhere(path: &Path) -> bool {
     let mut places = iter::once(path).chain(path.parent());
     places.any(|place| place.is_symlink() && place.metadata().is_err())
@@ -84,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_obeyed_by_its_owner() {
+    fn a_file_is_accepted_or_refused_by_its_owner() {
         for (owner, user, folder, expected) in [
             (1000, 1000, None, true),
             (0, 1000, None, true),
@@ -103,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_of_ones_own_is_refused() {
+    fn files_that_are_not_text_or_not_the_users_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");
         assert!(matches!(read_user_owned(&path, None), Ok(None)));
@@ -126,7 +133,7 @@ mod tests {
             std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
             assert_eq!(read_user_owned(&path, None).unwrap().unwrap().is_open_to_others, is_open);
         }
-        // Only root can give one away.
+        // Only root can give a file to another user.
         if std::os::unix::fs::chown(&path, Some(12_345), None).is_ok() {
             let error = read_user_owned(&path, Some(folder.path())).unwrap_err();
             assert!(matches!(error, UserOwnedTextError::Foreign(12_345)), "{error}");

@@ -1,7 +1,6 @@
-//! Contents kept once, under their hash: files before and after a change, and outputs of which
-//! the model got only a part. Old ones are packed.
-//!
-//! Which of them are still needed is found out in `keep`.
+//! The store of contents, each kept once under its hash: files before and after a change, images,
+//! and tool outputs of which the model got only a part. `gc` packs old contents, and finds out
+//! which of them are still needed.
 
 use std::fs::{DirEntry, File};
 use std::io::{self, Read};
@@ -13,40 +12,43 @@ use crate::domain::ContentHash;
 use super::compression;
 use super::files::{self, Durability, missing_is_none};
 
-/// No content is larger: slug changes no file of more than 16 MB, and keeps less of outputs.
+/// In bytes. No content is larger: slug changes no file of more than 16 MB, and keeps less of
+/// outputs.
 const LARGEST: u64 = 64 << 20;
 
-/// The folder of contents: `ab/cdef…` for the hash `abcdef…`.
+/// The folder of contents. The content with the hash `abcdef…` is the file `ab/cdef…`.
 #[derive(Debug, Clone)]
 pub struct BlobStore {
     dir: PathBuf,
 }
 
-/// Why a content is not there.
+/// Why a content cannot be read or kept.
 #[derive(Debug, thiserror::Error)]
 pub enum BlobError {
-    /// It is not the content that it was.
+    /// The file's content does not have the hash that the file is named after.
     #[error("{} does not hold what it should: remove it", .0.display())]
     Damaged(PathBuf),
-    /// The operating system says no.
+    /// The operating system refuses to read or write the file.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
         /// "read" or "keep".
         doing: &'static str,
-        /// Which file.
         path: PathBuf,
-        /// What the system said.
         source: io::Error,
     },
 }
 
 impl BlobStore {
-    /// The contents in this folder, which does not have to exist.
+    /// The store in the folder `dir`, which does not have to exist.
     pub fn new(dir: PathBuf) -> Self {
         Self { dir }
     }
 
-    /// Keeps `bytes`; they are on the disk when this returns.
+    /// Keeps `bytes` and returns their hash. They are on the disk when this returns.
+    ///
+    /// # Errors
+    ///
+    /// [`BlobError::Io`] when the content's file cannot be written and synced.
     pub fn put(&self, bytes: &[u8]) -> Result<ContentHash, BlobError> {
         let hash = ContentHash::of(bytes);
         if let Some(path) = self.path(&hash) {
@@ -60,7 +62,13 @@ impl BlobStore {
         self.path(hash).is_some_and(|path| path.exists() || compression::packed(&path).exists())
     }
 
-    /// The content with this hash; `None` where it is not kept.
+    /// The content with this hash, packed or not; `None` where it is not kept, or where the hash is
+    /// not 64 lower-case hexadecimal digits.
+    ///
+    /// # Errors
+    ///
+    /// [`BlobError::Damaged`] when the file holds another content, and [`BlobError::Io`] when it
+    /// cannot be read.
     pub fn get(&self, hash: &ContentHash) -> Result<Option<Vec<u8>>, BlobError> {
         let Some(path) = self.path(hash) else { return Ok(None) };
         match read(&path) {
@@ -70,7 +78,7 @@ impl BlobStore {
         }
     }
 
-    /// `None` for a hash that is none: logs are files that anyone may have written.
+    /// `None` for a text that is not a hash: anyone may have written the log that it comes from.
     fn path(&self, hash: &ContentHash) -> Option<PathBuf> {
         let digits = hash.as_str();
         let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
@@ -83,7 +91,8 @@ impl BlobStore {
 }
 
 impl BlobStore {
-    /// All that is kept: the hash, the path without the ending of a packed one, and the file.
+    /// Every content that is kept: its hash, its path without the ending of a packed file, and its
+    /// file.
     pub(super) fn all(&self) -> io::Result<Vec<(String, PathBuf, DirEntry)>> {
         let mut all = Vec::new();
         for folder in self.folders()? {
@@ -101,7 +110,7 @@ impl BlobStore {
         Ok(all)
     }
 
-    /// The folders in which they are.
+    /// The folders that contents lie in, named after the first two digits of the hashes.
     pub(super) fn folders(&self) -> io::Result<Vec<PathBuf>> {
         let mut folders = Vec::new();
         for folder in entries(&self.dir)? {
@@ -118,11 +127,11 @@ fn entries(dir: &Path) -> io::Result<Vec<DirEntry>> {
     missing_is_none(std::fs::read_dir(dir))?.into_iter().flatten().collect()
 }
 
-/// What is there already is marked as wanted now, so that it is not taken for one that nothing
-/// names any more.
+/// Writes a content. One that is there already gets the time of now, so that the garbage collection
+/// does not take it for one that no log names any more.
 fn keep(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    for there in [path.to_owned(), compression::packed(path)] {
-        if let Some(file) = missing_is_none(File::open(there))? {
+    for existing in [path.to_owned(), compression::packed(path)] {
+        if let Some(file) = missing_is_none(File::open(existing))? {
             return files::set_modified(&file, SystemTime::now());
         }
     }
@@ -132,7 +141,7 @@ fn keep(path: &Path, bytes: &[u8]) -> io::Result<()> {
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     let Some(content) = compression::open(path)? else { return Ok(None) };
     let mut bytes = Vec::new();
-    // What is longer has another hash by that alone.
+    // A longer content has another hash already by its length.
     content.take(LARGEST + 1).read_to_end(&mut bytes)?;
     Ok(Some(bytes))
 }
@@ -142,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_put_is_got_back_and_kept_once() {
+    fn a_content_comes_back_and_is_kept_once() {
         let home = tempfile::tempdir().unwrap();
         let blobs = BlobStore::new(home.path().join("blobs"));
         let hash = blobs.put(b"content").unwrap();
@@ -170,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_content_that_unpacks_to_more_than_any_is_an_error() {
+    fn a_content_that_unpacks_to_more_than_the_limit_is_an_error() {
         let home = tempfile::tempdir().unwrap();
         let blobs = BlobStore::new(home.path().to_owned());
         let hash = ContentHash::of(b"content");
@@ -183,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hash_that_is_none_names_no_file() {
+    fn a_text_that_is_not_a_hash_names_no_file() {
         let blobs = BlobStore::new(PathBuf::from("/blobs"));
         for text in ["../../etc/passwd", "", "ABCDEF", &"g".repeat(64)] {
             let hash: ContentHash = serde_json::from_value(text.into()).unwrap();

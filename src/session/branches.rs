@@ -1,8 +1,9 @@
-//! What two branches of a session have in common, and what each said and changed by itself.
+//! Compares two branches of a session: the messages that they share, and what each of them said and
+//! changed by itself.
 //!
-//! A fork's lines are its parent's, ids included, up to where it parts; so what is in both logs is
-//! shared, and all else is of one of them. That holds for any two of a family, and two sessions
-//! that are not of one share nothing.
+//! A fork begins with its parent's lines, ids included. So a record that is in both logs is shared,
+//! and every other record belongs to one of them. That holds for any two sessions of a family; two
+//! sessions of different families share nothing.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -13,47 +14,45 @@ use super::title::title_after;
 use super::undo::RewindHistory;
 use super::{FileVersion, LoadedLog, LogEntry, LogRecord, SessionStore, StoreError};
 
-/// Two branches.
+/// Two sessions of one family, compared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BranchComparison {
-    /// How many messages they share.
+    /// How many messages with text they share.
     pub shared: usize,
-    /// The last one of them.
+    /// The last shared message; `None` where they share none.
     pub last_shared: Option<BranchMessage>,
-    /// What each has by itself.
+    /// What each of them has alone, in the order in which the sessions were given.
     pub branches: [SessionBranch; 2],
 }
 
 /// What a session has that another one lacks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionBranch {
-    /// Its title.
     pub title: Option<String>,
-    /// What was said.
+    /// The messages with text, from the user and from the model.
     pub said: Vec<BranchMessage>,
-    /// The files that were changed, in the order of their first change.
+    /// The changed files, in the order of their first change. Files that ended as they began are
+    /// left out.
     pub files: Vec<FileDelta>,
 }
 
-/// A message with text.
+/// A message of the user or the model that holds text; tool results are none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BranchMessage {
-    /// Who said it.
     pub role: MessageRole,
-    /// All of its text.
     pub text: String,
 }
 
-/// What became of a file over a branch.
+/// How a file changed over a branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileDelta {
-    /// Its name, from the working folder where it is below that.
+    /// The path: relative to the working folder where the file lies below it.
     pub name: String,
-    /// Lines added and removed; `None` where the contents are not kept, or no text.
+    /// Lines added and removed; `None` where a content is no longer kept or is not text.
     pub lines: Option<(usize, usize)>,
 }
 
-/// A file before a branch and at its end.
+/// A file before the first change of a branch and after its last one.
 struct BranchFileChange<'a> {
     path: &'a Path,
     before: Option<FileVersion>,
@@ -61,7 +60,11 @@ struct BranchFileChange<'a> {
 }
 
 impl SessionStore {
-    /// Compares two sessions.
+    /// Compares two sessions, message by message and file by file.
+    ///
+    /// # Errors
+    ///
+    /// When one of the two logs is missing or cannot be read.
     pub fn compare(&self, sessions: [SessionId; 2]) -> Result<BranchComparison, StoreError> {
         let [one, two] = sessions;
         let (one, two) = (self.read(one)?, self.read(two)?);
@@ -76,7 +79,11 @@ impl SessionStore {
         })
     }
 
-    /// What a session has that `beside` lacks, or all of it.
+    /// What a session has that `beside` lacks; all of it where `beside` is `None` or has no log.
+    ///
+    /// # Errors
+    ///
+    /// When the log of `session` is missing, or one of the logs cannot be read.
     pub fn branch(
         &self,
         session: SessionId,
@@ -90,10 +97,10 @@ impl SessionStore {
     }
 
     fn branch_of(&self, loaded: &LoadedLog, known: &HashSet<EntryId>) -> SessionBranch {
-        let own = || loaded.records.iter().filter(|record| !known.contains(&record.id));
+        let own_records = || loaded.records.iter().filter(|record| !known.contains(&record.id));
         let mut changes: Vec<BranchFileChange<'_>> = Vec::new();
         let mut places = HashMap::new();
-        for record in own() {
+        for record in own_records() {
             let LogEntry::FileChange(change) = &record.entry else { continue };
             let path = change.path.as_path();
             let at = *places.entry(path).or_insert(changes.len());
@@ -105,7 +112,7 @@ impl SessionStore {
                 }
             }
         }
-        // What was put back is as it was.
+        // A file that was put back is not changed.
         changes.retain(|change| change.before != change.after);
         let cwd = loaded.header.as_ref().map_or(Path::new(""), |header| &header.cwd);
         SessionBranch {
@@ -120,8 +127,8 @@ impl SessionStore {
 
     fn delta(&self, change: &BranchFileChange<'_>, cwd: &Path) -> FileDelta {
         let name = change.path.strip_prefix(cwd).unwrap_or(change.path);
-        let text = |image: &Option<FileVersion>| match image {
-            Some(image) => self.text(&image.hash),
+        let text = |version: &Option<FileVersion>| match version {
+            Some(version) => self.text(&version.hash),
             None => Some(String::new()),
         };
         let lines = || {
@@ -142,7 +149,7 @@ impl SessionStore {
     }
 }
 
-/// The records that nobody went back before.
+/// The records that no rewind took back.
 fn in_force(loaded: &LoadedLog) -> impl Iterator<Item = &LogRecord> {
     let rewinds = RewindHistory::of(&loaded.records);
     let records = loaded.records.iter().enumerate();
@@ -156,8 +163,8 @@ fn ids(loaded: &LoadedLog) -> HashSet<EntryId> {
 fn branch_message(record: &LogRecord) -> Option<BranchMessage> {
     let LogEntry::Message(message) = &record.entry else { return None };
     let text = message.message().text();
-    let is_said = !message.is_result() && !text.trim().is_empty();
-    is_said.then_some(BranchMessage { role: message.role, text })
+    let has_text = !message.is_result() && !text.trim().is_empty();
+    has_text.then_some(BranchMessage { role: message.role, text })
 }
 
 #[cfg(test)]
@@ -167,7 +174,7 @@ mod tests {
     use super::*;
 
     impl TestSessionStore {
-        /// A fork up to an entry, in which these entries follow.
+        /// Forks `parent` up to and including an entry, and appends these entries.
         fn fork(&self, parent: SessionId, upto: EntryId, more: Vec<LogEntry>) -> SessionId {
             let header = SessionHeader { session_id: SessionId::generate(), ..header("/work") };
             let fork = header.session_id;
@@ -181,8 +188,8 @@ mod tests {
 
         fn change(&self, path: &str, before: Option<&str>, after: &str) -> LogEntry {
             let keep = |text: &str| self.store.blobs().put(text.as_bytes()).unwrap();
-            let image = |text| FileVersion { kind: FileKind::File, hash: keep(text), mode: None };
-            let (before, after) = (before.map(image), Some(image(after)));
+            let version = |text| FileVersion { kind: FileKind::File, hash: keep(text), mode: None };
+            let (before, after) = (before.map(version), Some(version(after)));
             LogEntry::FileChange(FileChangeEntry::new(
                 path.into(),
                 before,
@@ -192,8 +199,8 @@ mod tests {
         }
     }
 
-    fn texts(said: &[BranchMessage]) -> Vec<&str> {
-        said.iter().map(|it| it.text.as_str()).collect()
+    fn texts(messages: &[BranchMessage]) -> Vec<&str> {
+        messages.iter().map(|it| it.text.as_str()).collect()
     }
 
     #[test]
@@ -221,10 +228,10 @@ mod tests {
         let records = log(6);
         let parent = home.planted(&lines(&records));
         let hash = ContentHash::of(b"not kept");
-        let image = Some(FileVersion { kind: FileKind::File, hash, mode: None });
+        let version = Some(FileVersion { kind: FileKind::File, hash, mode: None });
         let path = "/elsewhere/b".into();
         let gone =
-            LogEntry::FileChange(FileChangeEntry::new(path, None, image, FileChangeSource::Tool));
+            LogEntry::FileChange(FileChangeEntry::new(path, None, version, FileChangeSource::Tool));
         let fork = home.fork(
             parent,
             records[4].id,
@@ -244,29 +251,29 @@ mod tests {
         let home = home();
         let records = log(6);
         let parent = home.planted(&lines(&records));
-        let image = |mode| {
+        let version = |mode| {
             let hash = ContentHash::of(b"x");
             Some(FileVersion { kind: FileKind::File, hash, mode: Some(mode) })
         };
-        let moded = |from, to| {
+        let change_mode = |from, to| {
             let path = "/work/run.sh".into();
             LogEntry::FileChange(FileChangeEntry::new(
                 path,
-                image(from),
-                image(to),
+                version(from),
+                version(to),
                 FileChangeSource::Tool,
             ))
         };
-        let made = |before, after| {
+        let make_or_remove = |before, after| {
             let path = "/work/new".into();
             LogEntry::FileChange(FileChangeEntry::new(path, before, after, FileChangeSource::Tool))
         };
         let changes = vec![
             home.change("/work/a", Some("1\n"), "2\n"),
-            made(None, image(0o600)),
-            moded(0o600, 0o700),
+            make_or_remove(None, version(0o600)),
+            change_mode(0o600, 0o700),
             home.change("/work/a", Some("2\n"), "1\n"),
-            made(image(0o600), None),
+            make_or_remove(version(0o600), None),
         ];
         let fork = home.fork(parent, records[4].id, changes);
         let files = home.store.branch(fork, Some(parent)).unwrap().files;

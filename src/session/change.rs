@@ -1,4 +1,5 @@
-//! What became of files: the entries that undoing works from. The contents are kept by hash.
+//! The log entries about files: changes, rewinds, and changes that slug could not track. Undo works
+//! from them. The contents are kept by hash in the store of contents.
 
 use std::path::{Path, PathBuf};
 
@@ -8,170 +9,166 @@ use crate::domain::{ContentHash, EntryId};
 
 use super::files::serialize_path;
 
-/// A file that was made, changed or removed.
+/// A file that was made, changed or removed. Serialized as the log's `file_change` line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChangeEntry {
-    /// The file, absolute, as it was named.
+    /// The file, absolute, as it was named: links on the way are not resolved.
     #[serde(serialize_with = "serialize_path")]
     pub path: PathBuf,
-    /// Where it is, where links on the way make that another place.
+    /// The path that was written to, where links on the way make it another one than `path`.
     #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "serialize_real")]
     pub real: Option<PathBuf>,
-    /// The content before; absent when there was no file.
+    /// The content before; `None` when there was no file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<ContentHash>,
-    /// The content after; absent when the file is gone.
+    /// The content after; `None` when the file is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<ContentHash>,
-    /// Its permission bits then.
+    /// The permission bits after the change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<u32>,
-    /// Its permission bits before, where they were others or the file is gone.
+    /// The permission bits before, where they differ from `mode` or the file is gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode_before: Option<u32>,
-    /// What it is.
     #[serde(default, skip_serializing_if = "FileKind::is_file")]
     pub kind: FileKind,
-    /// What it was.
     #[serde(default, skip_serializing_if = "FileKind::is_file")]
     pub kind_before: FileKind,
-    /// Who changed it.
     #[serde(default, skip_serializing_if = "FileChangeSource::is_tool")]
     pub by: FileChangeSource,
 }
 
-/// What something at a path is.
+/// What kind of file lies at a path. Folders are never recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileKind {
     /// A regular file.
     #[default]
     File,
-    /// A symbolic link; where it leads is its content.
+    /// A symbolic link; its content is the path that it leads to.
     Link,
 }
 
-/// Who changed a file.
+/// Who changed a file, as far as undo and the screen tell it apart.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileChangeSource {
     /// A tool that edits files.
     #[default]
     Tool,
-    /// A command, found by comparing the folder before and after it.
+    /// A command; the change was found by comparing the folder before and after it.
     Command,
-    /// Going back in the session, or forth again.
+    /// A rewind of the session, or a redo.
     Rewind,
 }
 
-/// What was or is at a path.
+/// One state of a file: its content, kind and permissions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileVersion {
-    /// What it is.
     pub kind: FileKind,
-    /// Its content.
+    /// The hash of its content.
     pub hash: ContentHash,
-    /// Its permission bits, where they are known.
+    /// The permission bits; `None` where they are not known.
     pub mode: Option<u32>,
 }
 
-/// The person went back in the session, or forth again. On disk before any file is touched; each
-/// file that was then written has a `file_change` of its own behind it.
+/// The user rewound the session, or took a rewind back (a redo). On disk before any file is
+/// touched; each file that is then written gets a `file_change` line of its own behind it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RewindEntry {
-    /// The message that it went back before.
+    /// The message that the rewind goes back before.
     pub before: EntryId,
-    /// Of going forth: the rewind that is no longer in force.
+    /// Of a redo: the rewind that it takes back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redoes: Option<EntryId>,
-    /// What went back.
     pub what: RewindScope,
     /// The files that are about to be written, as they are and as they will be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileChangeEntry>,
-    /// Files that are left as they are, because the person has changed them since.
+    /// Files that are left as they are, because the user has changed them since.
     #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "serialize_paths")]
     pub left: Vec<PathBuf>,
-    /// How many messages the conversation has from here on, as lists count them.
+    /// How many messages the conversation has after the rewind, as lists count them.
     pub messages: u64,
-    /// The beginning of its last answer.
+    /// How the last answer begins that is in force after the rewind; `None` where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
 }
 
-/// What goes back.
+/// Which parts of the session a rewind takes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RewindScope {
-    /// The files alone.
+    /// The files; the conversation stays.
     Files,
-    /// What was said alone.
+    /// The conversation; the files stay.
     Conversation,
-    /// Files and conversation.
     Both,
 }
 
-/// What a command changed, or may have changed, and nothing was kept of.
+/// Changes that a command made, or may have made, and that slug cannot undo: nothing was kept of
+/// the files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UntrackedChanges {
-    /// The files, as far as they are named.
+    /// The files that are known by name; only so many are recorded.
     pub files: Vec<UntrackedFile>,
-    /// How many more there are.
-    #[serde(default, skip_serializing_if = "is_none")]
+    /// How many further files there are that `files` does not name.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub more: u64,
-    /// Why nothing at all is known of what the command did.
+    /// Why slug did not watch the folder while the command ran; `None` where it did. Then nothing
+    /// is known of what the command did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<UnwatchedFolderReason>,
 }
 
-/// A file that cannot be brought back.
+/// A file that undo cannot restore.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UntrackedFile {
-    /// The file, absolute.
+    /// Absolute.
     #[serde(serialize_with = "serialize_path")]
     pub path: PathBuf,
-    /// Why.
     pub why: UntrackedReason,
 }
 
-/// Why a file cannot be brought back.
+/// Why undo cannot restore a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UntrackedReason {
     /// It is too large to be kept.
     TooLarge,
-    /// More files than are kept were changed at once, or are there.
+    /// More files than slug keeps were changed at once, or are in the folder.
     TooMany,
     /// It could not be read.
     Unreadable,
-    /// It was out of sight before the command or after it: ignored, or in a folder that could not
-    /// be listed.
+    /// slug could not see it before the command or after it: it was ignored, or in a folder that
+    /// could not be listed.
     Unseen,
-    /// A file went of which nothing is kept, and this may be it, in another place.
+    /// It may be a file that disappeared elsewhere and of which nothing is kept.
     Moved,
-    /// Its name is not UTF-8, so that the log cannot hold it.
+    /// Its name is not UTF-8, so the log cannot hold it.
     Name,
 }
 
-/// Why a folder is not watched.
+/// Why slug did not watch a folder while a command ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnwatchedFolderReason {
-    /// It has too many files.
+    /// It has more files than slug watches.
     TooManyFiles,
-    /// It takes too long to look at.
+    /// Listing its files took too long.
     TooSlow,
-    /// It could not be looked at.
+    /// It could not be listed.
     Unreadable,
 }
 
-/// A mode as it is restored: a log never makes a program run as another user or group.
+/// The permission bits to restore: without the set-user-id and set-group-id bits, so that a log
+/// never makes a program run as another user or group.
 pub fn plain_mode(mode: u32) -> u32 {
     mode & !0o6000
 }
 
 impl FileChangeEntry {
-    /// A change from one thing to another.
+    /// A change at `path` from one version to another; `None` stands for no file.
     pub fn new(
         path: PathBuf,
         before: Option<FileVersion>,
@@ -179,10 +176,10 @@ impl FileChangeEntry {
         by: FileChangeSource,
     ) -> Self {
         let kind_of =
-            |image: &Option<FileVersion>| image.as_ref().map_or(FileKind::File, |it| it.kind);
+            |version: &Option<FileVersion>| version.as_ref().map_or(FileKind::File, |it| it.kind);
         let (kind_before, kind) = (kind_of(&before), kind_of(&after));
-        let mode = after.as_ref().and_then(|image| image.mode);
-        let mode_before = before.as_ref().and_then(|image| image.mode);
+        let mode = after.as_ref().and_then(|version| version.mode);
+        let mode_before = before.as_ref().and_then(|version| version.mode);
         Self {
             path,
             real: None,
@@ -190,24 +187,26 @@ impl FileChangeEntry {
             mode_before: mode_before.filter(|before| Some(*before) != mode),
             kind,
             kind_before,
-            before: before.map(|image| image.hash),
-            after: after.map(|image| image.hash),
+            before: before.map(|version| version.hash),
+            after: after.map(|version| version.hash),
             by,
         }
     }
 
-    /// The place that was written to.
+    /// The path that was written to: `real` where links lead elsewhere, else `path`.
     pub fn place(&self) -> &Path {
         self.real.as_deref().unwrap_or(&self.path)
     }
 
-    /// What was there before.
+    /// The file before the change; `None` where there was none. Permission bits are those that may
+    /// be restored.
     pub fn version_before(&self) -> Option<FileVersion> {
         let mode = self.mode_before.or(self.mode).map(plain_mode);
         self.before.clone().map(|hash| FileVersion { kind: self.kind_before, hash, mode })
     }
 
-    /// What was there after.
+    /// The file after the change; `None` where it is gone. Permission bits are those that may be
+    /// restored.
     pub fn version_after(&self) -> Option<FileVersion> {
         let mode = self.mode.map(plain_mode);
         self.after.clone().map(|hash| FileVersion { kind: self.kind, hash, mode })
@@ -215,20 +214,21 @@ impl FileChangeEntry {
 }
 
 impl FileVersion {
-    /// Whether the content is the same, whatever the permissions.
+    /// Whether both are the same file or link with the same content, whatever the permissions;
+    /// `None` stands for no file.
     pub fn holds(one: Option<&Self>, other: Option<&Self>) -> bool {
-        let content = |image: &Self| (image.kind, image.hash.clone());
+        let content = |version: &Self| (version.kind, version.hash.clone());
         one.map(content) == other.map(content)
     }
 }
 
 impl RewindScope {
-    /// Whether what was said goes back.
+    /// Whether the rewind takes messages back.
     pub fn has_conversation(self) -> bool {
         matches!(self, Self::Conversation | Self::Both)
     }
 
-    /// Whether files go back.
+    /// Whether the rewind restores files.
     pub fn has_files(self) -> bool {
         matches!(self, Self::Files | Self::Both)
     }
@@ -255,7 +255,7 @@ fn serialize_paths<S: Serializer>(paths: &[PathBuf], to: S) -> Result<S::Ok, S::
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_none(count: &u64) -> bool {
+fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
@@ -265,13 +265,13 @@ mod tests {
 
     #[test]
     fn no_setuid_or_setgid_bit_of_a_log_is_restored() {
-        let image =
+        let version =
             |mode| Some(FileVersion { kind: FileKind::File, hash: ContentHash::of(b"x"), mode });
         let path = PathBuf::from("/w/x");
         let change = FileChangeEntry::new(
             path,
-            image(Some(0o4755)),
-            image(Some(0o2711)),
+            version(Some(0o4755)),
+            version(Some(0o2711)),
             FileChangeSource::Tool,
         );
         assert_eq!(change.version_before().unwrap().mode, Some(0o755));

@@ -1,7 +1,8 @@
-//! What the person chose last: the model in each folder and favourites in all of them, and how the
-//! list of sessions is grouped.
+//! What the user chose last: the model in each folder, the favourite models, and how the list of
+//! sessions is grouped.
 //!
-//! Each in a small file of its own in slug's home. What cannot be read is as if it were not there.
+//! Each choice is kept in a small file of its own in slug's home. A file that cannot be read counts
+//! as missing.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,56 +13,60 @@ use crate::domain::{ModelName, ReasoningEffort};
 
 use super::files::{self, Durability};
 
-/// As many folders are remembered; the one that was longest not worked in goes first.
+/// So many folders are remembered. The one that was not worked in for the longest time is forgotten
+/// first.
 const FOLDERS: usize = 500;
 
 /// The model that was used last in a folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastModel {
-    /// Which.
     #[serde(flatten)]
     pub name: ModelName,
-    /// How hard it was to think, where that was said.
+    /// The reasoning effort, where the user chose one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<ReasoningEffort>,
-    /// Counts the choices, so that the oldest can be told.
+    /// Grows with each choice, so that the oldest one can be found.
     #[serde(default)]
     order: u64,
 }
 
-/// The last model of each folder.
+/// The model that was used last in each folder, by the folder's path.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastModels(BTreeMap<String, LastModel>);
 
-/// The models that the person wants at hand, in the order in which they were marked.
+/// The models that the user marked as favourites, in the order in which they were marked.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FavouriteModels(pub Vec<ModelName>);
 
-/// How the list of sessions is grouped.
+/// How the list of sessions is grouped on the screen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionGrouping {
-    /// By project, those of this one by date; forks below their parents.
+    /// By project, the sessions of the current one by date; forks below their parents.
     #[default]
     Project,
     /// By date, each session by itself.
     Date,
-    /// Those that were forked, with their forks and where they part.
+    /// Only sessions that were forked, with their forks and the message at which each fork parts.
     Forks,
 }
 
 impl SessionGrouping {
-    /// Reads it from its file.
+    /// Reads the grouping from its file; the default where that is missing or damaged.
     pub fn load(path: &Path) -> Self {
         read(path)
     }
 
-    /// Keeps it in its file.
+    /// Writes the grouping to its file.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written.
     pub fn keep(self, path: &Path) -> std::io::Result<()> {
         write(path, &self)
     }
 
-    /// The next one.
+    /// The grouping that comes after this one, round and round.
     pub fn next(self) -> Self {
         match self {
             Self::Project => Self::Date,
@@ -77,12 +82,17 @@ impl LastModels {
         read(path)
     }
 
-    /// The one of a folder.
+    /// The model that was used last in this folder.
     pub fn of(&self, folder: &Path) -> Option<&LastModel> {
         self.0.get(&*folder.to_string_lossy())
     }
 
-    /// Keeps the one of a folder in the file.
+    /// Writes the model of a folder into the file at `path`, and forgets the oldest folder where
+    /// there are too many.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written.
     pub fn keep(
         path: &Path,
         folder: &Path,
@@ -107,7 +117,11 @@ impl FavouriteModels {
         read(path)
     }
 
-    /// Marks a model, or takes its mark off, in the file.
+    /// Adds a model to the favourites in the file, or removes it from them.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written.
     pub fn toggle(path: &Path, name: &ModelName) -> std::io::Result<()> {
         let mut all = Self::load(path);
         match all.0.iter().position(|marked| marked == name) {
@@ -171,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_set_and_taken_off() {
+    fn a_favourite_is_marked_and_unmarked() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("favourites.json");
         let [one, two] = ["one", "two"].map(|model| ModelName::new("p", model));
@@ -182,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_as_if_it_were_not_there() {
+    fn a_damaged_file_counts_as_missing() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("favourites.json");
         std::fs::write(&file, "{]").unwrap();

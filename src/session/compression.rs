@@ -1,10 +1,11 @@
-//! Files that nobody has used for a while, packed by zstd: `X.zst` in the place of `X`.
+//! Files that nobody has used for a while, compressed by zstd: `X.zst` in the place of `X`.
 //!
-//! Of both only one is there, but for the moment between two steps: then the plain one counts. The
-//! plain file goes only after what was packed has been read back and found to be the same.
+//! Only one of the two exists, except between two steps; then the plain file counts. The plain file
+//! is removed only after the packed file has been read back and compared with it.
 //!
-//! A few packed bytes can stand for any number, and not every packed file is slug's own work. So what
-//! is unpacked has bounds, above all that slug writes, and who reads a line holds no more than one.
+//! A few packed bytes can stand for any number of bytes, and slug did not write every packed file.
+//! So the unpacked content is limited, to more than slug ever writes, and a reader of lines holds
+//! no more than one line in memory.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -12,21 +13,21 @@ use std::path::{Path, PathBuf};
 
 use super::files::{self, Durability, missing_is_none};
 
-/// What a packed file's name ends in.
+/// The ending of a packed file's name, without the dot.
 pub(super) const ENDING: &str = "zst";
-/// Packs 8 to 1, some 60 MB a second.
+/// The zstd level: it packs logs 8 to 1, at some 60 MB per second.
 const LEVEL: i32 = 4;
-/// How much tells whether packing makes sense.
+/// How much of a file's beginning decides whether packing is worth it, in bytes.
 const SAMPLE: u64 = 64 << 10;
-/// How much is read by one call.
+/// How much is read by one call, in bytes.
 const AT_ONCE: usize = 1 << 18;
 
-/// So much may come of a packed file.
+/// How much a packed file may unpack to, in bytes.
 const LONGEST: u64 = 1 << 30;
-/// And so much without an end of a line.
+/// How long a line of a packed file may be, in bytes.
 const LONGEST_LINE: u64 = 64 << 20;
 
-/// Where `plain` is when it is packed.
+/// The path of `plain` when it is packed.
 pub(super) fn packed(plain: &Path) -> PathBuf {
     let mut path = plain.as_os_str().to_owned();
     path.push(".");
@@ -34,20 +35,20 @@ pub(super) fn packed(plain: &Path) -> PathBuf {
     path.into()
 }
 
-/// The content of `plain`, packed or not; `None` where it is neither.
+/// The content of `plain`, packed or not; `None` where neither file exists.
 pub(super) fn open(plain: &Path) -> io::Result<Option<Box<dyn BufRead + Send>>> {
     if let Some(file) = missing_is_none(File::open(plain))? {
         return Ok(Some(Box::new(BufReader::with_capacity(AT_ONCE, file))));
     }
     match missing_is_none(File::open(packed(plain)))? {
         Some(file) => Ok(Some(Box::new(unpacked(file)?))),
-        // It may have been unpacked in between.
+        // Another slug may have unpacked it since the first attempt.
         None => Ok(missing_is_none(File::open(plain))?
             .map(|file| Box::new(BufReader::with_capacity(AT_ONCE, file)) as _)),
     }
 }
 
-/// The content of this very file, unpacked where its name says that it is packed.
+/// The content of this very file, unpacked where its ending says that it is packed.
 pub(super) fn read(file: &Path) -> io::Result<Box<dyn BufRead + Send>> {
     let is_packed = file.extension().is_some_and(|ending| ending == ENDING);
     let content = File::open(file)?;
@@ -57,7 +58,8 @@ pub(super) fn read(file: &Path) -> io::Result<Box<dyn BufRead + Send>> {
     Ok(Box::new(BufReader::with_capacity(AT_ONCE, content)))
 }
 
-/// Packs `plain`, and says how many bytes it has now. Nobody may write to it meanwhile.
+/// Packs `plain`, and returns the size of the packed file in bytes. Nobody may write to `plain`
+/// meanwhile.
 pub(super) fn pack(plain: &Path) -> io::Result<u64> {
     let to = packed(plain);
     let modified = std::fs::metadata(plain)?.modified()?;
@@ -75,7 +77,8 @@ pub(super) fn pack(plain: &Path) -> io::Result<u64> {
     Ok(std::fs::metadata(&to)?.len())
 }
 
-/// Whether packing makes a file clearly smaller, by its beginning.
+/// Whether packing makes a file at least a tenth smaller, judged by its beginning. Never true for a
+/// file that is too long to be unpacked again.
 pub(super) fn is_worth_it(plain: &Path) -> io::Result<bool> {
     if std::fs::metadata(plain)?.len() > LONGEST {
         return Ok(false);
@@ -86,7 +89,7 @@ pub(super) fn is_worth_it(plain: &Path) -> io::Result<bool> {
     Ok(size * 10 < begin.len() * 9)
 }
 
-/// Brings `plain` back where only its packed form is there.
+/// Restores `plain` where only its packed form exists.
 pub(super) fn unpack(plain: &Path) -> io::Result<()> {
     let from = packed(plain);
     if !plain.try_exists()? {
@@ -107,11 +110,11 @@ fn unpacked(file: File) -> io::Result<impl BufRead + Send> {
     Ok(BufReader::with_capacity(AT_ONCE, bounded))
 }
 
-/// Ends with an error where more comes than may.
+/// Fails with an error as soon as the content exceeds one of its limits.
 struct BoundedContent<R> {
     content: R,
     left: u64,
-    /// How long the line is that has not ended.
+    /// The length of the current line so far, in bytes.
     line: u64,
     longest_line: u64,
 }
@@ -170,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_packed_is_read_and_comes_back_as_it_was() {
+    fn a_packed_file_is_read_and_unpacks_to_the_same_bytes() {
         let home = tempfile::tempdir().unwrap();
         let plain = home.path().join("x.jsonl");
         let text = b"a line of some length\n".repeat(100_000);
@@ -186,8 +189,8 @@ mod tests {
         assert_eq!(std::fs::metadata(&plain).unwrap().modified().unwrap(), modified);
     }
 
-    /// Does `work` to a file with each call failing in turn. Nothing that is left behind may stand
-    /// in the way of the next time.
+    /// Does `work` to a file, with each call to the disk failing in turn. What a failure leaves
+    /// behind may not disturb the next attempt.
     fn whichever_call_fails(begin: fn(&Path) -> io::Result<()>, work: fn(&Path) -> io::Result<()>) {
         let text = b"line\n".repeat(1000);
         for call in 0.. {
@@ -224,33 +227,33 @@ mod tests {
     }
 
     #[test]
-    fn what_is_unpacked_has_bounds() {
+    fn unpacked_content_is_limited() {
         let home = tempfile::tempdir().unwrap();
         let plain = home.path().join("x.jsonl");
         let zeros = io::repeat(0).take(LONGEST_LINE + 1);
         zstd::stream::copy_encode(zeros, File::create(packed(&plain)).unwrap(), LEVEL).unwrap();
         assert!(packed(&plain).metadata().unwrap().len() < 64 << 10);
-        let told = |read: io::Result<u64>| read.unwrap_err().to_string();
+        let message_of = |read: io::Result<u64>| read.unwrap_err().to_string();
         let read = io::copy(&mut open(&plain).unwrap().unwrap(), &mut io::sink());
-        assert!(told(read).contains("a line of more than 64 MB"));
-        // Nothing of it stays, and it is not taken for what is to be packed, either.
-        assert!(told(unpack(&plain).map(|()| 0)).contains("64 MB") && !plain.exists());
+        assert!(message_of(read).contains("a line of more than 64 MB"));
+        // Nothing of the unpacked part stays.
+        assert!(message_of(unpack(&plain).map(|()| 0)).contains("64 MB") && !plain.exists());
         let read = |text: &[u8], left, longest_line| {
             let mut bounded = BoundedContent { content: text, left, line: 0, longest_line };
-            // In pieces, as a reader gets them.
+            // In pieces, as a real reader returns them.
             let mut piece = [0; 3];
             while bounded.read(&mut piece)? > 0 {}
             Ok::<u64, io::Error>(bounded.left)
         };
         assert_eq!(read(b"abcd\nabcd\n\nab", 13, 4).unwrap(), 0);
-        assert!(told(read(b"abcd\nabcd\n\nab", 12, 4)).contains("more than 1 GB"));
+        assert!(message_of(read(b"abcd\nabcd\n\nab", 12, 4)).contains("more than 1 GB"));
         for text in [b"abcde".as_slice(), b"a\nabcde\n", b"\n\nabcde"] {
-            assert!(told(read(text, 99, 4)).contains("64 MB"), "{text:?}");
+            assert!(message_of(read(text, 99, 4)).contains("64 MB"), "{text:?}");
         }
     }
 
     #[test]
-    fn what_could_not_be_read_again_is_not_packed() {
+    fn a_file_that_could_not_be_unpacked_again_is_not_packed() {
         let home = tempfile::tempdir().unwrap();
         let plain = home.path().join("x");
         File::create(&plain).unwrap().set_len(LONGEST_LINE + 1).unwrap();
@@ -261,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_is_none() {
+    fn a_missing_file_is_none() {
         let home = tempfile::tempdir().unwrap();
         assert!(open(&home.path().join("x")).unwrap().is_none());
     }

@@ -1,7 +1,7 @@
-//! A log's file, lock and torn tail on the disk.
+//! The file, the lock and the torn tail of a log on the disk.
 //!
-//! Nothing is there before the first call of [`LogFile::ready`], so that a session in which
-//! nothing was said leaves nothing behind.
+//! Nothing is created before the first call of [`LogFile::ready`], so a session in which nothing
+//! was said leaves nothing behind.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use super::files;
 use super::lock::{LockError, SessionLock};
 use super::writer::LogFile;
 
-/// Where the files of one session are.
+/// The paths of one session's files, `{dir}/{session}.{ending}`.
 #[derive(Debug, Clone)]
 pub(super) struct SessionPaths {
     dir: PathBuf,
@@ -22,52 +22,49 @@ pub(super) struct SessionPaths {
 }
 
 impl SessionPaths {
-    /// The files of `session` in `dir`.
+    /// The paths of `session` in the folder `dir`.
     pub(super) fn new(dir: &Path, session: SessionId) -> Self {
         Self { dir: dir.to_owned(), session }
     }
 
-    /// Which session.
     pub(super) fn session(&self) -> SessionId {
         self.session
     }
 
-    /// The folder.
+    /// The folder that the session's files lie in.
     pub(super) fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The log.
     pub(super) fn log(&self) -> PathBuf {
         self.file("jsonl")
     }
 
-    /// The log, packed: in its place where nobody has used it for a while.
+    /// The packed log, which stands in the place of the log where nobody has used it for a while.
     pub(super) fn packed_log(&self) -> PathBuf {
         compression::packed(&self.log())
     }
 
-    /// All but the lock, the log last.
+    /// All files but the lock; the log is the last one.
     pub(super) fn all(&self) -> [PathBuf; 5] {
         [self.torn(), self.folds(), self.meta(), self.packed_log(), self.log()]
     }
 
-    /// What lists show of it.
+    /// The cached [`SessionMeta`](super::SessionMeta).
     pub(super) fn meta(&self) -> PathBuf {
         self.file("meta.json")
     }
 
-    /// Last lines that were cut off.
+    /// The torn tails that were cut off the log.
     pub(super) fn torn(&self) -> PathBuf {
         self.file("torn")
     }
 
-    /// How its panes are folded.
+    /// How the session's panes are folded.
     pub(super) fn folds(&self) -> PathBuf {
         self.file("folds.json")
     }
 
-    /// The lock.
     pub(super) fn lock(&self) -> PathBuf {
         self.file("lock")
     }
@@ -77,15 +74,15 @@ impl SessionPaths {
     }
 }
 
-/// A log on the disk.
+/// The [`LogFile`] of a session on a real disk.
 #[derive(Debug)]
 pub(super) struct DiskLogFile {
     paths: SessionPaths,
     lock: Option<SessionLock>,
     file: Option<File>,
-    /// Whether the log's name outlives the machine.
+    /// Whether the folder was synced, so that the log's name survives a crash of the machine.
     named: bool,
-    /// A torn tail that has to be copied away before it is cut off.
+    /// A torn tail, which is copied to the `.torn` file before it is cut off.
     torn: Option<Vec<u8>>,
 }
 
@@ -95,8 +92,8 @@ impl DiskLogFile {
         Self { paths, lock: None, file: None, named: false, torn: None }
     }
 
-    /// A log that does, locked, with the bytes of its torn tail. Its name is made to last with the
-    /// first line: that of a fork may not yet.
+    /// A log that exists and is locked, with the bytes of its torn tail. The folder is synced
+    /// before the first line is written: a fork's name may not be on the disk yet.
     pub(super) fn existing(paths: SessionPaths, lock: SessionLock, torn: Option<Vec<u8>>) -> Self {
         Self { paths, lock: Some(lock), file: None, named: false, torn }
     }

@@ -1,7 +1,7 @@
-//! What was typed and not sent, so that it survives a crash.
+//! Text that was typed and not sent, kept so that it survives a crash.
 //!
-//! Each draft is held by a lock as long as the slug that typed it lives, so that a second one in
-//! the same folder does not take it away.
+//! A lock guards each draft as long as the slug that typed it lives, so that a second slug in the
+//! same folder does not take the draft away.
 
 use std::collections::HashMap;
 use std::io;
@@ -17,40 +17,37 @@ use super::files::{self, Durability, missing_is_none};
 use super::lock::{LockError, SessionLock};
 use super::{SessionStore, StoreError};
 
-/// The folder of drafts, one file a session.
+/// The folder of drafts, one file for each session.
 #[derive(Debug)]
 pub struct DraftStore {
     dir: PathBuf,
     held: Mutex<HashMap<SessionId, SessionLock>>,
 }
 
-/// What was typed in a session and not sent.
+/// The text in a session's input that was not sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionDraft {
-    /// The text, with its images.
+    /// The typed text with its images.
     #[serde(flatten)]
     pub text: UserInput,
-    /// The folder that the session works in.
+    /// The folder that the session works in; [`DraftStore::adopt`] looks for it.
     #[serde(serialize_with = "files::serialize_path")]
     pub working_directory: PathBuf,
-    /// The session.
     pub session: SessionId,
 }
 
-/// Why a draft could not be kept or found.
+/// Why a draft could not be saved, found or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum DraftError {
-    /// The operating system says no.
+    /// The operating system refuses to lock, read or write a file.
     #[error("cannot {doing} the draft {}: {source}", path.display())]
     Io {
         /// "save", "read" or "remove".
         doing: &'static str,
-        /// Which file.
         path: PathBuf,
-        /// What the system said.
         source: io::Error,
     },
-    /// It could not be found out whether the draft's session is in use.
+    /// It could not be found out whether the draft's session has a log.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -61,7 +58,12 @@ impl DraftStore {
         Self { dir, held: Mutex::new(HashMap::new()) }
     }
 
-    /// Keeps a draft in the place of the session's last one.
+    /// Saves a draft in the place of the session's last one; it is on the disk when this returns.
+    ///
+    /// # Errors
+    ///
+    /// [`DraftError::Io`] when another slug holds the draft's lock, or the lock or the draft cannot
+    /// be written.
     pub fn save(&self, draft: &SessionDraft) -> Result<(), DraftError> {
         let path = self.path(draft.session);
         let saved = self.hold(draft.session).and_then(|()| {
@@ -71,13 +73,22 @@ impl DraftStore {
         saved.map_err(failed("save", &path))
     }
 
-    /// The draft of a session.
+    /// The draft of a session; `None` where it has none.
+    ///
+    /// # Errors
+    ///
+    /// [`DraftError::Io`] when the draft's file cannot be read, or is damaged.
     pub fn load(&self, session: SessionId) -> Result<Option<SessionDraft>, DraftError> {
         let path = self.path(session);
         read(&path).map_err(failed("read", &path))
     }
 
-    /// Forgets the draft of a session: it was sent, or cleared.
+    /// Removes the draft of a session, which was sent or cleared, and releases its lock. A missing
+    /// draft is no error.
+    ///
+    /// # Errors
+    ///
+    /// [`DraftError::Io`] when the draft's file cannot be removed.
     pub fn remove(&self, session: SessionId) -> Result<(), DraftError> {
         let path = self.path(session);
         files::remove(&path).map_err(failed("remove", &path))?;
@@ -85,8 +96,14 @@ impl DraftStore {
         Ok(())
     }
 
-    /// Takes over, for the new session `heir`, the newest draft of this folder that was typed in
-    /// a session which was never begun and is open nowhere.
+    /// Takes over, for the new session `heir`, the newest draft of this folder whose session has no
+    /// log and which no running slug holds. Drafts that cannot be read are passed over.
+    ///
+    /// # Errors
+    ///
+    /// [`DraftError::Io`] when the folder of drafts cannot be listed, or the adopted draft cannot
+    /// be saved or its old file removed; [`DraftError::Store`] when it cannot be found out whether
+    /// a draft's session has a log.
     pub fn adopt(
         &self,
         working_directory: &Path,
@@ -102,7 +119,7 @@ impl DraftStore {
             {
                 continue;
             }
-            // Once more, now that nobody else can take it.
+            // Read it once more, now that no other slug can take it.
             match readable(&path) {
                 Some(draft) => {
                     let adopted = SessionDraft { session: heir, ..draft };
@@ -116,7 +133,7 @@ impl DraftStore {
         Ok(None)
     }
 
-    /// Marks the session's draft as being typed here.
+    /// Takes the lock of the session's draft, which shows that it is being typed here.
     fn hold(&self, session: SessionId) -> io::Result<()> {
         let mut held = self.held();
         if held.contains_key(&session) {
@@ -162,7 +179,7 @@ fn read(path: &Path) -> io::Result<Option<SessionDraft>> {
     Ok(bytes.map(|bytes| serde_json::from_slice(&bytes)).transpose()?)
 }
 
-/// A draft that is damaged, or gone meanwhile, is not worth more than a note.
+/// A draft that is damaged, or that is gone meanwhile, is only noted in the log file.
 fn readable(path: &Path) -> Option<SessionDraft> {
     read(path).unwrap_or_else(|error| {
         tracing::warn!(path = %path.display(), %error, "draft not readable");
@@ -180,7 +197,7 @@ mod tests {
     use super::*;
 
     impl TestSessionStore {
-        /// The drafts as one more slug sees them.
+        /// The drafts as another running slug sees them.
         fn drafts(&self) -> DraftStore {
             DraftStore::new(self.dir.path().join("drafts"))
         }

@@ -1,7 +1,7 @@
 //! The lines of a session log.
 //!
-//! One JSON object a line. Every line has an `id`, a `timestamp` (RFC 3339, UTC) and its `turn`;
-//! a message has `role` and `content` at its top level, so that `jq` and other tools read it.
+//! One JSON object per line. Every line has an `id`, a `timestamp` (RFC 3339, UTC) and its `turn`.
+//! A message has `role` and `content` at its top level, so that `jq` and other tools can read it.
 
 use std::path::PathBuf;
 
@@ -17,22 +17,20 @@ use crate::domain::{
 use super::change::{FileChangeEntry, RewindEntry, UntrackedChanges};
 use super::files::serialize_path;
 
-/// One line.
+/// One line of a log: an entry with its id, time and turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LogRecord {
-    /// The line's own id.
+    /// Unique over all sessions, and growing with time; a fork's copied lines keep theirs.
     pub id: EntryId,
-    /// When it was written.
     pub timestamp: DateTime<Utc>,
-    /// The turn it belongs to.
+    /// The turn it belongs to; 0 before the first one.
     pub turn: TurnId,
-    /// What it says.
     #[serde(flatten)]
     pub entry: LogEntry,
 }
 
 impl LogRecord {
-    /// Whether a conversation can be read from here on: a message that answers no call.
+    /// Whether a conversation can start with this record: a message that answers no call.
     pub fn can_start_conversation(&self) -> bool {
         let LogEntry::Message(message) = &self.entry else { return false };
         message.role == MessageRole::Assistant
@@ -41,71 +39,69 @@ impl LogRecord {
     }
 }
 
-/// What a line says.
+/// What a line of a log says, by its `type`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum LogEntry {
-    /// The first line.
+    /// The first line of a log.
     Session(SessionHeader),
-    /// Something was said. Each tool result is a message of its own.
+    /// A message of the user or the model. Each tool result is a message of its own.
     Message(MessageEntry),
     /// A call was approved and is about to run. On disk before the call does anything.
     ToolStarted {
-        /// Which call.
         call: CallId,
         /// SHA-256 of its arguments as they are run.
         arguments: ContentHash,
-        /// What approved it: a rule, the mode, or the person.
+        /// What approved it: a rule, the mode, or the user.
         approved_by: String,
     },
-    /// A permission question and its answer. History: a resume restores no powers from it.
+    /// A permission question and its answer. Only a record of what happened: a resume restores no
+    /// permission from it.
     Permission(PermissionEntry),
     /// A file was made, changed or removed.
     FileChange(FileChangeEntry),
-    /// What a command changed, and nothing was kept of.
+    /// Changes of a command that slug could not track.
     NotCovered(UntrackedChanges),
-    /// The person went back in the session, or forth again.
+    /// The user rewound the session, or took a rewind back.
     Rewind(RewindEntry),
-    /// Older parts of the conversation are no longer sent in full.
+    /// From here on, older parts of the conversation are no longer sent in full.
     Compaction(CompactionEntry),
-    /// The person stopped the turn.
+    /// The user stopped the turn.
     Interrupted,
-    /// The turn is over.
     TurnEnd(TurnEnd),
     /// The session's title from here on.
     Title {
-        /// The title.
         title: String,
     },
     /// The plan from here on.
     Todo {
-        /// All its steps.
+        /// All steps of the plan, which replace those of an earlier one.
         todos: Vec<TodoItem>,
     },
     /// The model from here on.
     Model {
-        /// Its name on the server.
+        /// The model's name on the server.
         model: String,
-        /// The provider's name, where the log says.
+        /// The provider's name; `None` in logs that do not say.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         provider: Option<String>,
-        /// How hard it is to think, where that was said.
+        /// The reasoning effort, where the user chose one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         effort: Option<ReasoningEffort>,
     },
-    /// The mode from here on. History: a resume restores no powers from it.
+    /// The permission mode from here on. Only a record of what happened: a resume restores no
+    /// permission from it.
     Mode {
-        /// The mode.
         mode: PermissionMode,
     },
 }
 
-/// The first line of a log.
+/// What a session is and where it began: the first line of its log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionHeader {
-    /// The session.
     pub session_id: SessionId,
-    /// The format's version; a reader that knows less opens it read-only.
+    /// The version of the log's format. A reader that knows only older versions opens the log
+    /// read-only.
     pub version: u32,
     /// The folder that the session works in.
     #[serde(serialize_with = "serialize_path")]
@@ -114,22 +110,20 @@ pub struct SessionHeader {
     pub model: String,
     /// The provider it began with.
     pub provider: String,
-    /// Where its first part comes from.
+    /// The session that this one was forked from, and whose lines it begins with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<SessionId>,
 }
 
-/// Something said, with what is known of how it came about.
+/// A message with what is known of how it came about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MessageEntry {
-    /// Who speaks.
     pub role: MessageRole,
-    /// What is said.
     pub content: Vec<ContentBlock>,
     /// Of a response: why it ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_reason: Option<StopReason>,
-    /// Of a response: what it took.
+    /// Of a response: the tokens that it took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<TokenUsage>,
     /// Of a response: the model that answered.
@@ -138,48 +132,45 @@ pub struct MessageEntry {
     /// Of a response: what it cost in US dollars, where its price is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Money>,
-    /// Of a response: what it was asked for.
+    /// Of a response: what slug asked for it.
     #[serde(default, skip_serializing_if = "RequestSource::is_main")]
     pub source: RequestSource,
-    /// Of a response: SHA-256 of model, tools, system text and messages that it answered.
+    /// Of a response: SHA-256 of the model, tools, system text and messages that it answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered: Option<ContentHash>,
-    /// Of a tool result: how the call went and what the person sees of it.
+    /// Of a tool result: how the call went and what the user sees of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<ToolResultInfo>,
 }
 
-/// How a call went.
+/// How a tool call went, and what the user sees of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolResultInfo {
-    /// The tool's name.
     pub name: String,
     /// Done, failed, denied or cancelled.
     pub status: ToolStatus,
     /// A few words for the pane's head.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
-    /// What the person sees, where that is not the result's text.
+    /// What the user sees, where that is not the result's text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display: Option<ToolDisplay>,
     /// How long it ran, in milliseconds.
     pub elapsed_ms: u64,
-    /// Its whole output among the blobs, where the model got only a part of it.
+    /// The hash of its whole output in the store of contents, where the model got only a part of
+    /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<ContentHash>,
 }
 
-/// A permission question and its answer.
+/// A permission question about a call, and its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermissionEntry {
-    /// Which call.
     pub call: CallId,
-    /// The tool.
     pub tool: String,
-    /// Its command, or what it was to touch.
+    /// The call's command, or the file or address that it was about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<String>,
-    /// What came out.
     pub decision: PermissionOutcome,
     /// The answer's name: once, session, always, never, edited, deny; or rule, mode, headless, hook.
     pub answer: String,
@@ -188,7 +179,7 @@ pub struct PermissionEntry {
     pub rule: Option<RuleSource>,
 }
 
-/// What is no longer sent in full.
+/// Which older parts of the conversation are no longer sent in full.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompactionEntry {
     /// Tool results before this entry are sent as stubs.
@@ -202,11 +193,10 @@ pub struct CompactionEntry {
 /// How a turn ended and what it took.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnEnd {
-    /// How.
     pub outcome: TurnOutcome,
-    /// Tokens of all its responses together.
+    /// The tokens of all its responses together.
     pub usage: TokenUsage,
-    /// What those of them cost whose price is known, in US dollars.
+    /// The cost of those responses whose price is known, in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Money>,
 }
@@ -215,25 +205,25 @@ pub struct TurnEnd {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnOutcome {
-    /// The model had said what it wanted to say.
+    /// The model finished its answer.
     Answered,
-    /// The person stopped it.
+    /// The user stopped it.
     Interrupted,
     /// It made as many rounds of tool calls as `max_tool_rounds` allows.
     RoundLimit,
-    /// A budget was used up; the text says which.
+    /// A budget was used up; the text says which one.
     Budget(String),
     /// It failed; the text says why and what to do.
     Failed(String),
 }
 
 impl SessionHeader {
-    /// The version that this slug writes.
+    /// The newest format version, which this slug writes.
     pub const VERSION: u32 = 1;
 }
 
 impl MessageEntry {
-    /// A message with nothing more known of it.
+    /// A message without any facts about how it came about.
     pub fn new(message: Message) -> Self {
         Self {
             role: message.role,
@@ -248,12 +238,12 @@ impl MessageEntry {
         }
     }
 
-    /// Whether it holds the result of a call.
+    /// Whether it holds the result of a tool call.
     pub fn is_result(&self) -> bool {
         self.content.iter().any(|block| matches!(block, ContentBlock::ToolResult { .. }))
     }
 
-    /// Just what was said.
+    /// The role and content alone, as the provider gets them.
     pub fn message(&self) -> Message {
         Message { role: self.role, content: self.content.clone() }
     }

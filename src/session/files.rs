@@ -1,5 +1,5 @@
-//! The few things this room does with files: folders of mode 0700, files of mode 0600, and
-//! replacing a file whole.
+//! The file operations of sessions: folders of mode 0700, files of mode 0600, and replacing a whole
+//! file.
 //!
 //! Each call that changes something on the disk begins with [`step`], so that tests can make each
 //! of them fail. Nothing here knows what the files hold.
@@ -15,25 +15,25 @@ use tempfile::NamedTempFile;
 
 use crate::disk::{FileTextError, read_regular};
 
-/// A larger file of this room's own making there is not.
+/// In bytes. slug writes no larger cache file.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// A whole file that can be made again; `None` where there is none. What is no regular file is not
-/// waited for.
+/// Reads a whole file that can be made again; `None` where there is none. Never blocks on a FIFO or
+/// a device.
 pub(super) fn read_cache(path: &Path) -> Result<Option<Vec<u8>>, FileTextError> {
     read_regular(path, MAX_BYTES)
 }
 
-/// Whether a file has to survive the machine, or can be made again.
+/// Whether a file has to survive a crash of the machine, or can be made again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Durability {
-    /// It can be made again: no sync.
+    /// It can be made again, so it is not synced.
     Cache,
     /// It is synced before its name points to it.
     Synced,
 }
 
-/// Where a call to the disk may fail.
+/// Marks a call to the disk that tests can make fail.
 #[cfg(not(test))]
 #[expect(clippy::unnecessary_wraps, reason = "it fails in tests")]
 pub(super) fn step() -> io::Result<()> {
@@ -49,20 +49,20 @@ pub(super) fn make_folder(dir: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir)
 }
 
-/// Opens a file to be appended to, and makes it where it is missing, for the owner alone.
+/// Opens a file to append to it, and creates it where it is missing, for the owner alone.
 pub(super) fn open_append(path: &Path) -> io::Result<File> {
     step()?;
     OpenOptions::new().append(true).create(true).mode(0o600).open(path)
 }
 
-/// Makes new names in a folder survive the machine.
+/// Syncs a folder, so that new names in it survive a crash of the machine.
 pub(super) fn sync_folder(dir: &Path) -> io::Result<()> {
     step()?;
     File::open(dir)?.sync_all()
 }
 
-/// Puts `parts`, one after another, in the place of what is at `path`: a temporary file beside it,
-/// then a rename, so that a reader finds the old content or the new one.
+/// Replaces the file at `path` by `parts`, one after another: writes a temporary file beside it and
+/// renames that, so that a reader finds either the old content or the new one.
 pub(super) fn replace(path: &Path, parts: &[&[u8]], durability: Durability) -> io::Result<()> {
     replace_with(path, durability, |file| {
         parts.iter().try_for_each(|part| {
@@ -72,7 +72,8 @@ pub(super) fn replace(path: &Path, parts: &[&[u8]], durability: Durability) -> i
     })
 }
 
-/// The same with what `fill` writes. When it fails, all is as it was.
+/// Replaces the file at `path` by what `fill` writes, like [`replace`]. When it fails, the old file
+/// is unchanged.
 pub(super) fn replace_with(
     path: &Path,
     durability: Durability,
@@ -96,10 +97,10 @@ pub(super) fn replace_with(
     }
 }
 
-/// How the names of temporary files begin. A killed slug leaves them behind.
+/// The prefix of the names of temporary files, which a killed slug leaves behind.
 pub(super) const TEMPORARY: &str = ".tmp";
 
-/// Gives a file the time of another.
+/// Sets the modification time of a file.
 pub(super) fn set_modified(file: &File, time: SystemTime) -> io::Result<()> {
     step()?;
     file.set_times(FileTimes::new().set_modified(time))
@@ -111,7 +112,7 @@ pub(super) fn rename(from: &Path, to: &Path) -> io::Result<()> {
     std::fs::rename(from, to)
 }
 
-/// Removes a file; one that is not there is no failure.
+/// Removes a file; a missing one is no error.
 pub(super) fn remove(path: &Path) -> io::Result<()> {
     step()?;
     missing_is_none(std::fs::remove_file(path)).map(|_| ())
@@ -126,8 +127,8 @@ pub(super) fn missing_is_none<T>(result: io::Result<T>) -> io::Result<Option<T>>
     }
 }
 
-/// Writes a path as JSON text. Bytes that are not UTF-8 become U+FFFD: a session in such a folder
-/// has to be saved all the same.
+/// Writes a path as JSON text. Bytes that are not UTF-8 become U+FFFD, so that a session in such a
+/// folder can still be saved.
 pub(super) fn serialize_path<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&path.to_string_lossy())
 }

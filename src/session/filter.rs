@@ -1,29 +1,29 @@
-//! What a person types to narrow a list of sessions: `project:web model:opus after:2026-11-01
-//! today`, and words that are looked for in titles and in what was said.
+//! The filter that the user types to narrow a list of sessions: `project:web model:opus
+//! after:2026-11-01 today`, and words that are searched in titles and messages.
 //!
-//! Pure. Days are those of the person's own time; whoever asks says which day it is. A date that
-//! cannot be read (it may still be typed) narrows nothing and is named in [`SessionListFilter::unread`].
+//! Pure. Days are in the user's local time; the caller says which day today is. A date that cannot
+//! be read (it may be half typed) narrows nothing, and is listed in [`SessionListFilter::unread`].
 
 use std::path::Path;
 
 use chrono::{Days, Months, NaiveDate};
 
-/// What a list is narrowed to.
+/// A parsed filter: conditions on folder, model and day, and text to search for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionListFilter {
-    /// The words that are none of the others, a space apart.
+    /// The words that are no conditions, separated by single spaces.
     pub text: String,
-    /// Words that look like dates and are none.
+    /// Conditions whose date cannot be read, as they were typed.
     pub unread: Vec<String>,
     projects: Vec<String>,
     models: Vec<String>,
-    /// From this day on.
+    /// The first day that is kept.
     after: Option<NaiveDate>,
-    /// Up to before this day.
+    /// The first day that is no longer kept.
     before: Option<NaiveDate>,
 }
 
-/// What a filter needs to know of a session.
+/// The facts of a session that a filter compares with its conditions.
 #[derive(Debug, Clone, Copy)]
 pub struct SessionAttributes<'a> {
     /// The folder it works in.
@@ -35,7 +35,7 @@ pub struct SessionAttributes<'a> {
 }
 
 impl SessionListFilter {
-    /// Reads what was typed on the day `today`. Words in quotes are text.
+    /// Parses the typed text; `today` is the current day. Words in quotes are always text.
     pub fn parse(typed: &str, today: NaiveDate) -> Self {
         let mut filter = Self::default();
         for word in words(typed) {
@@ -58,29 +58,29 @@ impl SessionListFilter {
         filter
     }
 
-    /// Keeps sessions with this in their folder.
+    /// Narrows to sessions that have this in the path of their folder.
     pub fn project(&mut self, name: &str) {
         add(&mut self.projects, name);
     }
 
-    /// Keeps sessions with this in their model's name.
+    /// Narrows to sessions that have this in the name of their model.
     pub fn model(&mut self, name: &str) {
         add(&mut self.models, name);
     }
 
-    /// Keeps sessions that were used on this day or later.
+    /// Narrows to sessions that were last used on this day or later.
     pub fn from(&mut self, day: NaiveDate) {
         self.after = self.after.max(Some(day));
     }
 
-    /// Keeps sessions that were last used before this day.
+    /// Narrows to sessions that were last used before this day.
     pub fn until(&mut self, day: NaiveDate) {
         self.before = Some(self.before.map_or(day, |before| before.min(day)));
     }
 
-    /// Whether a session stays, whatever its text.
-    pub fn takes(&self, facts: SessionAttributes<'_>) -> bool {
-        let SessionAttributes { project, model, day } = facts;
+    /// Whether a session satisfies all conditions, whatever its text.
+    pub fn takes(&self, attributes: SessionAttributes<'_>) -> bool {
+        let SessionAttributes { project, model, day } = attributes;
         self.after.is_none_or(|after| day >= after)
             && self.before.is_none_or(|before| day < before)
             && self.models.iter().all(|name| has(model, name))
@@ -90,7 +90,7 @@ impl SessionListFilter {
             })
     }
 
-    /// Whether all sessions stay that have the text.
+    /// Whether there is no condition besides the text.
     pub fn is_text_alone(&self) -> bool {
         *self == Self { text: self.text.clone(), unread: self.unread.clone(), ..Self::default() }
     }
@@ -111,8 +111,8 @@ impl SessionListFilter {
     }
 }
 
-/// A date as people write it: `2026-11-01`, `2026-11`, `2026`, `today`, `yesterday`, and `7d`,
-/// `2w`, `3m` or `1y` ago. A month or a year is its first day.
+/// Parses a date: `2026-11-01`, `2026-11`, `2026`, `today`, `yesterday`, and `7d`, `2w`, `3m` or
+/// `1y` ago. A month or a year stands for its first day. `None` for any other text.
 pub fn date(text: &str, today: NaiveDate) -> Option<NaiveDate> {
     match text {
         "today" => return Some(today),
@@ -146,7 +146,7 @@ enum SessionFilterWord<'a> {
     Quoted(&'a str),
 }
 
-/// A quote that is not closed ends with the line.
+/// Splits the typed text into words. A quote that is not closed ends with the line.
 fn words(typed: &str) -> Vec<SessionFilterWord<'_>> {
     let mut words = Vec::new();
     let mut rest = typed.trim_start();
@@ -173,7 +173,7 @@ fn add(list: &mut Vec<String>, name: &str) {
     }
 }
 
-/// Whether a text has this in it; a capital letter makes case count.
+/// Whether a text contains `part`; case counts only where `part` has a capital letter.
 fn has(text: &str, part: &str) -> bool {
     if part.chars().any(char::is_uppercase) {
         text.contains(part)
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn words_and_conditions_are_told_apart() {
+    fn words_and_conditions_are_distinguished() {
         let filter = parsed("  empty project:web cart  model:opus today ");
         assert_eq!(filter.text, "empty cart");
         assert_eq!((filter.projects, filter.models), (vec!["web".into()], vec!["opus".into()]));
@@ -211,14 +211,14 @@ mod tests {
     }
 
     #[test]
-    fn quotes_make_text_of_anything() {
+    fn anything_in_quotes_is_text() {
         assert_eq!(parsed("\"today\" \"project:x y\" z").text, "today project:x y z");
         assert_eq!(parsed("\"not closed").text, "not closed");
         assert_eq!(parsed("std::fs https://x").text, "std::fs https://x");
     }
 
     #[test]
-    fn dates_are_written_as_people_do() {
+    fn dates_are_read_in_common_forms() {
         let cases = [
             ("2026-11-01", Some("2026-11-01")),
             ("2026-02", Some("2026-02-01")),
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_date_yet_narrows_nothing_and_is_named() {
+    fn an_unreadable_date_narrows_nothing_and_is_listed() {
         let filter = parsed("after:2026-1x before:");
         assert_eq!(filter.unread, ["after:2026-1x"]);
         assert!(filter.is_text_alone());
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn all_conditions_have_to_hold() {
-        let facts = SessionAttributes {
+        let attributes = SessionAttributes {
             project: Path::new("/src/WebShop"),
             model: "Opus-5",
             day: day("2026-11-10"),
@@ -272,9 +272,9 @@ mod tests {
             ("words alone", true),
         ];
         for (typed, takes) in cases {
-            assert_eq!(parsed(typed).takes(facts), takes, "{typed}");
+            assert_eq!(parsed(typed).takes(attributes), takes, "{typed}");
         }
-        let yesterday = SessionAttributes { day: day("2026-11-21"), ..facts };
+        let yesterday = SessionAttributes { day: day("2026-11-21"), ..attributes };
         assert!(parsed("yesterday").takes(yesterday) && !parsed("today").takes(yesterday));
     }
 }

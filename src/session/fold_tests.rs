@@ -1,4 +1,4 @@
-//! Records in, conversation out.
+//! Tests of the replay: records in, conversation out.
 
 use crate::domain::{PermissionMode, TodoStatus, TokenUsage};
 
@@ -12,7 +12,7 @@ fn records(entries: Vec<(u32, LogEntry)>) -> Vec<LogRecord> {
     entries.into_iter().map(|(turn, entry)| record(turn, entry)).collect()
 }
 
-/// The sent messages in few words: texts, calls as `?id`, results as `id=content`.
+/// The sent messages in short: texts, calls as `?id`, results as `id=content`.
 fn sent(conversation: &ReplayedConversation) -> Vec<String> {
     let words = |block: &ContentBlock| match block {
         ContentBlock::Text { text } => text.clone(),
@@ -24,7 +24,8 @@ fn sent(conversation: &ReplayedConversation) -> Vec<String> {
         ContentBlock::ToolResult { tool_use_id, content, .. } => format!("{tool_use_id}={content}"),
     };
     let all = conversation.messages.iter();
-    all.map(|(_, said)| said.content.iter().map(words).collect::<Vec<_>>().join(" ")).collect()
+    all.map(|(_, message)| message.content.iter().map(words).collect::<Vec<_>>().join(" "))
+        .collect()
 }
 
 fn kept_from(id: EntryId) -> LogEntry {
@@ -36,7 +37,7 @@ fn first_kept(id: EntryId) -> LogEntry {
 }
 
 #[test]
-fn an_empty_log_is_a_conversation_about_to_begin() {
+fn an_empty_log_gives_an_empty_conversation() {
     let conversation = ReplayedConversation::of(&[]);
     assert_eq!(conversation.messages, []);
     assert_eq!(conversation.next_turn, TurnId(1));
@@ -72,14 +73,14 @@ fn usage_adds_up_over_responses() {
 #[test]
 fn absurd_numbers_in_a_log_do_no_harm() {
     let absurd = |text: &str| match says(text) {
-        LogEntry::Message(said) => {
+        LogEntry::Message(message) => {
             let usage = TokenUsage {
                 input: u64::MAX,
                 output: u64::MAX,
                 cache_read: u64::MAX,
                 ..TokenUsage::default()
             };
-            LogEntry::Message(MessageEntry { usage: Some(usage), ..said })
+            LogEntry::Message(MessageEntry { usage: Some(usage), ..message })
         }
         other => panic!("{other:?}"),
     };
@@ -106,7 +107,7 @@ fn the_title_is_the_given_one_or_made_from_the_first_message() {
 }
 
 #[test]
-fn a_mode_on_record_restores_no_power() {
+fn a_mode_in_the_log_restores_no_permission() {
     let before = records(vec![(1, user("hello"))]);
     let mut conversation = ReplayedConversation::of(&before);
     let then = conversation.clone();
@@ -115,7 +116,7 @@ fn a_mode_on_record_restores_no_power() {
 }
 
 #[test]
-fn r9_calls_without_a_result_are_told() {
+fn r9_calls_without_a_result_are_reported() {
     let conversation = ReplayedConversation::of(&records(vec![
         (1, user("read all")),
         (1, calls(&["a", "b", "c"])),
@@ -137,15 +138,15 @@ fn an_interrupted_response_stays_with_its_unsigned_thinking() {
 }
 
 #[test]
-fn a_seal_is_known_with_what_its_response_answered() {
+fn a_signature_is_known_with_the_request_that_was_answered() {
     let thought = |signature: Option<&str>| ContentBlock::Thinking {
         thinking: "hm".into(),
         signature: signature.map(str::to_owned),
     };
     let (asked, sealed) = (ContentHash::of(b"asked"), thought(Some("seal")));
     let mut answer = assistant(vec![sealed.clone(), thought(None)]);
-    if let LogEntry::Message(said) = &mut answer {
-        said.answered = Some(asked.clone());
+    if let LogEntry::Message(message) = &mut answer {
+        message.answered = Some(asked.clone());
     }
     let conversation = ReplayedConversation::of(&records(vec![(1, user("hello")), (1, answer)]));
     assert_eq!(conversation.seals.get(&sealed.signature_hash().unwrap()), Some(&asked));
@@ -250,7 +251,7 @@ fn the_first_stage_leaves_the_last_five_results() {
     all.push(record(1, LogEntry::Compaction(compaction)));
     let stubs = sent(&ReplayedConversation::of(&all))
         .iter()
-        .filter(|said| said.contains("dropped"))
+        .filter(|message| message.contains("dropped"))
         .count();
     assert_eq!(stubs, 2);
     assert_eq!(compaction_for(&all, CompactionStage::Results), None, "once is enough");
@@ -274,7 +275,7 @@ fn the_second_stage_leaves_the_last_ten_turns() {
 }
 
 #[test]
-fn what_was_gone_back_before_is_paid_for_and_not_sent() {
+fn rewound_messages_are_paid_for_and_not_sent() {
     let mut all = records(vec![
         (1, user("one")),
         (1, says("first")),
@@ -294,7 +295,7 @@ fn what_was_gone_back_before_is_paid_for_and_not_sent() {
 }
 
 #[test]
-fn a_compaction_that_was_gone_back_before_leaves_nothing_out() {
+fn a_rewound_compaction_drops_nothing() {
     let mut all = records(vec![(1, user("one")), (1, says("first")), (2, user("two"))]);
     all.push(record(2, first_kept(all[2].id)));
     assert_eq!(sent(&ReplayedConversation::of(&all)), ["two"]);

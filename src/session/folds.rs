@@ -1,9 +1,9 @@
-//! How panes are folded: those of one session in a small file beside its log, kinds of panes in
-//! one file for all sessions.
+//! How panes are folded: the panes of one session in a small file beside its log, and kinds of
+//! panes in one file for all sessions.
 //!
-//! Not in the log, since it is nothing that was said. A pane is named by the entry that it comes
-//! from, so that a fork, whose entries have the ids of its parent's, finds them again. What cannot
-//! be read is as if it were not there: nothing is lost but how the screen looked.
+//! Folds are not in the log, which holds only the conversation. A pane is named by the entry that
+//! it shows, so that a fork, whose entries have the ids of its parent's, finds its panes again. A
+//! file that cannot be read counts as missing: only the look of the screen is lost.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,50 +18,56 @@ use super::files::{self, Durability};
 use super::store::failed;
 use super::{SessionStore, StoreError};
 
-/// The folds of one session.
+/// Which panes of a session the user opened or closed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionFolds {
-    /// What was asked of all panes at once.
+    /// What the user asked of all panes at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub all: Option<PaneFold>,
-    /// What was asked of single panes.
+    /// What the user asked of single panes, which overrides `all`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub panes: BTreeMap<PaneName, PaneFold>,
 }
 
-/// What was asked of all panes of a kind, in every session. The kinds have the screen's names.
+/// What the user asked of all panes of a kind, in every session, by the screen's names of the
+/// kinds.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KindFolds(pub BTreeMap<String, PaneFold>);
 
-/// A pane of a session: the entry it comes from, and which of its parts it is.
+/// Names a pane of a session: the entry that it shows, and which part of that. Written as
+/// `{entry}/{part}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct PaneName {
-    /// The line of the log.
+    /// The id of the log's line.
     pub entry: EntryId,
     /// Counted from 0.
     pub part: u16,
 }
 
-/// A text that names no pane.
+/// A text that is not the name of a pane.
 #[derive(Debug, thiserror::Error)]
 #[error("{0:?} names no pane")]
 pub struct PaneNameError(String);
 
 impl SessionFolds {
-    /// Whether nothing was folded or unfolded.
+    /// Whether the user folded and unfolded nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
 impl KindFolds {
-    /// Reads them from their file; none where it is missing or makes no sense.
+    /// Reads them from their file; empty where that is missing or damaged.
     pub fn load(path: &Path) -> Self {
         read(path).unwrap_or_default()
     }
 
-    /// Writes them to their file.
+    /// Writes them to the file at `path`.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be written.
     pub fn save(&self, path: &Path) -> std::io::Result<()> {
         let bytes = serde_json::to_vec_pretty(self).map_err(std::io::Error::from)?;
         files::replace(path, &[&bytes, b"\n"], Durability::Cache)
@@ -69,14 +75,19 @@ impl KindFolds {
 }
 
 impl SessionStore {
-    /// How a session's panes are folded: as its own file says, or, where it has none yet, as that
-    /// of the session it was forked from.
+    /// How a session's panes are folded: from its own file, or, where it has none yet, from that of
+    /// the session it was forked from.
     pub fn folds(&self, session: SessionId, parent: Option<SessionId>) -> SessionFolds {
         let of = |session| read(&self.paths(session).folds());
         of(session).or_else(|| of(parent?)).unwrap_or_default()
     }
 
-    /// Keeps how a session's panes are folded. One that has no log yet has no panes to keep.
+    /// Saves how a session's panes are folded. A session without a log has no panes, so nothing is
+    /// saved for it.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Io`] when the log cannot be looked for, or the file cannot be written.
     pub fn save_folds(&self, session: SessionId, folds: &SessionFolds) -> Result<(), StoreError> {
         if !self.has_log(session)? {
             return Ok(());

@@ -1,12 +1,12 @@
-//! A fork: a session that begins with a copy of another's lines.
+//! Forks: sessions that begin with a copy of another session's lines.
 //!
-//! The lines are copied byte by byte, with their ids, under a first line of the fork's own, so
-//! that an entry can be counted once wherever it is found. A copy may end between a call and its
-//! result; whoever sends the conversation heals that.
+//! The lines are copied byte by byte, with their ids, below a first line of the fork's own. So an
+//! entry can be counted once wherever it is found. A copy may end between a call and its result;
+//! whoever sends the conversation repairs that.
 //!
-//! Of a long log only the lines are read that say where the copy ends and what the title is
-//! ([`cut`]); the rest is copied by the system. Its bytes reach the disk with the first line that
-//! is appended to the fork, which is what could be lost: the parent has the others.
+//! Of a long log, only the lines are parsed that say where the copy ends and what the title is
+//! ([`range`]); the operating system copies the rest. Its bytes are synced with the first line that
+//! is appended to the fork. Only that line could be lost: the parent has all others.
 
 mod range;
 
@@ -25,8 +25,15 @@ use super::{LogEntry, LogRecord, SessionHeader, SessionStore, StoreError};
 use range::ForkRange;
 
 impl SessionStore {
-    /// Makes the session of `header`, whose `forked_from` is set here, from all of `parent` up to
-    /// and including `upto`, or from all of it. The fork has the parent's title.
+    /// Creates the session of `header` from the lines of `parent` up to and including `upto`, or
+    /// from all of them. `forked_from` of the header is set here. The fork has the parent's title.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Exists`] when the new session has a log already, [`StoreError::Missing`] when
+    /// the parent has none, [`StoreError::NoSuchEntry`] when the parent has no entry `upto`, and
+    /// [`StoreError::Io`] or [`StoreError::Log`] when the parent cannot be read or the fork not be
+    /// written.
     pub fn fork(
         &self,
         parent: SessionId,
@@ -41,16 +48,16 @@ impl SessionStore {
             TurnId(0),
             LogEntry::Session(SessionHeader { forked_from: Some(parent), ..header }),
         )?;
-        if let Some((file, cut)) = self.cut(parent, upto)? {
-            let last = match cut.title {
+        if let Some((file, range)) = self.fork_range(parent, upto)? {
+            let last = match range.title {
                 Some((turn, title)) => line(turn, LogEntry::Title { title })?,
                 None => Vec::new(),
             };
-            let body = cut.body.end - cut.body.start;
+            let body = range.body.end - range.body.start;
             let copy = |fork: &mut File| {
                 fork.write_all(&first)?;
-                (&file).seek(SeekFrom::Start(cut.body.start))?;
-                // A whole part of one file to another: the system needs no buffer of ours for it.
+                (&file).seek(SeekFrom::Start(range.body.start))?;
+                // The operating system copies from file to file, without a buffer of slug's.
                 io::copy(&mut (&file).take(body), fork)?;
                 fork.write_all(&last)
             };
@@ -75,8 +82,13 @@ impl SessionStore {
             .map_err(failed("write", &path))
     }
 
-    /// The record of an entry, and the entry that it follows: a fork up to that one goes its own way
-    /// before the record.
+    /// The record of an entry, with the id of the entry before it. A fork up to that id goes its
+    /// own way from this record on.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoSuchEntry`] when the log has no such entry, or the entry is its first line;
+    /// [`StoreError::Missing`] or [`StoreError::Io`] when the log cannot be read.
     pub fn record_and_previous(
         &self,
         session: SessionId,
@@ -94,9 +106,9 @@ impl SessionStore {
         Ok((records[at - 1].id, records.swap_remove(at)))
     }
 
-    /// The part of a long log that a fork copies. `None` where the log is short, kept in another
-    /// form, or not as slug writes it: then all of it is to be read.
-    fn cut(
+    /// The part of a long log that a fork copies. `None` where the log is short, packed, or not as
+    /// slug writes it; then the caller reads all of it.
+    fn fork_range(
         &self,
         parent: SessionId,
         upto: Option<EntryId>,
@@ -105,11 +117,11 @@ impl SessionStore {
         let opened = missing_is_none(File::open(&path)).map_err(failed("read", &path))?;
         let Some(file) = opened else { return Ok(None) };
         let found = range::find(&file, upto).map_err(failed("read", &path))?;
-        Ok(found.map(|cut| (file, cut)))
+        Ok(found.map(|range| (file, range)))
     }
 }
 
-/// The parent's title, where the part that is copied does not give the same.
+/// The parent's title, where the copied part does not give the same.
 fn missing_title(all: &[LogRecord], part: &[LogRecord]) -> Option<String> {
     title_after(all).filter(|title| title_after(part).as_ref() != Some(title))
 }

@@ -1,4 +1,4 @@
-//! Forks, byte by byte.
+//! Tests of forks, byte by byte.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ struct ForkFixture {
     parent: SessionId,
 }
 
-fn scene(bytes: &[u8]) -> ForkFixture {
+fn fixture(bytes: &[u8]) -> ForkFixture {
     let home = home();
     let parent = home.planted(bytes);
     ForkFixture { home, parent }
@@ -32,11 +32,11 @@ impl ForkFixture {
 #[test]
 fn a_fork_has_its_own_first_line_and_the_parents_bytes() {
     let records = log(9);
-    let scene = scene(&lines(&records));
+    let fixture = fixture(&lines(&records));
     for (upto, kept) in [(None, 9), (Some(8), 9), (Some(4), 5), (Some(1), 2)] {
-        let (header, body) = scene.fork(upto.map(|at: usize| records[at].id));
+        let (header, body) = fixture.fork(upto.map(|at: usize| records[at].id));
         assert_eq!(body, lines(&records[1..kept]), "up to {upto:?}");
-        assert_eq!(header.forked_from, Some(scene.parent));
+        assert_eq!(header.forked_from, Some(fixture.parent));
         assert_eq!(header.cwd, Path::new("/elsewhere"));
     }
 }
@@ -45,9 +45,9 @@ fn a_fork_has_its_own_first_line_and_the_parents_bytes() {
 fn a_fork_has_the_parents_title() {
     let mut records = log(6);
     records.push(record(1, LogEntry::Title { title: "The cart".into() }));
-    let scene = scene(&lines(&records));
+    let fixture = fixture(&lines(&records));
     for upto in [None, Some(records[2].id), Some(records[0].id)] {
-        let (_, body) = scene.fork(upto);
+        let (_, body) = fixture.fork(upto);
         assert_eq!(
             title_after(&load(&body).records).as_deref(),
             Some("The cart"),
@@ -57,12 +57,12 @@ fn a_fork_has_the_parents_title() {
 }
 
 #[test]
-fn a_fork_keeps_what_is_not_understood_and_leaves_a_torn_tail_behind() {
+fn a_fork_keeps_unknown_lines_and_drops_a_torn_tail() {
     let records = log(3);
     let foreign = b"{\"type\":\"checkpoint\"}\nnot json\n";
     let bytes = [lines(&records).as_slice(), foreign].concat();
-    let scene = scene(&[bytes.as_slice(), b"{\"type\":\"mess"].concat());
-    let (_, body) = scene.fork(None);
+    let fixture = fixture(&[bytes.as_slice(), b"{\"type\":\"mess"].concat());
+    let (_, body) = fixture.fork(None);
     assert_eq!(body, bytes[lines(&records[..1]).len()..]);
 }
 
@@ -70,40 +70,40 @@ fn a_fork_keeps_what_is_not_understood_and_leaves_a_torn_tail_behind() {
 fn a_last_line_without_line_feed_gets_one() {
     let records = log(3);
     let bytes = lines(&records);
-    let scene = scene(&bytes[..bytes.len() - 1]);
-    assert_eq!(scene.fork(None).1, lines(&records[1..]));
+    let fixture = fixture(&bytes[..bytes.len() - 1]);
+    assert_eq!(fixture.fork(None).1, lines(&records[1..]));
 }
 
 #[test]
 fn a_plain_chat_log_can_be_forked_at_a_line_and_keeps_its_ids() {
     let bytes = b"{\"role\":\"user\",\"content\":\"a\"}\n{\"role\":\"user\",\"content\":\"b\"}\n";
-    let scene = scene(bytes);
-    let parent = scene.home.store.read(scene.parent).unwrap();
-    let (_, body) = scene.fork(Some(parent.records[0].id));
+    let fixture = fixture(bytes);
+    let parent = fixture.home.store.read(fixture.parent).unwrap();
+    let (_, body) = fixture.fork(Some(parent.records[0].id));
     assert_eq!(body, bytes[..bytes.len() / 2]);
-    let (_, body) = scene.fork(None);
+    let (_, body) = fixture.fork(None);
     assert_eq!(load(&body).records, parent.records);
 }
 
 #[test]
 fn an_entry_of_another_session_is_refused() {
-    let scene = scene(&lines(&log(3)));
+    let fixture = fixture(&lines(&log(3)));
     let entry = record(1, user("other")).id;
-    let refused = scene.home.store.fork(scene.parent, Some(entry), header("/work"));
+    let refused = fixture.home.store.fork(fixture.parent, Some(entry), header("/work"));
     assert!(matches!(refused, Err(StoreError::NoSuchEntry { .. })), "{refused:?}");
-    let missing = scene.home.store.fork(SessionId::generate(), None, header("/work"));
+    let missing = fixture.home.store.fork(SessionId::generate(), None, header("/work"));
     assert!(matches!(missing, Err(StoreError::Missing(_))), "{missing:?}");
 }
 
 #[test]
 fn a_fork_never_replaces_a_session() {
-    let scene = scene(&lines(&log(3)));
-    let onto = SessionHeader { session_id: scene.parent, ..header("/work") };
-    let refused = scene.home.store.fork(scene.parent, None, onto);
+    let fixture = fixture(&lines(&log(3)));
+    let onto = SessionHeader { session_id: fixture.parent, ..header("/work") };
+    let refused = fixture.home.store.fork(fixture.parent, None, onto);
     assert!(matches!(refused, Err(StoreError::Exists(_))), "{refused:?}");
 }
 
-/// A log longer than what is read at once, with titles before and behind a message.
+/// A log that is too long to be read at once, with titles before and after a message.
 fn long() -> Vec<LogRecord> {
     let mut records = log(40);
     let filler = "x".repeat(100_000);
@@ -115,21 +115,22 @@ fn long() -> Vec<LogRecord> {
 }
 
 #[test]
-fn what_a_record_follows_is_found_in_a_short_log_and_in_a_long_one() {
+fn the_previous_record_is_found_in_short_and_long_logs() {
     for records in [log(4), long()] {
-        let scene = scene(&lines(&records));
+        let fixture = fixture(&lines(&records));
         for at in (1..records.len()).step_by(7) {
-            let found = scene.home.store.record_and_previous(scene.parent, records[at].id).unwrap();
+            let found =
+                fixture.home.store.record_and_previous(fixture.parent, records[at].id).unwrap();
             assert_eq!(found, (records[at - 1].id, records[at].clone()));
         }
         for nowhere in [records[0].id, record(1, user("other")).id] {
-            let refused = scene.home.store.record_and_previous(scene.parent, nowhere);
+            let refused = fixture.home.store.record_and_previous(fixture.parent, nowhere);
             assert!(matches!(refused, Err(StoreError::NoSuchEntry { .. })), "{refused:?}");
         }
     }
     let records = long();
-    let scene = scene(&lines(&records));
-    let file = File::open(scene.home.store.paths(scene.parent).log()).unwrap();
+    let fixture = fixture(&lines(&records));
+    let file = File::open(fixture.home.store.paths(fixture.parent).log()).unwrap();
     assert!(
         range::record_and_previous(&file, records[70].id).unwrap().is_some(),
         "it is found by its bytes"
@@ -137,28 +138,28 @@ fn what_a_record_follows_is_found_in_a_short_log_and_in_a_long_one() {
 }
 
 #[test]
-fn a_long_log_is_cut_as_a_short_one_is() {
+fn long_and_short_logs_are_forked_alike() {
     let records = long();
     let bytes = lines(&records);
-    let scene = scene(&bytes);
-    let path = scene.home.store.paths(scene.parent).log();
+    let fixture = fixture(&bytes);
+    let path = fixture.home.store.paths(fixture.parent).log();
     for upto in [1, 5, 39, 40, 41, 70, 100, 101, 102] {
         let cut = range::find(&File::open(&path).unwrap(), Some(records[upto].id)).unwrap();
         assert!(cut.is_some(), "{upto} is found by its bytes");
-        let (header, body) = scene.fork(Some(records[upto].id));
-        assert_eq!(header.forked_from, Some(scene.parent));
+        let (header, body) = fixture.fork(Some(records[upto].id));
+        assert_eq!(header.forked_from, Some(fixture.parent));
         let kept = lines(&records[1..=upto]);
         assert!(body.starts_with(&kept), "up to {upto}");
         let loaded = load(&body);
         assert_eq!(title_after(&loaded.records).as_deref(), Some("second"), "up to {upto}");
         assert_eq!(body.len() > kept.len(), upto < 101, "a title is added where it is missing");
     }
-    let (_, whole) = scene.fork(None);
+    let (_, whole) = fixture.fork(None);
     assert!(whole == lines(&records[1..]));
 }
 
 #[test]
-fn a_long_log_that_is_not_as_slug_writes_it_is_read_with_patience() {
+fn a_long_log_in_another_form_is_read_leniently() {
     let records = long();
     let mut torn = lines(&records);
     torn.extend_from_slice(b"{\"torn");
@@ -168,21 +169,21 @@ fn a_long_log_that_is_not_as_slug_writes_it_is_read_with_patience() {
         ("a byte order mark", [b"\xef\xbb\xbf", lines(&records).as_slice()].concat()),
     ];
     for (case, bytes) in cases {
-        let scene = scene(&bytes);
-        let file = File::open(scene.home.store.paths(scene.parent).log()).unwrap();
+        let fixture = fixture(&bytes);
+        let file = File::open(fixture.home.store.paths(fixture.parent).log()).unwrap();
         assert_eq!(range::find(&file, None).unwrap(), None, "{case}");
-        let (_, body) = scene.fork(None);
+        let (_, body) = fixture.fork(None);
         assert_eq!(load(&body).records.last(), records.last(), "{case}");
     }
 }
 
 #[test]
-fn an_entry_that_a_long_log_only_names_is_none() {
+fn an_id_that_a_long_log_only_mentions_is_not_found() {
     let mut records = long();
     let other = EntryId::generate();
     records.push(record(12, user(&format!("\"id\":\"{other}\""))));
-    let scene = scene(&lines(&records));
+    let fixture = fixture(&lines(&records));
     let header = header("/elsewhere");
-    let forked = scene.home.store.fork(scene.parent, Some(other), header);
+    let forked = fixture.home.store.fork(fixture.parent, Some(other), header);
     assert!(matches!(forked, Err(StoreError::NoSuchEntry { entry, .. }) if entry == other));
 }

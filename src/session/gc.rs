@@ -1,8 +1,9 @@
-//! Keeping the store small: what was deleted long ago goes, and so do contents that nothing names
-//! any more and what killed slugs left behind; what nobody has used for a while is packed.
+//! Garbage collection, which keeps the store small: it removes sessions that were deleted long ago,
+//! contents that nothing refers to, and files that killed slugs left behind, and packs what nobody
+//! has used for a while.
 //!
-//! A content is needed when its hash stands anywhere in a log, a draft or the history, in whatever
-//! kind of record. Where one of these cannot be read, no content is removed.
+//! A content is needed when its hash stands anywhere in a log, a draft or the prompt history, in
+//! any kind of record. Where one of these files cannot be read, no content is removed.
 
 mod leftovers;
 
@@ -23,76 +24,72 @@ use super::files::{self, missing_is_none};
 use super::store::{self, LogFileInfo, LogForm, failed, take_lock};
 use super::{SessionStore, StoreError};
 
-/// What is younger may belong to a slug that has not written yet what it is for.
+/// Younger files may belong to a running slug that has not yet written the line that refers to
+/// them.
 const MIN_GARBAGE_AGE: Duration = Duration::from_secs(24 * 60 * 60);
-/// Smaller contents take a block of the disk either way.
+/// In bytes. Packing a smaller content saves little: it takes a block of the disk either way.
 const SMALL: u64 = 8 << 10;
 
-/// Whether anything is changed.
+/// Whether the garbage collection changes anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GcMode {
-    /// It is done.
+    /// It removes and packs.
     Apply,
-    /// It is only said what would be done.
+    /// It only reports what it would do.
     DryRun,
 }
 
-/// What is to go and what is to be packed.
+/// What the garbage collection removes and packs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GcOptions {
-    /// Whether it is done.
     pub mode: GcMode,
-    /// Deleted sessions go after this time.
+    /// Deleted sessions are removed for good after this time in the trash.
     pub trash_after: Duration,
-    /// Logs and contents are packed after this time.
+    /// Logs and contents are packed when nobody has changed them for this time.
     pub pack_after: Duration,
 }
 
-/// What was done, or would be.
+/// What a garbage collection did, or would do.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct GcReport {
-    /// Deleted sessions that are gone for good.
+    /// Deleted sessions that were removed for good.
     pub trash: Reclaimed,
-    /// Contents that nothing named any more.
+    /// Contents that nothing referred to any more.
     pub contents: Reclaimed,
-    /// What killed slugs left: temporary files, locks, lists of logs that are gone.
+    /// Files that killed slugs left behind: temporary files, locks, and meta files and folds of
+    /// logs that are gone.
     pub leftovers: Reclaimed,
-    /// Logs and contents that were packed.
     pub packed: PackReport,
 }
 
-/// What was removed.
+/// How many things of a kind were removed, and how large they were.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Reclaimed {
-    /// How many.
     pub count: usize,
-    /// How large they were, in bytes.
     pub bytes: u64,
 }
 
-/// What was packed.
+/// How many files were packed, and how much smaller they became.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct PackReport {
-    /// How many.
     pub count: usize,
-    /// How large they were, in bytes.
+    /// In bytes.
     pub before: u64,
-    /// How large they are, in bytes; 0 where it was only said what would be done.
+    /// In bytes; 0 in a dry run.
     pub after: u64,
-    /// What could not be packed, and why: it stays as it is.
+    /// Why some files could not be packed, a sentence each. They stay as they are.
     pub failed: Vec<String>,
 }
 
-/// How large the store is, in bytes.
+/// How large the store's files are, in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct StoreSize {
-    /// How many sessions there are.
+    /// The number of sessions, without the deleted ones.
     pub sessions: usize,
-    /// Their files.
+    /// All files of these sessions, not only their logs.
     pub logs: u64,
-    /// Contents by their hash.
+    /// All contents, packed or not.
     pub contents: u64,
-    /// Deleted sessions.
     pub trash: u64,
 }
 
@@ -104,33 +101,48 @@ impl Reclaimed {
 }
 
 impl SessionStore {
-    /// Removes what nothing needs and packs what nobody has used for long. `also` are files and
-    /// folders beside the logs that name contents.
+    /// Removes what nothing needs, and packs what nobody has used for long. `also` are files and
+    /// folders outside the store that refer to contents, such as drafts.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Io`] when a file or folder cannot be listed, read or removed. No content is
+    /// removed unless all files that may refer to one could be read. A file that cannot be packed
+    /// is no error: [`PackReport::failed`] names it.
     pub fn collect_garbage(
         &self,
-        keeping: GcOptions,
+        options: GcOptions,
         also: &[PathBuf],
     ) -> Result<GcReport, StoreError> {
-        let mut kept = GcReport::default();
-        let doomed = self.empty_trash(keeping, &mut kept.trash)?;
-        self.remove_leftovers(keeping.mode, also, &mut kept.leftovers)?;
+        let mut report = GcReport::default();
+        let doomed = self.empty_trash(options, &mut report.trash)?;
+        self.remove_leftovers(options.mode, also, &mut report.leftovers)?;
         let needed = self.named_contents(&doomed, also)?;
-        self.remove_contents(keeping.mode, &needed, &mut kept.contents)?;
-        self.pack_logs(keeping, usize::MAX, &mut kept.packed)?;
-        self.pack_contents(keeping, &mut kept.packed)?;
-        Ok(kept)
+        self.remove_contents(options.mode, &needed, &mut report.contents)?;
+        self.pack_logs(options, usize::MAX, &mut report.packed)?;
+        self.pack_contents(options, &mut report.packed)?;
+        Ok(report)
     }
 
-    /// Packs logs that nobody has used for so long, at most so many.
+    /// Packs logs that nobody has used for `after`, at most `most` of them.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Io`] when the folder of sessions cannot be listed. A log that cannot be packed
+    /// is no error: [`PackReport::failed`] names it.
     pub fn pack_old(&self, after: Duration, most: usize) -> Result<PackReport, StoreError> {
-        let keeping =
+        let options =
             GcOptions { mode: GcMode::Apply, trash_after: Duration::MAX, pack_after: after };
         let mut packed = PackReport::default();
-        self.pack_logs(keeping, most, &mut packed)?;
+        self.pack_logs(options, most, &mut packed)?;
         Ok(packed)
     }
 
-    /// How large the store is.
+    /// Adds up the sizes of the store's files.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Io`] when one of the store's folders cannot be listed.
     pub fn size(&self) -> Result<StoreSize, StoreError> {
         let sum = |folder: &Path| -> io::Result<u64> {
             entries(folder)?.iter().map(|entry| Ok(entry.metadata()?.len())).sum()
@@ -145,27 +157,28 @@ impl SessionStore {
         })
     }
 
-    /// The sessions of the trash that are gone, or would be.
+    /// The sessions of the trash that were removed, or would be in a dry run.
     fn empty_trash(
         &self,
-        keeping: GcOptions,
-        freed: &mut Reclaimed,
+        options: GcOptions,
+        reclaimed: &mut Reclaimed,
     ) -> Result<HashSet<SessionId>, StoreError> {
         let mut doomed = HashSet::new();
         for entry in entries(&self.trash).map_err(failed("list", &self.trash))? {
             let Some(session) = session_of_log(&entry) else { continue };
             let failed = failed("remove", &self.trash);
             let metadata = entry.metadata().map_err(&failed)?;
-            // The time at which it was moved here, which a file's own time does not tell.
+            // The time at which it was moved to the trash; the file's modification time does not
+            // tell that.
             let seconds = u64::try_from(metadata.ctime()).unwrap_or(0);
-            if is_older(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds), keeping.trash_after)
+            if is_older(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds), options.trash_after)
                 && doomed.insert(session)
             {
                 let files = SessionPaths::new(&self.trash, session).all();
                 let sizes = files.iter().filter_map(|file| fs::metadata(file).ok());
-                freed.count += 1;
-                freed.bytes += sizes.map(|file| file.len()).sum::<u64>();
-                if keeping.mode == GcMode::Apply {
+                reclaimed.count += 1;
+                reclaimed.bytes += sizes.map(|file| file.len()).sum::<u64>();
+                if options.mode == GcMode::Apply {
                     files.iter().try_for_each(|file| files::remove(file)).map_err(failed)?;
                 }
             }
@@ -173,7 +186,7 @@ impl SessionStore {
         Ok(doomed)
     }
 
-    /// The hashes that stand in any log but those of `doomed`, and in these other files.
+    /// The hashes in all logs except those of `doomed`, and in the files of `also`.
     fn named_contents(
         &self,
         doomed: &HashSet<SessionId>,
@@ -182,7 +195,7 @@ impl SessionStore {
         hashes_in(|| self.referencing_files(doomed, also))
     }
 
-    /// The files that may name contents, as they are called at the moment.
+    /// The files that may refer to contents, by their current names.
     fn referencing_files(
         &self,
         doomed: &HashSet<SessionId>,
@@ -207,9 +220,9 @@ impl SessionStore {
 
     fn remove_contents(
         &self,
-        will: GcMode,
+        mode: GcMode,
         needed: &HashSet<String>,
-        freed: &mut Reclaimed,
+        reclaimed: &mut Reclaimed,
     ) -> Result<(), StoreError> {
         for (hash, _, file) in self.blobs().all().map_err(failed("list", &self.sessions))? {
             let path = file.path();
@@ -217,8 +230,8 @@ impl SessionStore {
             let Some(metadata) = metadata else { continue };
             let modified = metadata.modified().map_err(failed("look at", &path))?;
             if !needed.contains(&hash) && is_older(modified, MIN_GARBAGE_AGE) {
-                freed.add(metadata.len());
-                if will == GcMode::Apply {
+                reclaimed.add(metadata.len());
+                if mode == GcMode::Apply {
                     files::remove(&path).map_err(failed("remove", &path))?;
                 }
             }
@@ -228,7 +241,7 @@ impl SessionStore {
 
     fn pack_logs(
         &self,
-        keeping: GcOptions,
+        options: GcOptions,
         most: usize,
         packed: &mut PackReport,
     ) -> Result<(), StoreError> {
@@ -236,23 +249,23 @@ impl SessionStore {
             if packed.count == most {
                 break;
             }
-            if log.form == LogForm::Plain && is_older(log.modified, keeping.pack_after) {
-                packed.note(self.pack_log(log.session, keeping));
+            if log.form == LogForm::Plain && is_older(log.modified, options.pack_after) {
+                packed.note(self.pack_log(log.session, options));
             }
         }
         Ok(())
     }
 
-    /// Packs a log that was old when the folder was listed; `None` where it is not to be packed.
+    /// Packs a log that was old when the folder was listed; `None` where it should not be packed.
     fn pack_log(
         &self,
         session: SessionId,
-        keeping: GcOptions,
+        options: GcOptions,
     ) -> Result<Option<PackedFile>, StoreError> {
         let paths = self.paths(session);
         let path = paths.log();
-        // Somebody works with it after all.
-        let lock = match keeping.mode {
+        // Another slug may work with it after all.
+        let lock = match options.mode {
             GcMode::DryRun if self.in_use(session)?.is_some() => return Ok(None),
             GcMode::DryRun => None,
             GcMode::Apply => match take_lock(&paths) {
@@ -261,26 +274,27 @@ impl SessionStore {
                 Err(error) => return Err(error),
             },
         };
-        // Another slug may have opened, packed or deleted it since, and is done with it.
+        // Another slug may have opened, packed or deleted it since the folder was listed, and be
+        // done with it.
         let metadata = missing_is_none(fs::metadata(&path)).map_err(failed("look at", &path))?;
         let Some(metadata) = metadata else { return Ok(None) };
         let log = LogFileInfo::new(session, LogForm::Plain, &metadata);
-        if !is_older(log.modified, keeping.pack_after) {
+        if !is_older(log.modified, options.pack_after) {
             return Ok(None);
         }
-        if keeping.mode == GcMode::Apply {
-            // A list must not have to unpack it.
+        if options.mode == GcMode::Apply {
+            // Saves the meta file, so that listing the sessions does not have to unpack the log.
             self.meta(&log)?;
         }
-        let packed = pack(&path, log.len, keeping.mode)?;
+        let packed = pack(&path, log.len, options.mode)?;
         drop(lock);
         Ok(Some(packed))
     }
 
-    fn pack_contents(&self, keeping: GcOptions, packed: &mut PackReport) -> Result<(), StoreError> {
+    fn pack_contents(&self, options: GcOptions, packed: &mut PackReport) -> Result<(), StoreError> {
         for (_, plain, file) in self.blobs().all().map_err(failed("list", &self.sessions))? {
             if file.path() == plain {
-                packed.note(pack_content(&plain, keeping));
+                packed.note(pack_content(&plain, options));
             }
         }
         Ok(())
@@ -288,7 +302,7 @@ impl SessionStore {
 }
 
 impl PackReport {
-    /// Counts what became of a file. One that cannot be packed keeps no other from it.
+    /// Counts the outcome for one file. A failure does not stop the others.
     fn note(&mut self, outcome: Result<Option<PackedFile>, StoreError>) {
         match outcome {
             Ok(Some(PackedFile { before, after })) => {
@@ -305,33 +319,33 @@ impl PackReport {
     }
 }
 
-/// How large a file was, and is.
+/// The size of a file before and after packing, in bytes.
 #[derive(Debug)]
 struct PackedFile {
     before: u64,
     after: u64,
 }
 
-fn pack_content(path: &Path, keeping: GcOptions) -> Result<Option<PackedFile>, StoreError> {
+fn pack_content(path: &Path, options: GcOptions) -> Result<Option<PackedFile>, StoreError> {
     let metadata = missing_is_none(fs::metadata(path)).map_err(failed("look at", path))?;
     let Some(metadata) = metadata.filter(|metadata| metadata.len() >= SMALL) else {
         return Ok(None);
     };
     let modified = metadata.modified().map_err(failed("look at", path))?;
-    let is_cold = is_older(modified, keeping.pack_after)
+    let should_pack = is_older(modified, options.pack_after)
         && compression::is_worth_it(path).map_err(failed("read", path))?;
-    is_cold.then(|| pack(path, metadata.len(), keeping.mode)).transpose()
+    should_pack.then(|| pack(path, metadata.len(), options.mode)).transpose()
 }
 
-fn pack(path: &Path, before: u64, will: GcMode) -> Result<PackedFile, StoreError> {
-    let after = match will {
+fn pack(path: &Path, before: u64, mode: GcMode) -> Result<PackedFile, StoreError> {
+    let after = match mode {
         GcMode::DryRun => 0,
         GcMode::Apply => compression::pack(path).map_err(failed("pack", path))?,
     };
     Ok(PackedFile { before, after })
 }
 
-/// Whose log a file is, packed or not.
+/// The session whose log a file is, packed or not; `None` for other files.
 fn session_of_log(file: &DirEntry) -> Option<SessionId> {
     let name = file.file_name();
     let (stem, ending) = name.to_str()?.split_once('.')?;
@@ -339,7 +353,7 @@ fn session_of_log(file: &DirEntry) -> Option<SessionId> {
 }
 
 fn is_older(time: SystemTime, than: Duration) -> bool {
-    // A time that is still to come is not old.
+    // A time in the future is not old.
     SystemTime::now().duration_since(time).is_ok_and(|age| age >= than)
 }
 
@@ -347,39 +361,41 @@ fn entries(folder: &Path) -> io::Result<Vec<DirEntry>> {
     missing_is_none(fs::read_dir(folder))?.into_iter().flatten().collect()
 }
 
-/// What else lies in a folder names nothing.
+/// Whether a path may refer to contents: folders and the like do not.
 fn is_file_or_gone(path: &Path) -> bool {
     match missing_is_none(fs::metadata(path)) {
         Ok(Some(metadata)) => metadata.is_file(),
         Ok(None) => !path.is_symlink(),
-        // Reading it says why.
+        // Reading the file will say why.
         Err(_) => true,
     }
 }
 
-/// The hashes in the files that `list` has. A log has another name once it is packed, opened,
-/// deleted or brought back, so that files are listed until each one of a list has been read.
+/// The hashes in the files that `list` returns. A log changes its name when it is packed, opened,
+/// deleted or restored meanwhile. So the files are listed again until all files of one list have
+/// been read.
 fn hashes_in(
     mut list: impl FnMut() -> Result<Vec<PathBuf>, StoreError>,
 ) -> Result<HashSet<String>, StoreError> {
     let (mut named, mut read) = (HashSet::new(), HashSet::new());
     loop {
-        let mut is_all = true;
+        let mut all_read = true;
         for file in list()? {
             if !read.contains(&file) {
-                is_all = false;
+                all_read = false;
                 if collect(&file, &mut named).map_err(failed("read", &file))? {
                     read.insert(file);
                 }
             }
         }
-        if is_all {
+        if all_read {
             return Ok(named);
         }
     }
 }
 
-/// Notes all that looks like a hash: 64 hexadecimal digits in a row. Says whether there is a file.
+/// Adds everything that looks like a hash: 64 hexadecimal digits in a row. Returns whether the file
+/// exists.
 fn collect(file: &Path, named: &mut HashSet<String>) -> io::Result<bool> {
     let packed = file.extension().is_some_and(|ending| ending == compression::ENDING);
     let plain = if packed { file.with_extension("") } else { file.to_owned() };

@@ -1,8 +1,8 @@
-//! What the person sent before, across sessions, for the input's history.
+//! The prompts that the user sent before, across sessions, for the history of the input.
 //!
-//! Append-only, one JSON object a line. Several slugs write to the same file; each line is one
-//! write, so theirs mix but do not mingle. It is read from its end, page by page, in steps of
-//! bounded size; a line is read whole, however long it is.
+//! Append-only, one JSON object per line. Several slugs append to the same file; each line is a
+//! single write, so lines of different slugs alternate but never mix. The file is read from its
+//! end, page by page, in steps of bounded size; a line is read whole, however long it is.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -16,61 +16,69 @@ use crate::domain::UserInput;
 
 use super::files;
 
-/// The prompts in one file.
+/// The file of sent prompts, which all running slugs append to.
 #[derive(Debug, Clone)]
 pub struct PromptHistoryFile {
     path: PathBuf,
 }
 
-/// A part of the history.
+/// Some consecutive prompts of the history.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HistoryPage {
-    /// What was sent, the newest first.
+    /// The newest one first.
     pub prompts: Vec<SentPrompt>,
-    /// Where the page before it ends; `None` where there is none.
+    /// The offset at which the page before this one ends, in bytes; `None` where there is none.
     pub earlier: Option<u64>,
 }
 
-/// Something that was sent.
+/// One prompt that the user sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SentPrompt {
     timestamp: DateTime<Utc>,
-    /// The folder it was sent from; `None` in lines of older versions.
+    /// The working folder in which it was sent; `None` in lines of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// What it says.
     #[serde(flatten)]
     pub typed: UserInput,
 }
 
-/// Prompts of a page at most.
+/// A page stops growing once it has this many prompts.
 const PROMPTS: usize = 1_000;
-/// Bytes of a page after which no other line is begun.
+/// A page stops growing once so many bytes were read for it.
 const BYTES: u64 = 1 << 20;
-/// Bytes that are read at once.
+/// How much is read at a time, in bytes.
 const STEP: u64 = 256 << 10;
 
 impl PromptHistoryFile {
-    /// The prompts in this file, which does not have to exist.
+    /// The history in the file `path`, which does not have to exist.
     pub fn new(path: PathBuf) -> Self {
         Self { path }
     }
 
-    /// Adds what was sent just now, from this folder.
+    /// Appends a prompt that was sent just now, from this folder.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be created or written.
     pub fn add(&self, typed: &UserInput, folder: &Path) -> io::Result<()> {
         if let Some(dir) = self.path.parent() {
             files::make_folder(dir)?;
         }
         let folder = Some(folder.to_string_lossy().into_owned());
         let prompt = SentPrompt { timestamp: Utc::now(), folder, typed: typed.clone() };
-        // A blank line ends what someone else may have left half-written; readers skip it.
+        // A line feed first: another slug may have left a half-written line. Readers skip blank
+        // lines.
         let mut line = vec![b'\n'];
         serde_json::to_writer(&mut line, &prompt)?;
         line.push(b'\n');
         files::open_append(&self.path)?.write_all(&line)
     }
 
-    /// The page that ends at `before`, the last one without it.
+    /// The page that ends at the offset `before`; without it, the newest page.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read, or is not a regular file.
     pub fn page(&self, before: Option<u64>) -> io::Result<HistoryPage> {
         let file = open_regular(&self.path).map_err(io::Error::other)?;
         file.map_or_else(|| Ok(HistoryPage::default()), |(file, _)| page(file, before))
@@ -82,7 +90,7 @@ fn page(mut file: File, before: Option<u64>) -> io::Result<HistoryPage> {
     let end = before.map_or(length, |before| before.min(length));
     let mut start = end;
     let mut prompts = Vec::new();
-    // The beginning of what was read: a line whose beginning has not been read yet.
+    // The beginning of what was read so far: a line whose own beginning has not been read yet.
     let mut cut: Vec<u8> = Vec::new();
     while start > 0 && prompts.len() < PROMPTS && (prompts.is_empty() || end - start < BYTES) {
         let step = STEP.min(start);

@@ -1,4 +1,4 @@
-//! Keeping the store small, on real folders.
+//! Tests of the garbage collection on real folders.
 
 use std::fs::{self, File};
 
@@ -13,7 +13,7 @@ use super::*;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl TestSessionStore {
-    /// A content that is old enough to go.
+    /// A content that is old enough to be removed.
     fn content(&self, bytes: &[u8]) -> ContentHash {
         let hash = self.store.blobs().put(bytes).unwrap();
         let digits = hash.as_str();
@@ -26,9 +26,9 @@ impl TestSessionStore {
         file.set_modified(SystemTime::now() - DAY * days).unwrap();
     }
 
-    fn keep(&self, will: GcMode) -> GcReport {
-        let keeping = GcOptions { mode: will, trash_after: DAY * 30, pack_after: DAY * 30 };
-        self.store.collect_garbage(keeping, &[self.dir.path().join("drafts")]).unwrap()
+    fn collect(&self, mode: GcMode) -> GcReport {
+        let options = GcOptions { mode, trash_after: DAY * 30, pack_after: DAY * 30 };
+        self.store.collect_garbage(options, &[self.dir.path().join("drafts")]).unwrap()
     }
 
     fn files(&self) -> usize {
@@ -38,7 +38,7 @@ impl TestSessionStore {
 }
 
 #[tokio::test]
-async fn contents_that_anything_names_stay_and_others_go() {
+async fn referenced_contents_stay_and_others_are_removed() {
     let home = home();
     let named = home.content(b"named in a log");
     let drafted = home.content(b"named in a draft");
@@ -53,10 +53,10 @@ async fn contents_that_anything_names_stay_and_others_go() {
     fs::create_dir(home.dir.path().join("drafts")).unwrap();
     fs::write(home.dir.path().join("drafts/a.json"), format!("{{\"{drafted}\"")).unwrap();
 
-    let said = home.keep(GcMode::DryRun);
-    assert_eq!(said.contents, Reclaimed { count: 1, bytes: 13 });
+    let planned = home.collect(GcMode::DryRun);
+    assert_eq!(planned.contents, Reclaimed { count: 1, bytes: 13 });
     assert!(home.store.blobs().get(&lost).unwrap().is_some());
-    assert_eq!(home.keep(GcMode::Apply), said);
+    assert_eq!(home.collect(GcMode::Apply), planned);
     assert_eq!(home.store.blobs().get(&lost).unwrap(), None);
     for hash in [named, drafted, trashed, young, again] {
         assert!(home.store.blobs().get(&hash).unwrap().is_some());
@@ -64,25 +64,25 @@ async fn contents_that_anything_names_stay_and_others_go() {
 }
 
 #[tokio::test]
-async fn a_content_is_named_in_a_packed_log_too() {
+async fn references_in_packed_logs_count() {
     let home = home();
     let named = home.content(b"named");
     let session = home.session(&[named.as_str()]).await;
     home.age(&format!("sessions/{session}.jsonl"), 40);
-    assert_eq!(home.keep(GcMode::Apply).packed.count, 1);
-    assert_eq!(home.keep(GcMode::Apply), GcReport::default());
+    assert_eq!(home.collect(GcMode::Apply).packed.count, 1);
+    assert_eq!(home.collect(GcMode::Apply), GcReport::default());
     assert!(home.store.blobs().get(&named).unwrap().is_some());
 }
 
 #[tokio::test]
-async fn a_packed_session_is_listed_read_and_gone_on_with() {
+async fn a_packed_session_is_listed_read_and_continued() {
     let home = home();
     let long = "word ".repeat(5000);
     let session = home.session(&["Fix the cart", &long]).await;
     let before = home.store.list().unwrap();
     let read = home.store.read(session).unwrap();
     home.age(&format!("sessions/{session}.jsonl"), 40);
-    let packed = home.keep(GcMode::Apply).packed;
+    let packed = home.collect(GcMode::Apply).packed;
     assert!(packed.count == 1 && packed.after * 10 < packed.before, "{packed:?}");
 
     assert_eq!(home.store.list().unwrap(), before);
@@ -106,31 +106,31 @@ async fn a_packed_session_is_listed_read_and_gone_on_with() {
 }
 
 #[tokio::test]
-async fn what_somebody_works_with_is_not_packed() {
+async fn an_open_session_is_not_packed() {
     let home = home();
     let handle = home.store.create(header("/work")).unwrap();
     handle.append(TurnId(1), user("one")).await.unwrap();
     home.age(&format!("sessions/{}.jsonl", handle.session()), 40);
-    assert_eq!(home.keep(GcMode::Apply).packed.count, 0);
+    assert_eq!(home.collect(GcMode::Apply).packed.count, 0);
     handle.append(TurnId(1), user("two")).await.unwrap();
     handle.close().await.unwrap();
 }
 
 #[tokio::test]
-async fn what_was_deleted_goes_when_its_time_has_come() {
+async fn deleted_sessions_are_removed_after_their_time() {
     let home = home();
     let session = home.session(&["one"]).await;
     home.store.trash(session).unwrap();
-    assert_eq!(home.keep(GcMode::Apply).trash.count, 0);
-    let keeping =
+    assert_eq!(home.collect(GcMode::Apply).trash.count, 0);
+    let options =
         GcOptions { mode: GcMode::Apply, trash_after: Duration::ZERO, pack_after: Duration::MAX };
-    let kept = home.store.collect_garbage(keeping, &[]).unwrap();
+    let kept = home.store.collect_garbage(options, &[]).unwrap();
     assert!(kept.trash.count == 1 && kept.trash.bytes > 100, "{kept:?}");
     assert_eq!(home.files(), 0);
 }
 
 #[tokio::test]
-async fn what_a_killed_slug_left_goes_and_nothing_else() {
+async fn only_leftovers_of_killed_slugs_are_removed() {
     let home = home();
     let session = home.session(&["one"]).await;
     let gone = SessionId::generate();
@@ -142,7 +142,7 @@ async fn what_a_killed_slug_left_goes_and_nothing_else() {
     for name in left.iter().chain(&stays[..2]) {
         home.age(&format!("sessions/{name}"), 2);
     }
-    assert_eq!(home.keep(GcMode::Apply).leftovers, Reclaimed { count: 3, bytes: 24 });
+    assert_eq!(home.collect(GcMode::Apply).leftovers, Reclaimed { count: 3, bytes: 24 });
     for name in stays {
         assert!(home.dir.path().join("sessions").join(name).exists());
     }
@@ -150,7 +150,7 @@ async fn what_a_killed_slug_left_goes_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn what_moves_while_the_files_are_listed_is_still_read() {
+async fn files_renamed_during_the_listing_are_still_read() {
     type SessionMove = fn(&TestSessionStore, SessionId);
     let moves: [(&str, SessionMove, SessionMove); 3] = [
         ("deleted", |_, _| {}, |home, session| home.store.trash(session).unwrap()),
@@ -186,7 +186,7 @@ async fn what_moves_while_the_files_are_listed_is_still_read() {
 }
 
 #[test]
-fn a_lock_that_was_taken_meanwhile_is_left() {
+fn a_lock_that_was_taken_meanwhile_stays() {
     let home = home();
     let path = home.dir.path().join("x.lock");
     let lock = SessionLock::take(&path).unwrap();
@@ -199,7 +199,7 @@ fn a_lock_that_was_taken_meanwhile_is_left() {
 }
 
 #[tokio::test]
-async fn temporary_files_go_wherever_the_store_writes() {
+async fn temporary_files_are_removed_wherever_the_store_writes() {
     let home = home();
     home.session(&["one"]).await;
     let kept = home.content(b"kept");
@@ -212,18 +212,18 @@ async fn temporary_files_go_wherever_the_store_writes() {
         home.age(name, 2);
     }
     let also = ["drafts", "history.jsonl"].map(|name| home.dir.path().join(name));
-    let keep = |will| {
-        let keeping = GcOptions { mode: will, trash_after: DAY * 30, pack_after: DAY * 30 };
-        home.store.collect_garbage(keeping, &also).unwrap().leftovers
+    let collect = |mode| {
+        let options = GcOptions { mode, trash_after: DAY * 30, pack_after: DAY * 30 };
+        home.store.collect_garbage(options, &also).unwrap().leftovers
     };
-    assert_eq!(keep(GcMode::DryRun), Reclaimed { count: 3, bytes: 15 });
-    assert_eq!(keep(GcMode::Apply), Reclaimed { count: 3, bytes: 15 });
+    assert_eq!(collect(GcMode::DryRun), Reclaimed { count: 3, bytes: 15 });
+    assert_eq!(collect(GcMode::Apply), Reclaimed { count: 3, bytes: 15 });
     assert!(left.iter().all(|name| !home.dir.path().join(name).exists()));
     assert!(also[1].exists());
 }
 
 #[tokio::test]
-async fn a_log_that_cannot_be_packed_keeps_no_other_from_it() {
+async fn a_log_that_cannot_be_packed_does_not_stop_the_others() {
     let home = home();
     let mut sessions = Vec::new();
     for _ in 0..4 {
@@ -232,7 +232,7 @@ async fn a_log_that_cannot_be_packed_keeps_no_other_from_it() {
     for session in &sessions {
         home.age(&format!("sessions/{session}.jsonl"), 40);
     }
-    // Nothing takes the place of a folder.
+    // A file cannot replace a folder.
     for session in &sessions[..2] {
         fs::create_dir(home.store.paths(*session).packed_log()).unwrap();
     }
@@ -243,32 +243,32 @@ async fn a_log_that_cannot_be_packed_keeps_no_other_from_it() {
 }
 
 #[tokio::test]
-async fn a_log_is_looked_at_again_before_it_is_packed() {
+async fn a_log_is_checked_again_before_it_is_packed() {
     let home = home();
-    let keeping = GcOptions { mode: GcMode::Apply, trash_after: DAY, pack_after: DAY };
+    let options = GcOptions { mode: GcMode::Apply, trash_after: DAY, pack_after: DAY };
     let deleted = home.session(&["one"]).await;
     home.store.trash(deleted).unwrap();
     let used = home.session(&["two"]).await;
     for session in [deleted, used] {
-        assert!(home.store.pack_log(session, keeping).unwrap().is_none());
+        assert!(home.store.pack_log(session, options).unwrap().is_none());
     }
     assert!(home.store.log_path(used).exists());
 }
 
 #[tokio::test]
-async fn what_is_only_said_leaves_the_store_as_it_is() {
+async fn a_dry_run_changes_nothing() {
     let home = home();
     let session = home.session(&["one"]).await;
     home.age(&format!("sessions/{session}.jsonl"), 40);
     fs::remove_file(home.store.paths(session).meta()).unwrap();
-    assert_eq!(home.keep(GcMode::DryRun).packed.count, 1);
+    assert_eq!(home.collect(GcMode::DryRun).packed.count, 1);
     assert_eq!(home.files(), 1, "the log alone");
     let (handle, _) = home.store.open(session).unwrap();
-    assert_eq!(home.keep(GcMode::DryRun).packed.count, 0, "somebody works with it");
+    assert_eq!(home.collect(GcMode::DryRun).packed.count, 0, "somebody works with it");
     handle.close().await.unwrap();
 }
 
-/// One after another, each call to the disk fails.
+/// Each call to the disk fails, one after another.
 #[test]
 fn r4_whichever_call_fails_no_session_and_no_content_is_lost() {
     for call in 0.. {
@@ -282,12 +282,12 @@ fn r4_whichever_call_fails_no_session_and_no_content_is_lost() {
         home.content(b"named nowhere");
         let whole = home.store.read(session).unwrap();
 
-        let keeping = GcOptions { mode: GcMode::Apply, trash_after: DAY, pack_after: DAY };
+        let options = GcOptions { mode: GcMode::Apply, trash_after: DAY, pack_after: DAY };
         let all_made =
-            with_failing_call(call, || home.store.collect_garbage(keeping, &[]).is_ok()).is_none();
+            with_failing_call(call, || home.store.collect_garbage(options, &[]).is_ok()).is_none();
         assert_eq!(home.store.read(session).unwrap(), whole, "call {call}");
         assert!(home.store.blobs().get(&named).unwrap().is_some(), "call {call}");
-        home.store.collect_garbage(keeping, &[]).unwrap();
+        home.store.collect_garbage(options, &[]).unwrap();
         assert_eq!(home.store.read(session).unwrap(), whole, "call {call}");
         if all_made {
             assert!(call > 10);

@@ -1,9 +1,9 @@
-//! One line of a log, read with as much patience as makes sense.
+//! Parses one line of a log, leniently.
 //!
-//! A line of slug's own parses at once. Any other is looked at piece by piece, so that plain chat
-//! logs (`{"role": "user", "content": "hello"}`), records without an id and records with fields
-//! of a newer version are read as far as they are understood. Ids that are made up here depend on
-//! the line alone, so that they are the same at each reading and in forks.
+//! A line that slug wrote parses at once. Any other line is parsed piece by piece. So plain chat
+//! logs (`{"role": "user", "content": "hello"}`), records without an id, and records with fields of
+//! a newer version are read as far as they are understood. Ids that are made up here depend on the
+//! line alone, so that they are the same at each reading and in forks.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -20,27 +20,27 @@ use crate::domain::{
 
 use super::{LogEntry, LogRecord, SessionHeader, ToolResultInfo};
 
-/// What a line turned out to be.
+/// What a line of a log turned out to be.
 #[derive(Debug)]
 pub(super) enum LogLine {
-    /// Nothing but spaces.
+    /// White space only.
     Blank,
-    /// A record; `left_out` parts of its content were not understood.
+    /// A record; `left_out` counts the parts of its content that were not understood.
     Record { record: Box<LogRecord>, left_out: usize },
-    /// A JSON object of a type that is not known here, or not in this shape.
+    /// A JSON object whose type or shape is not known here.
     NotUnderstood { name: String },
-    /// The first line of a log whose format is newer.
+    /// The first line of a log with a newer format.
     Newer { version: u32 },
     /// Not a JSON object.
     Damaged,
 }
 
-/// What a line without id, time or turn gets from the lines before it.
+/// What a line without id, time or turn takes over from the lines before it.
 #[derive(Debug)]
 pub(super) struct LogLineContext {
     timestamp: DateTime<Utc>,
     turn: TurnId,
-    /// How often each line without an id was there, by its digest.
+    /// How often each line without an id has come, by its digest.
     unnamed: HashMap<[u8; 32], u64>,
 }
 
@@ -50,23 +50,23 @@ impl Default for LogLineContext {
     }
 }
 
-/// Reads one line, without its line feed.
-pub(super) fn parse(line: &[u8], before: &mut LogLineContext) -> LogLine {
+/// Parses one line, without its line feed.
+pub(super) fn parse(line: &[u8], context: &mut LogLineContext) -> LogLine {
     if line.iter().all(u8::is_ascii_whitespace) {
         return LogLine::Blank;
     }
     let parsed = match parse_strict(line) {
         Ok(record) => LogLine::Record { record: Box::new(record), left_out: 0 },
-        Err(_) => parse_lenient(line, before),
+        Err(_) => parse_lenient(line, context),
     };
     if let LogLine::Record { record, .. } = &parsed {
-        before.timestamp = record.timestamp;
-        before.turn = record.turn;
+        context.timestamp = record.timestamp;
+        context.turn = record.turn;
     }
     parsed
 }
 
-/// What all records have.
+/// The fields that every kind of record has.
 #[derive(Deserialize)]
 struct RecordEnvelope<'a> {
     id: EntryId,
@@ -76,8 +76,9 @@ struct RecordEnvelope<'a> {
     kind: Cow<'a, str>,
 }
 
-/// A line as slug writes it. Nearly all of a log are messages: these are read twice, which takes a
-/// third of the time of serde's way, which copies every text before it knows what it is for.
+/// Parses a line as slug writes it. Nearly all lines are messages. Those are parsed twice, envelope
+/// and entry, which takes a third of the time of the derived parser: that one copies every text
+/// before it knows the line's type.
 fn parse_strict(line: &[u8]) -> serde_json::Result<LogRecord> {
     let head: RecordEnvelope<'_> = serde_json::from_slice(line)?;
     if head.kind != "message" {
@@ -87,7 +88,7 @@ fn parse_strict(line: &[u8]) -> serde_json::Result<LogRecord> {
     Ok(LogRecord { id: head.id, timestamp: head.timestamp, turn: head.turn, entry })
 }
 
-fn parse_lenient(line: &[u8], before: &mut LogLineContext) -> LogLine {
+fn parse_lenient(line: &[u8], context: &mut LogLineContext) -> LogLine {
     let Ok(Value::Object(mut object)) = serde_json::from_slice(line) else {
         return LogLine::Damaged;
     };
@@ -102,7 +103,7 @@ fn parse_lenient(line: &[u8], before: &mut LogLineContext) -> LogLine {
         return LogLine::Newer { version };
     }
     let left_out = if name == "message" { mend_message(&mut object) } else { 0 };
-    fill_in(&mut object, line, before);
+    fill_in(&mut object, line, context);
     match serde_json::from_value(Value::Object(object)) {
         Ok(record) => LogLine::Record { record: Box::new(record), left_out },
         Err(_) => LogLine::NotUnderstood { name },
@@ -114,7 +115,8 @@ fn newer_version(name: &str, object: &Map<String, Value>) -> Option<u32> {
     (name == "session" && version > SessionHeader::VERSION).then_some(version)
 }
 
-/// Makes a message readable without what is not understood of it, and counts what that is.
+/// Removes the parts of a message that are not understood; returns how many parts of its content
+/// those were.
 fn mend_message(object: &mut Map<String, Value>) -> usize {
     drop_unreadable::<StopReason>(object, "stop_reason");
     drop_unreadable::<TokenUsage>(object, "usage");
@@ -145,33 +147,33 @@ fn readable<T: DeserializeOwned>(object: &Map<String, Value>, key: &str) -> bool
     object.get(key).is_some_and(|value| T::deserialize(value).is_ok())
 }
 
-fn fill_in(object: &mut Map<String, Value>, line: &[u8], before: &mut LogLineContext) {
+fn fill_in(object: &mut Map<String, Value>, line: &[u8], context: &mut LogLineContext) {
     if !readable::<EntryId>(object, "id") {
-        object.insert("id".into(), made_up_id(line, before).into());
+        object.insert("id".into(), made_up_id(line, context).into());
     }
     if !readable::<DateTime<Utc>>(object, "timestamp") {
-        object.insert("timestamp".into(), json!(before.timestamp));
+        object.insert("timestamp".into(), json!(context.timestamp));
     }
     if !readable::<TurnId>(object, "turn") {
-        let turn = if begins_a_turn(object) { before.turn.next() } else { before.turn };
+        let turn = if begins_a_turn(object) { context.turn.next() } else { context.turn };
         object.insert("turn".into(), json!(turn));
     }
 }
 
 fn begins_a_turn(object: &Map<String, Value>) -> bool {
-    let is_said = |block: &Value| block["type"] == "text";
+    let is_text = |block: &Value| block["type"] == "text";
     object.get("role") == Some(&json!(MessageRole::User))
         && object
             .get("content")
             .and_then(Value::as_array)
-            .is_some_and(|blocks| blocks.iter().any(is_said))
+            .is_some_and(|blocks| blocks.iter().any(is_text))
 }
 
-/// The same for the same line, whatever stands before it, and different for a line that is there
-/// twice.
-fn made_up_id(line: &[u8], before: &mut LogLineContext) -> String {
+/// An id that is the same for the same line, whatever lines come before it, and different for each
+/// repetition of a line.
+fn made_up_id(line: &[u8], context: &mut LogLineContext) -> String {
     let digest = Sha256::digest(line.trim_ascii()).into();
-    let times = before.unnamed.entry(digest).or_default();
+    let times = context.unnamed.entry(digest).or_default();
     let digest = Sha256::new().chain_update(times.to_le_bytes()).chain_update(digest);
     *times += 1;
     let mut bytes = [0; 16];

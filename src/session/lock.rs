@@ -1,8 +1,8 @@
 //! One writer for each session: an advisory lock on a small file that names the holder.
 //!
-//! The operating system gives the lock up when its holder dies, so a lock file that was left
-//! behind stands in nobody's way. The file is removed by its holder while the lock is held, and
-//! whoever gets a lock makes sure that the file still has its name.
+//! The operating system releases the lock when its holder dies, so a lock file that was left behind
+//! blocks nobody. The holder removes the file while it still holds the lock, so whoever gets a lock
+//! checks that the file still has its name.
 
 use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -13,37 +13,38 @@ use std::time::Duration;
 
 use super::files::missing_is_none;
 
-/// Who has a session open.
+/// The process that has a session open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LockHolder {
-    /// The process; unknown in the moment between taking a lock and writing the id into it.
+    /// The process id; `None` in the moment between taking a lock and writing the id into it.
     pub pid: Option<u32>,
 }
 
-/// A lock that is held until this is dropped.
+/// A lock that is held until this value is dropped.
 #[derive(Debug)]
 pub(super) struct SessionLock {
     path: PathBuf,
     _file: File,
 }
 
-/// Why there is no lock.
+/// Why a lock was not taken.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LockError {
-    /// Someone else has it.
+    /// Another process holds it.
     #[error("it is open in {0}")]
     Held(LockHolder),
-    /// The operating system says no.
+    /// The operating system refuses to open or lock the file.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
 
-/// How often and how far apart a lock is tried: a look by [`SessionLock::holder`] holds it for a moment.
+/// How often a lock is tried, and how long slug waits in between: a check by
+/// [`SessionLock::holder`] holds it for a moment.
 const ATTEMPTS: usize = 4;
 const PAUSE: Duration = Duration::from_millis(5);
 
 impl SessionLock {
-    /// Takes the lock, or says who has it.
+    /// Takes the lock, or says who holds it. Blocks for some 15 milliseconds at most.
     pub(super) fn take(path: &Path) -> Result<Self, LockError> {
         let mut holder = LockHolder { pid: None };
         for attempt in 0..ATTEMPTS {
@@ -57,7 +58,8 @@ impl SessionLock {
                     holder = read_holder(&mut file)?;
                     continue;
                 }
-                // Better one writer without a lock than a session that cannot be saved.
+                // The file system has no locks. Writing without one is better than a session that
+                // cannot be saved.
                 Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {}
                 Err(TryLockError::Error(error)) => return Err(error.into()),
             }
@@ -71,7 +73,7 @@ impl SessionLock {
         Err(LockError::Held(holder))
     }
 
-    /// Who holds the lock at `path` now.
+    /// Who holds the lock at `path` now; `None` where nobody does.
     pub(super) fn holder(path: &Path) -> io::Result<Option<LockHolder>> {
         let Some(mut file) = missing_is_none(open(&mut OpenOptions::new(), path))? else {
             return Ok(None);
@@ -114,7 +116,8 @@ fn read_holder(file: &mut File) -> io::Result<LockHolder> {
     Ok(LockHolder { pid: text.trim().parse().ok() })
 }
 
-/// A file that its last holder removed between our opening and our locking guards nothing.
+/// Whether the locked file still has its name. One that its last holder removed between opening and
+/// locking it guards nothing.
 fn still_named(file: &File, path: &Path) -> io::Result<bool> {
     let ours = file.metadata()?;
     let named = missing_is_none(std::fs::metadata(path))?;

@@ -1,11 +1,12 @@
-//! Appending to a session's log.
+//! Appends to a session's log.
 //!
 //! One thread owns the log. Entries reach it through a [`LogHandle`], get their id and time there,
-//! and are written in the order they come; what waits together is synced together. An entry that
-//! could not be saved is kept and tried again with the next one; one that says what is about to be
-//! done is not, for then it is not done. Dropping the future of an append takes nothing back.
+//! and are written in the order in which they come; entries that wait together are synced together.
+//! An entry that could not be saved is kept in memory and tried again with the next one. An
+//! announcement, which says what slug is about to do, is not kept: when it cannot be saved, slug
+//! does not do it. Dropping the future of an append does not cancel the append.
 //!
-//! The thread also keeps the meta file, at the end of turns, at titles and at the end.
+//! The thread also saves the meta file: at the end of turns, at titles, and when the log is closed.
 
 use std::io;
 use std::path::PathBuf;
@@ -29,10 +30,10 @@ pub struct LogHandle {
     thread: Arc<LogThread>,
 }
 
-/// Why an entry is not in the log.
+/// Why an entry is not in the log, or a log could not be closed properly.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LogError {
-    /// It is in memory, and is tried again with the next entry.
+    /// It is kept in memory, and tried again with the next entry.
     #[error(
         "The session is not being saved: {source}. What is said from here on is kept in memory \
          and saved as soon as that is possible."
@@ -40,32 +41,21 @@ pub enum LogError {
     NotSaved {
         /// The entry as it will be written.
         record: Arc<LogRecord>,
-        /// What the system said.
         source: Arc<io::Error>,
     },
-    /// It says what is about to be done, and is not in the log, now or later.
+    /// It is an announcement of something that slug is about to do. It is not in the log, and will
+    /// not be.
     #[error("The session is not being saved: {source}.")]
-    NotAnnounced {
-        /// What the system said.
-        source: Arc<io::Error>,
-    },
-    /// It cannot be written as JSON at all.
+    NotAnnounced { source: Arc<io::Error> },
+    /// It cannot be written as JSON.
     #[error("An entry of the session cannot be saved, because {source}.")]
-    NotJson {
-        /// What is wrong with it.
-        source: Arc<serde_json::Error>,
-    },
-    /// The log was closed before.
+    NotJson { source: Arc<serde_json::Error> },
+    /// The log was closed before, or its thread has ended.
     #[error("The session's log is closed.")]
     Closed,
-    /// At the end some lines could not be saved.
+    /// The log was closed, and some lines could not be saved.
     #[error("The last {count} lines of the session could not be saved: {source}.")]
-    Lost {
-        /// How many.
-        count: usize,
-        /// What the system said.
-        source: Arc<io::Error>,
-    },
+    Lost { count: usize, source: Arc<io::Error> },
 }
 
 impl LogHandle {
@@ -80,20 +70,32 @@ impl LogHandle {
         Ok(Self { thread: Arc::new(thread) })
     }
 
-    /// Which session it is.
+    /// The session that this log belongs to.
     pub fn session(&self) -> SessionId {
         self.thread.session
     }
 
-    /// Appends an entry. When this resolves, the entry is written, and on the disk where it is
-    /// one that something irreversible may follow.
+    /// Appends an entry. When this resolves, the entry is in the file; it is also on the disk where
+    /// something irreversible may follow it.
+    ///
+    /// # Errors
+    ///
+    /// [`LogError::NotSaved`] carries the record, which stays in memory and is tried again; after
+    /// [`LogError::NotAnnounced`] the entry is dropped, so the caller must not do what it
+    /// announced. [`LogError::NotJson`] and [`LogError::Closed`] when the entry cannot be written
+    /// at all.
     pub async fn append(&self, turn: TurnId, entry: LogEntry) -> Result<Arc<LogRecord>, LogError> {
         let (reply, answer) = oneshot::channel();
         self.send(LogRequest::Append { turn, entry: Box::new(entry), reply })?;
         answer.await.unwrap_or(Err(LogError::Closed))
     }
 
-    /// Saves what is left, gives the lock up and ends the log. Later appends fail.
+    /// Saves what is left, releases the lock and ends the log. Later appends fail.
+    ///
+    /// # Errors
+    ///
+    /// [`LogError::Lost`] with the number of lines that could not be saved, and
+    /// [`LogError::Closed`] when the log was closed before.
     pub async fn close(&self) -> Result<(), LogError> {
         let (reply, answer) = oneshot::channel();
         self.send(LogRequest::Close { reply })?;
@@ -123,7 +125,7 @@ impl Drop for LogThread {
     }
 }
 
-/// Gives an entry its id and time, and makes a line of it.
+/// Gives an entry its id and time, and serializes it as a line.
 pub(super) fn new_line(turn: TurnId, entry: LogEntry) -> Result<(Vec<u8>, LogRecord), LogError> {
     let record = LogRecord { id: EntryId::generate(), timestamp: Utc::now(), turn, entry };
     let mut line = serde_json::to_vec(&record)
@@ -139,20 +141,20 @@ enum LogRequest {
 
 type LogReply<T> = oneshot::Sender<Result<T, LogError>>;
 
-/// A log without a thread.
+/// A log without its thread: what the thread does, call by call.
 #[derive(Debug)]
 pub(super) struct SessionLog<F> {
     writer: SessionLogWriter<F>,
-    /// The first line, until it is handed to the writer with the first entry.
+    /// The first line, until it goes to the writer together with the first entry.
     header: Option<SessionHeader>,
     meta: SessionMeta,
     meta_path: PathBuf,
-    /// Whether the meta file lacks something.
+    /// Whether the meta file lacks some of the entries.
     meta_is_old: bool,
 }
 
 impl<F: LogFile> SessionLog<F> {
-    /// A log that begins with `header`.
+    /// A new log that begins with `header`.
     pub(super) fn new(
         writer: SessionLogWriter<F>,
         header: SessionHeader,
@@ -162,7 +164,7 @@ impl<F: LogFile> SessionLog<F> {
         Self { writer, header: Some(header), meta, meta_path, meta_is_old: false }
     }
 
-    /// A log that is there, with what is known of it.
+    /// A log that exists, with the meta data of what it holds.
     pub(super) fn existing(
         writer: SessionLogWriter<F>,
         meta: SessionMeta,
@@ -171,12 +173,11 @@ impl<F: LogFile> SessionLog<F> {
         Self { writer, header: None, meta, meta_path, meta_is_old: true }
     }
 
-    /// Which session it is.
     pub(super) fn session(&self) -> SessionId {
         self.meta.session_id
     }
 
-    /// Gives an entry its id and time and hands it to the writer.
+    /// Gives an entry its id and time, hands it to the writer, and applies it to the meta data.
     pub(super) fn push(
         &mut self,
         turn: TurnId,
@@ -187,8 +188,8 @@ impl<F: LogFile> SessionLog<F> {
         Ok(record)
     }
 
-    /// The same without its line in the meta file, which is to follow. With the record of what is
-    /// about to be done comes its line, which is taken back where it cannot be saved.
+    /// Like [`Self::push`], but leaves the meta data to the caller. For an announcement, also
+    /// returns its line, which the caller takes back where it cannot be saved.
     fn push_line(
         &mut self,
         turn: TurnId,
@@ -201,22 +202,22 @@ impl<F: LogFile> SessionLog<F> {
             self.meta.created_at = record.timestamp;
             self.header = None;
         }
-        let announces = is_announcement(&entry);
+        let announces_action = is_announcement(&entry);
         let (line, record) = new_line(turn, entry)?;
-        let announced = announces.then(|| line.clone());
+        let announcement = announces_action.then(|| line.clone());
         self.writer.push(line);
         self.meta_is_old = true;
-        Ok((announced, Arc::new(record)))
+        Ok((announcement, Arc::new(record)))
     }
 
-    /// Writes what was pushed.
-    pub(super) fn flush(&mut self, reach: FlushTarget) -> io::Result<()> {
-        let flushed = self.writer.flush(reach);
+    /// Writes what was pushed, to the operating system or to the disk.
+    pub(super) fn flush(&mut self, target: FlushTarget) -> io::Result<()> {
+        let flushed = self.writer.flush(target);
         self.meta.log_bytes = self.writer.len();
         flushed
     }
 
-    /// Saves what is left, and the meta file.
+    /// Saves what is left, then the meta file.
     pub(super) fn close(mut self) -> Result<(), LogError> {
         let flushed = self.flush(FlushTarget::Disk);
         if self.meta_is_old && flushed.is_ok() {
@@ -259,21 +260,21 @@ impl<F: LogFile> SessionLog<F> {
 
 /// Entries that are written, synced and answered together.
 struct AppendBatch {
-    reach: FlushTarget,
+    target: FlushTarget,
     meta: bool,
     pushed: Vec<PendingAppend>,
 }
 
 struct PendingAppend {
     record: Arc<LogRecord>,
-    /// Of what is about to be done: its line.
-    announces: Option<Vec<u8>>,
+    /// The line of an announcement.
+    announcement: Option<Vec<u8>>,
     reply: LogReply<Arc<LogRecord>>,
 }
 
 impl Default for AppendBatch {
     fn default() -> Self {
-        Self { reach: FlushTarget::System, meta: false, pushed: Vec::new() }
+        Self { target: FlushTarget::System, meta: false, pushed: Vec::new() }
     }
 }
 
@@ -285,10 +286,12 @@ impl AppendBatch {
         entry: LogEntry,
         reply: LogReply<Arc<LogRecord>>,
     ) {
-        self.reach = self.reach.max(reach_of(&entry));
+        self.target = self.target.max(flush_target_of(&entry));
         self.meta |= changes_lists(&entry);
         match log.push_line(turn, entry) {
-            Ok((announces, record)) => self.pushed.push(PendingAppend { record, announces, reply }),
+            Ok((announcement, record)) => {
+                self.pushed.push(PendingAppend { record, announcement, reply })
+            }
             Err(error) => answer(reply, Err(error)),
         }
     }
@@ -297,10 +300,10 @@ impl AppendBatch {
         if self.pushed.is_empty() {
             return;
         }
-        let failed = log.flush(self.reach).err().map(Arc::new);
-        for PendingAppend { record, announces, reply } in self.pushed {
+        let failed = log.flush(self.target).err().map(Arc::new);
+        for PendingAppend { record, announcement, reply } in self.pushed {
             let source = failed.clone();
-            if let (Some(source), Some(line)) = (source.clone(), announces) {
+            if let (Some(source), Some(line)) = (source.clone(), announcement) {
                 log.writer.take_back(&line);
                 answer(reply, Err(LogError::NotAnnounced { source }));
                 continue;
@@ -318,14 +321,14 @@ impl AppendBatch {
     }
 }
 
-/// Whoever asked may have gone in the meantime.
+/// The task that appended may be gone meanwhile.
 fn answer<T>(reply: LogReply<T>, result: Result<T, LogError>) {
     if reply.send(result).is_err() {
         tracing::debug!("nobody waits for this entry any more");
     }
 }
 
-/// Which entries say what is about to be done, and is not where they cannot be saved.
+/// Whether an entry announces something that slug is about to do only once the entry is saved.
 fn is_announcement(entry: &LogEntry) -> bool {
     match entry {
         LogEntry::ToolStarted { .. } | LogEntry::Rewind(_) => true,
@@ -344,11 +347,11 @@ fn is_announcement(entry: &LogEntry) -> bool {
     }
 }
 
-/// Which entries have to be on the disk before anything else happens: what the person said and
-/// decided, what is about to be done, and what came of it.
-fn reach_of(entry: &LogEntry) -> FlushTarget {
+/// Which entries have to be on the disk before anything else happens: what the user said and
+/// decided, announcements, and their outcome.
+fn flush_target_of(entry: &LogEntry) -> FlushTarget {
     match entry {
-        LogEntry::Message(said) => match said.role {
+        LogEntry::Message(message) => match message.role {
             MessageRole::User => FlushTarget::Disk,
             MessageRole::Assistant => FlushTarget::System,
         },
@@ -368,7 +371,7 @@ fn reach_of(entry: &LogEntry) -> FlushTarget {
     }
 }
 
-/// After which entries lists should know more.
+/// Whether an entry changes what lists show, so that the meta file is saved.
 fn changes_lists(entry: &LogEntry) -> bool {
     match entry {
         LogEntry::TurnEnd(_) | LogEntry::Title { .. } | LogEntry::Rewind(_) => true,

@@ -1,4 +1,4 @@
-//! The log's thread against files that work and files that do not.
+//! Tests of the log's thread with files that work and files that fail.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use super::super::samples::{every_kind, header, rewind, says, turn_end, user};
 use super::super::writer::LogFileEnd;
 use super::*;
 
-/// What the test and the file share.
+/// The state that the test shares with the file.
 #[derive(Debug, Default)]
 struct MemoryLogState {
     bytes: Mutex<Vec<u8>>,
@@ -51,7 +51,7 @@ struct LogFixture {
     handle: LogHandle,
 }
 
-fn scene() -> LogFixture {
+fn fixture() -> LogFixture {
     let home = tempfile::tempdir().unwrap();
     let shared = Arc::new(MemoryLogState::default());
     let writer = SessionLogWriter::new(MemoryLogFile(Arc::clone(&shared)), 0, LogFileEnd::Clean);
@@ -72,23 +72,23 @@ impl LogFixture {
 }
 
 #[tokio::test]
-async fn what_append_returns_is_what_stands_in_the_log() {
-    let scene = scene();
-    let record = scene.handle.append(TurnId(1), user("hello")).await.unwrap();
-    let loaded = load(&scene.shared.bytes.lock().unwrap());
-    assert_eq!(loaded.header.map(|header| header.session_id), Some(scene.handle.session()));
+async fn append_returns_the_record_that_is_in_the_log() {
+    let fixture = fixture();
+    let record = fixture.handle.append(TurnId(1), user("hello")).await.unwrap();
+    let loaded = load(&fixture.shared.bytes.lock().unwrap());
+    assert_eq!(loaded.header.map(|header| header.session_id), Some(fixture.handle.session()));
     assert_eq!(loaded.records[1..], [(*record).clone()]);
 }
 
 #[tokio::test]
-async fn r13_what_the_disk_must_have_is_synced_before_the_answer() {
-    let scene = scene();
+async fn r13_durable_entries_are_synced_before_the_answer() {
+    let fixture = fixture();
     let mut synced = Vec::new();
     for entry in every_kind().into_iter().skip(1).chain([says("hi"), turn_end()]) {
         let name = serde_json::to_value(&entry).unwrap()["type"].as_str().unwrap().to_owned();
-        let before = scene.syncs();
-        scene.handle.append(TurnId(1), entry).await.unwrap();
-        if scene.syncs() > before {
+        let before = fixture.syncs();
+        fixture.handle.append(TurnId(1), entry).await.unwrap();
+        if fixture.syncs() > before {
             synced.push(name);
         }
     }
@@ -104,17 +104,17 @@ async fn r13_what_the_disk_must_have_is_synced_before_the_answer() {
             "turn_end",
             "turn_end"
         ],
-        "the person's message and the result, not the model's"
+        "the user's message and the result, not the model's"
     );
 }
 
 #[tokio::test]
-async fn r4_what_cannot_be_saved_is_said_kept_and_saved_later() {
-    let scene = scene();
-    scene.handle.append(TurnId(1), user("one")).await.unwrap();
-    scene.shared.full.store(true, Ordering::SeqCst);
+async fn r4_an_unsaved_entry_is_reported_kept_and_saved_later() {
+    let fixture = fixture();
+    fixture.handle.append(TurnId(1), user("one")).await.unwrap();
+    fixture.shared.full.store(true, Ordering::SeqCst);
     for text in ["two", "three"] {
-        match scene.handle.append(TurnId(1), user(text)).await {
+        match fixture.handle.append(TurnId(1), user(text)).await {
             Err(LogError::NotSaved { record, source }) => {
                 assert_eq!(record.entry, user(text));
                 assert_eq!(source.kind(), io::ErrorKind::StorageFull);
@@ -122,92 +122,92 @@ async fn r4_what_cannot_be_saved_is_said_kept_and_saved_later() {
             other => panic!("{other:?}"),
         }
     }
-    assert_eq!(scene.entries(), [user("one")]);
-    scene.shared.full.store(false, Ordering::SeqCst);
-    scene.handle.append(TurnId(1), user("four")).await.unwrap();
-    assert_eq!(scene.entries(), ["one", "two", "three", "four"].map(user));
+    assert_eq!(fixture.entries(), [user("one")]);
+    fixture.shared.full.store(false, Ordering::SeqCst);
+    fixture.handle.append(TurnId(1), user("four")).await.unwrap();
+    assert_eq!(fixture.entries(), ["one", "two", "three", "four"].map(user));
 }
 
 #[tokio::test]
-async fn closing_says_what_is_lost_and_ends_the_log() {
-    let scene = scene();
-    scene.shared.full.store(true, Ordering::SeqCst);
-    scene.handle.append(TurnId(1), user("one")).await.unwrap_err();
-    let closed = scene.handle.close().await;
+async fn closing_reports_lost_lines_and_ends_the_log() {
+    let fixture = fixture();
+    fixture.shared.full.store(true, Ordering::SeqCst);
+    fixture.handle.append(TurnId(1), user("one")).await.unwrap_err();
+    let closed = fixture.handle.close().await;
     assert!(matches!(closed, Err(LogError::Lost { count: 2, .. })), "{closed:?}");
-    let late = scene.handle.append(TurnId(1), user("two")).await;
+    let late = fixture.handle.append(TurnId(1), user("two")).await;
     assert!(matches!(late, Err(LogError::Closed)), "{late:?}");
 }
 
 #[tokio::test]
-async fn r4_what_was_to_be_done_and_could_not_be_announced_never_is() {
-    let scene = scene();
-    scene.handle.append(TurnId(1), user("one")).await.unwrap();
-    scene.handle.append(TurnId(1), says("two")).await.unwrap();
-    scene.shared.full.store(true, Ordering::SeqCst);
+async fn r4_an_announcement_that_cannot_be_saved_is_dropped() {
+    let fixture = fixture();
+    fixture.handle.append(TurnId(1), user("one")).await.unwrap();
+    fixture.handle.append(TurnId(1), says("two")).await.unwrap();
+    fixture.shared.full.store(true, Ordering::SeqCst);
     let started = every_kind().into_iter().find(|it| matches!(it, LogEntry::ToolStarted { .. }));
     let back = LogEntry::Rewind(rewind(EntryId::generate(), RewindScope::Both));
     for entry in [started.unwrap(), back] {
-        let refused = scene.handle.append(TurnId(1), entry).await;
+        let refused = fixture.handle.append(TurnId(1), entry).await;
         assert!(matches!(refused, Err(LogError::NotAnnounced { .. })), "{refused:?}");
     }
-    scene.handle.append(TurnId(1), user("three")).await.unwrap_err();
-    scene.shared.full.store(false, Ordering::SeqCst);
-    scene.handle.append(TurnId(1), user("four")).await.unwrap();
+    fixture.handle.append(TurnId(1), user("three")).await.unwrap_err();
+    fixture.shared.full.store(false, Ordering::SeqCst);
+    fixture.handle.append(TurnId(1), user("four")).await.unwrap();
     let said = [user("one"), says("two"), user("three"), user("four")];
-    assert_eq!(scene.entries(), said);
-    scene.handle.close().await.unwrap();
-    let meta = SessionMeta::read(&scene.home.path().join("meta.json")).unwrap();
+    assert_eq!(fixture.entries(), said);
+    fixture.handle.close().await.unwrap();
+    let meta = SessionMeta::read(&fixture.home.path().join("meta.json")).unwrap();
     assert_eq!(meta.message_count, 4, "lists count as if nobody had gone back");
 }
 
 #[tokio::test]
-async fn closing_syncs_what_was_only_written() {
-    let scene = scene();
-    scene.handle.append(TurnId(1), says("hi")).await.unwrap();
-    assert_eq!(scene.syncs(), 0);
-    scene.handle.close().await.unwrap();
-    assert_eq!(scene.syncs(), 1);
+async fn closing_syncs_written_lines() {
+    let fixture = fixture();
+    fixture.handle.append(TurnId(1), says("hi")).await.unwrap();
+    assert_eq!(fixture.syncs(), 0);
+    fixture.handle.close().await.unwrap();
+    assert_eq!(fixture.syncs(), 1);
 }
 
 #[tokio::test]
-async fn an_append_whose_future_is_dropped_is_written_all_the_same() {
-    let scene = scene();
-    let mut append = Box::pin(scene.handle.append(TurnId(1), user("one")));
+async fn an_append_whose_future_is_dropped_is_still_written() {
+    let fixture = fixture();
+    let mut append = Box::pin(fixture.handle.append(TurnId(1), user("one")));
     let polled = futures_util::poll!(append.as_mut());
     drop((append, polled));
-    scene.handle.append(TurnId(1), user("two")).await.unwrap();
-    assert_eq!(scene.entries(), ["one", "two"].map(user));
+    fixture.handle.append(TurnId(1), user("two")).await.unwrap();
+    assert_eq!(fixture.entries(), ["one", "two"].map(user));
 }
 
 #[tokio::test]
 async fn appends_from_many_tasks_are_all_whole() {
-    let scene = scene();
+    let fixture = fixture();
     let texts: Vec<String> = (0..50).map(|number| format!("text {number}")).collect();
-    let appends = texts.iter().map(|text| scene.handle.append(TurnId(1), user(text)));
+    let appends = texts.iter().map(|text| fixture.handle.append(TurnId(1), user(text)));
     let saved = futures_util::future::try_join_all(appends).await.unwrap();
     let saved: Vec<LogEntry> = saved.iter().map(|record| record.entry.clone()).collect();
-    assert_eq!(scene.entries(), saved);
-    assert!(scene.syncs() <= 50);
+    assert_eq!(fixture.entries(), saved);
+    assert!(fixture.syncs() <= 50);
 }
 
 #[tokio::test]
 async fn dropping_the_last_handle_writes_the_meta_file() {
-    let scene = scene();
-    scene.handle.append(TurnId(1), user("Fix the cart")).await.unwrap();
-    let path = scene.home.path().join("meta.json");
+    let fixture = fixture();
+    fixture.handle.append(TurnId(1), user("Fix the cart")).await.unwrap();
+    let path = fixture.home.path().join("meta.json");
     assert_eq!(SessionMeta::read(&path), None);
-    let other = scene.handle.clone();
-    drop(scene.handle);
+    let other = fixture.handle.clone();
+    drop(fixture.handle);
     assert_eq!(SessionMeta::read(&path), None);
     drop(other);
     let meta = SessionMeta::read(&path).unwrap();
     assert_eq!(meta.title.as_deref(), Some("Fix the cart"));
-    assert_eq!(meta.log_bytes, scene.shared.bytes.lock().unwrap().len() as u64);
+    assert_eq!(meta.log_bytes, fixture.shared.bytes.lock().unwrap().len() as u64);
 }
 
 #[tokio::test]
-async fn a_session_in_which_nothing_was_said_leaves_nothing() {
+async fn an_empty_session_leaves_no_files() {
     let home = tempfile::tempdir().unwrap();
     let header = header("/work");
     let paths = SessionPaths::new(&home.path().join("sessions"), header.session_id);

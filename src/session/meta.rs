@@ -1,7 +1,7 @@
-//! What lists show of a session, kept beside its log in `{id}.meta.json`.
+//! The meta data of a session that lists show, kept beside its log in `{id}.meta.json`.
 //!
-//! A cache: it says how many bytes of the log it covers, so that what is missing can be read from
-//! there on, and it can always be made again from the whole log.
+//! A cache: it says how many bytes of the log it covers, so that only the rest has to be read, and
+//! it can always be made again from the whole log.
 
 use std::path::{Path, PathBuf};
 
@@ -15,10 +15,9 @@ use super::title::{beginning, note_title};
 use super::undo::RewindHistory;
 use super::{LoadedLog, LogEntry, LogRecord, MessageEntry, SessionHeader};
 
-/// What is known of a session without reading its log.
+/// What lists show of a session, known without reading its log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionMeta {
-    /// The session.
     pub session_id: SessionId,
     /// When its first line was written.
     pub created_at: DateTime<Utc>,
@@ -31,46 +30,44 @@ pub struct SessionMeta {
     pub provider: String,
     /// The model it uses; empty where the log does not say.
     pub model: String,
-    /// Its title; `None` until something was said.
+    /// `None` until something was said.
     pub title: Option<String>,
     /// The beginning of the last answer.
     pub summary: Option<String>,
-    /// What was said by person and model, without tool results; of a log that was seen in part,
-    /// what was seen.
+    /// The number of messages of user and model that are in force, without tool results. Where
+    /// `is_partial`, only those in the part of the log that was read.
     pub message_count: u64,
-    /// Whether only the beginning and the end of its log were looked at, since it is very long.
+    /// Whether only the beginning and the end of the log were read, because it is very long.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_partial: bool,
-    /// Where its first part comes from.
+    /// `None` where the session is not a fork.
     pub forked_from: Option<SessionId>,
-    /// Of a fork: the last that was said before it went its own way.
+    /// Of a fork: the last message before it went its own way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parted: Option<LastSharedMessage>,
-    /// Of a fork: how the first message begins that the person sent in it alone.
+    /// Of a fork: how the first message begins that the user sent in the fork itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own: Option<String>,
-    /// How much of the log all this covers.
+    /// How much of the log these facts cover, in bytes.
     #[serde(default)]
     pub log_bytes: u64,
 }
 
-/// Where a fork parts from the session that it comes from.
+/// The message at which a fork parts from the session that it was forked from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LastSharedMessage {
-    /// The last message that both have.
     pub entry: EntryId,
-    /// Who said it.
     pub role: MessageRole,
-    /// How it begins.
+    /// Its beginning, in at most 80 columns.
     pub text: String,
 }
 
 const SUMMARY_WIDTH: usize = 160;
-/// Columns of the message at which a fork parts.
+/// How much is kept of the message at which a fork parts, in columns.
 const PARTED_WIDTH: usize = 80;
 
 impl SessionMeta {
-    /// What is known of a session with nothing in it yet.
+    /// The meta data of a session with nothing in it yet.
     pub(super) fn new(session_id: SessionId, now: DateTime<Utc>) -> Self {
         Self {
             session_id,
@@ -90,7 +87,8 @@ impl SessionMeta {
         }
     }
 
-    /// What a whole log says. `modified`, the file's own time, stands in for a log without times.
+    /// The meta data of a whole log. `modified`, the file's modification time, stands in for a log
+    /// without times.
     pub(super) fn of(session_id: SessionId, loaded: &LoadedLog, modified: DateTime<Utc>) -> Self {
         let mut times = loaded.records.iter().map(|record| record.timestamp);
         let created = times.find(|time| *time > DateTime::UNIX_EPOCH).unwrap_or(modified);
@@ -102,21 +100,21 @@ impl SessionMeta {
         meta
     }
 
-    /// How many messages there are, where all were seen.
+    /// The number of messages; `None` where only a part of the log was read.
     pub fn known_message_count(&self) -> Option<u64> {
         (!self.is_partial).then_some(self.message_count)
     }
 
-    /// Takes one more record in.
+    /// Updates the meta data by one more record.
     pub(super) fn apply(&mut self, record: &LogRecord) {
-        // The lines that a fork took over are older than its first.
+        // The lines that a fork copied are older than its first line.
         self.last_used_at = self.last_used_at.max(record.timestamp);
         note_title(&mut self.title, &record.entry);
         match &record.entry {
             LogEntry::Session(header) => self.begin(header),
-            LogEntry::Message(said) => {
-                self.say(said);
-                self.note_fork_messages(record, said);
+            LogEntry::Message(message) => {
+                self.say(message);
+                self.note_fork_messages(record, message);
             }
             LogEntry::Model { model, .. } => self.model.clone_from(model),
             LogEntry::Rewind(rewind) => {
@@ -143,53 +141,54 @@ impl SessionMeta {
         self.forked_from = header.forked_from;
     }
 
-    /// What lists show of the messages that are in force: how many there are, and how the last
-    /// answer begins.
+    /// The number of messages in force, and how the last answer among them begins.
     pub fn message_summary(
         records: &[LogRecord],
         rewinds: &RewindHistory,
     ) -> (u64, Option<String>) {
         let mut meta = Self::new(SessionId::generate(), DateTime::UNIX_EPOCH);
         for (at, record) in records.iter().enumerate() {
-            if let (LogEntry::Message(said), true) = (&record.entry, rewinds.is_live(at)) {
-                meta.say(said);
+            if let (LogEntry::Message(message), true) = (&record.entry, rewinds.is_live(at)) {
+                meta.say(message);
             }
         }
         (meta.message_count, meta.summary)
     }
 
-    fn say(&mut self, said: &MessageEntry) {
-        if said.is_result() {
+    fn say(&mut self, message: &MessageEntry) {
+        if message.is_result() {
             return;
         }
         self.message_count += 1;
-        match said.role {
+        match message.role {
             MessageRole::User => {}
             MessageRole::Assistant => {
-                let answer = beginning(&said.content, SUMMARY_WIDTH);
+                let answer = beginning(&message.content, SUMMARY_WIDTH);
                 self.summary = answer.or(self.summary.take());
             }
         }
     }
 
-    /// A fork's copied lines are older than its first.
-    fn note_fork_messages(&mut self, record: &LogRecord, said: &MessageEntry) {
-        if self.forked_from.is_none() || said.is_result() {
+    /// Remembers the last copied message of a fork, and the first one that the user sent in it.
+    /// Copied lines are older than the fork's first line.
+    fn note_fork_messages(&mut self, record: &LogRecord, message: &MessageEntry) {
+        if self.forked_from.is_none() || message.is_result() {
             return;
         }
         let is_own = record.timestamp >= self.created_at;
-        match beginning(&said.content, PARTED_WIDTH) {
+        match beginning(&message.content, PARTED_WIDTH) {
             Some(text) if !is_own => {
-                self.parted = Some(LastSharedMessage { entry: record.id, role: said.role, text });
+                self.parted =
+                    Some(LastSharedMessage { entry: record.id, role: message.role, text });
             }
-            Some(text) if said.role == MessageRole::User && self.own.is_none() => {
+            Some(text) if message.role == MessageRole::User && self.own.is_none() => {
                 self.own = Some(text)
             }
             Some(_) | None => {}
         }
     }
 
-    /// Reads a meta file; one that is missing or makes no sense is `None`.
+    /// Reads a meta file; `None` where it is missing or damaged.
     pub(super) fn read(path: &Path) -> Option<Self> {
         let bytes = files::read_cache(path).unwrap_or_else(|error| {
             tracing::debug!(path = %path.display(), %error, "meta file not readable");
@@ -198,7 +197,8 @@ impl SessionMeta {
         serde_json::from_slice(&bytes).ok()
     }
 
-    /// Writes the meta file. A failure is no more than a note in the log file: it is a cache.
+    /// Writes the meta file. A failure is only noted in the log file, since the meta file is a
+    /// cache.
     pub(super) fn save(&self, path: &Path) {
         let saved = serde_json::to_vec_pretty(self)
             .map_err(std::io::Error::from)

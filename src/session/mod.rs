@@ -1,7 +1,7 @@
-//! Sessions on disk: an append-only log each, and what can be told from it.
+//! Sessions on disk: one append-only log each, and everything that is derived from it.
 //!
-//! The log is the truth. Everything else here, the meta file, the list, the conversation that the
-//! provider gets, is a fold over it and can be made again.
+//! The log is the truth. Everything else here (the meta file, the list of sessions, the
+//! conversation that the provider gets) is replayed from it and can be made again.
 
 mod blobs;
 mod branches;

@@ -1,9 +1,9 @@
-//! Reading a log, whatever state it is in.
+//! Reads a log, whatever state it is in.
 //!
-//! A log is read line by line, so that a large one is never in memory twice. Only the disk can make
-//! that fail. What makes no sense is reported and left where it is; only a last line that was cut
-//! off is marked for removal, and the store moves that to a file of its own before anything is
-//! appended.
+//! A log is read line by line, so that a large one is never in memory twice. Only an error of the
+//! disk can make the reading fail. Lines that make no sense are reported and left where they are.
+//! Only a torn tail, which is a last line that was cut off, is marked for removal; the store moves
+//! it to a file of its own before anything is appended.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -15,28 +15,28 @@ use crate::domain::EntryId;
 use super::line::{self, LogLine, LogLineContext};
 use super::{LogEntry, LogRecord, SessionHeader};
 
-/// All there is of a log.
+/// A log that was read, with everything unusual about it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LoadedLog {
-    /// What the first line says; absent where that is damaged or the file is a plain chat log.
+    /// The first line; `None` where it is damaged or the file is a plain chat log.
     pub header: Option<SessionHeader>,
     /// The records in order, the header's among them.
     pub records: Vec<LogRecord>,
-    /// What the person should know of the file; at most one of each kind.
+    /// What the user should know about the file; at most one notice of each kind.
     pub notices: Vec<LogNotice>,
-    /// Bytes of whole lines. What follows is a torn tail.
+    /// The length of all whole lines, in bytes. What follows is a torn tail.
     pub good_len: usize,
     /// How the file ends.
     pub tail: LogTail,
-    /// Whether it was written in a newer format and must not be appended to.
+    /// Whether the log has a newer format, so that slug must not append to it.
     pub read_only: bool,
-    /// Where each record's line ends.
+    /// The offset at which each record's line ends, in bytes.
     ends: Vec<usize>,
-    /// Where what follows the header begins.
+    /// The offset of the line after the header, in bytes.
     body: usize,
 }
 
-/// How a log ends.
+/// Whether a log's last line is whole.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum LogTail {
     /// With a line feed, or it is empty.
@@ -44,56 +44,48 @@ pub enum LogTail {
     Whole,
     /// With a whole line that only lacks its line feed.
     NoLineFeed,
-    /// With a part of a line, in these bytes.
+    /// With a part of a line, at these bytes.
     Torn(Range<usize>),
 }
 
-/// Something unusual about a log.
+/// Something unusual about a log that the user should know. Its `Display` is a sentence for the
+/// screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogNotice {
     /// The last line was cut off.
     TornTail {
-        /// Where it was.
+        /// The bytes of the file that the cut line takes.
         bytes: Range<usize>,
     },
-    /// Lines in the middle are no JSON objects.
+    /// Some lines in the middle are not JSON objects.
     Damaged {
-        /// Where they are.
+        /// The bytes of the file that each of them takes.
         lines: Vec<Range<usize>>,
     },
-    /// Records of types, or in shapes, that are not known here.
+    /// Some records are of types or in shapes that are not known here.
     NotUnderstood {
-        /// How many of which type.
+        /// The number of such records by their type.
         types: BTreeMap<String, usize>,
     },
-    /// Parts of messages are of a kind that is not known here.
-    PartsLeftOut {
-        /// How many.
-        count: usize,
-    },
-    /// Records whose id an earlier one has.
-    Duplicates {
-        /// How many.
-        count: usize,
-    },
-    /// There is no first line that says what the session is.
+    /// Some parts of messages are of a kind that is not known here.
+    PartsLeftOut { count: usize },
+    /// Some records have the id of an earlier one; only the earlier one counts.
+    Duplicates { count: usize },
+    /// The first line that says what the session is, is missing.
     NoHeader,
-    /// The format is newer.
-    NewerVersion {
-        /// The log's.
-        version: u32,
-    },
+    /// The log has a newer format, so it is read-only.
+    NewerVersion { version: u32 },
 }
 
-/// Reads a whole log.
+/// Reads a whole log from memory. Never fails: whatever is wrong is in [`LoadedLog::notices`].
 pub fn load(bytes: &[u8]) -> LoadedLog {
-    // A slice has no disk below it that could fail.
+    // Reading from a slice cannot fail.
     load_from(bytes).unwrap_or_default()
 }
 
-/// The same, from wherever it lies.
+/// Reads a whole log like [`load`]. Fails only where the reader does.
 pub(super) fn load_from(mut log: impl BufRead) -> io::Result<LoadedLog> {
-    let mut loading = LogLoader::default();
+    let mut loader = LogLoader::default();
     let mut tail = LogTail::Whole;
     let mut bytes = Vec::new();
     let mut at = 0;
@@ -106,41 +98,41 @@ pub(super) fn load_from(mut log: impl BufRead) -> io::Result<LoadedLog> {
         let mut text = bytes.as_slice();
         if at == 0 {
             text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
-            loading.body = bytes.len() - text.len();
+            loader.body = bytes.len() - text.len();
         }
         at = range.end;
         let is_ended = text.ends_with(b"\n");
         if text.is_empty() {
             break;
         }
-        let line = line::parse(text.strip_suffix(b"\n").unwrap_or(text), &mut loading.before);
+        let line = line::parse(text.strip_suffix(b"\n").unwrap_or(text), &mut loader.context);
         if !is_ended {
             if matches!(line, LogLine::Damaged) {
                 let begin = range.end - text.len();
-                loading.notices.push(LogNotice::TornTail { bytes: begin..range.end });
+                loader.notices.push(LogNotice::TornTail { bytes: begin..range.end });
                 tail = LogTail::Torn(begin..range.end);
                 break;
             }
             tail = LogTail::NoLineFeed;
         }
-        loading.take(line, range);
+        loader.take(line, range);
     }
     let good_len = match &tail {
         LogTail::Whole | LogTail::NoLineFeed => at,
         LogTail::Torn(torn) => torn.start,
     };
-    Ok(loading.finish(good_len, tail))
+    Ok(loader.finish(good_len, tail))
 }
 
-/// How many records are shown of a long session before all of it has been read.
+/// How many records of a long session are shown before all of it has been read.
 pub const NEWEST_RECORDS: usize = 1000;
-/// A shorter log is read at once.
+/// In bytes. A shorter log is read as a whole at once.
 pub(super) const LONG: u64 = 4 << 20;
-/// How much of a long log is looked at for its newest records.
+/// How much of a long log is read from its end for its newest records, in bytes.
 pub(super) const END: u64 = 1 << 20;
 
-/// The newest records in the end of a long log, from a place on from which they can be read by
-/// themselves. `None` where the end is not as slug writes it: then [`load`] tells.
+/// The newest records in the end of a long log, starting where a conversation can start. `None`
+/// where the end is not as slug writes it; then [`load`] finds out why.
 pub(super) fn newest(end: &[u8]) -> Option<Vec<LogRecord>> {
     let whole = memchr::memchr(b'\n', end)? + 1..end.ends_with(b"\n").then_some(end.len())?;
     let mut records = Vec::new();
@@ -156,7 +148,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 #[derive(Default)]
 struct LogLoader {
-    before: LogLineContext,
+    context: LogLineContext,
     header: Option<SessionHeader>,
     records: Vec<LogRecord>,
     ends: Vec<usize>,
@@ -238,21 +230,21 @@ impl LogLoader {
     }
 }
 
-/// The first part of a log.
+/// The records of a log up to some entry, and their bytes.
 pub(super) struct LogPart<'a> {
-    /// Its records, the header's among them.
+    /// In order, the header's among them.
     pub(super) records: &'a [LogRecord],
-    /// Its bytes without the header's line.
+    /// Where their lines are in the file, without the header's.
     pub(super) body: Range<usize>,
 }
 
 impl LoadedLog {
-    /// All of the log but its torn tail.
+    /// All of the log except its torn tail.
     pub(super) fn whole(&self) -> LogPart<'_> {
         LogPart { records: &self.records, body: self.body..self.good_len.max(self.body) }
     }
 
-    /// The log up to and including `entry`, if there is one.
+    /// The log up to and including `entry`; `None` where it has no such entry.
     pub(super) fn upto(&self, entry: EntryId) -> Option<LogPart<'_>> {
         let position = self.records.iter().position(|record| record.id == entry)?;
         let body = self.body..self.ends[position].max(self.body);

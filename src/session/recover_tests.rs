@@ -1,4 +1,4 @@
-//! Logs in all states that a log can be found in.
+//! Tests of reading logs in all states.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::domain::{CallInput, ContentBlock, Message, MessageRole, ToolCall, Tur
 use super::super::samples::{assistant, call, calls, every_kind, lines, log, record, result, user};
 use super::*;
 
-/// Reads what follows a header as lines of JSON.
+/// Reads a log with a header and these lines of JSON after it.
 fn after_header(values: &[Value]) -> LoadedLog {
     let mut bytes = lines(&log(1));
     for value in values {
@@ -17,9 +17,9 @@ fn after_header(values: &[Value]) -> LoadedLog {
     load(&bytes)
 }
 
-fn said(loaded: &LoadedLog) -> Vec<Message> {
+fn messages(loaded: &LoadedLog) -> Vec<Message> {
     let messages = loaded.records.iter().filter_map(|record| match &record.entry {
-        LogEntry::Message(said) => Some(said.message()),
+        LogEntry::Message(message) => Some(message.message()),
         _ => None,
     });
     messages.collect()
@@ -109,7 +109,7 @@ fn r10_records_of_other_programs_and_newer_slugs() {
         json!({}),
         without_id,
     ]);
-    assert_eq!(said(&loaded), [Message::user("hello"), Message::user("hello")]);
+    assert_eq!(messages(&loaded), [Message::user("hello"), Message::user("hello")]);
     let title = loaded.records.last().unwrap();
     assert_eq!((&title.entry, title.turn), (&LogEntry::Title { title: "T".into() }, TurnId(4)));
     let types = [("checkpoint".to_owned(), 1), ("no type".to_owned(), 1)].into();
@@ -130,7 +130,7 @@ fn r10_a_newer_format_is_read_only() {
         let loaded = load(bytes.as_bytes());
         assert!(loaded.read_only);
         assert_eq!(loaded.notices, [LogNotice::NewerVersion { version: 2 }]);
-        assert_eq!(said(&loaded), [Message::user("hello")]);
+        assert_eq!(messages(&loaded), [Message::user("hello")]);
     }
 }
 
@@ -197,7 +197,7 @@ fn a_plain_chat_log_loads() {
         role: MessageRole::Assistant,
         content: vec![ContentBlock::Text { text: "hi".into() }],
     };
-    assert_eq!(said(&loaded), [Message::user("hello"), hi, Message::user("hello")]);
+    assert_eq!(messages(&loaded), [Message::user("hello"), hi, Message::user("hello")]);
     let turns: Vec<u32> = loaded.records.iter().map(|record| record.turn.0).collect();
     assert_eq!(turns, [1, 1, 2]);
     assert_ne!(loaded.records[0].id, loaded.records[2].id);
@@ -206,7 +206,7 @@ fn a_plain_chat_log_loads() {
 }
 
 #[test]
-fn a_message_is_read_without_what_is_not_understood_of_it() {
+fn unknown_parts_of_a_message_are_skipped() {
     let loaded = after_header(&[json!({
         "type": "message", "id": "msg_1", "role": "assistant", "stop_reason": "stop_sequence",
         "usage": {"input": "many"},
@@ -216,7 +216,7 @@ fn a_message_is_read_without_what_is_not_understood_of_it() {
         role: MessageRole::Assistant,
         content: vec![ContentBlock::Text { text: "see".into() }],
     };
-    assert_eq!(said(&loaded), [see]);
+    assert_eq!(messages(&loaded), [see]);
     assert_eq!(loaded.notices, [LogNotice::PartsLeftOut { count: 1 }]);
 }
 
@@ -258,7 +258,7 @@ proptest! {
         bytes[at] = byte;
         let loaded = load(&bytes);
         prop_assert!(loaded.records.starts_with(&records[..hit]));
-        // The line that was hit, and the next one where its line feed was hit.
+        // The line that was hit, and the next one where the line feed between them was hit.
         prop_assert!(loaded.records.len() + 2 >= records.len());
         prop_assert_eq!(load(&bytes), loaded);
     }
@@ -286,7 +286,7 @@ fn the_newest_records_are_the_end_of_all_and_answer_no_call() {
     assert_eq!(found, records[records.len() - found.len()..]);
     assert!(found[0].can_start_conversation());
 
-    // What needs more patience is read as a whole.
+    // A log that needs the lenient parser is read as a whole.
     bytes.extend(b"{\"role\":\"user\",\"content\":\"by hand\"}\n");
     assert_eq!(newest(&bytes), None);
     bytes.extend(b"{\"type\":\"mess");

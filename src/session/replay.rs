@@ -1,8 +1,9 @@
-//! From a log's records to the conversation that goes on.
+//! Replays a log's records into the conversation that goes on.
 //!
-//! The same fold serves a resume (over all records) and a running session (record by record).
-//! Calls without a result and the like are told, not healed: that is `agent::normalise`'s. Powers
-//! are never restored: permission and mode records change nothing here.
+//! The same replay serves a resume (over all records) and a running session (record by record).
+//! Calls without a result and the like are reported here, not repaired: that is
+//! `agent::normalise`'s task. Permissions are never restored: permission and mode records change
+//! nothing here.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -16,34 +17,36 @@ use super::title::note_title;
 use super::undo::RewindHistory;
 use super::{CompactionEntry, LogEntry, LogRecord, MessageEntry};
 
-/// What is known at the end of a log.
+/// The state of a conversation after the records of a log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReplayedConversation {
-    /// What the provider gets, compactions applied, with the record that each message is from.
+    /// The messages that the provider gets, with compactions applied, each with the id of its
+    /// record.
     pub messages: Vec<(EntryId, Message)>,
-    /// The plan.
+    /// The steps of the current plan.
     pub todos: Vec<TodoItem>,
-    /// The title that was given, else one made from the first message.
+    /// The title that was given, else one made from the user's first message.
     pub title: Option<String>,
     /// The model that was used last; `None` without a header.
     pub model: Option<String>,
-    /// The provider that was used last, where the log says.
+    /// The provider that was used last; `None` where the log does not say.
     pub provider: Option<String>,
-    /// How hard the model was to think, where that was said.
+    /// The reasoning effort, where the user chose one.
     pub effort: Option<ReasoningEffort>,
     /// The number of the next turn.
     pub next_turn: TurnId,
-    /// What all responses took.
+    /// The tokens and the cost of all responses.
     pub spending: SessionSpending,
-    /// The last text of each context that the sent messages hold, by the context's name.
+    /// The last text of each context in the messages that are sent, by the context's name.
     pub contexts: BTreeMap<String, String>,
-    /// What the responses with sealed thinking answered, by their seals.
+    /// For each thinking block that is signed or sealed, by the hash of its signature: the hash of
+    /// the request that its response answered.
     pub seals: HashMap<ContentHash, ContentHash>,
-    /// The calls in the sent messages that have no result, in order.
+    /// The calls in `messages` that have no result, in order.
     pub open_calls: Vec<ToolCall>,
 }
 
-/// How much a compaction takes away.
+/// How much a compaction drops from the messages that are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompactionStage {
     /// All but the last five tool results become stubs.
@@ -55,7 +58,7 @@ pub enum CompactionStage {
 const RESULTS_KEPT: usize = 5;
 const TURNS_KEPT: usize = 10;
 
-/// The compaction that `stage` would make now; `None` when it would change nothing.
+/// The compaction that `stage` would make now; `None` where it would change nothing.
 pub fn compaction_for(records: &[LogRecord], stage: CompactionStage) -> Option<CompactionEntry> {
     let compaction = match stage {
         CompactionStage::Results => CompactionEntry {
@@ -74,7 +77,7 @@ pub fn compaction_for(records: &[LogRecord], stage: CompactionStage) -> Option<C
 }
 
 fn first_kept_result(records: &[LogRecord]) -> Option<EntryId> {
-    let results = messages(records).rev().filter(|(_, said)| said.is_result());
+    let results = messages(records).rev().filter(|(_, message)| message.is_result());
     results.take(RESULTS_KEPT).last().map(|(record, _)| record.id)
 }
 
@@ -90,7 +93,7 @@ fn first_of_kept_turns(records: &[LogRecord]) -> Option<EntryId> {
 fn messages(records: &[LogRecord]) -> impl DoubleEndedIterator<Item = (&LogRecord, &MessageEntry)> {
     let rewinds = RewindHistory::of(records);
     records.iter().enumerate().filter_map(move |(at, record)| match &record.entry {
-        LogEntry::Message(said) => rewinds.is_live(at).then_some((record, said)),
+        LogEntry::Message(message) => rewinds.is_live(at).then_some((record, message)),
         LogEntry::Session(_)
         | LogEntry::ToolStarted { .. }
         | LogEntry::Permission(_)
@@ -126,7 +129,7 @@ impl Default for ReplayedConversation {
 }
 
 impl ReplayedConversation {
-    /// The conversation after all of `records`.
+    /// The conversation after all of `records`, without those that a rewind took back.
     pub fn of(records: &[LogRecord]) -> Self {
         let rewinds = RewindHistory::of(records);
         let mut conversation = Self::default();
@@ -140,8 +143,8 @@ impl ReplayedConversation {
         conversation
     }
 
-    /// The conversation after one more record. After a rewind it has to be made anew from all of
-    /// them.
+    /// Updates the conversation by one more record. After a rewind, [`Self::of`] has to be called
+    /// with all records instead.
     pub fn apply(&mut self, record: &LogRecord) {
         self.next_turn = self.next_turn.max(record.turn.next());
         note_title(&mut self.title, &record.entry);
@@ -151,9 +154,9 @@ impl ReplayedConversation {
                 self.model = Some(header.model.clone());
                 self.provider = Some(header.provider.clone());
             }
-            LogEntry::Message(said) => {
-                self.spend(record, said);
-                self.say(record.id, said);
+            LogEntry::Message(message) => {
+                self.spend(record, message);
+                self.say(record.id, message);
             }
             LogEntry::Compaction(compaction) => self.compact(compaction),
             LogEntry::Todo { todos } => self.todos.clone_from(todos),
@@ -174,30 +177,31 @@ impl ReplayedConversation {
         }
     }
 
-    /// What holds of a record that the person went back before: it was paid for.
+    /// Applies what still holds of a record that a rewind took back: its turn and title, and its
+    /// cost, which was paid.
     fn pass_over(&mut self, record: &LogRecord) {
-        if let LogEntry::Message(said) = &record.entry {
+        if let LogEntry::Message(message) = &record.entry {
             self.next_turn = self.next_turn.max(record.turn.next());
             note_title(&mut self.title, &record.entry);
-            self.spend(record, said);
+            self.spend(record, message);
         } else if !matches!(record.entry, LogEntry::Compaction(_) | LogEntry::Todo { .. }) {
             self.apply(record);
         }
     }
 
-    fn spend(&mut self, record: &LogRecord, said: &MessageEntry) {
+    fn spend(&mut self, record: &LogRecord, message: &MessageEntry) {
         let model = ModelName {
             provider: self.provider.clone().unwrap_or_default(),
-            model: said.model.clone().or_else(|| self.model.clone()).unwrap_or_default(),
+            model: message.model.clone().or_else(|| self.model.clone()).unwrap_or_default(),
         };
-        self.spending.take(record, said, model);
+        self.spending.take(record, message, model);
     }
 
-    fn say(&mut self, id: EntryId, said: &MessageEntry) {
-        let message = message_to_send(said);
-        if let Some(answered) = &said.answered {
-            let seals = message.content.iter().filter_map(ContentBlock::signature_hash);
-            self.seals.extend(seals.map(|seal| (seal, answered.clone())));
+    fn say(&mut self, id: EntryId, entry: &MessageEntry) {
+        let message = message_to_send(entry);
+        if let Some(answered) = &entry.answered {
+            let signatures = message.content.iter().filter_map(ContentBlock::signature_hash);
+            self.seals.extend(signatures.map(|signature| (signature, answered.clone())));
         }
         self.open_calls.retain(|call| !message.answers().any(|answered| *answered == call.id));
         self.open_calls.extend(message.calls().cloned());
@@ -222,7 +226,7 @@ impl ReplayedConversation {
             .map(|call| (call.id.clone(), call.name.clone()))
             .collect();
         let end = self.position(kept_from);
-        for block in self.messages[..end].iter_mut().flat_map(|(_, said)| &mut said.content) {
+        for block in self.messages[..end].iter_mut().flat_map(|(_, message)| &mut message.content) {
             if let ContentBlock::ToolResult { tool_use_id, content, .. } = block {
                 let name = names.get(tool_use_id).map_or("a tool", String::as_str);
                 let stub = format!(
@@ -237,9 +241,12 @@ impl ReplayedConversation {
 
     fn drop_before(&mut self, first_kept: EntryId) {
         let mut start = self.position(first_kept);
-        // A result goes with its call, which stands before it.
+        // A result stays with its call, which comes before it.
         while start > 0
-            && self.messages.get(start).is_some_and(|(_, said)| said.answers().next().is_some())
+            && self
+                .messages
+                .get(start)
+                .is_some_and(|(_, message)| message.answers().next().is_some())
         {
             start -= 1;
         }
@@ -251,15 +258,15 @@ impl ReplayedConversation {
             .map(|call| &call.id)
             .collect();
         self.open_calls.retain(|call| calls.contains(&call.id));
-        // What is no longer sent has to be told again.
+        // A context that is no longer sent has to be sent again.
         self.contexts.clear();
         for (_, message) in &self.messages {
             note_contexts(&mut self.contexts, message);
         }
     }
 
-    /// Where the message of this record stands, or else the first that was written after it: ids
-    /// grow with time.
+    /// The index of the message of this record, or else of the first message that was written after
+    /// it: ids grow with time.
     fn position(&self, id: EntryId) -> usize {
         let exact = self.messages.iter().position(|(message, _)| *message == id);
         exact
@@ -268,12 +275,14 @@ impl ReplayedConversation {
     }
 }
 
-/// A response that was cut short goes on without its unsigned thinking: it is half a thought and no
-/// provider takes it back. One that the output limit cut before it said anything is not sent at
-/// all, for no message may end with a thought.
-fn message_to_send(said: &MessageEntry) -> Message {
-    let mut message = said.message();
-    match said.stop_reason {
+/// The message as the provider gets it.
+///
+/// An interrupted response is sent without its unsigned thinking: that is half a thought, and no
+/// provider accepts it back. A response that the output limit cut before it said anything is not
+/// sent at all, because no message may end with a thought.
+fn message_to_send(entry: &MessageEntry) -> Message {
+    let mut message = entry.message();
+    match entry.stop_reason {
         Some(StopReason::Interrupted) => message.content.retain(|block| match block {
             ContentBlock::Thinking { signature, .. } => signature.is_some(),
             ContentBlock::Sealed { .. } => false,

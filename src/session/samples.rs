@@ -1,4 +1,4 @@
-//! Records for the tests of this room.
+//! Sample records and stores for the tests of `session`.
 
 use std::path::PathBuf;
 
@@ -19,13 +19,13 @@ use super::{
     UnwatchedFolderReason, files,
 };
 
-/// A store in a folder of its own, which goes with it.
+/// A store in a temporary folder, which is removed with it.
 pub(super) struct TestSessionStore {
     pub(super) dir: TempDir,
     pub(super) store: SessionStore,
 }
 
-/// A store with nothing in it.
+/// An empty store in a new folder.
 pub(super) fn home() -> TestSessionStore {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
@@ -34,12 +34,12 @@ pub(super) fn home() -> TestSessionStore {
 }
 
 impl TestSessionStore {
-    /// A closed session in `/work` in which `texts` were said.
+    /// Creates a closed session in `/work` in which the user said `texts`.
     pub(super) async fn session(&self, texts: &[&str]) -> SessionId {
         self.session_in("/work", texts).await
     }
 
-    /// The same in another folder.
+    /// Creates a closed session in `cwd` in which the user said `texts`.
     pub(super) async fn session_in(&self, cwd: &str, texts: &[&str]) -> SessionId {
         let handle = self.store.create(header(cwd)).unwrap();
         for text in texts {
@@ -49,7 +49,7 @@ impl TestSessionStore {
         handle.session()
     }
 
-    /// A session whose log is these bytes.
+    /// Creates a session whose log holds these bytes.
     pub(super) fn planted(&self, bytes: &[u8]) -> SessionId {
         let session = SessionId::generate();
         files::make_folder(&self.dir.path().join("sessions")).unwrap();
@@ -70,7 +70,7 @@ pub(super) fn header(cwd: &str) -> SessionHeader {
     }
 }
 
-/// A record of turn `turn`, each a second after the one before.
+/// A record of turn `turn`, a second later than the record made before it.
 pub(super) fn record(turn: u32, entry: LogEntry) -> LogRecord {
     static SECONDS: std::sync::atomic::AtomicI64 = std::sync::atomic::AtomicI64::new(0);
     let seconds = SECONDS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -79,12 +79,12 @@ pub(super) fn record(turn: u32, entry: LogEntry) -> LogRecord {
     LogRecord { id: EntryId::generate(), timestamp, turn: TurnId(turn), entry }
 }
 
-/// What the person says.
+/// A message of the user.
 pub(super) fn user(text: &str) -> LogEntry {
     LogEntry::Message(MessageEntry::new(Message::user(text)))
 }
 
-/// What the model says.
+/// A response of the model.
 pub(super) fn assistant(content: Vec<ContentBlock>) -> LogEntry {
     LogEntry::Message(MessageEntry {
         stop_reason: Some(StopReason::EndTurn),
@@ -93,12 +93,12 @@ pub(super) fn assistant(content: Vec<ContentBlock>) -> LogEntry {
     })
 }
 
-/// The model says some text.
+/// A response of the model that holds text alone.
 pub(super) fn says(text: &str) -> LogEntry {
     assistant(vec![ContentBlock::Text { text: text.into() }])
 }
 
-/// A call of Read.
+/// A call of the tool Read.
 pub(super) fn call(id: &str) -> ToolCall {
     ToolCall {
         id: CallId::new(id),
@@ -107,12 +107,12 @@ pub(super) fn call(id: &str) -> ToolCall {
     }
 }
 
-/// The model makes calls of Read.
+/// A response of the model with calls of the tool Read.
 pub(super) fn calls(ids: &[&str]) -> LogEntry {
     assistant(ids.iter().map(|id| ContentBlock::ToolUse(call(id))).collect())
 }
 
-/// The result of a call.
+/// The result of a tool call, without [`ToolResultInfo`].
 pub(super) fn result(id: &str, content: &str) -> LogEntry {
     let block = ContentBlock::ToolResult {
         tool_use_id: CallId::new(id),
@@ -122,7 +122,7 @@ pub(super) fn result(id: &str, content: &str) -> LogEntry {
     LogEntry::Message(MessageEntry::new(Message { role: MessageRole::User, content: vec![block] }))
 }
 
-/// The end of a turn.
+/// A turn that ended with an answer, for nothing.
 pub(super) fn turn_end() -> LogEntry {
     LogEntry::TurnEnd(TurnEnd {
         outcome: TurnOutcome::Answered,
@@ -138,10 +138,10 @@ pub(super) fn every_kind() -> Vec<LogEntry> {
         LogEntry::Session(header("/work")),
         user("Fix the \u{1b}[31mcart\u{1b}[0m\nplease"),
         match calls(&["c1"]) {
-            LogEntry::Message(said) => LogEntry::Message(MessageEntry {
+            LogEntry::Message(message) => LogEntry::Message(MessageEntry {
                 model: Some("qwen".into()),
                 cost: Some(Money::from_nanos(1_234_567)),
-                ..said
+                ..message
             }),
             other => panic!("{other:?}"),
         },
@@ -195,7 +195,7 @@ pub(super) fn every_kind() -> Vec<LogEntry> {
             }),
             answered: Some(hash),
             ..match result("c1", "content") {
-                LogEntry::Message(said) => said,
+                LogEntry::Message(message) => message,
                 other => panic!("{other:?}"),
             }
         }),
@@ -222,7 +222,7 @@ pub(super) fn every_kind() -> Vec<LogEntry> {
     ]
 }
 
-/// Going back before a message, with no file.
+/// A rewind to before a message, which changes no file.
 pub(super) fn rewind(before: EntryId, what: RewindScope) -> RewindEntry {
     RewindEntry {
         before,
@@ -235,7 +235,7 @@ pub(super) fn rewind(before: EntryId, what: RewindScope) -> RewindEntry {
     }
 }
 
-/// The lines of a log.
+/// The records as a log's lines.
 pub(super) fn lines(records: &[LogRecord]) -> Vec<u8> {
     records
         .iter()

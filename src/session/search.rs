@@ -1,13 +1,13 @@
-//! Looking for a text in what was said in all sessions.
+//! Searches all sessions for a text.
 //!
-//! The bytes of the logs are searched as they are, for the text as JSON writes it; only a line
-//! with a match is read, and counts only where the text is in what a person sees: messages,
-//! thinking, the arguments and results of calls, and commands of the person's own, and not in ids,
-//! hashes, signatures or names of fields, nor in what was taken back. The sessions that are named
-//! first are searched first, by several threads.
+//! The bytes of the logs are searched as they are, for the text in the form in which JSON writes
+//! it; only a line with a match is parsed. It counts only where the text is in something that the
+//! user sees: messages, thinking, the arguments and results of calls, and the user's own commands.
+//! Ids, hashes, signatures and names of fields do not count, nor do records that a rewind took
+//! back. The sessions that are named first are searched first, by several threads.
 //!
-//! Small letters match capitals, too, unless the text has a capital; a space matches any spaces
-//! and ends of lines.
+//! Small letters match capitals, too, unless the text has a capital; a space matches any white
+//! space, line ends included.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -32,82 +32,80 @@ use super::line::{self, LogLine, LogLineContext};
 use super::undo::RewindHistory;
 use super::{LogEntry, LogRecord, MessageEntry, SessionStore};
 
-/// As many places are found in a session before the next one is searched.
+/// A session is left once so many matches were found in it.
 pub const MOST_PLACES: usize = 3;
-/// More threads than this wait for the disk and for each other.
+/// More threads than this only wait for the disk and for each other.
 const THREADS: usize = 4;
-/// Spaces and ends of lines as a log has them: as they are, or as JSON escapes them.
+/// White space as a log has it: as it is, or as JSON escapes it.
 const WRITTEN_SPACES: &str = concat!(
     r"(?:[^\S\n]|\\[nrtf]",
     r"|\\u(?i:000[9a-d]|0020|0085|00a0|1680|200[0-9a]|202[89f]|205f|3000))+",
 );
-/// What the line of a rewind has in it, and what is said has not: there the quotes are escaped.
+/// What only the line of a rewind contains: within a message its quotes are escaped.
 const REWIND: &[u8] = br#""type":"rewind""#;
-/// Forks of forks that are gone through at most.
+/// How many parents of a fork are followed at most.
 const DEEPEST: usize = 1000;
-/// Characters that are shown before a match, and behind it.
+/// How many characters of context are shown before and after a match.
 const BEFORE: usize = 40;
 const BEHIND: usize = 120;
 
-/// A text that is looked for.
+/// A text to search for, compiled into patterns.
 #[derive(Debug, Clone)]
 pub struct SearchText {
-    /// Finds it in a log.
-    written: RegexMatcher,
-    /// Finds it in what a person sees.
-    seen: RegexMatcher,
+    /// Finds the text in the bytes of a log.
+    log_pattern: RegexMatcher,
+    /// Finds the text in what the user sees.
+    text_pattern: RegexMatcher,
 }
 
-/// Where a session has the text.
+/// The matches of a search in one session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SessionSearchResult {
-    /// The session.
     pub session: SessionId,
-    /// The first places, in order; at most [`MOST_PLACES`].
+    /// The first matches, in the log's order; at most [`MOST_PLACES`].
     pub places: Vec<SessionSearchHit>,
-    /// Whether it was not looked for any further.
+    /// Whether the search left the session after these, so that there may be more.
     pub more: bool,
 }
 
-/// A place in a session, with what stands around it on one line.
+/// A match in a session, with the text around it on one line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SessionSearchHit {
-    /// The log's line.
+    /// The id of the log's line.
     pub entry: EntryId,
-    /// The call, where it is in one or in what came of it.
+    /// The call, where the match is in its arguments or its result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<CallId>,
-    /// When it was written.
+    /// When the line was written.
     pub timestamp: DateTime<Utc>,
-    /// Whose words they are.
+    /// Serialized as `who`, and as `tool` where a tool is named.
     #[serde(flatten)]
     pub who: SearchHitSource,
-    /// What stands before it.
+    /// The text before the match, in at most 40 characters.
     pub before: String,
-    /// The text as it is there.
+    /// The match as the message has it.
     pub found: String,
-    /// What stands behind it.
+    /// The text after the match, in at most 120 characters.
     pub behind: String,
 }
 
-/// Whose words they are.
+/// Who wrote the text in which a match was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "who", content = "tool", rename_all = "snake_case")]
 pub enum SearchHitSource {
-    /// The person's.
-    Person,
-    /// The model's.
+    /// The user, in a message or in a command of their own.
+    User,
     Model,
-    /// The model's, while it was thinking.
+    /// The model, while it was thinking.
     Thinking,
-    /// The arguments of a call of this tool.
+    /// The arguments of a call of the named tool.
     Call(String),
-    /// The result of a call of this tool; of an unknown one where the log does not say.
+    /// The result of a call of the named tool; `None` where the log does not say which tool.
     Result(Option<String>),
 }
 
 impl SearchText {
-    /// A text to look for; `None` where it is blank, or too long to be looked for.
+    /// Compiles a text to search for; `None` where it is blank or too long.
     pub fn new(text: &str) -> Option<Self> {
         let words: Vec<&str> = text.split_whitespace().collect();
         if words.is_empty() {
@@ -130,20 +128,20 @@ impl SearchText {
                 .ok()
         };
         Some(Self {
-            written: build(Some(b'\n'), &pattern(WRITTEN_SPACES, &push_escaped))?,
-            seen: build(None, &pattern(r"\s+", &push_literal))?,
+            log_pattern: build(Some(b'\n'), &pattern(WRITTEN_SPACES, &push_escaped))?,
+            text_pattern: build(None, &pattern(r"\s+", &push_literal))?,
         })
     }
 
-    /// The first match in a text.
+    /// The first match in a text that the user sees.
     fn first(&self, text: &str) -> Option<Range<usize>> {
         // The matcher's error type has no values.
-        let found = self.seen.find(text.as_bytes()).ok()??;
+        let found = self.text_pattern.find(text.as_bytes()).ok()??;
         let range = found.start()..found.end();
         text.get(range.clone()).map(|_| range)
     }
 
-    /// The place that a line of a log is, if a person sees the text in it.
+    /// The match in a line of a log; `None` where the user does not see the text in it.
     fn place(&self, line: &[u8]) -> Option<SessionSearchHit> {
         let LogLine::Record { record, .. } = line::parse(line, &mut LogLineContext::default())
         else {
@@ -170,9 +168,9 @@ impl SearchText {
 }
 
 impl SessionStore {
-    /// Looks for a text in these sessions, in this order as far as several threads keep one, and
-    /// hands over each session that has it as soon as that is known. Ends early once `stopped`
-    /// says so. A log that cannot be read has nothing in it.
+    /// Searches these sessions for a text, in this order as far as several threads can keep one,
+    /// and calls `found` for each session with a match as soon as it is known. Ends early once
+    /// `stopped` returns true. A log that cannot be read has no matches.
     pub fn search(
         &self,
         text: &SearchText,
@@ -192,7 +190,7 @@ impl SessionStore {
                         && let Some(session) = sessions.get(next.fetch_add(1, Ordering::Relaxed))
                     {
                         let places = self.places(&mut searcher, text, *session, stopped);
-                        // Nobody listens any more once the search was stopped.
+                        // The receiver is gone once the search was stopped.
                         if places.is_some_and(|found| send.send(found).is_err()) {
                             break;
                         }
@@ -220,21 +218,21 @@ impl SessionStore {
         let mut look = |gone: &HashSet<EntryId>| {
             let mut sink = SearchHitSink { text, gone, places: Vec::new(), more: false };
             let searched =
-                log().and_then(|log| searcher.search_reader(&text.written, log, &mut sink));
+                log().and_then(|log| searcher.search_reader(&text.log_pattern, log, &mut sink));
             if let Err(error) = searched {
                 tracing::debug!(%session, %error, "not searched");
             }
             SessionSearchResult { session, places: sink.places, more: sink.more }
         };
         let mut found = look(&HashSet::new());
-        // Few sessions have any, and of most logs this is seen without reading them as records.
+        // Few sessions have rewinds, and for most logs this shows without parsing their records.
         if !found.places.is_empty() && log().and_then(has_rewind).unwrap_or(false) {
             found = look(&self.rewound_entries(session));
         }
         (!found.places.is_empty() && !stopped()).then_some(found)
     }
 
-    /// What was said in a session and is no longer in force.
+    /// The records of a session that a rewind took back.
     fn rewound_entries(&self, session: SessionId) -> HashSet<EntryId> {
         let records = self.read(session).map_or_else(
             |error| {
@@ -262,9 +260,10 @@ fn has_rewind(log: impl Read) -> io::Result<bool> {
     Ok(false)
 }
 
-/// Drops sessions that have nothing of their own: a fork begins with a copy of its parent's lines.
-/// Of those that have a line, the one that is named first keeps it. `parent` says what a session was
-/// forked from: lines of plain chat logs are the same by chance, too.
+/// Drops sessions whose matches are all copies: a fork begins with a copy of its parent's lines. Of
+/// the sessions of a family that have a line, the one that is named first keeps it. `parent`
+/// returns the session that a session was forked from; it is needed because lines of plain chat
+/// logs can be the same by chance.
 pub fn without_copies(
     mut found: Vec<SessionSearchResult>,
     parent: impl Fn(SessionId) -> Option<SessionId>,
@@ -274,7 +273,7 @@ pub fn without_copies(
         let family = iter::successors(Some(found.session), |session| parent(*session));
         let family = family.take(DEEPEST).last();
         let own = found.places.iter().filter(|place| seen.insert((family, place.entry))).count();
-        // There may be something of its own further on.
+        // The session may have matches of its own further on.
         own > 0 || found.more
     });
     found
@@ -288,7 +287,7 @@ fn searcher() -> Searcher {
         .build()
 }
 
-/// A log that ends where the search is stopped.
+/// A log that ends as soon as the search is stopped.
 struct CancellableLog<'a> {
     log: Box<dyn BufRead + Send>,
     stopped: &'a (dyn Fn() -> bool + Sync),
@@ -302,7 +301,7 @@ impl Read for CancellableLog<'_> {
 
 struct SearchHitSink<'a> {
     text: &'a SearchText,
-    /// What was taken back: nobody sees it any more.
+    /// Records that a rewind took back, so that the user no longer sees them.
     gone: &'a HashSet<EntryId>,
     places: Vec<SessionSearchHit>,
     more: bool,
@@ -319,7 +318,8 @@ impl Sink for SearchHitSink<'_> {
     }
 }
 
-/// A letter as a log may have it: JSON escapes some, and some programs escape all but ASCII.
+/// Adds the pattern of a letter as a log may have it: JSON escapes some letters, and some programs
+/// escape everything except ASCII.
 fn push_escaped(c: char, pattern: &mut String) {
     match c {
         '"' => pattern.push_str(r#"\\""#),
@@ -348,7 +348,7 @@ fn push_literal(c: char, pattern: &mut String) {
     pattern.push(c);
 }
 
-/// A part of a message that a person sees.
+/// A part of a message that the user sees.
 struct SearchableText<'a> {
     who: SearchHitSource,
     call: Option<&'a CallId>,
@@ -359,21 +359,21 @@ fn searchable_texts(message: &MessageEntry) -> impl Iterator<Item = SearchableTe
     message.content.iter().flat_map(|block| parts(message, block)).flatten()
 }
 
-/// Most blocks have one part, and those that nobody sees none.
+/// The visible parts of a block: one for most blocks, none for those that nobody sees.
 fn parts<'a>(
     message: &'a MessageEntry,
     block: &'a ContentBlock,
 ) -> [Option<SearchableText<'a>>; 2] {
     let tool = || message.result.as_ref().map(|info| info.name.clone());
-    let said = match block {
+    let part = match block {
         ContentBlock::Text { text } => {
             let who = match message.role {
-                MessageRole::User => SearchHitSource::Person,
+                MessageRole::User => SearchHitSource::User,
                 MessageRole::Assistant => SearchHitSource::Model,
             };
             SearchableText { who, call: None, text: text.into() }
         }
-        // A command of the person's own, and what came of it.
+        // A command of the user's own, and its result.
         ContentBlock::Context { name, text } if name == "shell" => {
             let (command, output) = text.split_once('\n').unwrap_or((text, ""));
             let command = command.trim_start_matches("$ ");
@@ -384,7 +384,7 @@ fn parts<'a>(
             };
             return [
                 Some(SearchableText {
-                    who: SearchHitSource::Person,
+                    who: SearchHitSource::User,
                     call: None,
                     text: command.into(),
                 }),
@@ -414,10 +414,10 @@ fn parts<'a>(
             return [None, None];
         }
     };
-    [Some(said), None]
+    [Some(part), None]
 }
 
-/// The texts among arguments, without the names of the fields.
+/// The texts in the arguments of a call, without the names of the fields.
 fn strings(value: &Value) -> Vec<&str> {
     match value {
         Value::String(text) => vec![text],
@@ -427,7 +427,8 @@ fn strings(value: &Value) -> Vec<&str> {
     }
 }
 
-/// A match with what stands around it, on one line: before it no more than its own line.
+/// The text before a match, the match, and the text after it, each on one line. The text before
+/// begins on the match's own line.
 fn split_excerpt(text: &str, found: Range<usize>) -> [String; 3] {
     let head = &text[..found.start];
     let line = head.rfind('\n').map_or(0, |feed| feed + 1);
@@ -441,7 +442,7 @@ fn split_excerpt(text: &str, found: Range<usize>) -> [String; 3] {
         .map(|text| sanitize(&text).into_owned())
 }
 
-/// Runs of spaces and line feeds become one space each.
+/// Replaces each run of white space by one space.
 fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,4 +1,4 @@
-//! Tests of looking for a text in logs on real folders.
+//! Tests of the search in logs on real folders.
 
 use std::fs;
 
@@ -13,12 +13,12 @@ use super::super::{RewindEntry, RewindScope, SessionHeader};
 use super::*;
 
 impl TestSessionStore {
-    fn said(&self, entries: Vec<LogEntry>) -> SessionId {
+    fn session_with(&self, entries: Vec<LogEntry>) -> SessionId {
         let records: Vec<LogRecord> = entries.into_iter().map(|entry| record(1, entry)).collect();
         self.planted(&lines(&records))
     }
 
-    /// All that is found of a text, in the order of `sessions`.
+    /// All matches of a text, in the order of `sessions`.
     fn search(&self, text: &str, sessions: &[SessionId]) -> Vec<SessionSearchResult> {
         let mut all = Vec::new();
         let text = SearchText::new(text).unwrap();
@@ -27,9 +27,9 @@ impl TestSessionStore {
         all
     }
 
-    /// The first place of a text in a session with these entries.
+    /// The first match of a text in a session with these entries.
     fn place(&self, text: &str, entries: Vec<LogEntry>) -> Option<SessionSearchHit> {
-        let session = self.said(entries);
+        let session = self.session_with(entries);
         self.search(text, &[session]).pop()?.places.into_iter().next()
     }
 }
@@ -39,11 +39,11 @@ fn shown(place: &SessionSearchHit) -> String {
 }
 
 #[test]
-fn a_place_has_the_match_with_what_stands_around_it() {
+fn a_hit_has_the_match_with_the_text_around_it() {
     let home = home();
     let place = home.place("cart", vec![user("first line\nfix the empty cart\nplease")]).unwrap();
     assert_eq!(shown(&place), "fix the empty [cart] please");
-    assert_eq!(place.who, SearchHitSource::Person);
+    assert_eq!(place.who, SearchHitSource::User);
     let long = format!("{} needle {}", "ä".repeat(100), "b".repeat(500));
     let place = home.place("needle", vec![says(&long)]).unwrap();
     assert_eq!(place.before, format!("…{} ", "ä".repeat(BEFORE - 1)));
@@ -80,7 +80,7 @@ fn small_letters_match_capitals_and_a_capital_makes_case_count() {
 }
 
 #[test]
-fn what_another_program_escaped_is_found() {
+fn text_that_another_program_escaped_is_found() {
     let home = home();
     let line = |text: &str| format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n");
     let cases = [
@@ -120,14 +120,15 @@ fn calls_and_results_are_found_with_their_tool() {
 }
 
 #[test]
-fn what_nobody_sees_is_not_found() {
+fn text_that_nobody_sees_is_not_found() {
     let home = home();
     let seal = "c2lnbmF0dXJlCg";
     let sealed = ContentBlock::Thinking { thinking: "x".into(), signature: Some(seal.into()) };
     let context = ContentBlock::Context { name: "git".into(), text: "on branch main".into() };
-    let mut told = MessageEntry::new(Message::user("hello"));
-    told.content.push(context);
-    let hashed = LogEntry::Message(MessageEntry { answered: Some(ContentHash::of(b"x")), ..told });
+    let mut message = MessageEntry::new(Message::user("hello"));
+    message.content.push(context);
+    let hashed =
+        LogEntry::Message(MessageEntry { answered: Some(ContentHash::of(b"x")), ..message });
     let hash = ContentHash::of(b"x").to_string();
     let entries = vec![LogEntry::Session(header("/work")), hashed, assistant(vec![sealed])];
     for text in [seal, "branch", "timestamp", "session", hash.as_str(), "/work"] {
@@ -136,10 +137,10 @@ fn what_nobody_sees_is_not_found() {
 }
 
 #[test]
-fn a_session_is_left_after_a_few_places() {
+fn a_session_is_left_after_a_few_hits() {
     let home = home();
-    let many = home.said((0..10).map(|n| user(&format!("word {n}"))).collect());
-    let few = home.said(vec![user("word"), says("nothing"), says("word")]);
+    let many = home.session_with((0..10).map(|n| user(&format!("word {n}"))).collect());
+    let few = home.session_with(vec![user("word"), says("nothing"), says("word")]);
     let found = home.search("word", &[many, few]);
     let counts: Vec<_> = found.iter().map(|it| (it.places.len(), it.more)).collect();
     assert_eq!(counts, [(MOST_PLACES, true), (2, false)]);
@@ -150,7 +151,7 @@ fn a_session_is_left_after_a_few_places() {
 #[test]
 fn a_copy_is_found_once() {
     let home = home();
-    let parent = home.said(vec![user("the word"), says("an answer")]);
+    let parent = home.session_with(vec![user("the word"), says("an answer")]);
     let fork = SessionHeader { session_id: SessionId::generate(), ..header("/work") };
     let id = fork.session_id;
     home.store.fork(parent, None, fork).unwrap();
@@ -162,7 +163,7 @@ fn a_copy_is_found_once() {
 }
 
 #[test]
-fn places_in_plain_chat_logs_are_those_of_their_records() {
+fn hits_in_plain_chat_logs_name_their_records() {
     let home = home();
     let line = |text: &str| format!("{{\"role\":\"user\",\"content\":\"{text}\"}}\n");
     let text = [line("tea"), line("the cart"), line("tea"), line("the cart")].concat();
@@ -176,7 +177,7 @@ fn places_in_plain_chat_logs_are_those_of_their_records() {
 }
 
 #[test]
-fn what_was_taken_back_is_not_found_until_it_is_in_force_again() {
+fn rewound_messages_are_not_found_until_a_redo() {
     let home = home();
     let mut records: Vec<LogRecord> =
         (0..9).map(|n| record(1, user(&format!("word {n}")))).collect();
@@ -201,14 +202,14 @@ fn what_was_taken_back_is_not_found_until_it_is_in_force_again() {
 }
 
 #[test]
-fn commands_of_the_persons_own_are_found_with_their_output() {
+fn the_users_own_commands_are_found_with_their_output() {
     let home = home();
     let text = "$ cargo test --lib\n3 tests passed".into();
-    let mut said = MessageEntry::new(Message::user(""));
-    said.content = vec![ContentBlock::Context { name: "shell".into(), text }];
-    let place = |text: &str| home.place(text, vec![LogEntry::Message(said.clone())]);
+    let mut message = MessageEntry::new(Message::user(""));
+    message.content = vec![ContentBlock::Context { name: "shell".into(), text }];
+    let place = |text: &str| home.place(text, vec![LogEntry::Message(message.clone())]);
     assert_eq!(shown(&place("cargo").unwrap()), "[cargo] test --lib");
-    assert_eq!(place("cargo").unwrap().who, SearchHitSource::Person);
+    assert_eq!(place("cargo").unwrap().who, SearchHitSource::User);
     assert_eq!(shown(&place("passed").unwrap()), "3 tests [passed]");
     assert_eq!(place("passed").unwrap().who, SearchHitSource::Result(None));
 }

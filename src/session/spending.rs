@@ -1,10 +1,10 @@
-//! What the responses of a session have taken: tokens and money, by model, by turn, and by what
+//! Adds up what the responses of a session took: tokens and money, by model, by turn, and by what
 //! they were asked for.
 //!
-//! Each response counts in the session that asked for it. The part that a fork has taken over was
-//! paid for in the session it comes from and is kept apart, so that adding up all sessions counts
-//! each response once. A line is older than its session's first exactly where it was taken over:
-//! ids grow with time.
+//! Each response counts in the session that asked for it. The responses that a fork copied were
+//! paid for in the parent session and are kept apart, so that a sum over all sessions counts each
+//! response once. A line was copied exactly where its id is older than that of the session's first
+//! line: ids grow with time.
 
 use std::ops::AddAssign;
 
@@ -12,7 +12,7 @@ use crate::domain::{EntryId, ModelName, Money, RequestSource, TokenUsage, TurnId
 
 use super::{LogRecord, MessageEntry};
 
-/// The sums over a session.
+/// What the responses of a session took, in total and by model, source and turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionSpending {
     by_model: Vec<ModelSpending>,
@@ -24,39 +24,38 @@ pub struct SessionSpending {
     began: Option<EntryId>,
 }
 
-/// What a model has taken.
+/// What the responses of one model took in a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelSpending {
-    /// The model.
     pub model: ModelName,
-    /// All its responses.
+    /// The sum of all its responses.
     pub spent: SpendingSum,
 }
 
-/// Sums by what the responses were asked for, in the order in which that first was.
+/// Sums by what the responses were asked for, in the order in which each purpose first came up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SpendingBySource(Vec<(RequestSource, SpendingSum)>);
 
-/// What one response, or several together, took.
+/// What one response took, or several together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct SpendingSum {
-    /// Tokens.
+    /// The tokens, as far as servers reported them.
     pub usage: TokenUsage,
-    /// Money, of those responses whose price is known.
+    /// The cost of those responses whose price is known.
     pub cost: Money,
-    /// How many there were.
+    /// The number of responses.
     pub responses: u64,
-    /// How many of them have no known price.
+    /// The number of responses without a known price.
     pub unpriced: u64,
 }
 
 impl SpendingSum {
-    /// The cost, where that of any response is known.
+    /// The cost; `None` where no response has a known price.
     pub fn known_cost(&self) -> Option<Money> {
         (self.responses > self.unpriced).then_some(self.cost)
     }
 
-    /// The tokens that had to be worked for: all but those that came from a cache.
+    /// The tokens that the model had to process: all except those that came from a cache.
     pub fn worked(&self) -> u64 {
         let TokenUsage { input, output, cache_read, .. } = self.usage;
         input.saturating_sub(cache_read).saturating_add(output)
@@ -64,12 +63,12 @@ impl SpendingSum {
 }
 
 impl SpendingBySource {
-    /// Each sum with what it is of.
+    /// Each purpose with its sum.
     pub fn iter(&self) -> impl Iterator<Item = (RequestSource, &SpendingSum)> {
         self.0.iter().map(|(source, spent)| (*source, spent))
     }
 
-    /// All of them together.
+    /// The sum over all purposes.
     pub fn total(&self) -> SpendingSum {
         let mut total = SpendingSum::default();
         for (_, spent) in &self.0 {
@@ -96,63 +95,64 @@ impl AddAssign for SpendingSum {
 }
 
 impl SessionSpending {
-    /// By model, in the order in which they first answered.
+    /// The sums of the session's own responses by model, in the order in which the models first
+    /// answered.
     pub fn by_model(&self) -> &[ModelSpending] {
         &self.by_model
     }
 
-    /// By what they were asked for.
+    /// The sums of the session's own responses by what they were asked for.
     pub fn by_source(&self) -> &SpendingBySource {
         &self.by_source
     }
 
-    /// The session's own responses together.
+    /// The sum of the session's own responses.
     pub fn total(&self) -> SpendingSum {
         self.by_source.total()
     }
 
-    /// How a row is called: by the provider, too, where there are several.
+    /// The name to show for a row: with the provider, where there are several providers.
     pub fn name(&self, row: &ModelSpending) -> String {
         let one = self.by_model.iter().all(|other| other.model.provider == row.model.provider);
         if one { row.model.model.clone() } else { row.model.to_string() }
     }
 
-    /// What was taken over from the session that this is a fork of, and counts there.
+    /// The sum of the responses that a fork copied from its parent, where they were paid for.
     pub fn taken_over(&self) -> SpendingSum {
         self.taken_over
     }
 
-    /// What a turn has taken; nothing for any but the newest.
+    /// What a turn took; zero for any turn but the newest.
     pub fn turn(&self, turn: TurnId) -> SpendingSum {
         self.turn_by_source(turn).map(SpendingBySource::total).unwrap_or_default()
     }
 
-    /// The same by what it was asked for.
+    /// What a turn took by what it was asked for; `None` for any turn but the newest.
     pub fn turn_by_source(&self, turn: TurnId) -> Option<&SpendingBySource> {
         (self.last_turn == turn).then_some(&self.of_turn)
     }
 
-    /// What the last response took, where its server said.
+    /// The tokens of the last response; `None` where its server did not report them.
     pub fn last(&self) -> Option<TokenUsage> {
         self.last
     }
 
-    /// The session's first line.
+    /// Notes the id of the session's first line, which tells copied lines apart.
     pub(super) fn begin(&mut self, first: EntryId) {
         self.began = Some(first);
     }
 
-    /// A message of the log; of those only responses, which `model` gave, take anything.
-    pub(super) fn take(&mut self, record: &LogRecord, said: &MessageEntry, model: ModelName) {
-        if said.stop_reason.is_none() {
+    /// Adds a message of the log. Only responses, which `model` gave, take anything.
+    pub(super) fn take(&mut self, record: &LogRecord, message: &MessageEntry, model: ModelName) {
+        if message.stop_reason.is_none() {
             return;
         }
-        self.last = said.usage;
+        self.last = message.usage;
         let spent = SpendingSum {
-            usage: said.usage.unwrap_or_default(),
-            cost: said.cost.unwrap_or_default(),
+            usage: message.usage.unwrap_or_default(),
+            cost: message.cost.unwrap_or_default(),
             responses: 1,
-            unpriced: u64::from(said.cost.is_none()),
+            unpriced: u64::from(message.cost.is_none()),
         };
         if self.began.is_some_and(|began| record.id < began) {
             self.taken_over += spent;
@@ -161,8 +161,8 @@ impl SessionSpending {
         if self.last_turn != record.turn {
             (self.last_turn, self.of_turn) = (record.turn, SpendingBySource::default());
         }
-        self.of_turn.add(said.source, spent);
-        self.by_source.add(said.source, spent);
+        self.of_turn.add(message.source, spent);
+        self.by_source.add(message.source, spent);
         match self.by_model.iter_mut().find(|row| row.model == model) {
             Some(row) => row.spent += spent,
             None => self.by_model.push(ModelSpending { model, spent }),

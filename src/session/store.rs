@@ -1,7 +1,8 @@
 //! The folder of sessions.
 //!
-//! Everything that is listed comes from the logs; meta files only spare reading them. All calls
-//! here read or write files and return when that is done: they have no place on a UI task.
+//! Everything that is listed comes from the logs; meta files and the index only spare reading them.
+//! All calls here read or write files and return when that is done, so they must not run on a UI
+//! task.
 
 use std::collections::HashSet;
 use std::fs::{DirEntry, File, Metadata};
@@ -25,7 +26,8 @@ use super::recover::{END, LONG, LoadedLog, LogTail, load, load_from, newest};
 use super::writer::{FlushTarget, LogFileEnd, SessionLogWriter};
 use super::{LogEntry, LogRecord, SessionHeader};
 
-/// All sessions, the deleted ones, and the contents they refer to.
+/// All sessions, the deleted ones, and the contents that they refer to. Cheap to clone: it holds
+/// only paths.
 #[derive(Debug, Clone)]
 pub struct SessionStore {
     pub(super) sessions: PathBuf,
@@ -33,72 +35,65 @@ pub struct SessionStore {
     blobs: BlobStore,
 }
 
-/// Why something could not be done with a session.
+/// Why a session could not be read, written or found. The messages are shown to the user.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// There is no such session.
+    /// No session has this id.
     #[error("There is no session {0}. `slug sessions list` shows those that there are.")]
     Missing(SessionId),
-    /// No session's id begins like this.
+    /// No session's id begins with this text.
     #[error("No session's id begins with `{0}`. `slug sessions list` shows those that there are.")]
     NoMatch(String),
-    /// Several sessions' ids begin like this.
+    /// The ids of several sessions begin with this text.
     #[error("The ids of {} sessions begin with `{prefix}`. Give more of the one you mean.", sessions.len())]
     Ambiguous {
-        /// What was given.
+        /// The text as it was given.
         prefix: String,
-        /// The sessions.
+        /// All sessions that match, in the order of their ids.
         sessions: Vec<SessionId>,
     },
     /// The session has no such entry.
     #[error("Session {session} has no entry {entry}.")]
-    NoSuchEntry {
-        /// The session.
-        session: SessionId,
-        /// The entry.
-        entry: EntryId,
-    },
-    /// Someone else is working with it.
+    NoSuchEntry { session: SessionId, entry: EntryId },
+    /// Another process has the session open.
     #[error("Session {session} is open in {holder}. Close it there, or fork it.")]
-    InUse {
-        /// The session.
-        session: SessionId,
-        /// Who.
-        holder: LockHolder,
-    },
-    /// It was written in a format that this slug can read but must not write.
+    InUse { session: SessionId, holder: LockHolder },
+    /// Its format is newer: this slug can read it, but must not write it.
     #[error("Session {0} was written by a newer slug. Update slug, or fork the session.")]
     Newer(SessionId),
-    /// There is a session with this id already.
+    /// A session with this id exists already.
     #[error("There is a session {0} already.")]
     Exists(SessionId),
-    /// Something could not be appended.
+    /// An entry could not be appended.
     #[error(transparent)]
     Log(#[from] LogError),
-    /// The operating system says no.
+    /// The operating system refuses to read or write a file.
     #[error("cannot {doing} {}: {source}", path.display())]
     Io {
-        /// "read", "write", …
+        /// The action for the message: "read", "write", …
         doing: &'static str,
-        /// Which file or folder.
         path: PathBuf,
-        /// What the system said.
         source: io::Error,
     },
 }
 
 impl SessionStore {
-    /// The store in these folders. None of them has to exist.
+    /// The store in these folders, which do not have to exist.
     pub fn new(sessions: PathBuf, trash: PathBuf, blobs: PathBuf) -> Self {
         Self { sessions, trash, blobs: BlobStore::new(blobs) }
     }
 
-    /// Contents by their hash.
+    /// The store of contents that logs refer to by hash.
     pub fn blobs(&self) -> &BlobStore {
         &self.blobs
     }
 
-    /// Begins a session. Its files come with the first entry.
+    /// Begins a session. Its files are created with the first entry.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Io`] when the log's thread cannot be started. A folder that cannot be written
+    /// shows only when the first entry is appended.
     pub fn create(&self, header: SessionHeader) -> Result<LogHandle, StoreError> {
         let paths = self.paths(header.session_id);
         let meta = paths.meta();
@@ -107,12 +102,24 @@ impl SessionStore {
         LogHandle::spawn(SessionLog::new(writer, header, meta)).map_err(failed("begin", &path))
     }
 
-    /// Opens a session to go on with it. A torn tail is moved away before anything is appended.
+    /// Opens a session to append to it. A torn tail is moved to a file of its own before anything
+    /// is appended.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Missing`] when there is no log, [`StoreError::InUse`] when another process has
+    /// it open, [`StoreError::Newer`] when its format is newer, and [`StoreError::Io`] when it
+    /// cannot be locked, unpacked or read.
     pub fn open(&self, session: SessionId) -> Result<(LogHandle, LoadedLog), StoreError> {
         self.open_showing(session, drop)
     }
 
-    /// The same. Where all of it takes a while to read, `show` gets its newest records before.
+    /// Opens a session like [`Self::open`]. Where reading all of it takes a while, `show` gets its
+    /// newest records first.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`Self::open`].
     pub fn open_showing(
         &self,
         session: SessionId,
@@ -123,44 +130,69 @@ impl SessionStore {
         Ok((handle, loaded))
     }
 
-    /// Reads a session as it is now, whoever has it open.
+    /// Reads a session as it is now, also while another process has it open.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Missing`] when there is no log, and [`StoreError::Io`] when it cannot be read.
+    /// A damaged log is no error: [`LoadedLog::notices`] says what is wrong with it.
     pub fn read(&self, session: SessionId) -> Result<LoadedLog, StoreError> {
         let path = self.paths(session).log();
         load_from(self.reader(session)?).map_err(failed("read", &path))
     }
 
-    /// The bytes of a log, packed or not.
+    /// A reader of a log's bytes, packed or not.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Missing`] when there is no log, and [`StoreError::Io`] when it cannot be
+    /// opened.
     pub fn reader(&self, session: SessionId) -> Result<Box<dyn BufRead + Send>, StoreError> {
         let path = self.paths(session).log();
         compression::open(&path).map_err(failed("read", &path))?.ok_or(StoreError::Missing(session))
     }
 
-    /// Who has a session open.
+    /// Who has a session open; `None` where nobody does.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Io`] when the lock cannot be examined.
     pub fn in_use(&self, session: SessionId) -> Result<Option<LockHolder>, StoreError> {
         let path = self.paths(session).lock();
         SessionLock::holder(&path).map_err(failed("look at", &path))
     }
 
-    /// All sessions, the one used last first.
+    /// All sessions, the most recently used one first.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Io`] when the folder of sessions cannot be listed. A session that cannot be
+    /// read is left out.
     pub fn list(&self) -> Result<Vec<SessionMeta>, StoreError> {
         Ok(self.listing()?.sessions)
     }
 
-    /// The same, with those of them that may be open somewhere.
+    /// All sessions as in [`Self::list`], with those of them that may be open somewhere.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Io`] when the folder of sessions cannot be listed. A session that cannot be
+    /// read is left out.
     pub fn listing(&self) -> Result<SessionListing, StoreError> {
         let path = self.sessions.join(index::NAME);
-        // Each takes as long as the other.
-        let (names, index) = std::thread::scope(|scope| {
+        // Both take about the same time.
+        let (folder_files, index) = std::thread::scope(|scope| {
             let index = scope.spawn(|| SessionIndex::read(&path));
             (self.session_folder_files(), index.join())
         });
-        let (SessionFolderFiles { logs, locked }, mut index) = (names?, index.unwrap_or_default());
+        let (SessionFolderFiles { logs, locked }, mut index) =
+            (folder_files?, index.unwrap_or_default());
         let mut sessions = Vec::with_capacity(logs.len());
         for log in logs {
-            let look = LogFileStamp::new(log.len, log.modified);
-            match index.take(log.session, look).map_or_else(|| self.meta(&log), Ok) {
-                Ok(meta) => sessions.push((look, meta)),
-                // It was deleted meanwhile, or cannot be read: the others are still listed.
+            let stamp = LogFileStamp::new(log.len, log.modified);
+            match index.take(log.session, stamp).map_or_else(|| self.meta(&log), Ok) {
+                Ok(meta) => sessions.push((stamp, meta)),
+                // It was deleted meanwhile or cannot be read; the others are still listed.
                 Err(error) => tracing::warn!(session = %log.session, %error, "not listed"),
             }
         }
@@ -170,19 +202,24 @@ impl SessionStore {
         Ok(SessionListing { sessions, locked })
     }
 
-    /// The sessions that were used last, as far as that is known at once: some may be gone, or have
-    /// changed. None where there are few sessions.
+    /// The most recently used sessions, as the index of the last listing knows them: some may be
+    /// gone or have changed. Empty where there are too few sessions for an index.
     pub fn newest_sessions(&self, count: usize) -> Vec<SessionMeta> {
         index::newest(&self.sessions.join(index::NAME), count)
     }
 
-    /// The session of this working folder that was used last.
+    /// The most recently used session of this working folder.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Io`] when the folder of sessions cannot be listed. A session that cannot be
+    /// read is passed over.
     pub fn newest_in(&self, folder: &Path) -> Result<Option<SessionId>, StoreError> {
         let mut logs = self.session_folder_files()?.logs;
         logs.sort_by_key(|log| std::cmp::Reverse((log.modified, log.session)));
         let mut newest: Option<SessionMeta> = None;
         for log in logs {
-            // Whatever else was done to a file, it was not used after its own time.
+            // A session was not used after the modification time of its log's file.
             let used = newest.as_ref().map(|meta| meta.last_used_at);
             if used.is_some_and(|used| SystemTime::from(used) >= log.modified) {
                 break;
@@ -198,7 +235,13 @@ impl SessionStore {
         Ok(newest.map(|meta| meta.session_id))
     }
 
-    /// The session whose id begins with `prefix`.
+    /// The only session whose id begins with `prefix`, whatever its case.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::NoMatch`] when no id begins with it or it is blank, [`StoreError::Ambiguous`]
+    /// with the sessions when several do, and [`StoreError::Io`] when the folder of sessions cannot
+    /// be listed.
     pub fn resolve(&self, prefix: &str) -> Result<SessionId, StoreError> {
         let wanted = prefix.trim().to_lowercase();
         let mut sessions: Vec<SessionId> = self
@@ -216,7 +259,12 @@ impl SessionStore {
         }
     }
 
-    /// Gives a session that is not open anywhere a title.
+    /// Gives a session a title. The session must not be open anywhere.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`Self::open`], and [`StoreError::Io`] or [`StoreError::Log`] when the title
+    /// cannot be written.
     pub fn rename(&self, session: SessionId, title: &str) -> Result<(), StoreError> {
         let (mut log, loaded) = self.open_log(session, drop)?;
         let turn = loaded.records.last().map_or(TurnId(0), |record| record.turn);
@@ -225,7 +273,12 @@ impl SessionStore {
         Ok(log.close()?)
     }
 
-    /// Moves a session that is not open anywhere to the trash.
+    /// Moves a session to the trash. The session must not be open anywhere.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Missing`] when there is no log, [`StoreError::InUse`] when another process has
+    /// it open, and [`StoreError::Io`] when a file cannot be moved.
     pub fn trash(&self, session: SessionId) -> Result<(), StoreError> {
         let from = self.paths(session);
         let to = SessionPaths::new(&self.trash, session);
@@ -237,7 +290,12 @@ impl SessionStore {
         move_files(&files, &self.sessions, to.dir())
     }
 
-    /// Brings a session back from the trash.
+    /// Moves a session back from the trash.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Missing`] when the trash has no such session, [`StoreError::Exists`] when the
+    /// store has one with its id, and [`StoreError::Io`] when a file cannot be moved.
     pub fn restore(&self, session: SessionId) -> Result<(), StoreError> {
         let from = SessionPaths::new(&self.trash, session);
         let to = self.paths(session);
@@ -249,7 +307,11 @@ impl SessionStore {
         move_files(&from.all(), &self.trash, to.dir())
     }
 
-    /// Whether a session has a log.
+    /// Whether a session has a log, packed or not. A session in which nothing was said has none.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Io`] when the file system does not say whether the log exists.
     pub fn has_log(&self, session: SessionId) -> Result<bool, StoreError> {
         let paths = self.paths(session);
         for path in [paths.log(), paths.packed_log()] {
@@ -260,12 +322,12 @@ impl SessionStore {
         Ok(false)
     }
 
-    /// Where the log of a session is, or will be.
+    /// The path of a session's unpacked log, whether it exists or not.
     pub fn log_path(&self, session: SessionId) -> PathBuf {
         self.paths(session).log()
     }
 
-    /// The files of a session.
+    /// The paths of a session's files.
     pub(super) fn paths(&self, session: SessionId) -> SessionPaths {
         SessionPaths::new(&self.sessions, session)
     }
@@ -280,7 +342,7 @@ impl SessionStore {
         Ok(newest(&read_from(&path, len - END).map_err(failed("read", &path))?))
     }
 
-    /// The whole log.
+    /// All bytes of a log, packed or not.
     pub(super) fn bytes(&self, session: SessionId) -> Result<Vec<u8>, StoreError> {
         let mut bytes = Vec::new();
         let read = self.reader(session)?.read_to_end(&mut bytes);
@@ -318,7 +380,7 @@ impl SessionStore {
         if loaded.tail == LogTail::NoLineFeed {
             writer.push(b"\n".to_vec());
         }
-        // A session opens even where nothing can be written. The first entry says so then.
+        // A session opens even where nothing can be written; then appending its first entry fails.
         if let Err(error) = writer.flush(FlushTarget::Disk) {
             tracing::warn!(%session, %error, "the end of the log is not mended yet");
         }
@@ -328,7 +390,7 @@ impl SessionStore {
     pub(super) fn session_folder_files(&self) -> Result<SessionFolderFiles, StoreError> {
         let entries = missing_is_none(std::fs::read_dir(&self.sessions))
             .map_err(failed("list", &self.sessions))?;
-        let mut names = SessionFolderFiles::default();
+        let mut folder_files = SessionFolderFiles::default();
         for entry in entries.into_iter().flatten() {
             let entry = entry.map_err(failed("list", &self.sessions))?;
             let name = entry.file_name();
@@ -340,27 +402,27 @@ impl SessionStore {
                 PLAIN | PACKED => {
                     if let Some(metadata) = look_at(&entry)?.filter(Metadata::is_file) {
                         let form = if ending == PLAIN { LogForm::Plain } else { LogForm::Packed };
-                        names.logs.push(LogFileInfo::new(session, form, &metadata));
+                        folder_files.logs.push(LogFileInfo::new(session, form, &metadata));
                     }
                 }
                 "lock" => {
-                    names.locked.insert(session);
+                    folder_files.locked.insert(session);
                 }
                 _ => {}
             }
         }
-        let plain: HashSet<SessionId> = names
+        let plain: HashSet<SessionId> = folder_files
             .logs
             .iter()
             .filter(|log| log.form == LogForm::Plain)
             .map(|log| log.session)
             .collect();
-        // For the moment in which a log is there in both forms, the plain one counts.
-        names.logs.retain(|log| log.form == LogForm::Plain || !plain.contains(&log.session));
-        Ok(names)
+        // While a log is being packed or unpacked both files exist, and the plain one counts.
+        folder_files.logs.retain(|log| log.form == LogForm::Plain || !plain.contains(&log.session));
+        Ok(folder_files)
     }
 
-    /// From the meta file, brought up to date from what the log has more.
+    /// The meta data of a session: from the meta file, updated by what the log has more.
     pub(super) fn meta(&self, log: &LogFileInfo) -> Result<SessionMeta, StoreError> {
         let path = self.paths(log.session).meta();
         let known = SessionMeta::read(&path).filter(|meta| meta.session_id == log.session);
@@ -383,7 +445,7 @@ impl SessionStore {
         Ok(meta)
     }
 
-    /// What the beginning and the end of a long log say.
+    /// The meta data of a very long log, from its beginning and its end alone.
     fn partial_meta(&self, log: &LogFileInfo) -> Result<SessionMeta, StoreError> {
         let path = self.paths(log.session).log();
         let mut head = Vec::new();
@@ -393,14 +455,14 @@ impl SessionStore {
         meta.is_partial = true;
         match log.form {
             LogForm::Plain => self.apply_log_end(&mut meta, log.len)?,
-            // Its end cannot be read without all that is before it.
+            // The end of a packed log cannot be read without unpacking everything before it.
             LogForm::Packed => meta.last_used_at = log.modified.into(),
         }
         meta.log_bytes = log.len;
         Ok(meta)
     }
 
-    /// Takes in the last whole lines of a log.
+    /// Updates the meta data by the last whole lines of a log.
     fn apply_log_end(&self, meta: &mut SessionMeta, len: u64) -> Result<(), StoreError> {
         let path = self.paths(meta.session_id).log();
         let end = read_from(&path, len.saturating_sub(END)).map_err(failed("read", &path))?;
@@ -411,7 +473,8 @@ impl SessionStore {
         Ok(())
     }
 
-    /// `None` when the meta file's end is not the end of a line.
+    /// Updates the meta data by what the log has more. `None` where the part that it covers does
+    /// not end with a line.
     fn extend(&self, mut meta: SessionMeta, len: u64) -> Result<Option<SessionMeta>, StoreError> {
         if meta.log_bytes == len {
             return Ok(Some(meta));
@@ -434,30 +497,30 @@ impl SessionStore {
     }
 }
 
-/// All sessions at one moment.
+/// All sessions, as the folder was when it was listed.
 #[derive(Debug)]
 pub struct SessionListing {
-    /// The one used last first.
+    /// The most recently used one first.
     pub sessions: Vec<SessionMeta>,
-    /// Those with a file for a lock, which [`SessionStore::in_use`] says more of.
+    /// The sessions that have a lock file; [`SessionStore::in_use`] says whether somebody holds it.
     pub locked: HashSet<SessionId>,
 }
 
-/// What the folder of sessions has.
+/// The logs and lock files that the folder of sessions holds.
 #[derive(Default)]
 pub(super) struct SessionFolderFiles {
     pub(super) logs: Vec<LogFileInfo>,
     pub(super) locked: HashSet<SessionId>,
 }
 
-/// How a log lies on the disk.
+/// Whether a log's file is packed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LogForm {
     Plain,
     Packed,
 }
 
-/// A log's file, as a list of the folder shows it.
+/// A log's file as the listing of the folder shows it.
 pub(super) struct LogFileInfo {
     pub(super) session: SessionId,
     pub(super) form: LogForm,
@@ -480,16 +543,16 @@ impl LogFileInfo {
     }
 }
 
-/// A log with more bytes than this is not read as a whole only to be listed.
+/// In bytes. A longer log is not read as a whole only to be listed.
 const LONG_LOG: u64 = 32 << 20;
-/// The same of a packed one.
+/// Like `LONG_LOG`, for the packed bytes of a packed log.
 const LONG_PACKED_LOG: u64 = 4 << 20;
 
-/// What the names of logs end in.
+/// The endings of the names of logs.
 pub(super) const PLAIN: &str = "jsonl";
 pub(super) const PACKED: &str = "jsonl.zst";
 
-/// For `map_err`: what was being done, and to what.
+/// For `map_err`: an error that says what was being done, and to what.
 pub(super) fn failed<'a>(
     doing: &'static str,
     path: &'a Path,
@@ -497,8 +560,8 @@ pub(super) fn failed<'a>(
     move |source| StoreError::Io { doing, path: path.to_owned(), source }
 }
 
-/// What a name in a folder stands for; `None` where it has gone. Below the folder, which is much
-/// cheaper than by the whole path; a link is followed.
+/// The metadata of a directory entry; `None` where it is gone. Looks it up below the open folder,
+/// which is much cheaper than by the whole path; follows a link.
 fn look_at(entry: &DirEntry) -> Result<Option<Metadata>, StoreError> {
     let metadata = match entry.metadata() {
         Ok(metadata) if metadata.is_symlink() => std::fs::metadata(entry.path()),

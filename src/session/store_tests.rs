@@ -1,4 +1,4 @@
-//! The store on real folders.
+//! Tests of the store on real folders.
 
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
@@ -29,7 +29,7 @@ fn texts(records: &[LogRecord]) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_session_is_created_closed_opened_and_gone_on_with() {
+async fn a_session_is_created_closed_opened_and_continued() {
     let home = home();
     let session = home.session(&["one"]).await;
     let (handle, loaded) = home.store.open(session).unwrap();
@@ -126,7 +126,7 @@ async fn r10_a_newer_log_is_read_and_never_written() {
 }
 
 #[tokio::test]
-async fn r10_what_is_not_understood_stays_in_the_file() {
+async fn r10_unknown_lines_stay_in_the_file() {
     let home = home();
     let foreign = b"{\"type\":\"checkpoint\",\"files\":[]}\r\nnot json\n";
     let bytes = [lines(&log(3)).as_slice(), foreign].concat();
@@ -287,7 +287,7 @@ async fn a_folder_that_cannot_be_made_is_a_session_that_is_not_saved() {
 }
 
 #[tokio::test]
-async fn a_session_in_a_folder_whose_name_is_no_utf8_is_saved_all_the_same() {
+async fn a_session_in_a_folder_whose_name_is_not_utf8_is_saved() {
     use std::os::unix::ffi::OsStrExt;
     let home = home();
     let cwd = PathBuf::from(std::ffi::OsStr::from_bytes(b"/home/me/\xff"));
@@ -318,7 +318,7 @@ async fn many_sessions_are_listed_from_the_index() {
 }
 
 #[tokio::test]
-async fn the_index_knows_only_what_is_so() {
+async fn outdated_index_entries_do_not_count() {
     let home = home();
     let sessions: Vec<SessionId> = (0..40).map(|_| home.planted(&lines(&log(6)))).collect();
     let before = home.store.list().unwrap();
@@ -334,7 +334,7 @@ async fn the_index_knows_only_what_is_so() {
 }
 
 #[tokio::test]
-async fn an_index_that_makes_no_sense_is_as_good_as_none() {
+async fn a_damaged_index_counts_as_missing() {
     let home = home();
     for _ in 0..40 {
         home.planted(&lines(&log(6)));
@@ -348,7 +348,7 @@ async fn an_index_that_makes_no_sense_is_as_good_as_none() {
         std::fs::write(&index, bytes).unwrap();
         assert_eq!(home.store.list().unwrap(), listed);
     }
-    // Another slug has listed a session that is gone since.
+    // Another slug has listed a session that was removed since.
     std::fs::write(&index, &whole).unwrap();
     std::fs::remove_file(home.store.paths(listed[0].session_id).log()).unwrap();
     assert_eq!(home.store.list().unwrap(), listed[1..]);
@@ -398,8 +398,8 @@ async fn a_fork_knows_where_it_parts() {
     assert_eq!(home.store.list().unwrap()[0].session_id, id, "what was just forked comes first");
 }
 
-/// Does `work` to a session with each call to the disk failing in turn: what was said stays, in the
-/// sessions or in the trash, and the same works when the disk does.
+/// Does `work` to a session, with each call to the disk failing in turn. What was said stays, in
+/// the sessions or in the trash, and the same work succeeds once the disk works.
 async fn r4_whichever_call_fails(
     work: impl Fn(&TestSessionStore, SessionId) -> Result<(), StoreError>,
 ) {
@@ -484,13 +484,13 @@ async fn r4_opening_costs_nothing_whichever_call_fails() {
             bytes.extend(b"{\"torn");
             std::fs::write(&path, bytes).unwrap();
         }
-        // The title is what is written behind the mended end.
+        // The title is written after the repaired end.
         home.store.rename(session, "Cart")
     })
     .await;
 }
 
-/// A log of 900 MB, almost all of it one line that makes no sense. The file has holes for it.
+/// A log of 900 MB, almost all of it one damaged line, which is a hole in the file.
 fn make_long(log: &Path) {
     let before = std::fs::read(log).unwrap();
     let last = before.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap().to_owned();
@@ -514,7 +514,7 @@ async fn a_long_log_without_a_meta_file_is_listed_by_its_ends() {
     for is_known in [true, false] {
         if !is_known {
             std::fs::remove_file(paths.meta()).unwrap();
-            // Few sessions have none.
+            // A store with so few sessions has no index.
             let _ = std::fs::remove_file(home.dir.path().join("sessions").join(index::NAME));
         }
         let listed = home.store.list().unwrap();

@@ -1,4 +1,4 @@
-//! Short names made from long texts.
+//! Titles and other short texts, made from the beginnings of long ones.
 
 use std::borrow::Cow;
 
@@ -8,10 +8,11 @@ use crate::domain::{ContentBlock, MessageRole};
 
 use super::{LogEntry, LogRecord, MessageEntry};
 
-/// Columns that a title takes at most.
+/// How long a title may be, in columns.
 const TITLE_WIDTH: usize = 60;
 
-/// The title after these records: the one given last, else one from the first message.
+/// The title after these records: the last one that was given, else one made from the user's first
+/// message.
 pub(super) fn title_after(records: &[LogRecord]) -> Option<String> {
     let mut title = None;
     for record in records {
@@ -20,12 +21,12 @@ pub(super) fn title_after(records: &[LogRecord]) -> Option<String> {
     title
 }
 
-/// Brings `title` up to date: one that is given holds, else the person's first message gives one,
-/// by its first line, cut at a word.
+/// Updates `title` by one more entry. A title that is given counts; without one, the first line of
+/// the user's first message becomes the title, cut at a word.
 pub(super) fn note_title(title: &mut Option<String>, entry: &LogEntry) {
     match entry {
         LogEntry::Title { title: given } => *title = Some(given.clone()),
-        LogEntry::Message(said) if title.is_none() => *title = title_of(said),
+        LogEntry::Message(message) if title.is_none() => *title = title_of(message),
         LogEntry::Session(_)
         | LogEntry::Message(_)
         | LogEntry::ToolStarted { .. }
@@ -42,15 +43,15 @@ pub(super) fn note_title(title: &mut Option<String>, entry: &LogEntry) {
     }
 }
 
-fn title_of(said: &MessageEntry) -> Option<String> {
-    match said.role {
-        MessageRole::User => beginning(&said.content, TITLE_WIDTH),
+fn title_of(message: &MessageEntry) -> Option<String> {
+    match message.role {
+        MessageRole::User => beginning(&message.content, TITLE_WIDTH),
         MessageRole::Assistant => None,
     }
 }
 
-/// The first line of text among `content`, in at most `width` columns; without the labels of its
-/// images, where it has more to say.
+/// The first line of text in `content`, cut to at most `width` columns. The labels of images are
+/// left out where the text says more than those.
 pub(super) fn beginning(content: &[ContentBlock], width: usize) -> Option<String> {
     content.iter().find_map(|block| match block {
         ContentBlock::Text { text } => {
@@ -65,7 +66,7 @@ pub(super) fn beginning(content: &[ContentBlock], width: usize) -> Option<String
     })
 }
 
-/// `text` without `[FileVersion 1 shot.png 800×600]` and the like, for the images of `content`.
+/// `text` without labels such as `[Image 1 shot.png 800×600]`, for the images in `content`.
 fn without_labels<'a>(text: &'a str, content: &[ContentBlock]) -> Cow<'a, str> {
     let mut rest = Cow::Borrowed(text);
     for block in content {
@@ -80,7 +81,7 @@ fn without_labels<'a>(text: &'a str, content: &[ContentBlock]) -> Cow<'a, str> {
     rest
 }
 
-/// The first line that says something, with single spaces, in at most `width` columns.
+/// The first line that is not blank, with single spaces, cut to at most `width` columns.
 fn first_line(text: &str, width: usize) -> Option<String> {
     let line = text.lines().find(|line| !line.trim().is_empty())?;
     let words: Vec<&str> = line.split_whitespace().collect();
@@ -106,7 +107,7 @@ fn first_line(text: &str, width: usize) -> Option<String> {
     Some(cut)
 }
 
-/// The first characters of a long word.
+/// The beginning of a long word, in at most `width` columns.
 fn fitting(word: &str, width: usize) -> String {
     let mut taken = 0;
     word.chars()

@@ -1,7 +1,8 @@
-//! Which files a killed slug was writing, from the logs that it left locked.
+//! Finds the files that a killed slug was writing, from the logs that it left locked.
 //!
-//! A log is locked by a file that goes with its slug. One that is still there and that nobody
-//! holds, or that this very slug has taken over, tells of a session that was cut off.
+//! A log is locked by a file that is removed when its slug ends. A lock file that is still there
+//! and that nobody holds, or that this very process has taken over, belongs to a session that was
+//! killed.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -18,11 +19,16 @@ use super::recover::END;
 use super::store::{failed, read_from};
 use super::{FileChangeSource, LogEntry, SessionStore, StoreError};
 
-/// A log's first line is no longer than this, in bytes.
+/// How much of a log is read for its first line, in bytes.
 const LONGEST_FIRST: u64 = 1 << 20;
 
 impl SessionStore {
-    /// The files that calls or a rewind were about to change when their slug was killed.
+    /// The files that tool calls or a rewind were about to change when their slug was killed.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Io`] when the folder of sessions cannot be listed, or a lock not be examined.
+    /// A log whose end cannot be read is passed over.
     pub fn unfinished_writes(&self) -> Result<Vec<PathBuf>, StoreError> {
         let mut files = Vec::new();
         for session in self.interrupted_sessions()? {
@@ -35,10 +41,10 @@ impl SessionStore {
     }
 
     fn interrupted_sessions(&self) -> Result<Vec<SessionId>, StoreError> {
-        let us = LockHolder { pid: Some(std::process::id()) };
+        let this_process = LockHolder { pid: Some(std::process::id()) };
         let mut sessions = Vec::new();
         for session in self.session_folder_files()?.locked {
-            if self.in_use(session)?.is_none_or(|holder| holder == us) {
+            if self.in_use(session)?.is_none_or(|holder| holder == this_process) {
                 sessions.push(session);
             }
         }
@@ -54,7 +60,7 @@ impl SessionStore {
     }
 }
 
-/// The folder that the log's first line names.
+/// The working folder that the log's first line names.
 fn begin(log: &Path) -> Option<PathBuf> {
     let mut first = Vec::new();
     let log = File::open(log).ok()?.take(LONGEST_FIRST);
@@ -71,15 +77,15 @@ fn begin(log: &Path) -> Option<PathBuf> {
     }
 }
 
-/// The files of calls that were begun and not answered, as the model named them, and those that
-/// going back in the session announced and did not come to.
+/// The files of calls that started and have no result, as the model named them, and the files that
+/// a rewind announced and did not write.
 fn unfinished_files(end: &[u8]) -> Vec<PathBuf> {
-    let mut before = LogLineContext::default();
+    let mut context = LogLineContext::default();
     let mut files: HashMap<CallId, PathBuf> = HashMap::new();
     let mut open: Vec<CallId> = Vec::new();
     let mut announced: Vec<PathBuf> = Vec::new();
     for line in end.split(|byte| *byte == b'\n') {
-        let LogLine::Record { record, .. } = line::parse(line, &mut before) else { continue };
+        let LogLine::Record { record, .. } = line::parse(line, &mut context) else { continue };
         match record.entry {
             LogEntry::ToolStarted { call, .. } => open.push(call),
             LogEntry::Rewind(rewind) => {
@@ -88,8 +94,8 @@ fn unfinished_files(end: &[u8]) -> Vec<PathBuf> {
             LogEntry::FileChange(change) if change.by == FileChangeSource::Rewind => {
                 announced.retain(|file| file != change.place());
             }
-            LogEntry::Message(said) => {
-                for block in said.content {
+            LogEntry::Message(message) => {
+                for block in message.content {
                     match block {
                         ContentBlock::ToolUse(call) => {
                             if let Some(file) = file_of(&call) {
@@ -144,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_begun_and_not_answered_is_unfinished() {
+    fn only_calls_without_a_result_are_unfinished() {
         let home = home();
         let store = &home.store;
         files::make_folder(&home.dir.path().join("sessions")).unwrap();

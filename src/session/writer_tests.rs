@@ -1,4 +1,4 @@
-//! The writer against a file whose calls fail.
+//! Tests of the writer with a file whose calls fail.
 
 use std::collections::VecDeque;
 use std::io;
@@ -7,18 +7,18 @@ use proptest::prelude::*;
 
 use super::{FlushTarget, LogFile, LogFileEnd, SessionLogWriter};
 
-/// What one call of the file does.
+/// What one call to the file does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum InjectedLogFault {
     Nothing,
     Interrupted,
-    /// A write stops after some bytes; other calls succeed.
+    /// A write stops after so many bytes; other calls succeed.
     Short,
-    /// A write leaves some bytes and fails; other calls just fail.
+    /// A write leaves so many bytes and fails; other calls only fail.
     Fails,
 }
 
-/// A file in memory that plays its faults, one a call, and then works.
+/// A file in memory that injects its faults, one per call, and works after the last.
 #[derive(Debug, Default)]
 struct FaultyLogFile {
     bytes: Vec<u8>,
@@ -77,7 +77,7 @@ impl LogFile for FaultyLogFile {
         match &result {
             Ok(()) => self.synced = self.bytes.len(),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // What a failed sync may do: the pages are gone, and the next sync says nothing of it.
+            // What a failed sync may do: the pages are gone, and the next sync does not report it.
             Err(_) => self.bytes[self.synced..].fill(0),
         }
         result
@@ -98,7 +98,7 @@ fn faulty(faults: impl IntoIterator<Item = InjectedLogFault>) -> SessionLogWrite
 }
 
 #[test]
-fn r4_one_failing_call_is_made_good_at_once_whichever_it_is() {
+fn r4_one_failing_call_is_retried_at_once_whichever_it_is() {
     for failing in 0..40 {
         let mut faults = vec![InjectedLogFault::Nothing; failing];
         faults.push(InjectedLogFault::Fails);
@@ -113,7 +113,7 @@ fn r4_one_failing_call_is_made_good_at_once_whichever_it_is() {
 }
 
 #[test]
-fn r4_a_full_disk_leaves_whole_lines_and_what_is_kept_follows_when_there_is_room() {
+fn r4_a_full_disk_leaves_whole_lines_and_the_rest_follows_later() {
     let mut writer = faulty([]);
     writer.file.capacity = Some(50);
     let mut saved = 0;
@@ -134,7 +134,7 @@ fn r4_a_full_disk_leaves_whole_lines_and_what_is_kept_follows_when_there_is_room
 }
 
 #[test]
-fn r4_when_cutting_fails_too_it_comes_before_the_next_write() {
+fn r4_a_failed_cut_is_repeated_before_the_next_write() {
     let mut writer = faulty([
         InjectedLogFault::Nothing,
         InjectedLogFault::Fails,
@@ -215,20 +215,20 @@ proptest! {
     #[test]
     fn whatever_fails_saved_lines_stay_and_all_lines_come_in_order(
         faults in prop::collection::vec(fault(), 0..120),
-        reaches in prop::collection::vec(
+        targets in prop::collection::vec(
             prop_oneof![Just(FlushTarget::System), Just(FlushTarget::Disk)], 1..25),
     ) {
         let mut writer = faulty(faults);
         let mut durable = 0;
-        for (number, reach) in reaches.iter().enumerate() {
+        for (number, target) in targets.iter().enumerate() {
             writer.push(line(number));
-            if writer.flush(*reach).is_ok() && *reach == FlushTarget::Disk {
+            if writer.flush(*target).is_ok() && *target == FlushTarget::Disk {
                 durable = number + 1;
             }
             prop_assert!(writer.file.bytes.starts_with(&lines(durable)));
         }
         writer.file.faults.clear();
         writer.flush(FlushTarget::Disk).unwrap();
-        prop_assert_eq!(&writer.file.bytes, &lines(reaches.len()));
+        prop_assert_eq!(&writer.file.bytes, &lines(targets.len()));
     }
 }

@@ -1,4 +1,4 @@
-//! A session of the store, exported: as a text, and as a file that is called after its title.
+//! Exports sessions of the store: as a text, or as a file that is named after the session's title.
 
 use std::path::{Path, PathBuf};
 
@@ -11,18 +11,19 @@ use crate::session::{LogRecord, SessionStore, StoreError};
 use super::secrets::ExportRedactor;
 use super::{ExportError, ExportForm, ExportedText, SecretHandling, export};
 
-/// Characters of a title in the name of a file.
+/// How much of a title the name of a file takes, in characters.
 const LONGEST_NAME: usize = 32;
-/// Digits of the id behind it, which tell apart what has the same title.
+/// How many digits of the session's id follow the title, to distinguish sessions with the same
+/// title.
 const DIGITS: usize = 8;
 
 /// Why a session of the store could not be exported.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreExportError {
-    /// It could not be read, or the file not be written.
+    /// The session could not be read, or the file could not be written.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// It makes no text.
+    /// A record of the session cannot be written in the form.
     #[error(transparent)]
     Export(#[from] ExportError),
 }
@@ -30,14 +31,18 @@ pub enum StoreExportError {
 /// A file that a session was exported to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportedFile {
-    /// Where it is.
     pub path: PathBuf,
-    /// How many secrets were taken out.
+    /// How many secrets were redacted.
     pub redacted: usize,
 }
 
 impl SessionStore {
-    /// Writes a session as a text.
+    /// Exports a session as a text.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreExportError::Store`] when the log is missing or cannot be read, and
+    /// [`StoreExportError::Export`] when a record cannot be written.
     pub fn export(
         &self,
         session: SessionId,
@@ -47,8 +52,13 @@ impl SessionStore {
         self.export_records(&self.read(session)?.records, form, secrets)
     }
 
-    /// Writes a session without its secrets into a file of `folder`, in the place of what it was
-    /// exported to there before.
+    /// Exports a session without its secrets into a file in `folder`, and replaces the file of an
+    /// earlier export of the same session in this form and under this title.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreExportError::Store`] when the log is missing or cannot be read, or the file cannot be
+    /// written, and [`StoreExportError::Export`] when a record cannot be written.
     pub fn export_into(
         &self,
         folder: &Path,
@@ -71,13 +81,13 @@ impl SessionStore {
         form: ExportForm,
         secrets: SecretHandling,
     ) -> Result<ExportedText, StoreExportError> {
-        // A lost image is said in its place.
+        // In the place of a lost image the export says so.
         let content_of = |hash: &ContentHash| self.blobs().get(hash).ok().flatten();
         Ok(export(records, form, secrets, &content_of)?)
     }
 }
 
-/// `fix-the-empty-cart-4f1d2c3b.html`
+/// The name of an export's file, such as `fix-the-empty-cart-4f1d2c3b.html`.
 fn file_name(title: &str, session: SessionId, form: ExportForm) -> String {
     let mut name = String::new();
     let lower = title.to_lowercase();

@@ -1,8 +1,8 @@
-//! A session as one HTML file, which asks nobody for anything.
+//! Writes a session as one HTML file, which loads nothing from elsewhere.
 //!
-//! Every text passes [`escape`] or the Markdown writer, and both make control characters visible
-//! first. HTML in a message is shown and not obeyed, an image that it names becomes a link, and a
-//! link leads to http, https and mail alone.
+//! Every text passes through [`escape`] or the Markdown writer, and both make control characters
+//! visible first. HTML in a message is shown as text, an image that a message names becomes a link,
+//! and links lead only to http, https and mail addresses.
 
 use std::fmt::Write as _;
 
@@ -18,15 +18,16 @@ use super::ContentLookup;
 use super::markdown::sign;
 use super::page::{ExportPage, ExportedCall, ExportedMessage, ExportedPart, ExportedResult, time};
 
-/// What stands around the messages. Its holes are `{style}` and `{script}`, for the hashes by which
-/// the policy knows its own, `{title}`, `{facts}` and `{messages}`, in order.
+/// The page around the messages. Its placeholders are, in order, `{style}` and `{script}` for the
+/// hashes by which the Content-Security-Policy knows the page's own style and script, `{title}`
+/// twice, `{facts}` and `{messages}`.
 const TEMPLATE: &str = include_str!("../../../assets/export.html");
 
-/// The whole file.
+/// Fills the template with the page.
 pub(super) fn write(page: &ExportPage<'_>, content_of: ContentLookup<'_>) -> String {
     let mut out = String::with_capacity(TEMPLATE.len() * 2);
     let mut rest = TEMPLATE;
-    for (hole, fill) in [
+    for (placeholder, field) in [
         ("{style}", TemplateField::HashOf("style")),
         ("{script}", TemplateField::HashOf("script")),
         ("{title}", TemplateField::Title),
@@ -34,14 +35,14 @@ pub(super) fn write(page: &ExportPage<'_>, content_of: ContentLookup<'_>) -> Str
         ("{facts}", TemplateField::Facts),
         ("{messages}", TemplateField::Messages),
     ] {
-        let Some((before, behind)) = rest.split_once(hole) else { break };
+        let Some((before, behind)) = rest.split_once(placeholder) else { break };
         out.push_str(before);
-        match fill {
+        match field {
             TemplateField::HashOf(tag) => out.push_str(&hash_of(tag)),
             TemplateField::Title => out.push_str(&escape(&page.title)),
             TemplateField::Facts => facts(&mut out, page),
             TemplateField::Messages => {
-                page.messages.iter().for_each(|said| message(&mut out, said, content_of));
+                page.messages.iter().for_each(|exported| message(&mut out, exported, content_of));
             }
         }
         rest = behind;
@@ -51,43 +52,43 @@ pub(super) fn write(page: &ExportPage<'_>, content_of: ContentLookup<'_>) -> Str
 }
 
 enum TemplateField {
-    /// Of what stands between the tags of this name.
+    /// The hash of the text between the tags of this name.
     HashOf(&'static str),
     Title,
     Facts,
     Messages,
 }
 
-/// As a Content-Security-Policy names a script or a style that it allows.
+/// The hash of the template's script or style, as a Content-Security-Policy names it.
 fn hash_of(tag: &str) -> String {
     let text = TEMPLATE.split_once(&format!("<{tag}>")).map_or("", |(_, behind)| behind);
     let text = text.split_once(&format!("</{tag}>")).map_or("", |(text, _)| text);
     format!("sha256-{}", STANDARD.encode(Sha256::digest(text)))
 }
 
-// Writing to a text never fails.
+// Writing to a `String` never fails.
 fn facts(out: &mut String, page: &ExportPage<'_>) {
     for (name, value) in &page.facts {
         let _ = write!(out, "<div><dt>{name}</dt><dd>{}</dd></div>", escape(value));
     }
 }
 
-fn message(out: &mut String, said: &ExportedMessage<'_>, content_of: ContentLookup<'_>) {
-    let (class, who) = match said.role {
+fn message(out: &mut String, exported: &ExportedMessage<'_>, content_of: ContentLookup<'_>) {
+    let (class, who) = match exported.role {
         MessageRole::User => ("you", "You"),
         MessageRole::Assistant => ("slug", "slug"),
     };
-    let at = said.at.to_rfc3339();
+    let at = exported.at.to_rfc3339();
     let _ = write!(
         out,
         "<article class=\"{class}\"><header><b>{who}</b><time datetime=\"{at}\">{}</time>",
-        time(said.at)
+        time(exported.at)
     );
-    for about in [said.model, said.cost.as_deref()].into_iter().flatten() {
+    for about in [exported.model, exported.cost.as_deref()].into_iter().flatten() {
         let _ = write!(out, "<span>{}</span>", escape(about));
     }
     out.push_str("</header>\n");
-    for part in &said.parts {
+    for part in &exported.parts {
         match part {
             ExportedPart::Text(text) => markdown(out, text),
             ExportedPart::Shell(text) => pre(out, &escape(&strip_ansi(text))),
@@ -151,7 +152,7 @@ fn picture(out: &mut String, image: &MessageImage, content_of: ContentLookup<'_>
     };
 }
 
-/// A text for any place in the file, attributes included.
+/// Escapes a text for any place in the file, attributes included.
 fn escape(text: &str) -> String {
     let text = sanitize(text);
     let mut out = String::with_capacity(text.len());
@@ -175,7 +176,8 @@ fn markdown(out: &mut String, text: &str) {
     out.push_str("<div class=\"text\">");
     let mut body = String::new();
     html::push_html(&mut body, Parser::new_ext(&text, options).map(harmless));
-    // The policy allows no style of an element's own. In a text a `<` is escaped.
+    // The Content-Security-Policy allows no `style` attributes, so they become classes. Within a
+    // text a `<` is escaped, so only real tags match.
     for (cell, side) in ["th", "td"].iter().flat_map(|cell| SIDES.map(|side| (cell, side))) {
         let styled = format!("<{cell} style=\"text-align: {side}\">");
         body = body.replace(&styled, &format!("<{cell} class=\"{side}\">"));
@@ -187,7 +189,8 @@ fn markdown(out: &mut String, text: &str) {
 /// How a table's cells can be aligned.
 const SIDES: [&str; 3] = ["left", "center", "right"];
 
-/// A piece of Markdown that can do nothing but be read.
+/// Turns a piece of Markdown into one that cannot do anything but be read: HTML becomes text, and
+/// links and images become plain links.
 fn harmless(event: Event<'_>) -> Event<'_> {
     match event {
         Event::Html(html) | Event::InlineHtml(html) => Event::Text(html),
@@ -202,10 +205,10 @@ fn harmless(event: Event<'_>) -> Event<'_> {
 }
 
 fn link(url: &str) -> CowStr<'static> {
-    let leads_out = ["http://", "https://", "mailto:"].into_iter().any(|scheme| {
+    let is_allowed = ["http://", "https://", "mailto:"].into_iter().any(|scheme| {
         url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
     });
-    if leads_out {
+    if is_allowed {
         format!("<a href=\"{}\" rel=\"noopener noreferrer\">", escape(url)).into()
     } else {
         format!("<a title=\"{}\">", escape(url)).into()

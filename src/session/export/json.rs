@@ -1,11 +1,12 @@
-//! A session as one JSON object: what it is, and its messages with the blocks of the log.
+//! Writes a session as one JSON object: the header, and the messages with their blocks as in the
+//! log.
 
 use serde_json::{Value, json};
 
-/// The version of this form.
+/// The version of this object's format.
 const VERSION: u32 = 1;
 
-/// The object, indented.
+/// Writes the object, indented. With several titles the last one counts.
 pub(super) fn write(records: Vec<Value>) -> Result<String, serde_json::Error> {
     let (mut session, mut title, mut messages) = (Value::Null, Value::Null, Vec::new());
     for mut record in records {

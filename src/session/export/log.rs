@@ -1,9 +1,10 @@
-//! A session as a log that another slug takes over, with what it names: the images that were shown,
-//! and the whole of long outputs.
+//! Writes a session as a log that another slug can import, with the contents that it refers to:
+//! images that were shown, and the whole of long outputs.
 //!
-//! A content stands in a line of its own before the first line that names it. Outputs are texts
-//! without secrets, so they have other hashes than in the store. What files held before and after
-//! a change stays here: a file may hold anything, and nobody looked at it to pass it on.
+//! Each content is a line of its own before the first line that refers to it. Outputs are texts
+//! without secrets, so they have other hashes than in the store. The contents of files before and
+//! after a change are not exported: a file may hold anything, and nobody has checked it before
+//! passing it on.
 
 use std::collections::HashSet;
 
@@ -19,7 +20,7 @@ use super::{ContentLookup, SecretHandling};
 /// The type of a line that holds a content.
 pub(in crate::session) const CONTENT: &str = "content";
 
-/// The lines of records, from which secrets are out already.
+/// Writes the records, whose secrets are redacted already, as lines, with the contents before them.
 pub(super) fn write(
     mut records: Vec<Value>,
     secrets: SecretHandling,
@@ -27,10 +28,10 @@ pub(super) fn write(
     content_of: ContentLookup<'_>,
 ) -> String {
     let mut text = String::new();
-    let mut told = HashSet::new();
+    let mut written = HashSet::new();
     for record in &mut records {
         for (hash, content) in contents(record, secrets, redaction, content_of) {
-            if told.insert(hash.clone()) {
+            if written.insert(hash.clone()) {
                 let line = line(record, &hash, content);
                 text.extend([line.to_string().as_str(), "\n"]);
             }
@@ -40,7 +41,7 @@ pub(super) fn write(
     text
 }
 
-/// A content, as it is written.
+/// A content in the form in which its line holds it.
 enum ExportedContent {
     Text(String),
     Bytes(Vec<u8>),
@@ -58,7 +59,8 @@ fn line(record: &Value, hash: &ContentHash, content: ExportedContent) -> Value {
     line
 }
 
-/// What a record names and is passed on; the hash of an output is put in anew.
+/// The contents of a record that are exported. Where an output is redacted, the record's hash is
+/// replaced by that of the redacted text.
 fn contents(
     record: &mut Value,
     secrets: SecretHandling,
@@ -99,7 +101,7 @@ fn contents(
     found
 }
 
-/// The content of such a line; `None` where it is not what its hash says.
+/// The content of a line of type `content`; `None` where it does not match its hash.
 pub(in crate::session) fn content(line: &Value) -> Option<Vec<u8>> {
     let bytes = match (line["text"].as_str(), line["base64"].as_str()) {
         (Some(text), _) => text.as_bytes().to_vec(),

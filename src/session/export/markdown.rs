@@ -1,5 +1,5 @@
-//! A session as Markdown. What was said stands as it was said; calls, results and thinking are
-//! folded. Control characters are made visible throughout.
+//! Writes a session as Markdown. Messages stand as they were written; calls, results and thinking
+//! are in `<details>` blocks, which are folded. Control characters are made visible throughout.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use crate::domain::{DiffLineTag, MessageRole};
 
 use super::page::{ExportPage, ExportedCall, ExportedMessage, ExportedPart, ExportedResult, time};
 
-/// The whole file.
+/// Writes the whole file.
 pub(super) fn write(page: &ExportPage<'_>) -> String {
     let mut out = format!("# {}\n\n", one_line(&page.title));
     for (name, value) in &page.facts {
@@ -17,22 +17,22 @@ pub(super) fn write(page: &ExportPage<'_>) -> String {
     if let Some(header) = page.header {
         let _ = writeln!(out, "- session: {}", header.session_id);
     }
-    for said in &page.messages {
-        message(&mut out, said);
+    for exported in &page.messages {
+        message(&mut out, exported);
     }
     out
 }
 
-// Writing to a text never fails.
-fn message(out: &mut String, said: &ExportedMessage<'_>) {
-    let who = match said.role {
+// Writing to a `String` never fails.
+fn message(out: &mut String, exported: &ExportedMessage<'_>) {
+    let who = match exported.role {
         MessageRole::User => "You",
         MessageRole::Assistant => "slug",
     };
-    let about = [said.model.map(one_line), said.cost.clone()].into_iter().flatten();
+    let about = [exported.model.map(one_line), exported.cost.clone()].into_iter().flatten();
     let about: String = about.map(|it| format!(" · {it}")).collect();
-    let _ = write!(out, "\n## {who}\n\n<sub>{}{}</sub>\n", time(said.at), escape(&about));
-    for part in &said.parts {
+    let _ = write!(out, "\n## {who}\n\n<sub>{}{}</sub>\n", time(exported.at), escape(&about));
+    for part in &exported.parts {
         out.push('\n');
         match part {
             ExportedPart::Text(text) => out.push_str(sanitize(text).trim_end()),
@@ -64,9 +64,9 @@ fn body(out: &mut String, call: &ExportedCall<'_>) {
     if let Some(input) = call.input() {
         fence(out, "json", &sanitize(&input));
     }
-    let Some(seen) = call.shown_result() else { return };
+    let Some(result) = call.shown_result() else { return };
     out.push_str("\n\n");
-    match seen {
+    match result {
         ExportedResult::Text(text) => fence(out, "", &sanitize(&strip_ansi(text))),
         ExportedResult::Diff(lines) => {
             let lines: Vec<String> = lines
@@ -78,7 +78,7 @@ fn body(out: &mut String, call: &ExportedCall<'_>) {
     }
 }
 
-/// The first character of a line of a diff.
+/// The character that marks a line of a diff: a space, `-` or `+`.
 pub(super) fn sign(tag: DiffLineTag) -> char {
     match tag {
         DiffLineTag::Context => ' ',
@@ -93,7 +93,7 @@ fn write_details(out: &mut String, head: &str, body: impl FnOnce(&mut String)) {
     out.push_str("\n\n</details>");
 }
 
-/// A block of code behind more backticks than stand in a row in it.
+/// A code block whose fence has more backticks than any row of them in the text.
 fn fence(out: &mut String, language: &str, text: &str) {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let ticks = "`".repeat(longest.max(2) + 1);

@@ -1,8 +1,10 @@
-//! A session as a text that can be passed on: Markdown, one HTML file, JSON, or a log to import.
+//! Exports a session as a text that can be passed on: Markdown, one HTML file, JSON, or a log to
+//! import.
 //!
-//! Pure but for [`file`]: records in, text out. What was said is taken from all messages that are in force, also
-//! those that a compaction no longer sends; what the person took back is left out, and so is, of
-//! what people read, what slug put beside their words. Secrets are taken out before anything is written, so that no form can forget it.
+//! Pure except for [`file`]: records in, text out. All messages that are in force are exported,
+//! also those that a compaction no longer sends. Records that a rewind took back are left out. The
+//! forms for reading also leave out the context that slug added to the user's messages. Secrets are
+//! redacted before anything is written, so that no form can forget it.
 
 mod file;
 mod html;
@@ -24,46 +26,49 @@ use secrets::ExportRedactor;
 
 pub use file::{ExportedFile, StoreExportError};
 
-/// In which form.
+/// The format of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportForm {
-    /// For people and for other tools.
+    /// For reading, and for other tools.
     Markdown,
-    /// One file for a browser, which asks nobody for anything.
+    /// One file for a browser, which loads nothing from elsewhere.
     Html,
-    /// For programs.
+    /// One object for programs.
     Json,
-    /// For another slug.
+    /// A log, which another slug can import.
     Log,
 }
 
-/// What becomes of secrets.
+/// What an export does with secrets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecretHandling {
-    /// A word stands in their place.
+    /// Each one is replaced by `[redacted: …]`.
     Redacted,
-    /// They are written as they are.
     Kept,
 }
 
-/// A session, written.
+/// An exported session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExportedText {
-    /// The text of the file.
     pub text: String,
-    /// How many secrets were taken out.
+    /// How many secrets were redacted.
     pub redacted: usize,
 }
 
-/// Why a session could not be written.
+/// A record of the session could not be serialized, or not be read back without its secrets.
 #[derive(Debug, thiserror::Error)]
 #[error("a record of the session cannot be written: {0}")]
 pub struct ExportError(#[from] serde_json::Error);
 
-/// Gives contents that are kept.
+/// Looks up a content by its hash; `None` where it is no longer kept.
 type ContentLookup<'a> = &'a dyn Fn(&ContentHash) -> Option<Vec<u8>>;
 
-/// Writes a session. `content_of` gives images, and outputs that are kept.
+/// Exports the records of a session. `content_of` looks up images and long outputs.
+///
+/// # Errors
+///
+/// When a record cannot be serialized as JSON or, once its secrets are redacted, cannot be read
+/// back.
 pub fn export(
     records: &[LogRecord],
     form: ExportForm,
@@ -72,25 +77,25 @@ pub fn export(
 ) -> Result<ExportedText, ExportError> {
     let mut redaction = ExportRedactor::default();
     let rewinds = RewindHistory::of(records);
-    let told = records.iter().enumerate().filter_map(|(at, record)| {
-        (rewinds.is_live(at) && is_told(&record.entry, form)).then_some(record)
+    let exported = records.iter().enumerate().filter_map(|(at, record)| {
+        (rewinds.is_live(at) && is_exported(&record.entry, form)).then_some(record)
     });
-    let mut values: Vec<Value> = told.map(serde_json::to_value).collect::<Result<_, _>>()?;
+    let mut values: Vec<Value> = exported.map(serde_json::to_value).collect::<Result<_, _>>()?;
     if secrets == SecretHandling::Redacted {
         values = values.into_iter().map(|value| redaction.json(value)).collect();
     }
     let text = match form {
         ExportForm::Json => json::write(values)?,
-        ExportForm::Markdown => markdown::write(&ExportPage::of(&clean(values)?)),
-        ExportForm::Html => html::write(&ExportPage::of(&clean(values)?), content_of),
+        ExportForm::Markdown => markdown::write(&ExportPage::of(&to_records(values)?)),
+        ExportForm::Html => html::write(&ExportPage::of(&to_records(values)?), content_of),
         ExportForm::Log => log::write(values, secrets, &mut redaction, content_of),
     };
     Ok(ExportedText { text, redacted: redaction.count })
 }
 
-/// Whether an entry says anything to those that the form is for. With what was taken back goes the
-/// word that it was.
-fn is_told(entry: &LogEntry, form: ExportForm) -> bool {
+/// Whether an entry is exported in a form. Rewinds never are, because the records that they took
+/// back are left out, too.
+fn is_exported(entry: &LogEntry, form: ExportForm) -> bool {
     match entry {
         LogEntry::Session(_)
         | LogEntry::Message(_)
@@ -109,7 +114,7 @@ fn is_told(entry: &LogEntry, form: ExportForm) -> bool {
     }
 }
 
-fn clean(values: Vec<Value>) -> Result<Vec<LogRecord>, serde_json::Error> {
+fn to_records(values: Vec<Value>) -> Result<Vec<LogRecord>, serde_json::Error> {
     values.into_iter().map(serde_json::from_value).collect()
 }
 

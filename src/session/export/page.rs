@@ -1,4 +1,5 @@
-//! A session as people read it: who said what, with each call and its result in one place.
+//! A session as it is shown to a reader: the messages in order, with each call and its result in
+//! one place.
 
 use std::collections::HashMap;
 
@@ -11,16 +12,16 @@ use crate::domain::{
 use crate::session::title::title_after;
 use crate::session::{LogEntry, LogRecord, MessageEntry, ReplayedConversation, SessionHeader};
 
-/// All that is written.
+/// Everything that the Markdown and HTML forms write.
 pub(super) struct ExportPage<'a> {
     pub(super) title: String,
     pub(super) header: Option<&'a SessionHeader>,
-    /// What it all took, in words.
+    /// Names and values for the head of the page: folder, model, times, messages and cost.
     pub(super) facts: Vec<(&'static str, String)>,
     pub(super) messages: Vec<ExportedMessage<'a>>,
 }
 
-/// One message.
+/// A message of the user or the model, with the results of its calls.
 pub(super) struct ExportedMessage<'a> {
     pub(super) role: MessageRole,
     pub(super) at: DateTime<Utc>,
@@ -29,33 +30,32 @@ pub(super) struct ExportedMessage<'a> {
     pub(super) parts: Vec<ExportedPart<'a>>,
 }
 
-/// A piece of a message.
+/// A part of a message that is shown.
 pub(super) enum ExportedPart<'a> {
-    /// Markdown.
+    /// Text in Markdown.
     Text(&'a str),
-    /// A command that the person ran, with its output.
+    /// A command that the user ran, with its output.
     Shell(&'a str),
     Image(&'a MessageImage),
     Thinking(&'a str),
     Call(ExportedCall<'a>),
 }
 
-/// A call and what came of it. A result whose call is not there has a name alone.
+/// A call with its result. A result whose call is missing has only a name.
 pub(super) struct ExportedCall<'a> {
     pub(super) name: &'a str,
     pub(super) call: Option<&'a ToolCall>,
     pub(super) result: Option<&'a MessageEntry>,
 }
 
-/// What is to be seen of a result.
+/// What is shown of a result.
 pub(super) enum ExportedResult<'a> {
-    /// The text.
     Text(&'a str),
-    /// Lines with the side each is on.
+    /// The lines of a diff.
     Diff(Vec<(DiffLineTag, &'a str)>),
 }
 
-/// The arguments that say best what a call is about.
+/// The arguments that tell best what a call is about, the best one first.
 const TELLING: [&str; 7] =
     ["command", "file_path", "path", "pattern", "query", "url", "description"];
 
@@ -64,18 +64,18 @@ impl<'a> ExportPage<'a> {
         let header = records.iter().find_map(|record| {
             if let LogEntry::Session(header) = &record.entry { Some(header) } else { None }
         });
-        let said = exported_messages(records);
+        let messages = exported_messages(records);
         Self {
             title: title_after(records).unwrap_or_else(|| "A session".into()),
             header,
-            facts: facts(records, header, said.len()),
-            messages: said,
+            facts: facts(records, header, messages.len()),
+            messages,
         }
     }
 }
 
 impl<'a> ExportedCall<'a> {
-    /// What it was asked to do, in one line.
+    /// The call's most telling argument: its first line, at most 100 characters of it.
     pub(super) fn gist(&self) -> String {
         let input = match self.call.map(|call| &call.input) {
             Some(CallInput::Valid(input)) => {
@@ -91,7 +91,7 @@ impl<'a> ExportedCall<'a> {
         line[..end].to_owned()
     }
 
-    /// How it went, in a few words.
+    /// How the call went, in a few words; empty where it went well and said nothing.
     pub(super) fn outcome(&self) -> String {
         let Some(result) = self.result else { return "no result".into() };
         let info = result.result.as_ref();
@@ -111,12 +111,12 @@ impl<'a> ExportedCall<'a> {
         }
     }
 
-    /// Whether it went wrong.
+    /// Whether its result is an error.
     pub(super) fn went_wrong(&self) -> bool {
         self.result.is_some_and(is_error)
     }
 
-    /// Its arguments as text.
+    /// Its arguments as indented JSON, or as the model wrote them where they are not valid.
     pub(super) fn input(&self) -> Option<String> {
         match &self.call?.input {
             CallInput::Valid(input) => {
@@ -157,7 +157,7 @@ fn is_error(result: &MessageEntry) -> bool {
 fn facts(
     records: &[LogRecord],
     header: Option<&SessionHeader>,
-    said: usize,
+    message_count: usize,
 ) -> Vec<(&'static str, String)> {
     let conversation = ReplayedConversation::of(records);
     let mut facts = Vec::new();
@@ -179,9 +179,9 @@ fn facts(
         facts.push(("from", time(first.timestamp)));
         facts.push(("to", time(last.timestamp)));
     }
-    facts.push(("messages", said.to_string()));
+    facts.push(("messages", message_count.to_string()));
     let cost = records.iter().filter_map(|record| {
-        if let LogEntry::Message(said) = &record.entry { said.cost } else { None }
+        if let LogEntry::Message(message) = &record.entry { message.cost } else { None }
     });
     let cost = cost.fold(0_u64, |sum, cost| sum.saturating_add(cost.nanos()));
     if cost > 0 {
@@ -190,18 +190,18 @@ fn facts(
     facts
 }
 
-/// A moment, as it is written.
+/// A time as the export shows it, in UTC.
 pub(super) fn time(at: DateTime<Utc>) -> String {
     at.format("%Y-%m-%d %H:%M UTC").to_string()
 }
 
-/// All messages but results, which are with their calls.
+/// All messages except results, which go to their calls.
 fn exported_messages(records: &[LogRecord]) -> Vec<ExportedMessage<'_>> {
-    let mut said: Vec<ExportedMessage<'_>> = Vec::new();
+    let mut messages: Vec<ExportedMessage<'_>> = Vec::new();
     let mut open: HashMap<&CallId, (usize, usize)> = HashMap::new();
     for record in records {
         let LogEntry::Message(message) = &record.entry else { continue };
-        let mut now = ExportedMessage {
+        let mut exported = ExportedMessage {
             role: message.role,
             at: record.timestamp,
             model: message.model.as_deref(),
@@ -222,7 +222,7 @@ fn exported_messages(records: &[LogRecord]) -> Vec<ExportedMessage<'_>> {
                 | ContentBlock::Thinking { .. }
                 | ContentBlock::Sealed { .. } => continue,
                 ContentBlock::ToolUse(call) => {
-                    open.insert(&call.id, (said.len(), now.parts.len()));
+                    open.insert(&call.id, (messages.len(), exported.parts.len()));
                     ExportedPart::Call(ExportedCall {
                         name: &call.name,
                         call: Some(call),
@@ -232,8 +232,8 @@ fn exported_messages(records: &[LogRecord]) -> Vec<ExportedMessage<'_>> {
                 ContentBlock::ToolResult { tool_use_id, .. } => {
                     let place = open.remove(tool_use_id);
                     if let Some((at, part)) = place
-                        && let Some(said) = said.get_mut(at)
-                        && let Some(ExportedPart::Call(call)) = said.parts.get_mut(part)
+                        && let Some(earlier) = messages.get_mut(at)
+                        && let Some(ExportedPart::Call(call)) = earlier.parts.get_mut(part)
                     {
                         call.result = Some(message);
                         continue;
@@ -242,11 +242,11 @@ fn exported_messages(records: &[LogRecord]) -> Vec<ExportedMessage<'_>> {
                     ExportedPart::Call(ExportedCall { name, call: None, result: Some(message) })
                 }
             };
-            now.parts.push(part);
+            exported.parts.push(part);
         }
-        if !now.parts.is_empty() {
-            said.push(now);
+        if !exported.parts.is_empty() {
+            messages.push(exported);
         }
     }
-    said
+    messages
 }

@@ -1,8 +1,9 @@
-//! Finds secrets by their shape, and puts a word in their place.
+//! Finds secrets by their shape, and replaces each by `[redacted: …]`.
 //!
-//! One pass from left to right over a text; whatever is looked at twice is bounded, so that the
-//! time grows with the length alone. What slug itself holds is no matter here: it never gets into
-//! a log. Too much is taken out rather than too little, since what is exported is passed on.
+//! One pass from left to right over a text. Everything that is looked at twice is limited, so that
+//! the time grows only with the length. slug's own keys do not matter here, since they never get
+//! into a log. The redactor takes out too much rather than too little, because an export is passed
+//! on.
 
 mod assignments;
 
@@ -15,12 +16,12 @@ use crate::domain::secrets::{SHAPES, password_in_address, private_keys};
 
 use assignments::{SecretAssignment, SecretNameKind, is_secret_field, is_secret_option};
 
-/// How far is looked for what decides whether something is a secret.
+/// How far the scanner looks ahead to decide whether something is a secret, in bytes.
 const LOOK: usize = 512;
-/// Shorter tokens are words.
+/// In bytes. A shorter token is an ordinary word.
 const SHORTEST_TOKEN: usize = 8;
 
-/// Counts what it takes out.
+/// Redacts secrets, and counts them.
 #[derive(Debug, Default)]
 pub(super) struct ExportRedactor {
     pub(super) count: usize,
@@ -34,7 +35,8 @@ struct ExportSecretSpan {
 }
 
 impl ExportRedactor {
-    /// `text` without secrets. Colours go, too: a secret may be hidden between them.
+    /// `text` without its secrets and without escape sequences, between which a secret may be
+    /// hidden.
     pub(super) fn text(&mut self, text: &str) -> String {
         let text = strip_ansi(text);
         let secrets = find(&text);
@@ -50,8 +52,8 @@ impl ExportRedactor {
         clean
     }
 
-    /// `value` without secrets in its strings and names, and without what the name of a field
-    /// says is secret.
+    /// `value` without the secrets in its strings and names, and without the values of fields whose
+    /// name says that they are secret.
     pub(super) fn json(&mut self, value: Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(&text)),
@@ -75,7 +77,8 @@ impl ExportRedactor {
         Value::String(mark("secret"))
     }
 
-    /// Lines of a diff are read as the one text that they are: a private key has many.
+    /// Redacts the items of a list. The lines of a diff are read as one text, because a private key
+    /// takes several lines.
     fn array(&mut self, mut items: Vec<Value>) -> Value {
         let texts: Option<Vec<String>> = items.iter().map(text_of).collect();
         if let Some(texts) = texts.filter(|texts| texts.len() > 1) {
@@ -99,7 +102,8 @@ impl ExportRedactor {
         items.into_iter().map(item).collect()
     }
 
-    /// A secret over several lines is named on the first of them, and the others are left empty.
+    /// Redacts lines. A secret that takes several lines is replaced on the first of them, and its
+    /// other lines become empty.
     fn lines(&mut self, lines: &[String]) -> Vec<String> {
         let lines: Vec<_> = lines.iter().map(|line| strip_ansi(line)).collect();
         let secrets = find(&lines.join("\n"));
@@ -149,19 +153,19 @@ fn mark(kind: &str) -> String {
     format!("[redacted: {kind}]")
 }
 
-/// All secrets of a text, in order, none within another.
+/// All secrets of a text, in order and without overlaps.
 fn find(text: &str) -> Vec<ExportSecretSpan> {
-    let mut look = ExportSecretScanner { text, bytes: text.as_bytes(), run_end: 0 };
+    let mut scanner = ExportSecretScanner { text, bytes: text.as_bytes(), run_end: 0 };
     let mut keys = private_keys(text).into_iter().peekable();
     let mut found = Vec::new();
     let mut at = 0;
     while at < text.len() {
-        // What was found may go on into a key.
+        // A secret that was found before may reach into a private key.
         let key = keys.next_if(|key| key.start <= at).map(|key| key.start.max(at)..key.end);
         let secret = match key {
             Some(place) if place.is_empty() => continue,
             Some(place) => Some(ExportSecretSpan { place, kind: "private key" }),
-            None => look.secret(at),
+            None => scanner.secret(at),
         };
         match secret {
             Some(secret) => {
@@ -177,12 +181,12 @@ fn find(text: &str) -> Vec<ExportSecretSpan> {
 struct ExportSecretScanner<'a> {
     text: &'a str,
     bytes: &'a [u8],
-    /// Where the run of token characters ends that was looked at last.
+    /// The end of the run of token characters that was looked at last.
     run_end: usize,
 }
 
 impl ExportSecretScanner<'_> {
-    /// The secret that is found out by what stands at `at`; it may begin behind that.
+    /// The secret that the text at `at` reveals; it may begin after `at`.
     fn secret(&mut self, at: usize) -> Option<ExportSecretSpan> {
         let first = self.bytes[at];
         if first == b':' && self.starts(at, "://") {
@@ -205,7 +209,8 @@ impl ExportSecretScanner<'_> {
         self.bytes.get(at.checked_sub(1)?).copied()
     }
 
-    /// Also behind the letter of an escape, as in JSON within a text: `\nghp_…`.
+    /// Whether a word begins here. It also does after the letter of an escape, as in JSON within a
+    /// text: `\nghp_…`.
     fn begins_word(&self, at: usize) -> bool {
         let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
         if !is_word(self.bytes[at]) {
@@ -217,7 +222,7 @@ impl ExportSecretScanner<'_> {
         }
     }
 
-    /// The end of the token characters from `at` on.
+    /// The end of the run of token characters that begins at `at`.
     fn token_end(&mut self, at: usize) -> usize {
         if self.run_end <= at {
             let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.~+/=".contains(byte);
@@ -236,7 +241,8 @@ impl ExportSecretScanner<'_> {
         (end >= at + prefix.len() + least).then_some(ExportSecretSpan { place: at..end, kind })
     }
 
-    /// Two parts that are JSON objects in base64, with a dot between them.
+    /// A JWT: at least two parts in base64 with a dot between them, the first of which begins like
+    /// a JSON object.
     fn web_token(&mut self, at: usize) -> Option<ExportSecretSpan> {
         if !self.starts(at, "eyJ") {
             return None;
@@ -262,18 +268,19 @@ impl ExportSecretScanner<'_> {
         is_token.then_some(ExportSecretSpan { place: start..end, kind: "authorization" })
     }
 
-    /// `://user:password@host`
+    /// The password in an address such as `://user:password@host`.
     fn in_address(&self, at: usize) -> Option<ExportSecretSpan> {
         let window = &self.bytes[at..self.bytes.len().min(at + LOOK)];
         let password = password_in_address(window)?;
         Some(ExportSecretSpan { place: at + password.start..at + password.end, kind: "password" })
     }
 
-    /// `NAME=value`, `name: value`, `"name": "value"`, `--name value`, by what the name says.
+    /// A value whose name says that it is secret: `NAME=value`, `name: value`, `"name": "value"` or
+    /// `--name value`.
     fn assigned(&self, at: usize) -> Option<ExportSecretSpan> {
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
         let escaped = at >= 2 && self.bytes[at - 2] == b'\\';
-        // Within a name: the whole of it was looked at.
+        // This is within a name, and the whole name was looked at before.
         if let Some(before) = self.before(at)
             && is_name(before)
             && before != b'-'

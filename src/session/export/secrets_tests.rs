@@ -1,4 +1,4 @@
-//! What is found as a secret, and what is not.
+//! Which texts are redacted, and which are not.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -9,7 +9,7 @@ fn clean(text: &str) -> String {
     ExportRedactor::default().text(text)
 }
 
-/// Secrets as they stand in texts, with the part that must go.
+/// Texts that hold a secret, each with the part that must go.
 fn planted() -> Vec<(String, String)> {
     let long = "Z9x8Y7w6V5u4T3s2R1q0Z9x8Y7w6V5u4T3s2R1q0";
     let whole = |text: String| (text.clone(), text);
@@ -63,7 +63,7 @@ fn planted() -> Vec<(String, String)> {
 }
 
 #[test]
-fn each_known_shape_goes() {
+fn each_known_shape_is_redacted() {
     for (text, secret) in planted() {
         let clean = clean(&text);
         assert!(!clean.contains(&secret) && clean.contains("[redacted: "), "{text} -> {clean}");
@@ -71,7 +71,7 @@ fn each_known_shape_goes() {
 }
 
 #[test]
-fn what_it_was_is_said() {
+fn the_kind_of_a_secret_is_named() {
     for (text, expected) in [
         ("export API_KEY=abc123 # mine", "export API_KEY=[redacted: secret] # mine"),
         ("Authorization: Bearer abcdefgh1", "Authorization: [redacted: authorization]"),
@@ -132,7 +132,7 @@ fn ordinary_text_and_code_stay() {
 }
 
 #[test]
-fn a_field_that_says_it_is_secret_goes_whatever_it_holds() {
+fn a_field_with_a_secret_name_is_redacted_whatever_it_holds() {
     let mut redaction = ExportRedactor::default();
     let value =
         json!({"env": {"DB_PASSWORD": "pw", "PATH": "/bin"}, "max_tokens": 5, "password": ""});
@@ -143,7 +143,7 @@ fn a_field_that_says_it_is_secret_goes_whatever_it_holds() {
 }
 
 #[test]
-fn a_number_under_such_a_name_goes_where_it_is_no_count() {
+fn a_number_under_a_secret_name_is_redacted_unless_it_is_a_count() {
     let value =
         json!({"password": 1234, "api_key": 12_345_678, "token": 15_024, "MAX_TOKENS": 4096});
     let expected = json!({
@@ -154,7 +154,7 @@ fn a_number_under_such_a_name_goes_where_it_is_no_count() {
 }
 
 #[test]
-fn what_follows_an_option_for_a_secret_goes() {
+fn the_value_of_a_secret_option_is_redacted() {
     let long = format!("ghp_{}", "a1".repeat(18));
     for (arguments, count) in [
         (json!(["curl", "--token", "[redacted: secret]", "url"]), 1),
@@ -175,7 +175,7 @@ fn what_follows_an_option_for_a_secret_goes() {
 }
 
 #[test]
-fn a_private_key_over_the_lines_of_a_diff_goes_whole() {
+fn a_private_key_in_a_diff_is_redacted_whole() {
     let line = |text: &str| json!({"tag": "added", "text": text});
     let lines =
         ["a", "-----BEGIN PRIVATE KEY-----", "MIIEvQIBADAN", "-----END PRIVATE KEY-----", "b"];
@@ -186,7 +186,7 @@ fn a_private_key_over_the_lines_of_a_diff_goes_whole() {
 }
 
 #[test]
-fn a_key_that_another_secret_goes_on_into_goes_with_it() {
+fn a_key_that_overlaps_another_secret_is_redacted() {
     let line = "MIIE4Z9".repeat(9);
     let text = format!("API_KEY={line}\n{line}\n-----END PRIVATE KEY----- on");
     assert_eq!(clean(&text), "[redacted: private key] on");

@@ -1,4 +1,4 @@
-//! Sessions, written in each form.
+//! Tests of exports in each form.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -30,7 +30,7 @@ fn bash(id: &str, command: &str) -> LogEntry {
 }
 
 fn answered(id: &str, content: &str, display: Option<ToolDisplay>) -> LogEntry {
-    let LogEntry::Message(said) = result(id, content) else { panic!("a message") };
+    let LogEntry::Message(message) = result(id, content) else { panic!("a message") };
     let status = ToolStatus::Done;
     let info = ToolResultInfo {
         name: "Bash".into(),
@@ -40,7 +40,7 @@ fn answered(id: &str, content: &str, display: Option<ToolDisplay>) -> LogEntry {
         elapsed_ms: 1,
         kept: None,
     };
-    LogEntry::Message(MessageEntry { result: Some(info), ..said })
+    LogEntry::Message(MessageEntry { result: Some(info), ..message })
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn markdown_folds_a_call_with_its_result() {
 }
 
 #[test]
-fn html_obeys_nothing_that_was_said() {
+fn html_in_messages_is_shown_as_text() {
     let bad = "<script>alert(1)</script> <img src=x onerror=y>\n\n<div onclick=z>\n\n\
         [a](javascript:alert(2)) [b](https://example.org/\"x) ![c](http://example.org/c.png) \u{202e}";
     let entries = vec![
@@ -120,7 +120,8 @@ fn html_runs_its_own_script_and_style_and_no_other() {
     for cell in ["<th class=\"left\">a", "<td class=\"center\">2", "<td class=\"right\">3"] {
         assert!(text.contains(cell), "{cell} in {text}");
     }
-    // An element's own style would be passed over: the one that is left is said, not obeyed.
+    // The policy would ignore an element's `style` attribute. The one that is left is text of a
+    // message.
     assert_eq!(text.matches(" style=").count(), 1, "{text}");
     assert!(text.contains("&lt;td style="), "{text}");
 }
@@ -145,7 +146,7 @@ fn html_colours_a_diff_and_holds_its_images() {
 }
 
 #[test]
-fn a_log_has_every_record_and_what_it_names_before_it() {
+fn a_log_has_every_record_after_its_contents() {
     let image = MessageImage::new("shot.png", MediaType::Png, (8, 6), b"bytes");
     let content = vec![ContentBlock::Image(image)];
     let shown = || {
@@ -155,20 +156,20 @@ fn a_log_has_every_record_and_what_it_names_before_it() {
         }))
     };
     let entries = || [every_kind(), vec![shown(), shown()]].concat();
-    let told = entries().into_iter().filter(|entry| !matches!(entry, LogEntry::Rewind(_))).count();
+    let count = entries().into_iter().filter(|entry| !matches!(entry, LogEntry::Rewind(_))).count();
     let text = written(entries(), ExportForm::Log).text;
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let is_content = |line: &&Value| line["type"] == log::CONTENT;
     assert_eq!(lines.iter().filter(is_content).count(), 1, "the image once: {text}");
-    assert_eq!(lines[told - 2]["base64"], "Ynl0ZXM=", "before the first that shows it");
+    assert_eq!(lines[count - 2]["base64"], "Ynl0ZXM=", "before the first that shows it");
     let records = lines.iter().filter(|line| !is_content(line));
     let records: Vec<LogRecord> =
         records.map(|it| serde_json::from_value(it.clone()).unwrap()).collect();
-    assert_eq!(records.len(), told);
+    assert_eq!(records.len(), count);
 }
 
 #[test]
-fn what_was_taken_back_is_in_no_form() {
+fn rewound_messages_are_in_no_form() {
     let records = vec![
         record(0, LogEntry::Session(header("/work"))),
         record(1, user("the first question")),
@@ -209,11 +210,11 @@ fn json_has_the_session_and_the_blocks_of_its_messages() {
 }
 
 #[test]
-fn secrets_go_in_every_form_and_every_place() {
+fn secrets_are_redacted_in_every_form_and_place() {
     let key = format!("sk-{}", "Z9".repeat(12));
     let pem = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n-----END PRIVATE KEY-----\n";
     let thinking = ContentBlock::Thinking { thinking: format!("it is {key}"), signature: None };
-    let said = Message { role: MessageRole::Assistant, content: vec![thinking] };
+    let message = Message { role: MessageRole::Assistant, content: vec![thinking] };
     let image = MessageImage::new(&format!("{key}.png"), MediaType::Png, (8, 6), b"bytes");
     let shown = Message { role: MessageRole::User, content: vec![ContentBlock::Image(image)] };
     let terminal = ToolDisplay::Terminal { text: format!("TOKEN=\u{1b}[31mabc-{key}\u{1b}[0m") };
@@ -222,7 +223,7 @@ fn secrets_go_in_every_form_and_every_place() {
             LogEntry::Session(header(&format!("/work/{key}"))),
             user(&format!("use {key}")),
             LogEntry::Message(MessageEntry::new(shown.clone())),
-            LogEntry::Message(MessageEntry::new(said.clone())),
+            LogEntry::Message(MessageEntry::new(message.clone())),
             bash("c1", &format!("curl -H 'Authorization: Bearer {key}'")),
             answered("c1", &key, Some(terminal.clone())),
             bash("c2", "cat key"),

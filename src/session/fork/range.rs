@@ -1,8 +1,10 @@
-//! Where a fork of a long log ends, and what an entry follows, found by the bytes: an id and a title
-//! are looked for as slug writes them, and only the lines that have them are read.
+//! Finds where a fork of a long log ends, and which entry comes before another, by searching the
+//! bytes: ids and titles are searched in the form in which slug writes them, and only the lines
+//! that hold them are parsed.
 //!
-//! Whatever is not as expected (no first line of a session, a last line that is not whole, an id
-//! that is found nowhere) comes to `None`, and the log is read with patience instead.
+//! Where anything is not as expected (the first line is no session's, the last line is not whole,
+//! an id is not found), the result is `None`, and the caller reads the log by the lenient parser
+//! instead.
 
 use std::fs::File;
 use std::io;
@@ -16,19 +18,19 @@ use crate::domain::{EntryId, TurnId};
 use crate::session::recover::LONG;
 use crate::session::{LogEntry, LogRecord, SessionHeader};
 
-/// As much is read at a time.
+/// How much is read at a time, in bytes.
 const WINDOW: usize = 1 << 20;
 
-/// The part of a log that is copied.
+/// The part of a log that a fork copies.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ForkRange {
-    /// Its bytes, without the first line.
+    /// The bytes, without the first line.
     pub(super) body: Range<u64>,
-    /// A title that the log gets only behind them, and the turn of their last line.
+    /// A title that the log gets only after the copied part, with the turn of the last copied line.
     pub(super) title: Option<(TurnId, String)>,
 }
 
-/// What is copied up to and including `upto`, or of all.
+/// The part to copy: up to and including `upto`, or all of the log.
 pub(super) fn find(file: &File, upto: Option<EntryId>) -> io::Result<Option<ForkRange>> {
     let len = file.metadata()?.len();
     if len < LONG {
@@ -43,9 +45,9 @@ pub(super) fn find(file: &File, upto: Option<EntryId>) -> io::Result<Option<Fork
         let whole = last == *b"\n";
         return Ok(whole.then_some(ForkRange { body: header.end..len, title: None }));
     };
-    let name = format!("\"id\":\"{upto}\"");
+    let id_field = format!("\"id\":\"{upto}\"");
     let is_it = |record: &LogRecord| record.id == upto;
-    let Some((line, record)) = last_line(file, header.end..len, name.as_bytes(), is_it)? else {
+    let Some((line, record)) = last_line(file, header.end..len, id_field.as_bytes(), is_it)? else {
         return Ok(None);
     };
     let is_title = |record: &LogRecord| matches!(record.entry, LogEntry::Title { .. });
@@ -64,7 +66,8 @@ pub(super) fn find(file: &File, upto: Option<EntryId>) -> io::Result<Option<Fork
     Ok(Some(ForkRange { body: header.end..line.end, title }))
 }
 
-/// The record of an entry, and the entry that it follows.
+/// The record of an entry, with the id of the entry before it; `None` where the log is short or not
+/// as slug writes it.
 pub(super) fn record_and_previous(
     file: &File,
     entry: EntryId,
@@ -73,23 +76,23 @@ pub(super) fn record_and_previous(
     if len < LONG {
         return Ok(None);
     }
-    let name = format!("\"id\":\"{entry}\"");
+    let id_field = format!("\"id\":\"{entry}\"");
     let is_it = |record: &LogRecord| record.id == entry;
-    let Some((line, record)) = last_line(file, 0..len, name.as_bytes(), is_it)? else {
+    let Some((line, record)) = last_line(file, 0..len, id_field.as_bytes(), is_it)? else {
         return Ok(None);
     };
     if line.start == 0 {
         return Ok(None);
     }
     let start = line_start(file, line.start - 1, 0)?;
-    Ok(line_at(file, start, line.start)?.map(|(_, followed)| (followed.id, record)))
+    Ok(line_at(file, start, line.start)?.map(|(_, previous)| (previous.id, record)))
 }
 
 fn is_header(record: &LogRecord) -> bool {
     matches!(&record.entry, LogEntry::Session(header) if header.version <= SessionHeader::VERSION)
 }
 
-/// The last whole line in a part of the file that has these bytes in it and is the one meant.
+/// The last whole line in a part of the file that contains `bytes` and that `is_meant` accepts.
 fn last_line(
     file: &File,
     part: Range<u64>,
@@ -101,7 +104,7 @@ fn last_line(
     let mut end = part.end;
     while end > part.start {
         let start = end.saturating_sub(WINDOW as u64).max(part.start);
-        // What is looked for may lie across the border to the window behind.
+        // The bytes may lie across the border to the window after this one.
         let size = usize::try_from((end + bytes.len() as u64).min(part.end) - start);
         let window = &mut window[..size.map_err(io::Error::other)?];
         file.read_exact_at(window, start)?;
@@ -117,7 +120,7 @@ fn last_line(
     Ok(None)
 }
 
-/// Where the line begins that has the byte at `at`, looking back to `floor` at most.
+/// The start of the line that contains the byte at `at`; looks back to `floor` at most.
 fn line_start(file: &File, at: u64, floor: u64) -> io::Result<u64> {
     let mut window = vec![0; 64 * 1024];
     let mut end = at;
@@ -133,7 +136,7 @@ fn line_start(file: &File, at: u64, floor: u64) -> io::Result<u64> {
     Ok(floor)
 }
 
-/// The whole line that begins at `start`, if it is one of slug's own.
+/// The whole line that begins at `start`, if it parses as slug writes it.
 fn line_at(file: &File, start: u64, end: u64) -> io::Result<Option<(Range<u64>, LogRecord)>> {
     let mut line = Vec::new();
     let mut window = vec![0; 64 * 1024];

@@ -1,5 +1,5 @@
-//! What killed slugs left behind: temporary files, locks that nobody holds, and lists of logs that
-//! are gone. All of it only once it is a day old.
+//! Removes what killed slugs left behind: temporary files, locks that nobody holds, and meta files
+//! and folds of logs that are gone. Only files older than a day are removed.
 
 use std::fs::DirEntry;
 use std::io;
@@ -14,42 +14,43 @@ use crate::session::{SessionStore, StoreError};
 
 use super::{GcMode, MIN_GARBAGE_AGE, Reclaimed, entries, is_older};
 
-/// What was left.
+/// How a leftover file has to be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LeftoverKind {
-    /// A lock, which somebody may take at any time.
+    /// A lock, which another slug may take at any time.
     Lock,
     /// Anything else.
     File,
 }
 
 impl SessionStore {
-    /// Removes it from among the sessions, the contents, and what is kept beside them.
+    /// Removes the leftovers from the folders of sessions and contents, and from the folders of
+    /// `also`.
     pub(super) fn remove_leftovers(
         &self,
-        will: GcMode,
+        mode: GcMode,
         also: &[PathBuf],
-        freed: &mut Reclaimed,
+        reclaimed: &mut Reclaimed,
     ) -> Result<(), StoreError> {
         for folder in self.folders(also)? {
             for entry in entries(&folder).map_err(failed("list", &folder))? {
                 let path = entry.path();
-                let left = left_over(&folder, &entry).map_err(failed("look at", &path))?;
-                let Some(left) = left else { continue };
+                let kind = left_over(&folder, &entry).map_err(failed("look at", &path))?;
+                let Some(kind) = kind else { continue };
                 let len = entry.metadata().map_or(0, |metadata| metadata.len());
-                let is_gone = match will {
+                let is_gone = match mode {
                     GcMode::DryRun => true,
-                    GcMode::Apply => remove(&path, left).map_err(failed("remove", &path))?,
+                    GcMode::Apply => remove(&path, kind).map_err(failed("remove", &path))?,
                 };
                 if is_gone {
-                    freed.add(len);
+                    reclaimed.add(len);
                 }
             }
         }
         Ok(())
     }
 
-    /// Every folder into which a session's things are written.
+    /// Every folder into which slug writes files of sessions.
     fn folders(&self, also: &[PathBuf]) -> Result<Vec<PathBuf>, StoreError> {
         let blobs = self.blobs().folders().map_err(failed("list", &self.sessions))?;
         let mut folders = vec![self.sessions.clone(), self.trash.clone()];
@@ -88,9 +89,10 @@ fn left_over(folder: &Path, entry: &DirEntry) -> io::Result<Option<LeftoverKind>
     }
 }
 
-/// Whether it is gone: a lock goes with its holder alone, who may have come only now.
-pub(super) fn remove(path: &Path, left: LeftoverKind) -> io::Result<bool> {
-    match left {
+/// Removes a leftover; returns whether it is gone. A lock stays where another slug has taken it
+/// meanwhile.
+pub(super) fn remove(path: &Path, kind: LeftoverKind) -> io::Result<bool> {
+    match kind {
         LeftoverKind::File => files::remove(path).map(|()| true),
         LeftoverKind::Lock => match SessionLock::take(path) {
             Ok(lock) => {

@@ -1,6 +1,6 @@
-//! Makes the records of a log from what other tools wrote down.
+//! Builds the records of a log from what other tools recorded.
 //!
-//! Ids, turns and the pairing of results with calls are settled here, whatever the source is.
+//! Ids, turns and the pairing of results with calls are settled here, for every kind of source.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -21,12 +21,12 @@ use super::images::ImageImporter;
 use super::recognise::ImportSource;
 use super::{ImportSourceKind, ImportTally};
 
-/// What is known of a session besides what was said.
+/// What is known of an imported session besides its messages.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ImportedMetadata {
-    /// Its id here, once it is settled.
+    /// Its id in the store, once it is settled.
     pub(super) session: Option<SessionId>,
-    /// Its id there.
+    /// Its id in the other tool.
     pub(super) source_id: Option<String>,
     pub(super) cwd: Option<PathBuf>,
     pub(super) model: Option<String>,
@@ -35,14 +35,14 @@ pub(super) struct ImportedMetadata {
     pub(super) created: Option<DateTime<Utc>>,
 }
 
-/// A response that may not be whole yet.
+/// A response of which further parts may follow.
 struct PendingResponse {
     key: Option<String>,
     at: DateTime<Utc>,
-    said: MessageEntry,
+    message: MessageEntry,
 }
 
-/// Takes what was said, in order, and hands on records.
+/// Takes messages in order, and passes records to `sink`.
 pub(super) struct ImportBuilder<'a> {
     pub(super) known: ImportedMetadata,
     pub(super) images: &'a ImageImporter<'a>,
@@ -50,14 +50,14 @@ pub(super) struct ImportBuilder<'a> {
     at: Option<DateTime<Utc>>,
     turn: TurnId,
     records: u32,
-    /// The tools of the calls that have no result yet.
+    /// The tools of the calls that have no result so far.
     calls: HashMap<CallId, String>,
     pending: Option<PendingResponse>,
     tally: ImportTally,
 }
 
 impl ImportedMetadata {
-    /// The session's id here: the same for the same source.
+    /// Makes the session's id in the store, which is always the same for the same source.
     pub(super) fn session_id(
         &self,
         kind: ImportSourceKind,
@@ -73,12 +73,12 @@ impl ImportedMetadata {
         Ok(session_id(bytes))
     }
 
-    /// The id that is settled.
+    /// The session's id in the store; a fixed one before it is settled.
     pub(super) fn session(&self) -> SessionId {
         self.session.unwrap_or_else(|| session_id([0; 16]))
     }
 
-    /// The first line of the log, which says where it is from.
+    /// The first line of the log, with an extra field `imported_from` that names the source.
     pub(super) fn first_line(&self, kind: ImportSourceKind) -> io::Result<Vec<u8>> {
         let provider = match kind {
             ImportSourceKind::ClaudeCode => "anthropic",
@@ -128,29 +128,30 @@ impl<'a> ImportBuilder<'a> {
         }
     }
 
-    /// Counts something that is not understood.
+    /// Counts a line or a part that was not understood.
     pub(super) fn leave_out(&mut self) {
         self.tally.left_out += 1;
     }
 
-    /// When what follows was said: RFC 3339, or seconds or milliseconds since 1970.
+    /// Sets the time of the messages that follow: RFC 3339, or seconds or milliseconds since 1970.
+    /// Anything else is ignored.
     pub(super) fn time(&mut self, value: &Value) {
         let Some(at) = parse_time(value) else { return };
         self.known.created = Some(self.known.created.map_or(at, |created| created.min(at)));
         self.at = Some(at);
     }
 
-    /// When it was said, unless the source knows better.
+    /// Sets the time of the messages that follow, unless the source gave one.
     pub(super) fn time_if_none(&mut self, at: DateTime<Utc>) {
         self.at.get_or_insert(at);
     }
 
-    /// Whether a call waits for its result.
+    /// Whether a call has no result so far.
     pub(super) fn waits_for(&self, call: &str) -> bool {
         self.calls.contains_key(&CallId::new(call))
     }
 
-    /// Something that the person said.
+    /// Adds a message of the user, which begins a turn.
     pub(super) fn user(&mut self, content: Vec<ContentBlock>) -> io::Result<()> {
         if content.is_empty() {
             return Ok(());
@@ -161,7 +162,7 @@ impl<'a> ImportBuilder<'a> {
         self.push_message(self.now(), message)
     }
 
-    /// A response, or a part of one: parts with the same key are put together.
+    /// Adds a response or a part of one. Consecutive parts with the same key become one response.
     pub(super) fn assistant(
         &mut self,
         key: Option<&str>,
@@ -184,18 +185,19 @@ impl<'a> ImportBuilder<'a> {
             && pending.key.is_some()
             && pending.key.as_deref() == key
         {
-            pending.said.content.extend(content);
-            pending.said.usage = usage.or(pending.said.usage);
+            pending.message.content.extend(content);
+            pending.message.usage = usage.or(pending.message.usage);
             return Ok(());
         }
         self.flush()?;
         let message = MessageEntry::new(Message { role: MessageRole::Assistant, content });
-        let said = MessageEntry { model: model.map(str::to_owned), usage, ..message };
-        self.pending = Some(PendingResponse { key: key.map(str::to_owned), at: self.now(), said });
+        let entry = MessageEntry { model: model.map(str::to_owned), usage, ..message };
+        self.pending =
+            Some(PendingResponse { key: key.map(str::to_owned), at: self.now(), message: entry });
         Ok(())
     }
 
-    /// What came of a call. A result without its call is left out.
+    /// Adds the result of a call. A result without its call is counted as left out.
     pub(super) fn result(&mut self, call: &str, content: String, is_error: bool) -> io::Result<()> {
         let call = CallId::new(call);
         let Some(name) = self.calls.remove(&call) else {
@@ -217,7 +219,7 @@ impl<'a> ImportBuilder<'a> {
         self.push_message(self.now(), MessageEntry { result: Some(result), ..message })
     }
 
-    /// Hands on what waits, and tells what is known.
+    /// Passes on what is pending, and returns what is known of the session.
     pub(super) fn finish(mut self) -> io::Result<(ImportedMetadata, ImportTally)> {
         self.flush()?;
         if let Some(title) = self.known.title.take() {
@@ -233,15 +235,15 @@ impl<'a> ImportBuilder<'a> {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let Some(PendingResponse { at, said, .. }) = mem::take(&mut self.pending) else {
+        let Some(PendingResponse { at, message, .. }) = mem::take(&mut self.pending) else {
             return Ok(());
         };
-        self.push_message(at, said)
+        self.push_message(at, message)
     }
 
-    fn push_message(&mut self, at: DateTime<Utc>, said: MessageEntry) -> io::Result<()> {
+    fn push_message(&mut self, at: DateTime<Utc>, message: MessageEntry) -> io::Result<()> {
         self.tally.messages += 1;
-        self.push(at, LogEntry::Message(said))
+        self.push(at, LogEntry::Message(message))
     }
 
     fn push(&mut self, timestamp: DateTime<Utc>, entry: LogEntry) -> io::Result<()> {
@@ -252,7 +254,7 @@ impl<'a> ImportBuilder<'a> {
     }
 }
 
-/// An id that grows with time and with the number of the record.
+/// An id that grows with time and with the record's number, and is always the same for both.
 fn entry_id(session: SessionId, at: Option<DateTime<Utc>>, number: u32) -> EntryId {
     let digest = Sha256::new()
         .chain_update(session.to_string())
@@ -274,7 +276,7 @@ fn parse_time(value: &Value) -> Option<DateTime<Utc>> {
         return DateTime::parse_from_rfc3339(text).ok().map(DateTime::into);
     }
     let number = value.as_f64().filter(|number| *number > 0.0)?;
-    // Seconds of our days have ten digits, milliseconds thirteen.
+    // Today's times have ten digits in seconds and thirteen in milliseconds.
     let millis = if number < 1e11 { number * 1000.0 } else { number };
     #[allow(clippy::cast_possible_truncation, reason = "clamped to what a time can be")]
     DateTime::from_timestamp_millis(millis.min(4e12) as i64)

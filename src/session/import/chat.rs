@@ -1,4 +1,4 @@
-//! Chat messages as the interfaces of OpenAI and Anthropic have them, one by one.
+//! Imports chat messages in the formats of OpenAI's and Anthropic's interfaces, one by one.
 
 use std::io;
 
@@ -8,7 +8,8 @@ use crate::domain::{CallId, CallInput, ContentBlock, ToolCall};
 
 use super::builder::ImportBuilder;
 
-/// What an object with messages in it, or one beside them, says of the session.
+/// Takes the facts about a session from the object that holds its messages, or from its metadata
+/// file.
 pub(super) fn facts(builder: &mut ImportBuilder<'_>, value: &Value) {
     let inner = &value["session"];
     let text = |names: &[&str]| {
@@ -30,7 +31,7 @@ pub(super) fn facts(builder: &mut ImportBuilder<'_>, value: &Value) {
     }
 }
 
-/// One message.
+/// Takes one message; a role that is not known is counted as left out.
 pub(super) fn message(builder: &mut ImportBuilder<'_>, value: &Value) -> io::Result<()> {
     for name in ["timestamp", "created_at", "createdAt", "time"] {
         builder.time(&value[name]);
@@ -44,7 +45,7 @@ pub(super) fn message(builder: &mut ImportBuilder<'_>, value: &Value) -> io::Res
             leave_out_images(builder, &value["content"]);
             builder.result(call, text_of(&value["content"]), is_error)
         }
-        // slug has a prompt of its own.
+        // slug has its own system prompt.
         Some("system" | "developer") => Ok(()),
         Some(_) | None => {
             builder.leave_out();
@@ -53,9 +54,9 @@ pub(super) fn message(builder: &mut ImportBuilder<'_>, value: &Value) -> io::Res
     }
 }
 
-/// Something of the person's: text, images, and results of calls.
+/// Takes the content of a user message: text, images, and results of calls.
 pub(super) fn user(builder: &mut ImportBuilder<'_>, content: &Value) -> io::Result<()> {
-    let (mut said, mut shown) = (Vec::new(), Vec::new());
+    let (mut blocks, mut images) = (Vec::new(), Vec::new());
     for part in parts(content) {
         match part["type"].as_str() {
             Some("tool_result") => {
@@ -66,24 +67,24 @@ pub(super) fn user(builder: &mut ImportBuilder<'_>, content: &Value) -> io::Resu
             }
             Some("image" | "image_url" | "input_image") => match builder.images.take(&part)? {
                 Some(image) => {
-                    // The text names it, as in what is typed here.
-                    let text = format!("[Image {} {image}]", shown.len() + 1);
-                    said.push(ContentBlock::Text { text });
-                    shown.push(ContentBlock::Image(image));
+                    // The text names the image, as in a prompt that is typed in slug.
+                    let text = format!("[Image {} {image}]", images.len() + 1);
+                    blocks.push(ContentBlock::Text { text });
+                    images.push(ContentBlock::Image(image));
                 }
                 None => builder.leave_out(),
             },
-            Some("text" | "input_text") => said.extend(text(&part["text"])),
-            // What slug had put beside the words: it was true then.
+            Some("text" | "input_text") => blocks.extend(text(&part["text"])),
+            // Context that slug had added: it was true only then.
             Some("context") => {}
             Some(_) | None => builder.leave_out(),
         }
     }
-    said.extend(shown);
-    builder.user(said)
+    blocks.extend(images);
+    builder.user(blocks)
 }
 
-/// The results of calls are texts here.
+/// Counts images in the result of a call as left out: slug's results are texts.
 fn leave_out_images(builder: &mut ImportBuilder<'_>, content: &Value) {
     for part in content.as_array().into_iter().flatten() {
         if matches!(part["type"].as_str(), Some("image" | "image_url" | "input_image")) {
@@ -93,40 +94,40 @@ fn leave_out_images(builder: &mut ImportBuilder<'_>, content: &Value) {
 }
 
 fn assistant(builder: &mut ImportBuilder<'_>, value: &Value) -> io::Result<()> {
-    let mut said = Vec::new();
+    let mut blocks = Vec::new();
     let reasoning = ["reasoning_content", "reasoning"].map(|name| &value[name]);
-    said.extend(reasoning.into_iter().find_map(thinking));
-    said.extend(response(builder, &value["content"]));
+    blocks.extend(reasoning.into_iter().find_map(thinking));
+    blocks.extend(response(builder, &value["content"]));
     for call in value["tool_calls"].as_array().into_iter().flatten() {
         let function = &call["function"];
         match (call["id"].as_str(), function["name"].as_str()) {
-            (Some(id), Some(name)) => said.push(tool_use(id, name, &function["arguments"])),
+            (Some(id), Some(name)) => blocks.push(tool_use(id, name, &function["arguments"])),
             (_, _) => builder.leave_out(),
         }
     }
-    builder.assistant(None, said, value["model"].as_str(), None)
+    builder.assistant(None, blocks, value["model"].as_str(), None)
 }
 
-/// The blocks of a response.
+/// Reads the content blocks of a response.
 pub(super) fn response(builder: &mut ImportBuilder<'_>, content: &Value) -> Vec<ContentBlock> {
-    let mut said = Vec::new();
+    let mut blocks = Vec::new();
     for part in parts(content) {
         match part["type"].as_str() {
-            Some("text" | "output_text") => said.extend(text(&part["text"])),
-            // Its seal is for the server that made it.
-            Some("thinking") => said.extend(thinking(&part["thinking"])),
+            Some("text" | "output_text") => blocks.extend(text(&part["text"])),
+            // Its signature is only for the server that made it.
+            Some("thinking") => blocks.extend(thinking(&part["thinking"])),
             Some("redacted_thinking" | "sealed") => {}
             Some("tool_use") => match (part["id"].as_str(), part["name"].as_str()) {
-                (Some(id), Some(name)) => said.push(tool_use(id, name, &part["input"])),
+                (Some(id), Some(name)) => blocks.push(tool_use(id, name, &part["input"])),
                 (_, _) => builder.leave_out(),
             },
             Some(_) | None => builder.leave_out(),
         }
     }
-    said
+    blocks
 }
 
-/// A content that is a text, or a list of parts.
+/// The parts of a content, which is a text or a list of parts.
 fn parts(content: &Value) -> Vec<Value> {
     match content {
         Value::String(text) => vec![serde_json::json!({"type": "text", "text": text})],
@@ -135,19 +136,19 @@ fn parts(content: &Value) -> Vec<Value> {
     }
 }
 
-/// A text that says something.
+/// A text block; `None` where the text is blank.
 pub(super) fn text(value: &Value) -> Option<ContentBlock> {
     let text = value.as_str().filter(|text| !text.trim().is_empty())?;
     Some(ContentBlock::Text { text: text.to_owned() })
 }
 
-/// Thinking that says something.
+/// A thinking block; `None` where it is blank.
 pub(super) fn thinking(value: &Value) -> Option<ContentBlock> {
     let text = value.as_str().filter(|text| !text.trim().is_empty())?;
     Some(ContentBlock::Thinking { thinking: text.to_owned(), signature: None })
 }
 
-/// A call; its arguments are an object, or the text of one.
+/// A tool call. Its arguments are an object, or the JSON text of one.
 pub(super) fn tool_use(id: &str, name: &str, input: &Value) -> ContentBlock {
     let input = match input {
         Value::String(text) => CallInput::parse(text),
@@ -159,7 +160,7 @@ pub(super) fn tool_use(id: &str, name: &str, input: &Value) -> ContentBlock {
     ContentBlock::ToolUse(ToolCall { id: CallId::new(id), name: name.to_owned(), input })
 }
 
-/// The text of a result: as it is, or that of all its parts.
+/// The text of a result: as it is, or the texts of all its parts, a line each.
 pub(super) fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),

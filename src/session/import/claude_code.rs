@@ -1,8 +1,8 @@
-//! Session files of Claude Code: lines that name the line before them.
+//! Imports session files of Claude Code, whose lines name the line before them.
 //!
-//! Where the person went back, the file has branches; what the last line leads back to is taken.
-//! A response is written in several lines with one id, and calls that ran side by side have their
-//! results on lines of their own, which are taken by those ids.
+//! Where the user went back, the file has branches; the branch that leads to the last line is
+//! imported. A response is written in several lines with one id, and calls that ran in parallel
+//! have their results on separate lines; both are found by these ids.
 
 use std::collections::{HashMap, HashSet};
 use std::io;
@@ -16,7 +16,7 @@ use super::builder::ImportBuilder;
 use super::chat;
 use super::lines::JsonLinesReader;
 
-/// Lines that say nothing of the conversation.
+/// Types of lines that hold nothing of the conversation.
 const IGNORED_TYPES: [&str; 9] = [
     "system",
     "attachment",
@@ -29,14 +29,14 @@ const IGNORED_TYPES: [&str; 9] = [
     "agent-name",
 ];
 
-/// The lines that are meant.
+/// The lines and responses on the branch that is imported, by their ids.
 #[derive(Debug, Default)]
 struct ClaudeCodeChain {
     lines: HashSet<String>,
     responses: HashSet<String>,
 }
 
-/// Reads a whole file.
+/// Reads a whole file into the builder.
 pub(super) fn read(file: &Path, builder: &mut ImportBuilder<'_>) -> io::Result<()> {
     let chain = ClaudeCodeChain::of(file)?;
     let mut lines = JsonLinesReader::open(file)?;
@@ -61,7 +61,7 @@ impl ClaudeCodeChain {
                 continue;
             }
             let parent = text(&value["parentUuid"]).or_else(|| text(&value["logicalParentUuid"]));
-            if is_said(&value) {
+            if is_message(&value) {
                 last = Some(uuid.clone());
             }
             before.insert(uuid, (parent, text(&value["message"]["id"])));
@@ -87,7 +87,7 @@ impl ClaudeCodeChain {
     }
 }
 
-fn is_said(value: &Value) -> bool {
+fn is_message(value: &Value) -> bool {
     matches!(value["type"].as_str(), Some("user" | "assistant"))
 }
 
@@ -113,12 +113,12 @@ fn take(builder: &mut ImportBuilder<'_>, chain: &ClaudeCodeChain, value: &Value)
         Some("assistant") => {
             builder.time(&value["timestamp"]);
             let message = &value["message"];
-            let said = chat::response(builder, &message["content"]);
-            // What the program itself says in the model's place has this for a model.
+            let blocks = chat::response(builder, &message["content"]);
+            // Messages that Claude Code itself wrote in the model's place have this model.
             let model = message["model"].as_str().filter(|model| *model != "<synthetic>");
             return builder.assistant(
                 message["id"].as_str(),
-                said,
+                blocks,
                 model,
                 usage(&message["usage"]),
             );

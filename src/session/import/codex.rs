@@ -1,4 +1,4 @@
-//! Rollout files of Codex: what was said as items, and events that say the same again.
+//! Imports rollout files of Codex: items with the conversation, and events that repeat it.
 
 use std::io;
 use std::path::Path;
@@ -11,7 +11,7 @@ use super::builder::ImportBuilder;
 use super::chat;
 use super::lines::JsonLinesReader;
 
-/// How texts begin that the program puts beside the person's words.
+/// The beginnings of texts that Codex adds to the user's messages.
 const NOTES: [&str; 5] = [
     "<environment_context>",
     "<user_instructions>",
@@ -20,10 +20,10 @@ const NOTES: [&str; 5] = [
     "# AGENTS.md instructions",
 ];
 
-/// All items up to a result or the person's next words are one response.
+/// The key of all items up to a result or the user's next message: they are one response.
 const RESPONSE: Option<&str> = Some("response");
 
-/// Reads a whole file.
+/// Reads a whole file into the builder.
 pub(super) fn read(file: &Path, builder: &mut ImportBuilder<'_>) -> io::Result<()> {
     let mut lines = JsonLinesReader::open(file)?;
     while let Some(line) = lines.next()? {
@@ -41,7 +41,7 @@ fn take(builder: &mut ImportBuilder<'_>, value: &Value) -> io::Result<()> {
     match value["type"].as_str() {
         Some("session_meta") => {
             let known = &mut builder.known;
-            // A copy of another session has that one's line behind its own.
+            // A copy of another session has the original's line after its own.
             if known.source_id.is_none() {
                 known.source_id = text("id");
                 known.cwd = text("cwd").map(Into::into);
@@ -57,7 +57,7 @@ fn take(builder: &mut ImportBuilder<'_>, value: &Value) -> io::Result<()> {
             builder.time(&value["timestamp"]);
             return item(builder, payload);
         }
-        // What they say is in the items, too.
+        // The items have the same content.
         Some("event_msg" | "compacted") => {}
         Some(_) | None => builder.leave_out(),
     }
@@ -72,15 +72,15 @@ fn item(builder: &mut ImportBuilder<'_>, item: &Value) -> io::Result<()> {
             Some("user") if is_note(&item["content"]) => Ok(()),
             Some("user") => chat::user(builder, &item["content"]),
             Some("assistant") => {
-                let said = chat::response(builder, &item["content"]);
-                builder.assistant(RESPONSE, said, model, None)
+                let blocks = chat::response(builder, &item["content"]);
+                builder.assistant(RESPONSE, blocks, model, None)
             }
             Some(_) | None => Ok(()),
         },
         Some("reasoning") => {
             let summary = item["summary"].as_array().into_iter().flatten();
-            let said = summary.filter_map(|part| chat::thinking(&part["text"])).collect();
-            builder.assistant(RESPONSE, said, model, None)
+            let blocks = summary.filter_map(|part| chat::thinking(&part["text"])).collect();
+            builder.assistant(RESPONSE, blocks, model, None)
         }
         Some("function_call" | "custom_tool_call" | "local_shell_call") => {
             let Some(id) = item["call_id"].as_str() else {
@@ -111,7 +111,7 @@ fn is_note(content: &Value) -> bool {
         })
 }
 
-/// The arguments: a JSON text, an object, or a text that is the only argument.
+/// The arguments of a call: a JSON text, an object, or a text that is the only argument.
 fn input(item: &Value) -> Value {
     let input = ["arguments", "input", "action"].map(|name| &item[name]);
     let input = input.into_iter().find(|value| !value.is_null()).cloned().unwrap_or_default();
@@ -123,7 +123,8 @@ fn input(item: &Value) -> Value {
     }
 }
 
-/// What came out, and whether it failed: a text, an object with one, or the JSON text of that.
+/// The output of a call, and whether it failed: a text, an object with one, or the JSON text of
+/// such an object.
 fn output(value: &Value) -> (String, bool) {
     let parsed = value.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
     let value = parsed.as_ref().filter(|parsed| parsed["output"].is_string()).unwrap_or(value);

@@ -1,6 +1,6 @@
-//! Images within messages of other tools, kept among the contents as those of slug's own are.
+//! Imports images in messages of other tools into the store of contents.
 //!
-//! What is only an address on some server is not fetched.
+//! An image that is only an address on some server is not fetched.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -13,15 +13,17 @@ use serde_json::Value;
 use crate::domain::{ContentHash, MessageImage};
 use crate::session::BlobStore;
 
-/// Makes bytes fit for models, and says what they are then; `None` where they are no image.
+/// Makes the bytes of an image fit for models, and returns the image with its new bytes; `None`
+/// where the bytes are not an image.
 pub type ImageFitter<'a> = &'a dyn Fn(Vec<u8>) -> Option<(MessageImage, Vec<u8>)>;
 
-/// Takes images over, each once.
+/// Imports images, each one once.
 pub(super) struct ImageImporter<'a> {
     fit: ImageFitter<'a>,
-    /// Nowhere while an import is only tried.
+    /// Where images are kept; `None` in a dry run.
     kept_in: Option<&'a BlobStore>,
-    /// What became of those that were there before, by their hash there.
+    /// The images so far by the hash of their original bytes; `None` for bytes that are not an
+    /// image.
     known: RefCell<HashMap<ContentHash, Option<MessageImage>>>,
 }
 
@@ -30,7 +32,7 @@ impl<'a> ImageImporter<'a> {
         Self { fit, kept_in, known: RefCell::default() }
     }
 
-    /// The image that a part of a message is.
+    /// The image in a part of a message; `None` where it holds none.
     pub(super) fn take(&self, part: &Value) -> io::Result<Option<MessageImage>> {
         let Some(bytes) = bytes_of(part) else { return Ok(None) };
         let hash = ContentHash::of(&bytes);
@@ -50,7 +52,8 @@ impl<'a> ImageImporter<'a> {
     }
 }
 
-/// As Anthropic's interface has it, and the two of OpenAI's.
+/// The bytes of an image, from a part in the format of Anthropic's interface or of one of OpenAI's
+/// two.
 fn bytes_of(part: &Value) -> Option<Vec<u8>> {
     let base64 = match part["type"].as_str()? {
         "image" => part["source"]["data"].as_str()?,

@@ -1,4 +1,4 @@
-//! A file of JSON objects, a line at a time, packed or not.
+//! Reads a file of JSON objects, one per line, packed or not.
 
 use std::io::{self, BufRead, Read};
 use std::path::Path;
@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use crate::session::compression;
 
-/// A longer line is passed over.
+/// In bytes. A longer line counts as one that is not an object.
 const LONGEST: usize = 64 << 20;
 
-/// The lines that have something on them.
+/// The lines of a file, blank ones skipped.
 pub(super) struct JsonLinesReader {
     reader: Box<dyn BufRead + Send>,
     line: Vec<u8>,
@@ -21,12 +21,13 @@ impl JsonLinesReader {
         Ok(Self { reader: compression::read(file)?, line: Vec::new() })
     }
 
-    /// The line that was read last.
+    /// The bytes of the line that was read last.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.line
     }
 
-    /// The next line: an object, or `None` where it is no object.
+    /// The next line: an object, or `Some(None)` where it is not one; `None` at the end of the
+    /// file.
     pub(super) fn next(&mut self) -> io::Result<Option<Option<Value>>> {
         loop {
             self.line.clear();

@@ -1,10 +1,10 @@
-//! Sessions of other tools, and of other slugs, taken into the store.
+//! Imports sessions of other tools and of other slugs into the store.
 //!
-//! A file is known by what is in it. It is read twice, line by line: first for what the log's
-//! first line has to say and whether there is anything in it, then into a file beside the log
-//! that gets its name when it is whole. The session's id is made from the source, so that what is
-//! there already is not taken over twice. Nothing is made up: a call without a result stays one,
-//! and what is not understood is counted.
+//! A file's kind is recognised by its content. The file is read twice, line by line: first to learn
+//! what the log's first line has to say and whether there are any messages, then into a file beside
+//! the log, which is renamed when it is whole. The session's id is made from the source, so that a
+//! session is not imported twice. Nothing is made up: a call without a result stays one, and what
+//! is not understood is counted.
 
 mod builder;
 mod chat;
@@ -36,68 +36,62 @@ use recognise::ImportSource;
 pub use images::ImageFitter;
 pub use slug::MissingContents;
 
-/// Whether anything is written.
+/// Whether an import writes anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportMode {
-    /// Nothing is.
+    /// Nothing is written.
     DryRun,
-    /// The sessions are.
+    /// The sessions are written to the store.
     Write,
 }
 
-/// Who wrote a session.
+/// Which tool wrote a session, or in which format it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportSourceKind {
-    /// slug.
     Slug,
-    /// Any tool that keeps chat messages.
+    /// Any tool that keeps chat messages in the format of OpenAI or Anthropic.
     Chat,
-    /// Claude Code.
     ClaudeCode,
-    /// Codex.
     Codex,
 }
 
-/// A session that was taken over.
+/// A session that was imported, or would be in a dry run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ImportedSession {
-    /// Its id here.
+    /// Its id in the store.
     pub session: SessionId,
-    /// What it was.
     pub kind: ImportSourceKind,
-    /// How many messages it has.
+    /// The number of messages that were imported.
     pub messages: usize,
-    /// How many lines or parts of messages were not understood.
+    /// The number of lines and parts of messages that were not understood.
     pub left_out: usize,
-    /// Of a log of slug's: what it names and came without.
+    /// Of a log of slug's: the contents that it refers to and that did not come with it.
     pub missing: MissingContents,
 }
 
-/// A file or a folder, and what became of it.
+/// A file or a folder, and the outcome of its import.
 #[derive(Debug)]
 pub struct ImportedFile {
-    /// Which.
     pub path: PathBuf,
-    /// What.
     pub outcome: Result<ImportedSession, ImportError>,
 }
 
-/// Why a file was not taken over.
+/// Why a file was not imported. The messages are shown after the file's name.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// It has no known shape.
+    /// Its format is not known.
     #[error("this is no session that slug knows how to read.")]
     NotASession,
-    /// Nothing is said in it.
+    /// It holds no messages.
     #[error("there are no messages in it.")]
     Empty,
-    /// The store says no.
+    /// The store has the session already, or a file cannot be read or written.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
 impl ImportSourceKind {
-    /// As it is told.
+    /// The name in output and in the log's first line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Slug => "slug",
@@ -109,30 +103,30 @@ impl ImportSourceKind {
 }
 
 impl SessionStore {
-    /// Takes over a file, a folder that is one session, or all sessions below a folder. A session
-    /// that says nothing of its folder is given `here`.
+    /// Imports a file, a folder that is one session, or all sessions below a folder. A session that
+    /// does not name its working folder gets `here`.
     pub fn import(
         &self,
         path: &Path,
         here: &Path,
         fit: ImageFitter<'_>,
-        importing: ImportMode,
+        mode: ImportMode,
     ) -> Vec<ImportedFile> {
         let one = |path: PathBuf| {
-            let outcome = self.import_one(&path, here, fit, importing);
+            let outcome = self.import_one(&path, here, fit, mode);
             ImportedFile { path, outcome }
         };
         if !path.is_dir() || recognise::is_session_folder(path) {
             return vec![one(path.to_owned())];
         }
-        // What lies about in a folder besides sessions is nobody's mistake.
-        let is_worth_telling = |file: &ImportedFile| {
+        // Other files in a folder are not worth reporting.
+        let is_worth_reporting = |file: &ImportedFile| {
             !matches!(file.outcome, Err(ImportError::NotASession | ImportError::Empty))
         };
         let mut found: Vec<ImportedFile> = recognise::session_files_in(path)
             .into_iter()
             .map(one)
-            .filter(is_worth_telling)
+            .filter(is_worth_reporting)
             .collect();
         if found.is_empty() {
             let outcome = Err(ImportError::NotASession);
@@ -146,15 +140,15 @@ impl SessionStore {
         path: &Path,
         here: &Path,
         fit: ImageFitter<'_>,
-        importing: ImportMode,
+        mode: ImportMode,
     ) -> Result<ImportedSession, ImportError> {
         let source = recognise::source(path).map_err(failed("read", path))?;
         let source = source.ok_or(ImportError::NotASession)?;
         if let ImportSource::Slug { file, session } = &source {
-            return self.import_log(file, *session, importing);
+            return self.import_log(file, *session, mode);
         }
-        // They are kept before the log names them.
-        let kept_in = match importing {
+        // Images are kept before the log refers to them.
+        let kept_in = match mode {
             ImportMode::DryRun => None,
             ImportMode::Write => Some(self.blobs()),
         };
@@ -174,7 +168,7 @@ impl SessionStore {
         if self.has_log(session)? {
             return Err(StoreError::Exists(session).into());
         }
-        if importing == ImportMode::Write {
+        if mode == ImportMode::Write {
             let log = self.paths(session).log();
             let write = |file: &mut File| {
                 let mut out = BufWriter::new(&mut *file);
@@ -202,7 +196,8 @@ impl SessionStore {
     }
 }
 
-/// A session that comes from elsewhere was not used just now.
+/// Sets the time of the log's file to that of its last record: an imported session was not used
+/// just now.
 fn set_last_used(file: &File, time: Option<DateTime<Utc>>) {
     if let Some(time) = time
         && let Err(error) = files::set_modified(file, time.into())
@@ -216,14 +211,15 @@ fn write_line(out: &mut dyn Write, record: &LogRecord) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// How much there was.
+/// What was read of a source.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct ImportTally {
     messages: usize,
     left_out: usize,
 }
 
-/// Hands on all records of a source but the first, and what is known in the end.
+/// Passes all records of a source except the first to `sink`, and returns what is known of the
+/// session in the end.
 fn read(
     source: &ImportSource,
     known: ImportedMetadata,
@@ -232,7 +228,7 @@ fn read(
 ) -> io::Result<(ImportedMetadata, ImportTally)> {
     let mut builder = ImportBuilder::new(known, images, sink);
     match source {
-        // Copied as it is.
+        // `import_log` copies it.
         ImportSource::Slug { .. } => {}
         ImportSource::Lines { file, metadata, kind } => {
             builder.time_if_none(modified(file)?);
@@ -269,7 +265,7 @@ fn modified(file: &Path) -> io::Result<DateTime<Utc>> {
     Ok(fs::metadata(file)?.modified().map_or_else(|_| DateTime::UNIX_EPOCH, DateTime::from))
 }
 
-/// A file that is one JSON value; null where it is none.
+/// Reads a file that is one JSON value; null where it is not JSON.
 fn whole(file: &Path) -> io::Result<Value> {
     Ok(serde_json::from_slice(&fs::read(file)?).unwrap_or(Value::Null))
 }

@@ -1,4 +1,4 @@
-//! Tells what a file is, by what is in it.
+//! Recognises the format of a file by its content.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -12,22 +12,22 @@ use crate::session::compression;
 use super::ImportSourceKind;
 use super::lines::JsonLinesReader;
 
-/// As many lines are looked at.
+/// How many lines or messages are examined.
 const LOOK: usize = 50;
-/// A single value that is longer is no session.
+/// In bytes. A longer single JSON value is not read.
 const LONGEST_WHOLE: u64 = 512 << 20;
-/// Folders in folders that are looked through.
+/// How many levels of folders are searched.
 const DEEPEST: usize = 12;
 
 const HISTORY: &str = "history.jsonl";
 const METADATA: &str = "metadata.json";
 
-/// What is to be read, and how.
+/// The files of a session to import, and how they are read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ImportSource {
-    /// A log of slug's own.
+    /// A log of slug.
     Slug { file: PathBuf, session: SessionId },
-    /// A message, or the like, on each line.
+    /// One message or item per line.
     Lines { file: PathBuf, metadata: Option<PathBuf>, kind: ImportSourceKind },
     /// One JSON value with all messages.
     Whole { file: PathBuf },
@@ -42,7 +42,7 @@ impl ImportSource {
         }
     }
 
-    /// The file with the messages.
+    /// The file that holds the messages.
     pub(super) fn file(&self) -> &Path {
         match self {
             Self::Slug { file, .. } | Self::Lines { file, .. } | Self::Whole { file } => file,
@@ -50,13 +50,13 @@ impl ImportSource {
     }
 }
 
-/// Whether a folder is one session.
+/// Whether a folder is one session, as some tools keep it: a history file with a metadata file.
 pub(super) fn is_session_folder(path: &Path) -> bool {
     path.join(HISTORY).is_file() && path.join(METADATA).is_file()
 }
 
-/// The files and folders below `path` that may be sessions, in the order of their names. Links
-/// are not followed.
+/// The files and folders below `path` that may be sessions, ordered by name. Links are not
+/// followed.
 pub(super) fn session_files_in(path: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     look_through(path, DEEPEST, &mut found);
@@ -67,7 +67,7 @@ fn look_through(path: &Path, deeper: usize, found: &mut Vec<PathBuf>) {
     if is_session_folder(path) {
         return found.push(path.to_owned());
     }
-    // A folder that may not be read has nothing for us.
+    // A folder that cannot be read has no sessions.
     let mut entries: Vec<_> = fs::read_dir(path).into_iter().flatten().flatten().collect();
     entries.sort_by_key(fs::DirEntry::file_name);
     for entry in entries {
@@ -81,7 +81,8 @@ fn look_through(path: &Path, deeper: usize, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// By its name. For a moment a log is there in both forms, and then the plain one counts.
+/// Whether a file may be a session by its name. While a log is being packed both its files exist,
+/// and the plain one counts.
 fn is_candidate(path: &Path) -> bool {
     let has = |path: &Path, ending: &str| path.extension().is_some_and(|it| it == ending);
     let plain = path.with_extension("");
@@ -90,7 +91,7 @@ fn is_candidate(path: &Path) -> bool {
         || has(path, compression::ENDING) && has(&plain, "jsonl") && !plain.is_file()
 }
 
-/// What `path` is; `None` where it is nothing that is known.
+/// The source at `path`; `None` where its format is not known.
 pub(super) fn source(path: &Path) -> io::Result<Option<ImportSource>> {
     if is_session_folder(path) {
         let file = path.join(HISTORY);
@@ -136,7 +137,7 @@ fn whole(path: &Path) -> io::Result<Option<ImportSource>> {
     Ok(looks_like_one.then(|| ImportSource::Whole { file: path.to_owned() }))
 }
 
-/// The messages of a session that is one value.
+/// The messages of a session that is a single JSON value.
 pub(super) fn messages(value: &Value) -> Option<&Vec<Value>> {
     value.as_array().or_else(|| value.get("messages")?.as_array())
 }

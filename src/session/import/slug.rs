@@ -1,8 +1,8 @@
-//! Logs of slug's own: taken over as they are, with the contents that they name.
+//! Imports logs of slug as they are, with the contents that they refer to.
 //!
-//! An exported log has its contents with it, in lines of their own that go into the store and not
-//! into the log. A log that lies in the folder of another slug has them beside that folder. What
-//! is found in neither place is told.
+//! An exported log has its contents with it, in lines of their own, which go into the store and not
+//! into the log. For a log in the folder of another slug, the contents are in that slug's store
+//! beside the folder. Contents that are found in neither place are reported.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -21,23 +21,23 @@ use crate::session::{BlobStore, SessionStore, StoreError, compression, files};
 use super::lines::JsonLinesReader;
 use super::{ImportError, ImportMode, ImportSourceKind, ImportedSession, set_last_used};
 
-/// The folders of a store that logs are in, and that of the contents beside them.
+/// The folders of a store that hold logs, and the one beside them that holds contents.
 const LOGS: [&str; 2] = ["sessions", "trash"];
 const BLOBS: &str = "blobs";
 
-/// What a session names and came without.
+/// The contents that an imported session refers to and that did not come with it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct MissingContents {
-    /// Images.
+    /// How many images.
     pub images: usize,
-    /// Long outputs, of which the log has a part.
+    /// How many long outputs, of which the log holds only a part.
     pub outputs: usize,
-    /// Changed files of which it is not known what they held.
+    /// How many changed files of which a former content is missing.
     pub files: usize,
 }
 
 impl MissingContents {
-    /// The same in a sentence, where there is any.
+    /// A sentence for the screen, in lower case; `None` where nothing is missing.
     pub fn describe(&self) -> Option<String> {
         let counted = |count: usize, one: &str, many: &str| match count {
             0 => None,
@@ -65,12 +65,12 @@ impl MissingContents {
     }
 }
 
-/// What a log names, and what came with it.
+/// The contents that a log refers to, and those that it includes.
 #[derive(Debug, Default)]
 struct ReferencedContents {
     images: BTreeSet<ContentHash>,
     outputs: BTreeSet<ContentHash>,
-    /// By the file's path.
+    /// The contents before and after changes, by the file's path.
     files: BTreeMap<String, BTreeSet<ContentHash>>,
     included: BTreeSet<ContentHash>,
 }
@@ -111,56 +111,57 @@ fn hash(value: &Value) -> Option<ContentHash> {
 }
 
 impl SessionStore {
-    /// Takes over a log of slug's.
+    /// Imports a log of slug.
     pub(super) fn import_log(
         &self,
         file: &Path,
         session: SessionId,
-        importing: ImportMode,
+        mode: ImportMode,
     ) -> Result<ImportedSession, ImportError> {
         if self.has_log(session)? {
             return Err(StoreError::Exists(session).into());
         }
         let (mut messages, mut left_out, mut last) = (0, 0, None);
-        let mut named = ReferencedContents::default();
+        let mut references = ReferencedContents::default();
         let mut lines = JsonLinesReader::open(file).map_err(failed("read", file))?;
         while let Some(line) = lines.next().map_err(failed("read", file))? {
             match line {
                 None => left_out += 1,
                 Some(line) if line["type"] == log::CONTENT => match log::content(&line) {
-                    Some(_) => named.included.extend(hash(&line["hash"])),
+                    Some(_) => references.included.extend(hash(&line["hash"])),
                     None => left_out += 1,
                 },
                 Some(line) => {
                     messages += usize::from(line["type"] == "message");
                     last = last.max(DateTime::deserialize(&line["timestamp"]).ok());
-                    named.note(&line);
+                    references.note(&line);
                 }
             }
         }
-        let beside = adjacent_blobs(file).filter(|_| named.included.is_empty());
-        if importing == ImportMode::Write {
+        let beside = adjacent_blobs(file).filter(|_| references.included.is_empty());
+        if mode == ImportMode::Write {
             if let Some(beside) = &beside {
-                self.take_contents(beside, &named, file)?;
+                self.take_contents(beside, &references, file)?;
             }
-            self.take_log(file, session, &named, last)?;
+            self.take_log(file, session, &references, last)?;
         }
-        let missing = named.missing(|hash| {
+        let missing = references.missing(|hash| {
             self.blobs().has(hash)
-                || named.included.contains(hash)
+                || references.included.contains(hash)
                 || beside.as_ref().is_some_and(|beside| beside.has(hash))
         });
         Ok(ImportedSession { session, kind: ImportSourceKind::Slug, messages, left_out, missing })
     }
 
-    /// Keeps what another store has of what a log names. What cannot be read there is missing.
+    /// Copies the contents that a log refers to from another store. Contents that cannot be read
+    /// there count as missing.
     fn take_contents(
         &self,
         beside: &BlobStore,
-        named: &ReferencedContents,
+        references: &ReferencedContents,
         file: &Path,
     ) -> Result<(), ImportError> {
-        for hash in named.all() {
+        for hash in references.all() {
             match beside.get(hash) {
                 Ok(Some(bytes)) => {
                     let kept = self.blobs().put(&bytes).map_err(io::Error::other);
@@ -173,17 +174,17 @@ impl SessionStore {
         Ok(())
     }
 
-    /// Contents go into the store, before the log that names them gets its name.
+    /// Copies the log. Its included contents are stored before the log gets its name.
     fn take_log(
         &self,
         file: &Path,
         session: SessionId,
-        named: &ReferencedContents,
+        references: &ReferencedContents,
         last: Option<DateTime<Utc>>,
     ) -> Result<(), ImportError> {
         let log = self.paths(session).log();
         let copy = |to: &mut File| {
-            if named.included.is_empty() {
+            if references.included.is_empty() {
                 io::copy(&mut compression::read(file)?, to)?;
             } else {
                 self.divide(file, to)?;
@@ -195,7 +196,7 @@ impl SessionStore {
         Ok(written.map_err(failed("write", &log))?)
     }
 
-    /// The lines that are not contents.
+    /// Copies the lines that are not contents to the log, and stores the contents.
     fn divide(&self, file: &Path, to: &mut File) -> io::Result<()> {
         let mut out = BufWriter::new(to);
         let mut lines = JsonLinesReader::open(file)?;
@@ -216,7 +217,7 @@ impl SessionStore {
     }
 }
 
-/// The contents of the store that a log lies in, if it does.
+/// The contents of the store in which a log lies; `None` where it lies in none.
 fn adjacent_blobs(file: &Path) -> Option<BlobStore> {
     let folder = file.canonicalize().ok()?;
     let folder = folder.parent()?;

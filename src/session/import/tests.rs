@@ -1,4 +1,4 @@
-//! Sessions of other tools, taken over.
+//! Tests of imports of sessions of other tools.
 
 use std::fs;
 
@@ -32,7 +32,7 @@ impl TestSessionStore {
         found.remove(0).outcome
     }
 
-    /// What the values, a line each, are in the store.
+    /// Imports the values, a line each, and reads the session from the store.
     fn imported(&self, values: &[Value]) -> (ImportedSession, LoadedLog) {
         let text: String = values.iter().map(|value| format!("{value}\n")).collect();
         let imported = self.import(&self.file("session.jsonl", text)).unwrap();
@@ -40,26 +40,26 @@ impl TestSessionStore {
     }
 }
 
-/// Takes what begins as a PNG, and makes it smaller.
+/// Accepts bytes that begin like a PNG, and makes them shorter.
 fn fit(mut bytes: Vec<u8>) -> Option<(MessageImage, Vec<u8>)> {
     let kind = MediaType::of(&bytes)?;
     bytes.truncate(9);
     Some((MessageImage::new("image", kind, (3, 2), &bytes), bytes))
 }
 
-fn said(loaded: &LoadedLog) -> Vec<&MessageEntry> {
+fn messages(loaded: &LoadedLog) -> Vec<&MessageEntry> {
     assert!(loaded.notices.is_empty(), "{:?}", loaded.notices);
     let message = |record: &'_ LogRecord| matches!(record.entry, LogEntry::Message(_));
     let messages = loaded.records.iter().filter(|record| message(record));
     messages
-        .filter_map(
-            |record| if let LogEntry::Message(said) = &record.entry { Some(said) } else { None },
-        )
+        .filter_map(|record| {
+            if let LogEntry::Message(message) = &record.entry { Some(message) } else { None }
+        })
         .collect()
 }
 
-/// Each message in a line: who, and the blocks.
-fn told(loaded: &LoadedLog) -> Vec<String> {
+/// Each message as a line: its role, and its blocks.
+fn message_lines(loaded: &LoadedLog) -> Vec<String> {
     let block = |block: &ContentBlock| match block {
         ContentBlock::Text { text } => text.clone(),
         ContentBlock::Thinking { thinking, .. } => format!("({thinking})"),
@@ -73,15 +73,15 @@ fn told(loaded: &LoadedLog) -> Vec<String> {
         ContentBlock::Image(image) => image.hash.as_str()[..4].into(),
         ContentBlock::Context { .. } | ContentBlock::Sealed { .. } => "?".into(),
     };
-    let line = |said: &&MessageEntry| {
-        let who = match said.role {
+    let line = |message: &&MessageEntry| {
+        let who = match message.role {
             MessageRole::User => '>',
             MessageRole::Assistant => '<',
         };
-        let blocks: Vec<String> = said.content.iter().map(block).collect();
+        let blocks: Vec<String> = message.content.iter().map(block).collect();
         format!("{who} {}", blocks.join(" | "))
     };
-    said(loaded).iter().map(line).collect()
+    messages(loaded).iter().map(line).collect()
 }
 
 fn header_of(loaded: &LoadedLog) -> (&Path, &str) {
@@ -104,7 +104,7 @@ fn openai_messages_become_a_session_with_calls_and_results() {
         json!({"role": "user", "content": [{"type": "image_url"}, {"type": "text", "text": "thanks"}]}),
     ]);
     assert_eq!(
-        told(&loaded),
+        message_lines(&loaded),
         ["> list", "< (hm) | c1:ls{\"path\":\".\"}", "> c1=a.txt", "< one file", "> thanks"]
     );
     assert_eq!(
@@ -132,13 +132,13 @@ fn anthropic_messages_become_a_session_with_calls_and_results() {
         json!({"role": "assistant", "content": "done"}),
     ]);
     assert_eq!(
-        told(&loaded),
+        message_lines(&loaded),
         ["> list", "< (hm) | t1:ls{} | t2:ls{\"a\":1}", "> t2=b", "> t1=no!", "< done"]
     );
 }
 
 #[test]
-fn of_a_claude_code_file_the_main_chain_is_taken() {
+fn the_main_chain_of_a_claude_code_file_is_imported() {
     let home = home();
     let line = |kind: &str, uuid: &str, parent: Option<&str>, message: Value| {
         json!({"type": kind, "uuid": uuid, "parentUuid": parent, "isSidechain": false,
@@ -177,13 +177,13 @@ fn of_a_claude_code_file_the_main_chain_is_taken() {
     ]);
     let calls = "t1:Bash{\"command\":\"ls\"} | t2:Bash{\"command\":\"ls\"}";
     assert_eq!(
-        told(&loaded),
+        message_lines(&loaded),
         ["> begin", &format!("< two calls | {calls}"), "> t1=out", "> t2=out", "< end"]
     );
     assert_eq!((imported.kind, imported.left_out), (ImportSourceKind::ClaudeCode, 1));
     assert_eq!(header_of(&loaded), (Path::new("/work/web"), "claude-sonnet-4"));
     assert_eq!(loaded.records[0].timestamp.to_rfc3339(), "2025-06-01T10:00:00+00:00");
-    let usage = said(&loaded)[1].usage.unwrap();
+    let usage = messages(&loaded)[1].usage.unwrap();
     assert_eq!((usage.input, usage.cache_read, usage.output), (7, 4, 5));
     let titles = loaded.records.iter().filter(|it| matches!(it.entry, LogEntry::Title { .. }));
     assert_eq!(titles.count(), 1);
@@ -215,7 +215,7 @@ fn a_codex_rollout_becomes_a_session() {
         text("assistant", "output_text", "done"),
     ]);
     assert_eq!(
-        told(&loaded),
+        message_lines(&loaded),
         [
             "> test it",
             "< (hm) | c1:shell{\"command\":[\"ls\"]} | c2:apply_patch{\"input\":\"*** Begin Patch\"}",
@@ -236,7 +236,7 @@ fn a_folder_with_history_and_metadata_is_one_session() {
     let metadata = home.file("s/metadata.json", metadata.to_string());
     let imported = home.import(metadata.parent().unwrap()).unwrap();
     let loaded = home.store.read(imported.session).unwrap();
-    assert_eq!(told(&loaded), ["> hi"]);
+    assert_eq!(message_lines(&loaded), ["> hi"]);
     assert_eq!(header_of(&loaded).1, "m");
     assert_eq!(loaded.records[0].timestamp.timestamp(), 1_700_000_000);
     assert!(matches!(&loaded.records[2].entry, LogEntry::Title { title } if title == "Greeting"));
@@ -248,7 +248,7 @@ fn a_session_in_one_json_file_is_taken_over() {
     for text in [value.to_string(), serde_json::to_string_pretty(&value).unwrap()] {
         let home = home();
         let imported = home.import(&home.file("s.json", text)).unwrap();
-        assert_eq!(told(&home.store.read(imported.session).unwrap()), ["> hi"]);
+        assert_eq!(message_lines(&home.store.read(imported.session).unwrap()), ["> hi"]);
     }
     let other = home();
     assert!(matches!(
@@ -269,7 +269,7 @@ fn a_log_of_slugs_is_copied_byte_by_byte_and_once() {
 }
 
 #[test]
-fn what_is_there_already_is_not_taken_over_twice_and_a_trial_writes_nothing() {
+fn a_session_is_not_imported_twice_and_a_dry_run_writes_nothing() {
     let home = home();
     let file = home.file("a.jsonl", "{\"role\":\"user\",\"content\":\"hi\"}\nnot json\n");
     let tried = home.store.import(&file, Path::new("/here"), &fit, ImportMode::DryRun);
@@ -282,7 +282,7 @@ fn what_is_there_already_is_not_taken_over_twice_and_a_trial_writes_nothing() {
 }
 
 #[test]
-fn a_folder_is_looked_through_and_what_is_no_session_is_passed_over() {
+fn a_folder_is_searched_and_other_files_are_passed_over() {
     let home = home();
     home.file("x/a.jsonl", "{\"role\":\"user\",\"content\":\"a\"}\n");
     home.file("x/y/b.jsonl", "{\"role\":\"user\",\"content\":\"b\"}\n");
@@ -295,14 +295,17 @@ fn a_folder_is_looked_through_and_what_is_no_session_is_passed_over() {
 }
 
 #[test]
-fn what_was_exported_as_json_can_be_taken_over() {
+fn a_json_export_can_be_imported() {
     let home = home();
     let records = [record(0, LogEntry::Session(header("/w"))), record(1, user("hi"))];
     let exported =
         crate::session::export(&records, ExportForm::Json, SecretHandling::Redacted, &|_| None);
     let imported = home.import(&home.file("e.json", exported.unwrap().text)).unwrap();
     let loaded = home.store.read(imported.session).unwrap();
-    assert_eq!((told(&loaded), header_of(&loaded).0), (vec!["> hi".to_owned()], Path::new("/w")));
+    assert_eq!(
+        (message_lines(&loaded), header_of(&loaded).0),
+        (vec!["> hi".to_owned()], Path::new("/w"))
+    );
 }
 
 fn some_value() -> impl Strategy<Value = Value> {
@@ -378,7 +381,7 @@ fn packed_logs_of_another_slug_are_taken_over() {
     };
     let (one, two, three) = (log("one"), log("two"), log("three"));
     packed(&one.0);
-    // In the middle of packing both are there.
+    // While a log is being packed both files exist.
     let plain = packed(&two.0);
     fs::write(&two.0, plain).unwrap();
     let found =
@@ -392,7 +395,7 @@ fn packed_logs_of_another_slug_are_taken_over() {
 }
 
 #[test]
-fn images_are_kept_as_those_of_ones_own() {
+fn imported_images_are_kept_like_slugs_own() {
     let png = b"\x89PNG\r\n\x1a\nsome more";
     let data = STANDARD.encode(png);
     let address = format!("data:image/png;base64,{data}");
@@ -416,15 +419,15 @@ fn images_are_kept_as_those_of_ones_own() {
         let home = home();
         let (imported, loaded) = home.imported(std::slice::from_ref(&line));
         let expected = format!("> what is this? | [Image 1 image 3×2] | {hash}");
-        assert_eq!((told(&loaded), imported.left_out), (vec![expected], 0), "{line}");
+        assert_eq!((message_lines(&loaded), imported.left_out), (vec![expected], 0), "{line}");
         assert_eq!(home.store.blobs().get(&kept).unwrap().unwrap(), &png[..9]);
-        let typed = UserInput::from_blocks(&said(&loaded)[0].content);
+        let typed = UserInput::from_blocks(&messages(&loaded)[0].content);
         assert_eq!(typed.images.len(), 1, "it comes back into the input");
     }
 }
 
 #[test]
-fn what_is_no_image_here_is_counted_and_a_trial_keeps_nothing() {
+fn unreadable_images_are_counted_and_a_dry_run_keeps_nothing() {
     let home = home();
     let png = STANDARD.encode(b"\x89PNG\r\n\x1a\nx");
     let image = |data: &str| json!({"type": "image", "source": {"type": "base64", "data": data}});
@@ -448,7 +451,7 @@ fn what_is_no_image_here_is_counted_and_a_trial_keeps_nothing() {
 }
 
 #[test]
-fn what_comes_from_elsewhere_was_not_used_just_now() {
+fn an_imported_session_was_not_used_just_now() {
     let home = home();
     let records = [record(0, LogEntry::Session(header("/there"))), record(1, user("hello"))];
     let slugs = home.import(&home.file("a.jsonl", lines(&records))).unwrap().session;
@@ -473,7 +476,7 @@ fn whole(home: &TestSessionStore, secret: &str) -> (SessionId, [ContentHash; 4])
     let (before, after) = (image(&hashes[2]), image(&hashes[3]));
     let change = FileChangeEntry::new("/work/a.rs".into(), before, after, FileChangeSource::Tool);
     let shown = MessageImage::new("shot.png", MediaType::Png, (3, 2), b"PNG");
-    let said = vec![ContentBlock::Text { text: "look".into() }, ContentBlock::Image(shown)];
+    let content = vec![ContentBlock::Text { text: "look".into() }, ContentBlock::Image(shown)];
     let head = header("/work");
     let session = head.session_id;
     let LogEntry::Message(output) = result("c1", "line") else { panic!("a message") };
@@ -489,10 +492,7 @@ fn whole(home: &TestSessionStore, secret: &str) -> (SessionId, [ContentHash; 4])
         record(0, LogEntry::Session(head)),
         record(
             1,
-            LogEntry::Message(MessageEntry::new(Message {
-                role: MessageRole::User,
-                content: said,
-            })),
+            LogEntry::Message(MessageEntry::new(Message { role: MessageRole::User, content })),
         ),
         record(1, LogEntry::Message(MessageEntry { result: Some(info), ..output })),
         record(1, LogEntry::FileChange(change)),
@@ -518,15 +518,15 @@ fn an_exported_log_brings_its_images_and_outputs_and_no_files() {
     assert_eq!(*tried[0].outcome.as_ref().unwrap(), imported);
     assert_eq!((imported.session, imported.messages, imported.left_out), (session, 3, 0));
     assert_eq!(imported.missing, MissingContents { files: 1, ..MissingContents::default() });
-    let told =
+    let sentence =
         "it came without the former contents of 1 changed file, so /undo leaves it as it is.";
-    assert_eq!(imported.missing.describe().as_deref(), Some(told));
+    assert_eq!(imported.missing.describe().as_deref(), Some(sentence));
     let get = |hash: &ContentHash| here.store.blobs().get(hash).unwrap();
     assert_eq!(get(&image).unwrap(), b"PNG");
     assert_eq!([get(&output), get(&before), get(&after)], [None, None, None]);
     let loaded = here.store.read(session).unwrap();
     assert!(loaded.notices.is_empty() && loaded.records.len() == 5, "{loaded:?}");
-    let kept = said(&loaded).iter().find_map(|it| it.result.clone()?.kept).unwrap();
+    let kept = messages(&loaded).iter().find_map(|it| it.result.clone()?.kept).unwrap();
     assert_eq!(get(&kept).unwrap(), b"line\n[redacted: GitHub token]\n");
 }
 
@@ -553,7 +553,7 @@ fn a_content_that_is_not_what_its_hash_says_is_counted_and_not_kept() {
 }
 
 #[test]
-fn a_log_out_of_another_store_brings_all_that_is_kept_there() {
+fn a_log_from_another_store_brings_all_its_contents() {
     let (there, here) = (home(), home());
     let (session, hashes) = whole(&there, "nothing");
     let path = there.store.log_path(session);
@@ -567,7 +567,7 @@ fn a_log_out_of_another_store_brings_all_that_is_kept_there() {
 }
 
 #[test]
-fn what_is_missing_is_a_sentence() {
+fn missing_contents_are_described_in_a_sentence() {
     for (images, outputs, files, expected) in [
         (1, 0, 0, "it came without 1 image."),
         (2, 1, 0, "it came without 2 images and 1 whole output."),
@@ -590,14 +590,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn no_bytes_make_it_fail_otherwise_than_by_saying_so(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn any_bytes_are_imported_or_give_an_error(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let home = home();
         let _ = home.import(&home.file("a.jsonl", &bytes));
         prop_assert!(home.dir.path().join("there/a.jsonl").is_file());
     }
 
     #[test]
-    fn whatever_the_lines_hold_what_is_written_can_be_read(
+    fn every_imported_log_can_be_read(
         values in prop::collection::vec(some_value(), 1..12),
     ) {
         let home = home();
@@ -608,7 +608,7 @@ proptest! {
             let loaded = home.store.read(imported.session).unwrap();
             if imported.kind != ImportSourceKind::Slug {
                 prop_assert!(loaded.notices.is_empty(), "{:?}", loaded.notices);
-                prop_assert_eq!(said(&loaded).len(), imported.messages);
+                prop_assert_eq!(messages(&loaded).len(), imported.messages);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Three versions of a file into one, line by line.
+//! Merges three versions of a file into one, line by line.
 //!
 //! Careful rather than clever: changes of the two sides that touch each other are a conflict,
 //! unless they are the same.
@@ -10,13 +10,13 @@ use similar::DiffOp;
 
 use crate::domain::align;
 
-/// Longer files are not merged.
+/// Longer files are not merged, in bytes.
 const LARGEST: usize = 4 << 20;
-/// How long each comparison may take. What it has found by then serves, too.
+/// How long each comparison may take. A comparison that is cut short still gives a usable result.
 const DIFF_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// `base` with what `ours` and `theirs` each make of it; `None` where both change the same place,
-/// or where there are no lines.
+/// `base` with the changes of `ours` and of `theirs`; `None` where both change the same place,
+/// where a version is too long, or where it has NUL bytes and so no lines.
 pub(super) fn merge(base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<Vec<u8>> {
     let all = [base, ours, theirs];
     if all.iter().any(|bytes| bytes.len() > LARGEST || bytes.contains(&0)) {
@@ -30,7 +30,8 @@ pub(super) fn merge(base: &[u8], ours: &[u8], theirs: &[u8]) -> Option<Vec<u8>> 
     while let Some(start) = [ours.next(), theirs.next()].into_iter().flatten().min() {
         merged.extend(base[at..start].concat());
         let mut end = start;
-        // Each side may reach further than the other, and into its next change.
+        // A change of one side may extend the place, and so touch the next change of the other
+        // side.
         let mut parts = (start..start, start..start);
         loop {
             parts = (ours.upto(end, parts.0), theirs.upto(end, parts.1));
@@ -62,14 +63,14 @@ fn lines(bytes: &[u8]) -> Vec<&[u8]> {
     bytes.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
-/// One version, as changes of the base.
+/// One version of the file, as changes of the base.
 struct MergeSide<'a> {
     lines: &'a [&'a [u8]],
-    /// Lines of the base, and what stands in their place.
+    /// Ranges of lines in the base, and in this version the lines that replace them.
     changes: Vec<(Range<usize>, Range<usize>)>,
-    /// How many of them are behind.
+    /// How many changes come before the current place.
     passed: usize,
-    /// How many are in the place that is looked at.
+    /// How many changes are in the current place.
     taken: usize,
 }
 
@@ -83,12 +84,13 @@ impl<'a> MergeSide<'a> {
         Self { lines, changes, passed: 0, taken: 0 }
     }
 
-    /// Where in the base the next change begins.
+    /// The line of the base at which the next change begins.
     fn next(&self) -> Option<usize> {
         self.changes.get(self.passed).map(|(old, _)| old.start)
     }
 
-    /// Takes the changes that touch the base up to `end` into the place, which then is as long.
+    /// Adds the changes that touch the base up to line `end` to the place; returns the place with
+    /// them.
     fn upto(&mut self, end: usize, place: Range<usize>) -> Range<usize> {
         let mut reach = place.end;
         while let Some((old, _)) = self.changes.get(self.passed + self.taken)
@@ -100,7 +102,7 @@ impl<'a> MergeSide<'a> {
         place.start..reach
     }
 
-    /// What stands in the place of these lines of the base.
+    /// The lines of this version that replace these lines of the base.
     fn text(&self, place: Range<usize>) -> &'a [&'a [u8]] {
         let shifted = |at: usize, changes: &[(Range<usize>, Range<usize>)]| match changes.last() {
             Some((old, new)) => at - old.end + new.end,
@@ -146,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_lines_is_not_merged() {
+    fn files_with_nul_bytes_are_not_merged() {
         assert_eq!(merge(b"a\n\0", b"a\n\0b\n", b"\0"), None);
     }
 

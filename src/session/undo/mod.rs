@@ -1,10 +1,11 @@
-//! Going back in a session: what of it is in force, and what becomes of the files.
+//! Rewinds: which records of a session are in force, and what a rewind does to the files.
 //!
-//! Pure. The log is only appended to: a `rewind` says which message the person went back before, and
-//! the folds leave out what it took back until another one brings it forth again. Files are a fold
-//! over their own changes: what is at a path now is taken back change by change, from the last one
-//! on. Where the person has changed a file since, their lines stay: both are merged, or the file is
-//! left as it is, unless they say that it is to go back all the same.
+//! Pure. The log is only appended to: a `rewind` entry names the message that the user went back
+//! before. Replays leave out the records that it took back, until another rewind takes it back in
+//! turn (a redo). Files are restored from their own changes: starting from what is at a path now,
+//! the changes are reverted one by one, the last one first. Where the user has changed a file
+//! since, their lines stay: both versions are merged, or the file is left as it is, unless the user
+//! asks to restore it all the same.
 
 mod merge;
 mod plan;

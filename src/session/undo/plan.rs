@@ -1,5 +1,6 @@
-//! What becomes of each file, before anything is done to it. What lies outside the workspace or is
-//! protected stays as it is in every plan; only [`PlannedFile::toggle_override`] changes that, file by file.
+//! Plans what a rewind or a redo does to each file, before anything is done. A file outside the
+//! workspace, or a protected one, stays as it is in every plan; only
+//! [`PlannedFile::toggle_override`] changes that, file by file.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -17,29 +18,29 @@ use crate::session::{
 
 use super::merge::merge;
 
-/// What planning has to know of the machine.
+/// What planning needs to know of the file system.
 pub trait FileSystemView {
-    /// What is at a path now.
+    /// The file at a path now.
     fn current_state(&self, path: &Path) -> CurrentFileState;
-    /// A content that was kept.
+    /// A content from the store of contents; `None` where it is no longer kept.
     fn content(&self, hash: &ContentHash) -> Option<Vec<u8>>;
-    /// Where a path leads.
+    /// Where a path leads, links followed.
     fn place(&self, path: &Path) -> FilePlace;
 }
 
-/// Where a file lies. A log may come from anywhere and name any file, so one that lies outside the
-/// workspace, or is protected, is left as it is until the person says of this very file that it is
-/// to go back.
+/// Where a file lies. A log may come from anywhere and name any file. So a file outside the
+/// workspace, or a protected one, is left as it is until the user asks to restore this very file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct FilePlace {
     /// Whether it is outside the workspace.
     pub is_outside: bool,
-    /// What a change of it changes, as the end of "It changes …", where it is protected.
+    /// Where the file is protected: what changing it changes, as the end of the sentence "It
+    /// changes …".
     pub protected: Option<&'static str>,
 }
 
 impl FilePlace {
-    /// Of two places that are changed at once, the stricter words.
+    /// The stricter combination of two places that are changed at once.
     fn and(self, other: Self) -> Self {
         Self {
             is_outside: self.is_outside || other.is_outside,
@@ -47,124 +48,122 @@ impl FilePlace {
         }
     }
 
-    /// Whether a file there goes back only by an answer of its own.
+    /// Whether a file there is restored only when the user asks for this very file.
     pub fn needs_answer(self) -> bool {
         self.is_outside || self.protected.is_some()
     }
 }
 
-/// What is at a path now.
+/// What lies at a path now, before a rewind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CurrentFileState {
-    /// Nothing.
+    /// No file.
     Nothing,
-    /// A file or a link, with its content.
+    /// A file or a link, with its bytes.
     Present(FileVersion, Vec<u8>),
-    /// Something that is not touched, in a few words.
+    /// Something that slug does not touch, such as a folder, in a few words.
     Other(String),
 }
 
-/// What becomes of all files.
+/// What a rewind or a redo does to all files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FilesPlan {
-    /// Each file that was changed, in the order of the first change.
+    /// Each file that was changed, in the order of its first change.
     pub files: Vec<PlannedFile>,
-    /// What commands changed and nothing is known of.
+    /// Changes of commands that slug could not track, so that they stay.
     pub not_covered: Vec<UntrackedChanges>,
 }
 
-/// What becomes of one file.
+/// What a rewind or a redo does to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedFile {
-    /// The file, absolute.
+    /// Absolute, with links on the way resolved.
     pub path: PathBuf,
-    /// What is there now, where that is known.
+    /// The file as it is now; `None` where there is none, or it is nothing that slug touches.
     pub now: Option<FileVersion>,
-    /// Where it lies.
     pub place: FilePlace,
-    /// Who changed it: a command, if any did. What somebody else saved while one ran counts as its
-    /// own, for nothing tells them apart.
+    /// Who changed it: a command, if any did. What another program saved while a command ran counts
+    /// as the command's, because nothing tells the two apart.
     pub by: FileChangeSource,
-    /// What is to be done.
     pub action: FileAction,
-    /// Lines that come and lines that go, where there are lines.
+    /// Lines added and removed; `None` where the file is not written, is a link, is too long, or
+    /// has NUL bytes.
     pub lines: Option<(usize, usize)>,
-    /// Of a file that is left as it is, where the person can say otherwise: what is done then.
+    /// The other action that the user can choose; `None` where there is no choice.
     pub alternative: Option<Alternative>,
 }
 
-/// What is done where the person says so: the file becomes what it was. What it is now is kept like
-/// everything that is overwritten, so that going forth brings it back.
+/// What is done instead where the user asks for it: a file that would be left becomes what it was.
+/// Its current content is kept like everything that is overwritten, so that a redo brings it back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alternative {
-    /// What it comes to.
     pub action: FileAction,
-    /// Lines that come and lines that go, where there are lines.
+    /// Lines added and removed; `None` where the file is not written, is a link, is too long, or
+    /// has NUL bytes.
     pub lines: Option<(usize, usize)>,
 }
 
-/// What is to be done to a file.
+/// What a rewind or a redo does to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileAction {
-    /// Nothing: it is as it is wanted.
+    /// The file is already as it should be.
     Nothing,
-    /// This is put there.
+    /// The file is written.
     Put(PlannedRestore),
-    /// It is removed.
+    /// The file is removed.
     Remove,
-    /// It is left as it is, because of this.
+    /// The file is left as it is, for this reason.
     Skip(SkipReason),
 }
 
-/// What is put at a path.
+/// What is written to a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlannedRestore {
-    /// What it will be.
+    /// The file as it will be.
     pub version: FileVersion,
-    /// Its content.
     pub bytes: Vec<u8>,
-    /// Whether it is a merge with what the person has changed since.
+    /// Whether it is merged with what the user has changed since.
     pub is_merged: bool,
 }
 
 /// Why a file is left as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SkipReason {
-    /// The person has changed the same lines since.
+    /// The user has changed the same lines since.
     SameLines,
-    /// It was made by slug, and the person has changed it since.
+    /// slug created it, and the user has changed it since.
     Changed,
-    /// The person has removed it since.
+    /// The user has removed it since.
     Removed,
-    /// It was removed by slug, and the person has made it anew.
+    /// slug removed it, and the user has created it again since.
     MadeAnew,
-    /// What it held is no longer kept.
+    /// Its former content is no longer kept.
     Lost,
-    /// It lies where nothing is changed without an answer of its own.
+    /// It lies outside the workspace or is protected, so the user has to ask for this very file.
     NeedsAnswer,
-    /// It is something else now.
+    /// It is now something that slug does not touch, described in a few words.
     Other(String),
 }
 
 impl PlannedFile {
-    /// Takes the other of the two things that can be done, where there are two.
+    /// Swaps the action with its alternative, where there is one.
     pub fn toggle_override(&mut self) {
-        if let Some(instead) = &mut self.alternative {
-            std::mem::swap(&mut self.action, &mut instead.action);
-            std::mem::swap(&mut self.lines, &mut instead.lines);
+        if let Some(alternative) = &mut self.alternative {
+            std::mem::swap(&mut self.action, &mut alternative.action);
+            std::mem::swap(&mut self.lines, &mut alternative.lines);
         }
     }
 
-    /// Whether it becomes what it was by the person's word.
+    /// Whether the user asked to restore it although it would be left as it is.
     pub fn is_overridden(&self) -> bool {
         matches!(&self.alternative, Some(Alternative { action: FileAction::Skip(_), .. }))
     }
 
-    /// Whether it becomes so in the place of something that the person made of it since.
+    /// Whether the user asked to restore it over changes of their own.
     pub fn replaces_user_changes(&self) -> bool {
         match &self.alternative {
-            Some(Alternative { action: FileAction::Skip(left), .. }) => {
-                *left != SkipReason::NeedsAnswer
+            Some(Alternative { action: FileAction::Skip(reason), .. }) => {
+                *reason != SkipReason::NeedsAnswer
             }
             Some(Alternative {
                 action: FileAction::Nothing | FileAction::Put(_) | FileAction::Remove,
@@ -183,29 +182,29 @@ impl FilesPlan {
             .filter(|file| matches!(file.action, FileAction::Put(_) | FileAction::Remove))
     }
 
-    /// The files that are left as they are, though they should not.
+    /// The files that would be left as they are although the rewind should change them.
     pub fn skipped(&self) -> impl Iterator<Item = &PlannedFile> {
         self.files.iter().filter(|file| matches!(file.action, FileAction::Skip(_)))
     }
 
-    /// Whether the person can say what becomes of a file.
+    /// Whether the user can choose what happens to some file.
     pub fn has_questions(&self) -> bool {
         self.files.iter().any(|file| file.alternative.is_some())
     }
 
-    /// Turns the files that the person has turned in another plan.
+    /// Makes the same choices as the user made in another plan, file by file.
     pub fn copy_overrides(&mut self, other: &Self) {
-        let turned =
+        let has_override =
             |path: &Path| other.files.iter().any(|it| it.path == path && it.is_overridden());
         for file in &mut self.files {
-            if file.is_overridden() != turned(&file.path) {
+            if file.is_overridden() != has_override(&file.path) {
                 file.toggle_override();
             }
         }
     }
 
-    /// Whether the same is done to the same files. How many lines that are is looked for so long and
-    /// no longer, so that it may come out otherwise.
+    /// Whether both plans do the same to the same files. The counts of lines are not compared,
+    /// because counting stops after a while and so may come out differently.
     pub fn has_same_effect(&self, other: &Self) -> bool {
         fn done(file: &PlannedFile) -> (&Path, Option<&FileVersion>, &FileAction) {
             (&file.path, file.now.as_ref(), &file.action)
@@ -215,8 +214,8 @@ impl FilesPlan {
     }
 }
 
-/// What becomes of the files when the person goes back before the record at `start`.
-pub fn plan_undo(records: &[LogRecord], start: usize, world: &dyn FileSystemView) -> FilesPlan {
+/// Plans what happens to the files when the user goes back before the record at index `start`.
+pub fn plan_undo(records: &[LogRecord], start: usize, view: &dyn FileSystemView) -> FilesPlan {
     let mut histories = FileHistories::default();
     let mut not_covered = Vec::new();
     for record in records.get(start..).unwrap_or_default() {
@@ -228,19 +227,19 @@ pub fn plan_undo(records: &[LogRecord], start: usize, world: &dyn FileSystemView
             not_covered.push(what.clone());
         }
     }
-    FilesPlan { files: histories.planned(world), not_covered }
+    FilesPlan { files: histories.planned(view), not_covered }
 }
 
-/// What becomes of the files when a rewind is taken back.
-pub fn plan_redo(rewind: &RewindEntry, world: &dyn FileSystemView) -> FilesPlan {
+/// Plans what happens to the files when a rewind is taken back (a redo).
+pub fn plan_redo(rewind: &RewindEntry, view: &dyn FileSystemView) -> FilesPlan {
     let mut histories = FileHistories::default();
     for change in &rewind.files {
         histories.take(change);
     }
-    FilesPlan { files: histories.planned(world), not_covered: Vec::new() }
+    FilesPlan { files: histories.planned(view), not_covered: Vec::new() }
 }
 
-/// The changes of each file.
+/// The changes of each file, in the order in which the files were first changed.
 #[derive(Default)]
 struct FileHistories<'a> {
     order: Vec<FileHistory<'a>>,
@@ -250,8 +249,8 @@ struct FileHistories<'a> {
 struct FileHistory<'a> {
     path: &'a Path,
     changes: Vec<&'a FileChangeEntry>,
-    /// A write that the log announced, and nothing says yet that it came about: slug may have died
-    /// before it, or just after.
+    /// A write that a rewind announced and that no later entry confirms: slug may have died just
+    /// before it or just after.
     intended: Option<&'a FileChangeEntry>,
 }
 
@@ -281,26 +280,26 @@ impl<'a> FileHistories<'a> {
         }
     }
 
-    fn planned(self, world: &dyn FileSystemView) -> Vec<PlannedFile> {
-        self.order.into_iter().map(|history| history.planned(world)).collect()
+    fn planned(self, view: &dyn FileSystemView) -> Vec<PlannedFile> {
+        self.order.into_iter().map(|history| history.planned(view)).collect()
     }
 }
 
 impl FileHistory<'_> {
-    fn planned(mut self, world: &dyn FileSystemView) -> PlannedFile {
-        let (path, place) = (self.path.to_owned(), world.place(self.path));
+    fn planned(mut self, view: &dyn FileSystemView) -> PlannedFile {
+        let (path, place) = (self.path.to_owned(), view.place(self.path));
         let by = self.by();
-        let (now, bytes) = match world.current_state(self.path) {
+        let (now, bytes) = match view.current_state(self.path) {
             CurrentFileState::Nothing => (None, Vec::new()),
-            CurrentFileState::Present(image, bytes) => (Some(image), bytes),
+            CurrentFileState::Present(version, bytes) => (Some(version), bytes),
             CurrentFileState::Other(what) => {
-                let act = FileAction::Skip(SkipReason::Other(what));
+                let action = FileAction::Skip(SkipReason::Other(what));
                 return PlannedFile {
                     path,
                     now: None,
                     place,
                     by,
-                    action: act,
+                    action,
                     lines: None,
                     alternative: None,
                 };
@@ -312,68 +311,67 @@ impl FileHistory<'_> {
             self.changes.push(intended);
         }
         let state = PlannedVersion { version: now.clone(), merged: None };
-        let act = match self.revert(state, &bytes, world) {
+        let action = match self.revert(state, &bytes, view) {
             Ok(wanted) if wanted.version == now => FileAction::Nothing,
             Ok(PlannedVersion { version: None, .. }) => FileAction::Remove,
-            Ok(PlannedVersion { version: Some(image), merged: Some(bytes) }) => {
-                FileAction::Put(PlannedRestore { version: image, bytes, is_merged: true })
+            Ok(PlannedVersion { version: Some(version), merged: Some(bytes) }) => {
+                FileAction::Put(PlannedRestore { version, bytes, is_merged: true })
             }
-            Ok(PlannedVersion { version: Some(image), merged: None }) => {
-                let unchanged = now.as_ref().is_some_and(|now| now.hash == image.hash);
-                match if unchanged { Some(bytes.clone()) } else { world.content(&image.hash) } {
+            Ok(PlannedVersion { version: Some(version), merged: None }) => {
+                let unchanged = now.as_ref().is_some_and(|now| now.hash == version.hash);
+                match if unchanged { Some(bytes.clone()) } else { view.content(&version.hash) } {
                     Some(bytes) => {
-                        FileAction::Put(PlannedRestore { version: image, bytes, is_merged: false })
+                        FileAction::Put(PlannedRestore { version, bytes, is_merged: false })
                     }
                     None => FileAction::Skip(SkipReason::Lost),
                 }
             }
-            // However it came to be so.
+            // The file is as it was before the first change, for whatever reason.
             Err(_) if self.original() == Some(now.clone()) => FileAction::Nothing,
-            Err(left) => FileAction::Skip(left),
+            Err(reason) => FileAction::Skip(reason),
         };
-        let lines = lines_of(&act, &bytes);
-        let instead = match &act {
-            FileAction::Skip(_) => self.alternative(&bytes, world),
+        let lines = lines_of(&action, &bytes);
+        let alternative = match &action {
+            FileAction::Skip(_) => self.alternative(&bytes, view),
             FileAction::Nothing | FileAction::Put(_) | FileAction::Remove => None,
         };
-        let place = match &act {
+        let place = match &action {
             FileAction::Put(put) if put.version.kind == FileKind::Link => {
-                // Who opens the link opens what it leads to.
+                // Opening the link opens what it leads to.
                 let target = Path::new(OsStr::from_bytes(&put.bytes));
                 let folder = self.path.parent().unwrap_or(Path::new("/"));
-                place.and(world.place(&folder.join(target)))
+                place.and(view.place(&folder.join(target)))
             }
             FileAction::Put(_) | FileAction::Nothing | FileAction::Remove | FileAction::Skip(_) => {
                 place
             }
         };
-        let mut planned =
-            PlannedFile { path, now, place, by, action: act, lines, alternative: instead };
+        let mut planned = PlannedFile { path, now, place, by, action, lines, alternative };
         if place.needs_answer() && matches!(planned.action, FileAction::Put(_) | FileAction::Remove)
         {
-            let act = FileAction::Skip(SkipReason::NeedsAnswer);
-            planned.alternative = Some(Alternative { action: act, lines: None });
+            let action = FileAction::Skip(SkipReason::NeedsAnswer);
+            planned.alternative = Some(Alternative { action, lines: None });
             planned.toggle_override();
         }
         planned
     }
 
-    /// What it was before the first change.
+    /// The file before its first change; the outer `None` where there is no change.
     fn original(&self) -> Option<Option<FileVersion>> {
         self.changes.first().map(|change| change.version_before())
     }
 
-    /// To make it what it was, where that is kept.
-    fn alternative(&self, now: &[u8], world: &dyn FileSystemView) -> Option<Alternative> {
-        let act = match self.original()? {
+    /// The action that makes the file what it was; `None` where that is no longer kept.
+    fn alternative(&self, now: &[u8], view: &dyn FileSystemView) -> Option<Alternative> {
+        let action = match self.original()? {
             None => FileAction::Remove,
-            Some(image) => {
-                let bytes = world.content(&image.hash)?;
-                FileAction::Put(PlannedRestore { version: image, bytes, is_merged: false })
+            Some(version) => {
+                let bytes = view.content(&version.hash)?;
+                FileAction::Put(PlannedRestore { version, bytes, is_merged: false })
             }
         };
-        let lines = lines_of(&act, now);
-        Some(Alternative { action: act, lines })
+        let lines = lines_of(&action, now);
+        Some(Alternative { action, lines })
     }
 
     fn by(&self) -> FileChangeSource {
@@ -384,13 +382,13 @@ impl FileHistory<'_> {
             .unwrap_or_default()
     }
 
-    /// Takes the changes back, from the last one on. Changes between which nobody else wrote count
-    /// as one.
+    /// Reverts the changes, the last one first. Consecutive changes between which nobody else wrote
+    /// count as one.
     fn revert(
         &self,
         mut state: PlannedVersion,
         now: &[u8],
-        world: &dyn FileSystemView,
+        view: &dyn FileSystemView,
     ) -> Result<PlannedVersion, SkipReason> {
         let mut rest = &self.changes[..];
         while let Some(last) = rest.last() {
@@ -403,46 +401,51 @@ impl FileHistory<'_> {
             let run = rest.windows(2).rev().take_while(|pair| joins(pair)).count() + 1;
             let first = rest[rest.len() - run];
             state =
-                state.without_change(first.version_before(), last.version_after(), now, world)?;
+                state.without_change(first.version_before(), last.version_after(), now, view)?;
             rest = &rest[..rest.len() - run];
         }
         Ok(state)
     }
 }
 
-/// Whether a write that was announced has come about, by what was there next.
+/// Whether an announced write took place, judged by what was there next.
 fn is_done(intended: &FileChangeEntry, next: Option<&FileVersion>) -> bool {
     let after = intended.version_after();
-    let mode = |image: Option<&FileVersion>| image.and_then(|image| image.mode);
+    let mode = |version: Option<&FileVersion>| version.and_then(|version| version.mode);
     let same_mode = mode(after.as_ref()).is_none() || mode(after.as_ref()) == mode(next);
     FileVersion::holds(after.as_ref(), next) && same_mode
 }
 
-/// What would be at a path.
+/// The file at a path after some changes were reverted.
 struct PlannedVersion {
     version: Option<FileVersion>,
-    /// Its content, where it is in no record.
+    /// Its content, where it comes from a merge and so is in no record.
     merged: Option<Vec<u8>>,
 }
 
 impl PlannedVersion {
-    /// This without a change from `before` to `after`.
+    /// Reverts a change from `before` to `after`.
     fn without_change(
         self,
         before: Option<FileVersion>,
         after: Option<FileVersion>,
         now: &[u8],
-        world: &dyn FileSystemView,
+        view: &dyn FileSystemView,
     ) -> Result<Self, SkipReason> {
-        let is =
-            |image: &Option<FileVersion>| FileVersion::holds(self.version.as_ref(), image.as_ref());
+        let is = |version: &Option<FileVersion>| {
+            FileVersion::holds(self.version.as_ref(), version.as_ref())
+        };
         if is(&after) || is(&before) {
-            // Permissions that the person has changed since stay theirs.
-            let mode = |image: &Option<FileVersion>| image.as_ref().and_then(|image| image.mode);
+            // Permissions that the user has changed since stay.
+            let mode =
+                |version: &Option<FileVersion>| version.as_ref().and_then(|version| version.mode);
             let (own, left, wanted) = (mode(&self.version), mode(&after), mode(&before));
             let mode = if own.is_some() && own != left { own } else { wanted.or(own) };
             let merged = if is(&before) { self.merged } else { None };
-            return Ok(Self { version: before.map(|image| FileVersion { mode, ..image }), merged });
+            return Ok(Self {
+                version: before.map(|version| FileVersion { mode, ..version }),
+                merged,
+            });
         }
         let (before, after, own) = match (before, after, self.version) {
             (Some(before), Some(after), Some(own)) => (before, after, own),
@@ -450,10 +453,10 @@ impl PlannedVersion {
             (None, Some(_), Some(_)) => return Err(SkipReason::Changed),
             (_, None, _) => return Err(SkipReason::MadeAnew),
         };
-        if [&before, &after, &own].iter().any(|image| image.kind == FileKind::Link) {
+        if [&before, &after, &own].iter().any(|version| version.kind == FileKind::Link) {
             return Err(SkipReason::Changed);
         }
-        let kept = |image: &FileVersion| world.content(&image.hash).ok_or(SkipReason::Lost);
+        let kept = |version: &FileVersion| view.content(&version.hash).ok_or(SkipReason::Lost);
         let (theirs, base) = (kept(&before)?, kept(&after)?);
         let ours = match self.merged {
             Some(merged) => merged,
@@ -461,25 +464,25 @@ impl PlannedVersion {
             None => kept(&own)?,
         };
         let merged = merge(&base, &ours, &theirs).ok_or(SkipReason::SameLines)?;
-        let image = FileVersion { hash: ContentHash::of(&merged), ..own };
-        Ok(Self { version: Some(image), merged: Some(merged) })
+        let version = FileVersion { hash: ContentHash::of(&merged), ..own };
+        Ok(Self { version: Some(version), merged: Some(merged) })
     }
 }
 
-/// Longer files are not counted.
+/// The lines of longer files are not counted, in bytes.
 const LARGEST: usize = 1 << 20;
-/// How long counting may take.
+/// How long counting the lines of a file may take.
 const DIFF_TIMEOUT: Duration = Duration::from_millis(50);
 
-fn lines_of(act: &FileAction, now: &[u8]) -> Option<(usize, usize)> {
-    match act {
+fn lines_of(action: &FileAction, now: &[u8]) -> Option<(usize, usize)> {
+    match action {
         FileAction::Put(put) if put.version.kind == FileKind::File => counted(now, &put.bytes),
         FileAction::Remove => counted(now, b""),
         FileAction::Nothing | FileAction::Put(_) | FileAction::Skip(_) => None,
     }
 }
 
-/// Lines that come and lines that go.
+/// The numbers of lines added and removed; `None` where a file is too long or has NUL bytes.
 fn counted(now: &[u8], then: &[u8]) -> Option<(usize, usize)> {
     if [now, then].iter().any(|bytes| bytes.len() > LARGEST || bytes.contains(&0)) {
         return None;

@@ -1,88 +1,88 @@
-//! Which records are in force after all the going back and forth.
+//! Which records are in force after all rewinds and redos.
 
 use std::collections::HashMap;
 
 use crate::domain::{ContentBlock, EntryId, MessageRole};
 use crate::session::{LogEntry, LogRecord, MessageEntry, RewindEntry};
 
-/// What of a log is in force.
+/// Which records of a log are in force, and which rewinds can be taken back.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RewindHistory {
-    /// For each record; empty where nobody ever went back.
+    /// Whether each record is in force; empty where there is no rewind at all.
     live: Vec<bool>,
     standing: Vec<ActiveRewind>,
 }
 
-/// A rewind that can be taken back: nothing was said since.
+/// A rewind that can still be taken back, because nothing was said since.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct ActiveRewind {
     /// The record of the rewind.
     id: EntryId,
     at: usize,
-    /// The record that it goes back before.
+    /// The index of the record that it goes back before.
     start: usize,
     has_files: bool,
-    /// The records that it took out of force.
+    /// The indices of the records that it took out of force.
     hidden: Vec<usize>,
 }
 
-/// What matters of a record to what comes before it.
+/// What a later record means for the records before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RewindMark {
-    /// Something was said.
+    /// A message: earlier rewinds can no longer be taken back.
     Message(EntryId),
-    /// The person went back or forth.
+    /// A rewind or a redo.
     Rewind(EntryId, Box<RewindEntry>),
 }
 
 impl RewindHistory {
-    /// Of these records.
+    /// The history of these records.
     pub fn of(records: &[LogRecord]) -> Self {
         Self::of_parts(records, &[])
     }
 
-    /// Of these records, where others follow that have these marks.
+    /// The history of these records, where later ones follow of which only the marks are known.
     pub fn of_parts(records: &[LogRecord], later: &[RewindMark]) -> Self {
         let is_rewind = |record: &LogRecord| matches!(record.entry, LogEntry::Rewind(_));
         if later.is_empty() && !records.iter().any(is_rewind) {
             return Self::default();
         }
-        let mut fold = RewindReplay::default();
+        let mut replay = RewindReplay::default();
         for record in records {
             if let LogEntry::Rewind(rewind) = &record.entry {
-                fold.rewind(record.id, rewind);
+                replay.rewind(record.id, rewind);
             } else if let LogEntry::Message(_) = &record.entry {
-                fold.say(record.id);
+                replay.say(record.id);
             } else {
-                fold.push(record.id);
+                replay.push(record.id);
             }
         }
         for mark in later {
             match mark {
-                RewindMark::Message(id) => fold.say(*id),
-                RewindMark::Rewind(id, rewind) => fold.rewind(*id, rewind),
+                RewindMark::Message(id) => replay.say(*id),
+                RewindMark::Rewind(id, rewind) => replay.rewind(*id, rewind),
             }
         }
-        Self { live: fold.live, standing: fold.standing }
+        Self { live: replay.live, standing: replay.standing }
     }
 
-    /// Whether the record at this place is in force.
+    /// Whether the record at this index is in force.
     pub fn is_live(&self, at: usize) -> bool {
         self.live.get(at).copied().unwrap_or(true)
     }
 
-    /// The rewind that going forth takes back.
+    /// The index of the rewind that a redo would take back; `None` where there is none.
     pub fn redoable(&self) -> Option<usize> {
         self.standing.last().map(|standing| standing.at)
     }
 
-    /// The record that the files have gone back before, if they have.
+    /// The index of the record that the files have gone back before; `None` where they have not.
     pub fn files_back_to(&self) -> Option<usize> {
         self.standing.iter().filter(|it| it.has_files).map(|it| it.start).min()
     }
 }
 
-/// What of these records matters to those before them.
+/// The marks of these records: what they mean for the records before them.
 pub fn marks(records: &[LogRecord]) -> Vec<RewindMark> {
     let mut marks = Vec::new();
     for record in records {
@@ -97,18 +97,19 @@ pub fn marks(records: &[LogRecord]) -> Vec<RewindMark> {
     marks
 }
 
-/// The messages of the person's that are in force: what can be gone back before.
+/// The user's messages that are in force, with their indices: the points that a rewind can go back
+/// before.
 pub fn points<'a>(
     records: &'a [LogRecord],
     rewinds: &RewindHistory,
 ) -> impl DoubleEndedIterator<Item = (usize, &'a MessageEntry)> {
     records.iter().enumerate().filter_map(|(at, record)| {
-        let LogEntry::Message(said) = &record.entry else { return None };
-        (is_user_message(said) && rewinds.is_live(at)).then_some((at, said))
+        let LogEntry::Message(message) = &record.entry else { return None };
+        (is_user_message(message) && rewinds.is_live(at)).then_some((at, message))
     })
 }
 
-fn is_user_message(said: &MessageEntry) -> bool {
+fn is_user_message(message: &MessageEntry) -> bool {
     let speaks = |block: &ContentBlock| match block {
         ContentBlock::Text { text } => !text.trim().is_empty(),
         ContentBlock::Image(_) => true,
@@ -118,7 +119,9 @@ fn is_user_message(said: &MessageEntry) -> bool {
         | ContentBlock::ToolUse(_)
         | ContentBlock::ToolResult { .. } => false,
     };
-    said.role == MessageRole::User && said.result.is_none() && said.content.iter().any(speaks)
+    message.role == MessageRole::User
+        && message.result.is_none()
+        && message.content.iter().any(speaks)
 }
 
 #[derive(Default)]
@@ -144,7 +147,7 @@ impl RewindReplay {
         self.push(id);
         match rewind.redoes {
             None => {
-                // What is not here is older than everything that is.
+                // A record that is not here is older than everything that is.
                 let start = self.places.get(&rewind.before).copied().unwrap_or(0);
                 let hidden: Vec<usize> = match rewind.what.has_conversation() {
                     true => (start..at).filter(|at| self.live[*at]).collect(),

@@ -1,4 +1,4 @@
-//! Going back and forth over a model of a folder: what tools, commands and the person do to files,
+//! Tests of rewinds and redos over a model of a folder: tools, commands and the user change files
 //! in any order.
 
 use std::collections::{BTreeMap, HashMap};
@@ -16,7 +16,7 @@ use crate::session::{
 
 type FolderFiles = BTreeMap<PathBuf, (Vec<u8>, u32)>;
 
-/// A folder, what is kept, and the log.
+/// A folder, the contents that are kept, and the log.
 #[derive(Default)]
 struct FolderModel {
     files: FolderFiles,
@@ -27,9 +27,9 @@ struct FolderModel {
 
 #[derive(Debug, Clone)]
 enum FolderOperation {
-    /// The person says something.
+    /// The user sends a message.
     Say,
-    /// A tool or a command writes a line, in the place of one or before it.
+    /// A tool or a command writes a line, over a line or before it.
     Write {
         file: usize,
         at: usize,
@@ -39,7 +39,7 @@ enum FolderOperation {
     /// A command removes a file, or makes it executable.
     Remove(usize),
     Chmod(usize),
-    /// The person writes a line, drops one of slug's, or removes a file.
+    /// The user writes a line, removes one of slug's, or removes a file.
     Own {
         file: usize,
         at: usize,
@@ -49,7 +49,7 @@ enum FolderOperation {
         at: usize,
     },
     Clear(usize),
-    /// Back before one of the last messages; slug is killed after so many writes.
+    /// A rewind to before one of the last messages; slug is killed after so many writes.
     Back {
         point: usize,
         what: RewindScope,
@@ -58,13 +58,13 @@ enum FolderOperation {
     Again,
 }
 
-/// What the person wrote begins like this.
+/// How the user's lines begin.
 const OWN: &str = "own";
 
 impl FileSystemView for FolderModel {
     fn current_state(&self, path: &Path) -> CurrentFileState {
         match self.files.get(path) {
-            Some((bytes, mode)) => CurrentFileState::Present(image(bytes, *mode), bytes.clone()),
+            Some((bytes, mode)) => CurrentFileState::Present(version(bytes, *mode), bytes.clone()),
             None => CurrentFileState::Nothing,
         }
     }
@@ -80,7 +80,7 @@ impl FileSystemView for FolderModel {
     }
 }
 
-fn image(bytes: &[u8], mode: u32) -> FileVersion {
+fn version(bytes: &[u8], mode: u32) -> FileVersion {
     FileVersion { kind: FileKind::File, hash: ContentHash::of(bytes), mode: Some(mode) }
 }
 
@@ -94,10 +94,10 @@ impl FolderModel {
     }
 
     fn here(&self, path: &Path) -> Option<FileVersion> {
-        self.files.get(path).map(|(bytes, mode)| image(bytes, *mode))
+        self.files.get(path).map(|(bytes, mode)| version(bytes, *mode))
     }
 
-    /// What was there before slug's first change.
+    /// The file before slug's first change.
     fn first_image(&self, path: &Path) -> Option<FileVersion> {
         self.log.iter().find_map(|record| match &record.entry {
             LogEntry::FileChange(change) if change.place() == path => Some(change.version_before()),
@@ -140,7 +140,7 @@ impl FolderModel {
         self.files.get(path).map_or(0o644, |(_, mode)| *mode)
     }
 
-    /// Every line of the person's, with its file.
+    /// Every line of the user's, with its file.
     fn own_lines(&self) -> Vec<(PathBuf, String)> {
         let own = |path: &PathBuf| {
             let lines = self.lines_of(path).into_iter().filter(|line| line.starts_with(OWN));
@@ -149,7 +149,7 @@ impl FolderModel {
         self.files.keys().flat_map(own).collect()
     }
 
-    fn do_as(&mut self, plan: &FilesPlan, mut entry: RewindEntry, killed: Option<usize>) {
+    fn carry_out(&mut self, plan: &FilesPlan, mut entry: RewindEntry, killed: Option<usize>) {
         let after = |file: &PlannedFile| match &file.action {
             FileAction::Put(put) => Some(put.version.clone()),
             FileAction::Nothing | FileAction::Remove | FileAction::Skip(_) => None,
@@ -175,7 +175,7 @@ impl FolderModel {
             };
             match killed {
                 Some(killed) if at > killed => return,
-                // Written, and not on record any more.
+                // slug was killed after the write and before its record.
                 Some(killed) if at == killed => {
                     match to {
                         Some(to) => drop(self.files.insert(file.path, to)),
@@ -188,7 +188,7 @@ impl FolderModel {
         }
     }
 
-    /// Goes back before the point so many before the last one.
+    /// Rewinds to before the point that comes so many points before the last one.
     fn back(&mut self, point: usize, what: RewindScope, killed: Option<usize>) -> bool {
         let rewinds = RewindHistory::of(&self.log);
         let Some(start) = points(&self.log, &rewinds).map(|(at, _)| at).rev().nth(point) else {
@@ -198,7 +198,7 @@ impl FolderModel {
             true => plan_undo(&self.log, start, self),
             false => FilesPlan::default(),
         };
-        self.do_as(&plan, rewind(self.log[start].id, what), killed);
+        self.carry_out(&plan, rewind(self.log[start].id, what), killed);
         true
     }
 
@@ -211,7 +211,7 @@ impl FolderModel {
         };
         let redoes = Some(self.log[at].id);
         let entry = RewindEntry { redoes, ..rewind(undone.before, undone.what) };
-        self.do_as(&plan, entry, None);
+        self.carry_out(&plan, entry, None);
         true
     }
 
@@ -234,7 +234,7 @@ impl FolderModel {
                 let mode = self.mode(&path);
                 self.change(&path, *by, Some((lines.concat().into_bytes(), mode)));
             }
-            // What slug removes of the person's, it removes again with a redo.
+            // The command removes no file with lines of the user's: a redo would remove it again.
             FolderOperation::Remove(file) => {
                 if !self.own_lines().iter().any(|(own, _)| *own == path(*file)) {
                     self.change(&path(*file), FileChangeSource::Command, None);
@@ -319,28 +319,28 @@ fn user_operations() -> impl Strategy<Value = FolderOperation> {
     ]
 }
 
-fn begun() -> FolderModel {
-    let mut machine = FolderModel::default();
+fn initial_folder() -> FolderModel {
+    let mut model = FolderModel::default();
     for file in 0..2 {
         let text = (0..5).map(|line| format!("{file}.{line}\n")).collect::<String>();
-        machine.files.insert(path(file), (text.into_bytes(), 0o644));
+        model.files.insert(path(file), (text.into_bytes(), 0o644));
     }
-    machine.note(user("the first message"));
-    machine
+    model.note(user("the first message"));
+    model
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_line_of_the_persons_is_ever_lost(
+    fn no_line_of_the_user_is_ever_lost(
         ops in prop::collection::vec(
             prop_oneof![5 => changes(), 3 => rewinding(true), 3 => user_operations()], 0..40,
         ),
     ) {
-        let mut machine = begun();
+        let mut model = initial_folder();
         for op in &ops {
-            machine.play(op);
+            model.play(op);
         }
     }
 
@@ -351,15 +351,15 @@ proptest! {
         ),
         point in 0..4_usize,
     ) {
-        let mut machine = begun();
+        let mut model = initial_folder();
         for op in &ops {
-            machine.play(op);
+            model.play(op);
         }
-        let (files, log) = (machine.files.clone(), machine.log.clone());
-        if machine.back(point, RewindScope::Both, None) {
-            prop_assert!(machine.again());
-            prop_assert_eq!(&machine.files, &files);
-            let (then, now) = (RewindHistory::of(&log), RewindHistory::of(&machine.log));
+        let (files, log) = (model.files.clone(), model.log.clone());
+        if model.back(point, RewindScope::Both, None) {
+            prop_assert!(model.again());
+            prop_assert_eq!(&model.files, &files);
+            let (then, now) = (RewindHistory::of(&log), RewindHistory::of(&model.log));
             for at in 0..log.len() {
                 prop_assert_eq!(then.is_live(at), now.is_live(at), "record {}", at);
             }
@@ -367,65 +367,65 @@ proptest! {
     }
 
     #[test]
-    fn what_goes_back_by_the_persons_word_is_what_it_was_and_comes_again(
+    fn a_file_restored_on_the_users_request_comes_back_with_a_redo(
         ops in prop::collection::vec(prop_oneof![6 => changes(), 3 => user_operations()], 0..30),
     ) {
-        let mut machine = begun();
+        let mut model = initial_folder();
         for op in &ops {
-            machine.play(op);
+            model.play(op);
         }
-        let files = machine.files.clone();
-        let mut plan = plan_undo(&machine.log, 0, &machine);
+        let files = model.files.clone();
+        let mut plan = plan_undo(&model.log, 0, &model);
         plan.files.iter_mut().for_each(PlannedFile::toggle_override);
-        let first = machine.log[0].id;
-        machine.do_as(&plan, rewind(first, RewindScope::Both), None);
+        let first = model.log[0].id;
+        model.carry_out(&plan, rewind(first, RewindScope::Both), None);
         for file in &plan.files {
             if file.is_overridden() {
-                prop_assert_eq!(machine.here(&file.path), machine.first_image(&file.path));
+                prop_assert_eq!(model.here(&file.path), model.first_image(&file.path));
             }
             prop_assert!(!matches!(file.action, FileAction::Skip(_)), "{:?}", file);
         }
-        prop_assert!(machine.again());
-        prop_assert_eq!(&machine.files, &files);
+        prop_assert!(model.again());
+        prop_assert_eq!(&model.files, &files);
     }
 
     #[test]
-    fn where_the_person_changed_nothing_all_goes_back_to_the_start(
+    fn where_the_user_changed_nothing_all_goes_back_to_the_start(
         ops in prop::collection::vec(prop_oneof![6 => changes(), 2 => rewinding(false)], 0..40),
     ) {
-        let mut machine = begun();
-        let start = machine.files.clone();
+        let mut model = initial_folder();
+        let start = model.files.clone();
         for op in &ops {
-            machine.play(op);
+            model.play(op);
         }
-        // From the first record on, whatever is in force.
-        let plan = plan_undo(&machine.log, 0, &machine);
-        let first = machine.log[0].id;
-        machine.do_as(&plan, rewind(first, RewindScope::Both), None);
-        prop_assert_eq!(&machine.files, &start);
+        // From the first record on, whether or not it is in force.
+        let plan = plan_undo(&model.log, 0, &model);
+        let first = model.log[0].id;
+        model.carry_out(&plan, rewind(first, RewindScope::Both), None);
+        prop_assert_eq!(&model.files, &start);
     }
 
     #[test]
-    fn a_kill_half_way_is_made_good_by_going_back_once_more(
+    fn a_kill_half_way_is_repaired_by_another_rewind(
         ops in prop::collection::vec(changes(), 0..30),
         killed in 0..3_usize,
     ) {
-        let mut machine = begun();
-        let start = machine.files.clone();
+        let mut model = initial_folder();
+        let start = model.files.clone();
         for op in &ops {
-            machine.play(op);
+            model.play(op);
         }
-        let first = machine.log[0].id;
+        let first = model.log[0].id;
         for killed in [Some(killed), None] {
-            let plan = plan_undo(&machine.log, 0, &machine);
-            machine.do_as(&plan, rewind(first, RewindScope::Files), killed);
+            let plan = plan_undo(&model.log, 0, &model);
+            model.carry_out(&plan, rewind(first, RewindScope::Files), killed);
         }
-        prop_assert_eq!(&machine.files, &start);
+        prop_assert_eq!(&model.files, &start);
     }
 }
 
 #[test]
-fn what_the_person_has_changed_since_is_merged_or_left() {
+fn what_the_user_has_changed_since_is_merged_or_left() {
     let was: String = (0..9).map(|n| format!("line {n}\n")).collect();
     let made = was.replace("line 1", "LINE 1");
     for (own, expected) in [
@@ -433,19 +433,19 @@ fn what_the_person_has_changed_since_is_merged_or_left() {
         (made.replace("LINE 1", "mine"), Err(SkipReason::SameLines)),
         (was.clone(), Ok(was.clone())),
     ] {
-        let mut machine = FolderModel::default();
-        machine.files.insert(path(0), (was.clone().into_bytes(), 0o644));
-        machine.note(user("go"));
-        machine.change(&path(0), FileChangeSource::Tool, Some((made.clone().into_bytes(), 0o644)));
-        machine.files.insert(path(0), (own.clone().into_bytes(), 0o644));
-        let plan = plan_undo(&machine.log, 0, &machine);
+        let mut model = FolderModel::default();
+        model.files.insert(path(0), (was.clone().into_bytes(), 0o644));
+        model.note(user("go"));
+        model.change(&path(0), FileChangeSource::Tool, Some((made.clone().into_bytes(), 0o644)));
+        model.files.insert(path(0), (own.clone().into_bytes(), 0o644));
+        let plan = plan_undo(&model.log, 0, &model);
         let got = match &plan.files[0].action {
             FileAction::Put(put) => {
                 assert!(put.is_merged);
                 Ok(String::from_utf8(put.bytes.clone()).unwrap())
             }
             FileAction::Nothing => Ok(own),
-            FileAction::Skip(left) => Err(left.clone()),
+            FileAction::Skip(reason) => Err(reason.clone()),
             FileAction::Remove => panic!("removed"),
         };
         assert_eq!(got, expected);
@@ -453,7 +453,7 @@ fn what_the_person_has_changed_since_is_merged_or_left() {
 }
 
 #[test]
-fn a_file_that_is_made_or_gone_on_either_side_is_left_with_its_reason() {
+fn a_file_created_or_removed_on_either_side_is_left_with_a_reason() {
     type FileSides = (Option<&'static str>, Option<&'static str>, Option<&'static str>);
     let cases: [(FileSides, FileAction); 6] = [
         ((None, Some("a"), Some("a")), FileAction::Remove),
@@ -463,47 +463,47 @@ fn a_file_that_is_made_or_gone_on_either_side_is_left_with_its_reason() {
         ((Some("a"), None, Some("b")), FileAction::Skip(SkipReason::MadeAnew)),
         ((Some("a"), None, Some("a")), FileAction::Nothing),
     ];
-    for ((before, after, now), act) in cases {
+    for ((before, after, now), action) in cases {
         let file = |text: &str| (text.as_bytes().to_vec(), 0o644);
-        let mut machine = FolderModel::default();
-        machine.files.extend(before.map(|text| (path(0), file(text))));
-        machine.note(user("go"));
-        machine.change(&path(0), FileChangeSource::Command, after.map(file));
-        machine.files.remove(&path(0));
-        machine.files.extend(now.map(|text| (path(0), file(text))));
+        let mut model = FolderModel::default();
+        model.files.extend(before.map(|text| (path(0), file(text))));
+        model.note(user("go"));
+        model.change(&path(0), FileChangeSource::Command, after.map(file));
+        model.files.remove(&path(0));
+        model.files.extend(now.map(|text| (path(0), file(text))));
         assert_eq!(
-            plan_undo(&machine.log, 0, &machine).files[0].action,
-            act,
+            plan_undo(&model.log, 0, &model).files[0].action,
+            action,
             "{before:?} {after:?} {now:?}"
         );
     }
 }
 
 #[test]
-fn what_lies_outside_or_is_protected_stays_until_it_is_turned() {
+fn outside_and_protected_files_stay_until_the_user_asks() {
     let file = |text: &str| Some((text.as_bytes().to_vec(), 0o644));
     for place in ["/elsewhere/a", "/w/.git/config", "/elsewhere/config"] {
         for (before, after) in
             [(None, file("new")), (file("old"), file("new")), (file("old"), None)]
         {
             let place = Path::new(place);
-            let mut machine = FolderModel::default();
-            machine.files.extend(before.clone().map(|before| (place.to_owned(), before)));
-            machine.note(user("go"));
-            machine.change(place, FileChangeSource::Tool, after.clone());
-            let plan = plan_undo(&machine.log, 0, &machine);
+            let mut model = FolderModel::default();
+            model.files.extend(before.clone().map(|before| (place.to_owned(), before)));
+            model.note(user("go"));
+            model.change(place, FileChangeSource::Tool, after.clone());
+            let plan = plan_undo(&model.log, 0, &model);
             let case = format!("{place:?} {before:?} {after:?}");
             assert_eq!(plan.files[0].action, FileAction::Skip(SkipReason::NeedsAnswer), "{case}");
             assert_eq!(plan.touched().count(), 0, "{case}");
-            let mut turned = plan.clone();
-            turned.files[0].toggle_override();
-            assert_eq!(turned.touched().count(), 1, "{case}");
-            // What a front end says of a file that nobody was asked about counts for nothing.
-            let mut again = plan_undo(&machine.log, 0, &machine);
+            let mut overridden = plan.clone();
+            overridden.files[0].toggle_override();
+            assert_eq!(overridden.touched().count(), 1, "{case}");
+            // A front end's choice for a file that the user was not asked about does not count.
+            let mut again = plan_undo(&model.log, 0, &model);
             again.copy_overrides(&plan);
             assert_eq!(again.touched().count(), 0, "{case}");
-            again.copy_overrides(&turned);
-            assert!(again.has_same_effect(&turned), "{case}");
+            again.copy_overrides(&overridden);
+            assert!(again.has_same_effect(&overridden), "{case}");
         }
     }
 }
@@ -513,16 +513,16 @@ fn a_link_that_leads_out_or_to_a_protected_place_needs_an_answer_too() {
     for (target, needs) in
         [("b", false), ("/w/b", false), ("/elsewhere/b", true), (".git/config", true)]
     {
-        let mut machine = begun();
+        let mut model = initial_folder();
         let link = FileVersion {
             kind: FileKind::Link,
             hash: ContentHash::of(target.as_bytes()),
             mode: None,
         };
-        machine.kept.insert(link.hash.clone(), target.as_bytes().to_vec());
+        model.kept.insert(link.hash.clone(), target.as_bytes().to_vec());
         let removed = FileChangeEntry::new(path(7), Some(link), None, FileChangeSource::Command);
-        machine.note(LogEntry::FileChange(removed));
-        let plan = plan_undo(&machine.log, 0, &machine);
+        model.note(LogEntry::FileChange(removed));
+        let plan = plan_undo(&model.log, 0, &model);
         assert_eq!(plan.files[0].place.needs_answer(), needs, "{target}");
         assert_eq!(plan.touched().count(), usize::from(!needs), "{target}");
     }
@@ -530,40 +530,40 @@ fn a_link_that_leads_out_or_to_a_protected_place_needs_an_answer_too() {
 
 #[test]
 fn a_file_of_the_workspace_goes_back_with_the_rest() {
-    let mut machine = begun();
-    machine.change(&path(0), FileChangeSource::Tool, Some((b"new\n".to_vec(), 0o644)));
-    let plan = plan_undo(&machine.log, 0, &machine);
+    let mut model = initial_folder();
+    model.change(&path(0), FileChangeSource::Tool, Some((b"new\n".to_vec(), 0o644)));
+    let plan = plan_undo(&model.log, 0, &model);
     assert_eq!((plan.touched().count(), plan.has_questions()), (1, false));
 }
 
 #[test]
-fn what_is_no_longer_kept_is_said_and_not_guessed() {
-    let mut machine = begun();
-    machine.change(&path(0), FileChangeSource::Tool, Some((b"new\n".to_vec(), 0o644)));
-    machine.kept.clear();
+fn a_content_that_is_no_longer_kept_is_reported_as_lost() {
+    let mut model = initial_folder();
+    model.change(&path(0), FileChangeSource::Tool, Some((b"new\n".to_vec(), 0o644)));
+    model.kept.clear();
     assert_eq!(
-        plan_undo(&machine.log, 0, &machine).files[0].action,
+        plan_undo(&model.log, 0, &model).files[0].action,
         FileAction::Skip(SkipReason::Lost)
     );
 }
 
 #[test]
-fn something_new_that_is_said_ends_going_forth() {
-    let mut machine = begun();
-    machine.play(&FolderOperation::Say);
-    assert!(machine.back(0, RewindScope::Both, None));
-    assert!(machine.back(0, RewindScope::Both, None), "one further back");
-    assert!(machine.again());
-    assert!(machine.again());
-    assert!(!machine.again(), "there is nothing more");
-    assert!(machine.back(0, RewindScope::Both, None));
-    machine.play(&FolderOperation::Say);
-    assert!(!machine.again());
+fn a_new_message_ends_redo() {
+    let mut model = initial_folder();
+    model.play(&FolderOperation::Say);
+    assert!(model.back(0, RewindScope::Both, None));
+    assert!(model.back(0, RewindScope::Both, None), "one further back");
+    assert!(model.again());
+    assert!(model.again());
+    assert!(!model.again(), "there is nothing more");
+    assert!(model.back(0, RewindScope::Both, None));
+    model.play(&FolderOperation::Say);
+    assert!(!model.again());
 }
 
 #[test]
-fn marks_of_the_end_serve_as_well_as_the_end_itself() {
-    let mut machine = begun();
+fn marks_of_later_records_serve_as_well_as_the_records() {
+    let mut model = initial_folder();
     for op in [
         FolderOperation::Say,
         FolderOperation::Say,
@@ -573,17 +573,17 @@ fn marks_of_the_end_serve_as_well_as_the_end_itself() {
         FolderOperation::Back { point: 0, what: RewindScope::Conversation, killed: None },
         FolderOperation::Again,
     ] {
-        machine.play(&op);
+        model.play(&op);
     }
-    let whole = RewindHistory::of(&machine.log);
-    for cut in 0..machine.log.len() {
-        let (earlier, later) = machine.log.split_at(cut);
+    let whole = RewindHistory::of(&model.log);
+    for cut in 0..model.log.len() {
+        let (earlier, later) = model.log.split_at(cut);
         let parts = RewindHistory::of_parts(earlier, &marks(later));
         for at in 0..cut {
             assert_eq!(parts.is_live(at), whole.is_live(at), "{at} of {cut}");
         }
         let end = RewindHistory::of(later);
-        for at in cut..machine.log.len() {
+        for at in cut..model.log.len() {
             assert_eq!(end.is_live(at - cut), whole.is_live(at), "{at} from {cut}");
         }
     }
@@ -591,10 +591,10 @@ fn marks_of_the_end_serve_as_well_as_the_end_itself() {
 
 #[test]
 fn two_plans_that_only_count_lines_differently_do_the_same() {
-    let mut machine = begun();
-    machine.change(&path(0), FileChangeSource::Tool, Some((b"new\n".to_vec(), 0o644)));
-    machine.change(&path(1), FileChangeSource::Command, None);
-    let plan = plan_undo(&machine.log, 0, &machine);
+    let mut model = initial_folder();
+    model.change(&path(0), FileChangeSource::Tool, Some((b"new\n".to_vec(), 0o644)));
+    model.change(&path(1), FileChangeSource::Command, None);
+    let plan = plan_undo(&model.log, 0, &model);
     let mut other = plan.clone();
     other.files[0].lines = Some((7, 7));
     assert!(plan.has_same_effect(&other) && plan != other);
@@ -609,11 +609,11 @@ fn two_plans_that_only_count_lines_differently_do_the_same() {
 }
 
 #[test]
-fn a_file_that_is_turned_in_one_plan_is_turned_in_the_other() {
-    let mut machine = begun();
-    machine.change(&path(0), FileChangeSource::Tool, Some((b"new\n".to_vec(), 0o644)));
-    machine.files.insert(path(0), (b"mine\n".to_vec(), 0o644));
-    let fresh = plan_undo(&machine.log, 0, &machine);
+fn overrides_are_copied_to_another_plan() {
+    let mut model = initial_folder();
+    model.change(&path(0), FileChangeSource::Tool, Some((b"new\n".to_vec(), 0o644)));
+    model.files.insert(path(0), (b"mine\n".to_vec(), 0o644));
+    let fresh = plan_undo(&model.log, 0, &model);
     assert_eq!((fresh.touched().count(), fresh.skipped().count()), (0, 1));
     let mut shown = fresh.clone();
     shown.files[0].toggle_override();
@@ -627,22 +627,22 @@ fn a_file_that_is_turned_in_one_plan_is_turned_in_the_other() {
 }
 
 #[test]
-fn what_nobody_can_bring_back_is_no_question() {
-    let mut machine = begun();
-    machine.change(&path(0), FileChangeSource::Tool, Some((b"new\n".to_vec(), 0o644)));
-    machine.files.insert(path(0), (b"mine\n".to_vec(), 0o644));
-    machine.kept.clear();
-    let plan = plan_undo(&machine.log, 0, &machine);
+fn a_file_that_cannot_be_restored_has_no_alternative() {
+    let mut model = initial_folder();
+    model.change(&path(0), FileChangeSource::Tool, Some((b"new\n".to_vec(), 0o644)));
+    model.files.insert(path(0), (b"mine\n".to_vec(), 0o644));
+    model.kept.clear();
+    let plan = plan_undo(&model.log, 0, &model);
     assert!(matches!(plan.files[0].action, FileAction::Skip(_)) && !plan.has_questions());
 }
 
 #[test]
-fn what_is_as_it_was_is_no_question_however_it_came_to_be_so() {
-    let mut machine = begun();
+fn a_file_that_is_as_it_was_has_no_alternative() {
+    let mut model = initial_folder();
     let file = |text: &str| Some((text.as_bytes().to_vec(), 0o644));
-    machine.change(&path(2), FileChangeSource::Tool, file("one\n"));
-    machine.files.insert(path(2), (b"mine\n".to_vec(), 0o644));
-    machine.change(&path(2), FileChangeSource::Tool, file("two\n"));
-    machine.files.remove(&path(2));
-    assert_eq!(plan_undo(&machine.log, 0, &machine).files[0].action, FileAction::Nothing);
+    model.change(&path(2), FileChangeSource::Tool, file("one\n"));
+    model.files.insert(path(2), (b"mine\n".to_vec(), 0o644));
+    model.change(&path(2), FileChangeSource::Tool, file("two\n"));
+    model.files.remove(&path(2));
+    assert_eq!(plan_undo(&model.log, 0, &model).files[0].action, FileAction::Nothing);
 }

@@ -1,8 +1,8 @@
-//! Secrets by the name that they are given: `NAME=value`, `name: value`, `"name": "value"`,
-//! `--name value`.
+//! Finds secrets by the name that they are assigned to: `NAME=value`, `name: value`, `"name":
+//! "value"`, `--name value`.
 //!
-//! What a value may be differs with how it is written. A shell and a file of settings take anything
-//! up to the next space; in a program it may as well be an expression, which is to stay readable.
+//! What counts as a value depends on how it is written. In a shell or a file of settings it is
+//! anything up to the next space; in a program it may be an expression, which should stay readable.
 
 use std::ops::Range;
 
@@ -12,17 +12,17 @@ use crate::domain::secrets::is_secret_name;
 
 use super::{ExportSecretScanner, ExportSecretSpan, LOOK, SHORTEST_TOKEN};
 
-/// Shorter values are none, whatever their name says.
+/// In bytes. A shorter value is not a secret, whatever its name says.
 const SHORTEST_VALUE: usize = 4;
 
-/// What the name of a variable says.
+/// What the spelling of a secret's name says about its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SecretNameKind {
-    /// As variables of the environment are written: its value is secret.
+    /// Spelled like environment variables: the value is a secret.
     UpperCase,
-    /// As in programs, where the value may be an expression.
+    /// Spelled as in programs, where the value may be an expression.
     MixedCase,
-    /// The header of that name: a word may stand before the secret.
+    /// The header of that name: a word such as `Basic` may come before the secret.
     Authorization,
 }
 
@@ -61,19 +61,19 @@ fn says_secret(lower: &str) -> bool {
     ENDS.iter().any(|end| lower.ends_with(end)) || of_key().is_some()
 }
 
-/// Whether it is a password, which may well be a short number.
+/// Whether the name is a password's, which may well be a short number.
 fn says_password(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let is_short = ["_pass", "-pass", "_pwd"].iter().any(|end| lower.ends_with(end));
     is_short || lower == "pass" || lower.contains("passw") || lower.contains("passphrase")
 }
 
-/// As many digits alone are a secret under this name. Fewer are a count or a place.
+/// How many digits alone count as a secret under this name. Fewer are a count or a position.
 fn fewest_digits(name: &str) -> usize {
     if says_password(name) { SHORTEST_VALUE } else { SHORTEST_TOKEN }
 }
 
-/// Of a field in JSON, where a string is always a value.
+/// Whether a field in JSON holds a secret. A string there is always a value.
 pub(super) fn is_secret_field(name: &str, value: &Value) -> bool {
     let is_named = || name.len() < LOOK && SecretNameKind::of(name).is_some();
     match value {
@@ -83,26 +83,27 @@ pub(super) fn is_secret_field(name: &str, value: &Value) -> bool {
     }
 }
 
-/// `--token` among the arguments of a command: its value is the next one.
+/// Whether an argument of a command is an option such as `--token`, whose value is the next
+/// argument.
 pub(super) fn is_secret_option(item: &Value) -> bool {
     let name = item.as_str().and_then(|text| text.strip_prefix("--"));
     name.is_some_and(|name| name.len() < LOOK && SecretNameKind::of(name).is_some())
 }
 
-/// Whether it may be the value of the option before it, and is there still.
+/// Whether an argument may be the value of the option before it, and is not redacted yet.
 pub(super) fn is_argument(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('-') && !text.starts_with("[redacted")
 }
 
-/// Where a value stands, and how it is written.
+/// A name with the start of its value, and how the value is written.
 pub(super) struct SecretAssignment<'a> {
     name: &'a str,
     start: usize,
     quote: Option<u8>,
-    joint: AssignmentOperator,
+    operator: AssignmentOperator,
 }
 
-/// What is between a name and its value.
+/// What stands between a name and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AssignmentOperator {
     /// `=` alone, as in shells and in files of settings.
@@ -115,14 +116,14 @@ enum AssignmentOperator {
     Option,
 }
 
-/// Where a value ends that is in no quotes.
+/// Where a value without quotes ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SecretValueEnd {
-    /// With its line.
+    /// At the next line feed, or at the end of a string.
     Line,
-    /// With its word, whatever else is in it.
+    /// At the end of its word, whatever else is in it.
     Word,
-    /// Where it would in a program.
+    /// Where it would end in a program.
     Code,
 }
 
@@ -144,9 +145,9 @@ impl SecretValueEnd {
 }
 
 impl<'a> SecretAssignment<'a> {
-    /// What is assigned to the name at this place.
-    pub(super) fn at(look: &ExportSecretScanner<'a>, name: Range<usize>) -> Option<Self> {
-        let bytes = look.bytes;
+    /// The assignment to the name at this place; `None` where nothing is assigned.
+    pub(super) fn at(scanner: &ExportSecretScanner<'a>, name: Range<usize>) -> Option<Self> {
+        let bytes = scanner.bytes;
         let byte = |at: usize| bytes.get(at).copied();
         let skip = |mut at: usize, wanted: &[u8], most: usize| {
             let end = at + most;
@@ -158,7 +159,7 @@ impl<'a> SecretAssignment<'a> {
         let is_option = name.start >= 2 && bytes[name.start - 2..name.start] == *b"--";
         let close = skip(name.end, b"\\\"'`]", 3);
         let separator = skip(close, b" \t", 8);
-        let (behind, joint) = match byte(separator) {
+        let (behind, operator) = match byte(separator) {
             Some(b'=') if byte(separator + 1) == Some(b'=') => return None,
             Some(b'=') if byte(separator + 1) == Some(b'>') => {
                 (separator + 2, AssignmentOperator::Colon)
@@ -171,7 +172,7 @@ impl<'a> SecretAssignment<'a> {
             // A path in a program, as in `token::Kind`.
             Some(b':') if byte(separator + 1) == Some(b':') => return None,
             Some(b':') => (separator + 1, AssignmentOperator::Colon),
-            // The next one in a list of arguments.
+            // The value is the next item in a list of arguments.
             Some(b',') if is_option && close > name.end => {
                 (separator + 1, AssignmentOperator::Option)
             }
@@ -179,26 +180,26 @@ impl<'a> SecretAssignment<'a> {
             Some(_) | None => return None,
         };
         let value = skip(behind, b" \t", 8);
-        let joint = if joint == AssignmentOperator::Tight && value > behind {
+        let operator = if operator == AssignmentOperator::Tight && value > behind {
             AssignmentOperator::Loose
         } else {
-            joint
+            operator
         };
         let start = skip(value, b"\\", 1);
         let (quote, start) = match byte(start)? {
             quote @ (b'"' | b'\'' | b'`') => (Some(quote), start + 1),
             _ => (None, start),
         };
-        Some(Self { name: &look.text[name], start, quote, joint })
+        Some(Self { name: &scanner.text[name], start, quote, operator })
     }
 
-    /// The value, if it is a secret under such a name.
+    /// The place of the value, if it is a secret under a name of this kind.
     pub(super) fn secret(
         &self,
-        look: &ExportSecretScanner<'_>,
+        scanner: &ExportSecretScanner<'_>,
         name: SecretNameKind,
     ) -> Option<ExportSecretSpan> {
-        let rest = &look.bytes[self.start..];
+        let rest = &scanner.bytes[self.start..];
         let window = &rest[..rest.len().min(LOOK)];
         let (is_secret, length) = match self.quote {
             Some(quote) => {
@@ -220,23 +221,24 @@ impl<'a> SecretAssignment<'a> {
         is_secret.then(|| ExportSecretSpan { place: self.start..self.start + length, kind })
     }
 
-    /// `seen` is the beginning of the value, all of it where it is short.
-    fn is_quoted_secret(&self, seen: &[u8], name: SecretNameKind) -> bool {
-        let is_next_option = self.joint == AssignmentOperator::Option && seen.starts_with(b"-");
-        !is_none(seen)
+    /// Whether a quoted value is a secret. `value` is its beginning, and all of it where it is
+    /// short.
+    fn is_quoted_secret(&self, value: &[u8], name: SecretNameKind) -> bool {
+        let is_next_option = self.operator == AssignmentOperator::Option && value.starts_with(b"-");
+        !is_none(value)
             && !is_next_option
             && match name {
-                SecretNameKind::UpperCase => self.is_more_than_a_count(seen),
-                SecretNameKind::MixedCase => seen.len() >= SHORTEST_VALUE,
-                SecretNameKind::Authorization => seen.len() >= SHORTEST_TOKEN,
+                SecretNameKind::UpperCase => self.is_more_than_a_count(value),
+                SecretNameKind::MixedCase => value.len() >= SHORTEST_VALUE,
+                SecretNameKind::Authorization => value.len() >= SHORTEST_TOKEN,
             }
     }
 
-    /// How far a value goes that is in no quotes. As a part of a program it ends with what may
-    /// stand behind it there; as one of a shell's or of a file of settings it may have anything in it.
+    /// Where a value without quotes ends. In a program it ends with what may follow it there; in a
+    /// shell or a file of settings it may have anything in it.
     fn end(&self, window: &[u8], name: SecretNameKind) -> SecretValueEnd {
         let word = &window[..SecretValueEnd::Word.of(window)];
-        let is_setting = match self.joint {
+        let is_setting = match self.operator {
             AssignmentOperator::Tight => name == SecretNameKind::UpperCase,
             AssignmentOperator::Loose | AssignmentOperator::Colon | AssignmentOperator::Option => {
                 false
@@ -254,41 +256,41 @@ impl<'a> SecretAssignment<'a> {
     }
 
     fn is_bare_secret(&self, window: &[u8], end: SecretValueEnd, name: SecretNameKind) -> bool {
-        let seen = &window[..end.of(window)];
-        if is_none(seen) {
+        let value = &window[..end.of(window)];
+        if is_none(value) {
             return false;
         }
-        let has_digit = seen.iter().any(u8::is_ascii_digit);
+        let has_digit = value.iter().any(u8::is_ascii_digit);
         match name {
-            SecretNameKind::Authorization => seen.len() >= SHORTEST_TOKEN,
-            SecretNameKind::UpperCase => match self.joint {
+            SecretNameKind::Authorization => value.len() >= SHORTEST_TOKEN,
+            SecretNameKind::UpperCase => match self.operator {
                 AssignmentOperator::Colon | AssignmentOperator::Option
-                    if seen.len() < SHORTEST_TOKEN =>
+                    if value.len() < SHORTEST_TOKEN =>
                 {
                     has_digit
                 }
                 AssignmentOperator::Tight
                 | AssignmentOperator::Loose
                 | AssignmentOperator::Colon
-                | AssignmentOperator::Option => self.is_more_than_a_count(seen),
+                | AssignmentOperator::Option => self.is_more_than_a_count(value),
             },
-            SecretNameKind::MixedCase if seen.len() >= SHORTEST_TOKEN && has_digit => true,
+            SecretNameKind::MixedCase if value.len() >= SHORTEST_TOKEN && has_digit => true,
             SecretNameKind::MixedCase
-                if seen.len() < SHORTEST_VALUE || !self.is_more_than_a_count(seen) =>
+                if value.len() < SHORTEST_VALUE || !self.is_more_than_a_count(value) =>
             {
                 false
             }
-            SecretNameKind::MixedCase => match (self.joint, end) {
+            SecretNameKind::MixedCase => match (self.operator, end) {
                 (AssignmentOperator::Tight, SecretValueEnd::Word | SecretValueEnd::Line) => {
-                    !self.is_word_of_code(seen)
+                    !self.is_word_of_code(value)
                 }
                 (
                     AssignmentOperator::Loose | AssignmentOperator::Colon,
                     SecretValueEnd::Word | SecretValueEnd::Line,
-                ) => has_digit && !is_number_type(seen),
+                ) => has_digit && !is_number_type(value),
                 // Neither a call nor an element.
                 (AssignmentOperator::Tight | AssignmentOperator::Option, SecretValueEnd::Code) => {
-                    has_digit && !matches!(window.get(seen.len()), Some(b'(' | b'['))
+                    has_digit && !matches!(window.get(value.len()), Some(b'(' | b'['))
                 }
                 (AssignmentOperator::Option, SecretValueEnd::Word | SecretValueEnd::Line) => {
                     has_digit
@@ -300,28 +302,29 @@ impl<'a> SecretAssignment<'a> {
         }
     }
 
-    /// Few digits and nothing else are a count.
-    fn is_more_than_a_count(&self, seen: &[u8]) -> bool {
-        let is_number = seen.iter().all(u8::is_ascii_digit);
-        !is_number || seen.len() >= fewest_digits(self.name)
+    /// Whether a value is not merely a count, which has few digits and nothing else.
+    fn is_more_than_a_count(&self, value: &[u8]) -> bool {
+        let is_number = value.iter().all(u8::is_ascii_digit);
+        !is_number || value.len() >= fewest_digits(self.name)
     }
 
-    /// `token=token`, `password=settings.password`, `token=None`.
-    fn is_word_of_code(&self, seen: &[u8]) -> bool {
+    /// Whether a value is the name of a variable or a keyword, as in `token=token`,
+    /// `password=settings.password`, `token=None`.
+    fn is_word_of_code(&self, value: &[u8]) -> bool {
         const WORDS: [&str; 9] =
             ["none", "null", "true", "false", "nil", "undefined", "string", "required", "optional"];
-        let last = seen.rsplit(|byte| b".:>$".contains(byte)).next().unwrap_or(seen);
+        let last = value.rsplit(|byte| b".:>$".contains(byte)).next().unwrap_or(value);
         last.eq_ignore_ascii_case(self.name.as_bytes())
-            || WORDS.iter().any(|word| seen.eq_ignore_ascii_case(word.as_bytes()))
+            || WORDS.iter().any(|word| value.eq_ignore_ascii_case(word.as_bytes()))
     }
 }
 
-/// Nothing, or not the secret itself.
-fn is_none(seen: &[u8]) -> bool {
-    seen.is_empty() || is_reference(seen) || seen.starts_with(b"[redacted")
+/// Whether there is no value, or only a reference to the secret.
+fn is_none(value: &[u8]) -> bool {
+    value.is_empty() || is_reference(value) || value.starts_with(b"[redacted")
 }
 
-/// Whether nothing but spaces follows on the line, or in the string that it is the end of.
+/// Whether only spaces follow on the line, or in the string that the value ends.
 fn is_last_on_line(window: &[u8], length: usize) -> bool {
     let rest = window[length..].trim_ascii_start();
     let between = &window[length..window.len() - rest.len()];
@@ -336,7 +339,7 @@ fn is_last_on_line(window: &[u8], length: usize) -> bool {
         }
 }
 
-/// Whether a word is, or ends, a part of a program: `next()`, `token,`, `Vec<u8>`, `{`.
+/// Whether a word is code, or ends with code: `next()`, `token,`, `Vec<u8>`, `{`.
 fn is_code(word: &[u8]) -> bool {
     let is_punctuation = |byte: &u8| b"()[]{}<>,;".contains(byte);
     let head = word.iter().position(is_punctuation).unwrap_or(word.len());
@@ -344,21 +347,21 @@ fn is_code(word: &[u8]) -> bool {
     word.last().is_some_and(is_punctuation) && word[..head].iter().all(is_path)
 }
 
-/// `u128`, `int64`, `Float32`.
-fn is_number_type(seen: &[u8]) -> bool {
+/// Whether a value is the name of a number type, such as `u128`, `int64` or `Float32`.
+fn is_number_type(value: &[u8]) -> bool {
     const TYPES: [&str; 6] = ["u", "i", "f", "int", "uint", "float"];
-    let digits = seen.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
-    let name = &seen[..seen.len() - digits];
+    let digits = value.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+    let name = &value[..value.len() - digits];
     TYPES.iter().any(|it| name.eq_ignore_ascii_case(it.as_bytes()))
 }
 
-/// `$NAME` and `${…}` and `$(…)`: the name of a secret, and no secret.
-fn is_reference(seen: &[u8]) -> bool {
-    let Some(name) = seen.strip_prefix(b"$") else { return false };
+/// Whether a value only refers to a secret, as `$NAME`, `${…}` and `$(…)` do.
+fn is_reference(value: &[u8]) -> bool {
+    let Some(name) = value.strip_prefix(b"$") else { return false };
     let is_name = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
     match name.iter().find(|byte| !is_name(byte)) {
         None => true,
-        // The next command of a shell.
+        // The next command of a shell begins here.
         Some(b';' | b'&' | b'|' | b')') => true,
         Some(_) => name.starts_with(b"{") || name.starts_with(b"("),
     }
