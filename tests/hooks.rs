@@ -1,4 +1,4 @@
-//! Hooks of the real binary: real commands, a scripted model, nobody at the keyboard.
+//! Hooks of the real binary: real commands, a scripted model, no user at the keyboard.
 
 #![allow(
     clippy::unwrap_used,
@@ -16,16 +16,16 @@ use support::model_server::{ModelServer, ServerReply};
 use support::skip::sandbox_or_skip;
 use support::test_env::{HeadlessOutput, TestEnv};
 
-/// The person's settings with one hook in the form in wide use.
-fn hook(desk: &TestEnv, event: &str, matcher: &str, command: &str, timeout: f64) {
+/// Writes the user's settings with one hook in the matcher form.
+fn hook(env: &TestEnv, event: &str, matcher: &str, command: &str, timeout: f64) {
     let hook = json!({"type": "command", "command": command, "timeout": timeout});
     let settings = json!({"hooks": {event: [{"matcher": matcher, "hooks": [hook]}]}});
-    desk.write_home("settings.json", &settings.to_string());
+    env.write_home("settings.json", &settings.to_string());
 }
 
-/// A run of one call; what the model was told of it, and what came of the run.
+/// Runs slug for one call; gives the call's result as the model got it, and the output of the run.
 fn one_call(
-    desk: &TestEnv,
+    env: &TestEnv,
     tool: &str,
     input: &Value,
     arguments: &[&str],
@@ -34,43 +34,43 @@ fn one_call(
     server.reply(ServerReply::calls("", &[("c1", tool, input.clone())]));
     server.reply(ServerReply::text("Done."));
     let arguments: Vec<&str> = arguments.iter().copied().chain(["-p", "go"]).collect();
-    let ran = desk.ask(&server, &arguments);
+    let ran = env.ask(&server, &arguments);
     let last = server.chat_requests().pop().unwrap();
     let result = last.messages().iter().find(|message| message["tool_call_id"] == "c1").cloned();
-    let told =
+    let result =
         result.unwrap_or_else(|| panic!("{}\n{}", last.body, ran.describe()))["content"].clone();
-    (told.as_str().unwrap().to_owned(), ran)
+    (result.as_str().unwrap().to_owned(), ran)
 }
 
-/// The name of a file is data: it reaches the hook on standard input, and runs nothing.
+/// The name of a file is data: it reaches the hook on standard input, and is never run.
 #[test]
 fn s72_a_hook_reads_the_call_and_nothing_of_it_is_run() {
-    let desk = TestEnv::new();
+    let env = TestEnv::new();
     hook(
-        &desk,
+        &env,
         "PreToolUse",
         "Read",
         "cat > told.json; touch ran; test -z \"$OPENAI_API_KEY\"",
         30.0,
     );
     let name = "$(touch pwn).rs";
-    desk.write(name, "hello\n");
-    let (told, ran) = one_call(&desk, "Read", &json!({"file_path": name}), &[]);
-    assert!(told.contains("hello"), "{told}");
+    env.write(name, "hello\n");
+    let (result, ran) = one_call(&env, "Read", &json!({"file_path": name}), &[]);
+    assert!(result.contains("hello"), "{result}");
     ran.assert_exit_code(0);
-    let input: Value = serde_json::from_str(&desk.read("told.json")).unwrap();
+    let input: Value = serde_json::from_str(&env.read("told.json")).unwrap();
     assert_eq!(input["tool_input"]["file_path"], name);
     assert_eq!(input["hook_event_name"], "PreToolUse");
     let transcript = std::fs::read_to_string(input["transcript_path"].as_str().unwrap()).unwrap();
     assert!(transcript.contains("\"go\""), "{transcript}");
-    assert!(desk.path("ran").exists() && !desk.path("pwn").exists());
+    assert!(env.path("ran").exists() && !env.path("pwn").exists());
 }
 
 #[test]
 fn s72_a_hook_that_refuses_fails_or_takes_too_long_lets_nothing_run() {
-    let not_executable = |desk: &TestEnv| {
-        desk.write("guard.sh", "#!/bin/sh\nexit 0\n");
-        let file = desk.path("guard.sh");
+    let not_executable = |env: &TestEnv| {
+        env.write("guard.sh", "#!/bin/sh\nexit 0\n");
+        let file = env.path("guard.sh");
         std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o644)).unwrap();
     };
     for (command, timeout, why) in [
@@ -81,115 +81,118 @@ fn s72_a_hook_that_refuses_fails_or_takes_too_long_lets_nothing_run() {
         ("echo '{\"decision\":'", 30.0, "is not JSON"),
         ("kill -9 $$", 30.0, "Signal 9 ended it."),
     ] {
-        let desk = TestEnv::new();
-        not_executable(&desk);
-        hook(&desk, "PreToolUse", "*", command, timeout);
+        let env = TestEnv::new();
+        not_executable(&env);
+        hook(&env, "PreToolUse", "*", command, timeout);
         let input = json!({"command": "touch made"});
-        let (told, ran) = one_call(&desk, "Bash", &input, &["--yolo"]);
+        let (result, ran) = one_call(&env, "Bash", &input, &["--yolo"]);
         assert!(
-            told.contains("a hook blocked this call") && told.contains(why),
-            "{command}: {told}"
+            result.contains("a hook blocked this call") && result.contains(why),
+            "{command}: {result}"
         );
         assert!(ran.err.contains(why), "{}", ran.describe());
         ran.assert_exit_code(4);
-        assert!(!desk.path("made").exists());
+        assert!(!env.path("made").exists());
     }
 }
 
 #[test]
 fn s72_a_deny_rule_stands_above_a_hook_s_yes() {
-    let desk = TestEnv::new();
+    let env = TestEnv::new();
     let yes = json!({"hookSpecificOutput": {"permissionDecision": "allow"}});
     let hooks = json!({"PreToolUse": [{"hooks": [
         {"type": "command", "command": format!("echo '{yes}'")}]}]});
     for (rules, exit, made) in [(json!([]), 0, true), (json!(["Bash(touch *)"]), 4, false)] {
         let settings = json!({"permissions": {"deny": rules}, "hooks": hooks});
-        desk.write_home("settings.json", &settings.to_string());
-        let _ = std::fs::remove_file(desk.path("made"));
-        let (_, ran) = one_call(&desk, "Bash", &json!({"command": "touch made"}), &[]);
+        env.write_home("settings.json", &settings.to_string());
+        let _ = std::fs::remove_file(env.path("made"));
+        let (_, ran) = one_call(&env, "Bash", &json!({"command": "touch made"}), &[]);
         ran.assert_exit_code(exit);
-        assert_eq!(desk.path("made").exists(), made);
+        assert_eq!(env.path("made").exists(), made);
     }
 }
 
-/// Whether this machine has a sandbox.
-/// Plan mode changes nothing, whoever wants it. In a sandbox a hook can still look; without one it
-/// is not run, and a guard that is not run lets nothing through.
+/// Plan mode changes nothing, whoever wants it. In a sandbox a hook can still read; without one it
+/// is not run, and a guard hook that is not run blocks.
 #[test]
 fn s106_a_hook_that_writes_is_refused_in_plan_mode() {
-    let desk = TestEnv::new();
-    desk.write("a.txt", "alpha\n");
-    desk.write("note.txt", "mind the gap\n");
+    let env = TestEnv::new();
+    env.write("a.txt", "alpha\n");
+    env.write("note.txt", "mind the gap\n");
     let (read, plan) = (json!({"file_path": "a.txt"}), ["--plan"]);
-    let sandboxed = sandbox_or_skip(&desk.workspace()).is_some();
+    let sandboxed = sandbox_or_skip(&env.workspace()).is_some();
     for event in ["PreToolUse", "PostToolUse"] {
-        hook(&desk, event, "Read", "touch made && echo written", 30.0);
-        let (told, ran) = one_call(&desk, "Read", &read, &plan);
-        assert!(!desk.path("made").exists() && !told.contains("written"), "{told}");
-        assert_eq!(told.contains("alpha"), sandboxed || event == "PostToolUse", "{told}");
+        hook(&env, event, "Read", "touch made && echo written", 30.0);
+        let (result, ran) = one_call(&env, "Read", &read, &plan);
+        assert!(!env.path("made").exists() && !result.contains("written"), "{result}");
+        assert_eq!(result.contains("alpha"), sandboxed || event == "PostToolUse", "{result}");
         assert!(ran.err.contains("settings.json:1"), "{}", ran.describe());
     }
     if sandboxed {
         let command = "echo kept > $TMPDIR/o && cat $TMPDIR/o";
-        hook(&desk, "PreToolUse", "Read", command, 30.0);
-        let (told, ran) = one_call(&desk, "Read", &read, &plan);
-        assert!(told.contains("kept"), "{told}\n{}", ran.describe());
+        hook(&env, "PreToolUse", "Read", command, 30.0);
+        let (result, ran) = one_call(&env, "Read", &read, &plan);
+        assert!(result.contains("kept"), "{result}\n{}", ran.describe());
     }
-    hook(&desk, "PreToolUse", "Read", "cat note.txt", 30.0);
-    let (told, ran) = one_call(&desk, "Read", &read, &plan);
-    assert!(told.contains("alpha") && told.contains("mind the gap"), "{told}\n{}", ran.describe());
+    hook(&env, "PreToolUse", "Read", "cat note.txt", 30.0);
+    let (result, ran) = one_call(&env, "Read", &read, &plan);
+    assert!(
+        result.contains("alpha") && result.contains("mind the gap"),
+        "{result}\n{}",
+        ran.describe()
+    );
     if sandboxed {
-        hook(&desk, "PreToolUse", "Read", "grep -q alpha a.txt && exit 2", 30.0);
-        let (told, _) = one_call(&desk, "Read", &read, &plan);
-        assert!(!told.contains("alpha"), "a guard stands guard there, too: {told}");
+        hook(&env, "PreToolUse", "Read", "grep -q alpha a.txt && exit 2", 30.0);
+        let (result, _) = one_call(&env, "Read", &read, &plan);
+        assert!(!result.contains("alpha"), "a guard stands guard there, too: {result}");
     }
 }
 
 #[test]
 fn s115_a_hook_runs_inside_the_sandbox_that_is_in_force() {
-    let desk = TestEnv::new();
-    if sandbox_or_skip(&desk.workspace()).is_none() {
+    let env = TestEnv::new();
+    if sandbox_or_skip(&env.workspace()).is_none() {
         return;
     }
-    desk.write("a.txt", "alpha\n");
-    hook(&desk, "PreToolUse", "Read", "touch inside; touch ../escaped; true", 30.0);
+    env.write("a.txt", "alpha\n");
+    hook(&env, "PreToolUse", "Read", "touch inside; touch ../escaped; true", 30.0);
     let read = json!({"file_path": "a.txt"});
-    let (told, ran) = one_call(&desk, "Read", &read, &["--sandbox", "."]);
-    assert!(told.contains("alpha"), "{told}\n{}", ran.describe());
-    assert!(desk.path("inside").exists() && !desk.path("../escaped").exists());
+    let (result, ran) = one_call(&env, "Read", &read, &["--sandbox", "."]);
+    assert!(result.contains("alpha"), "{result}\n{}", ran.describe());
+    assert!(env.path("inside").exists() && !env.path("../escaped").exists());
 }
 
 #[test]
 fn hooks_of_a_folder_wait_for_its_trust() {
-    let desk = TestEnv::new();
+    let env = TestEnv::new();
     let action = json!({"type": "command", "command": "touch made; exit 1"});
     let hooks = json!({"hooks": [{"event": "user_prompt_submit", "action": action}]});
-    desk.write(".slug/hooks.json", &hooks.to_string());
+    env.write(".slug/hooks.json", &hooks.to_string());
     let server = ModelServer::start();
     server.reply(ServerReply::text("Hello."));
     let endpoint = server.endpoint();
-    let ran = desk.run(&["--model", "test-model", "--endpoint", &endpoint, "-p", "go"]);
-    assert!(!desk.path("made").exists(), "{}", ran.describe());
+    let ran = env.run(&["--model", "test-model", "--endpoint", &endpoint, "-p", "go"]);
+    assert!(!env.path("made").exists(), "{}", ran.describe());
     ran.assert_exit_code(0);
-    let ran = desk.ask(&server, &["-p", "go"]);
-    assert!(desk.path("made").exists() && ran.err.contains("did not let this message through"));
+    let ran = env.ask(&server, &["-p", "go"]);
+    assert!(env.path("made").exists() && ran.err.contains("did not let this message through"));
     ran.assert_exit_code(1);
 }
 
 /// A hook may ask slug itself something, and does not start itself by that.
 #[test]
 fn a_hook_starts_no_hooks() {
-    let desk = TestEnv::new();
+    let env = TestEnv::new();
     let server = ModelServer::start();
     let slug = env!("CARGO_BIN_EXE_slug");
     let endpoint = server.endpoint();
     let command = format!("echo x >> count; {slug} -e {endpoint} -m test -p inner");
-    hook(&desk, "UserPromptSubmit", "", &command, 60.0);
+    hook(&env, "UserPromptSubmit", "", &command, 60.0);
     server.reply(ServerReply::text("Inner."));
     server.reply(ServerReply::text("Outer."));
-    let ran = desk.ask(&server, &["-p", "go"]);
+    let ran = env.ask(&server, &["-p", "go"]);
     assert_eq!(ran.out, "Outer.\n", "{}", ran.describe());
-    assert_eq!(desk.read("count"), "x\n");
+    assert_eq!(env.read("count"), "x\n");
     let outer = server.chat_requests().pop().unwrap();
     let sent = outer.body.to_string();
     assert!(sent.contains("Inner."), "what it printed is context: {sent}");

@@ -1,5 +1,5 @@
-//! Each class of attack that slug has to hold against, tried from what its documentation promises:
-//! tables of many cases, and combinations that a program makes.
+//! Each class of attack that slug has to withstand, tried against what its documentation promises:
+//! tables of many cases, and combinations that a program generates.
 
 #![allow(
     clippy::unwrap_used,
@@ -42,7 +42,7 @@ fn bash(id: &str, command: &str) -> ServerReply {
     ServerReply::calls("", &[(id, "Bash", json!({"command": command}))])
 }
 
-/// What the model was told of a call.
+/// The result of a call, as the model got it.
 fn result_of(request: &RecordedRequest, id: &str) -> String {
     let is_result = |message: &&Value| message["tool_call_id"] == id;
     let result = request.messages().iter().find(is_result);

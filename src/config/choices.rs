@@ -8,40 +8,36 @@ use crate::domain::PermissionMode;
 /// Which model answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelChoice {
-    /// The one that the server offers: `default`.
+    /// The model that the server offers, written `default`.
     Served,
-    /// This one.
     Named(String),
 }
 
-/// A permission mode as it can be asked for.
+/// A permission mode as the user can ask for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModeChoice {
-    /// One that slug has.
+    /// A mode that slug has.
     Mode(PermissionMode),
-    /// The operating system's sandbox around this folder, the working folder where none is named.
+    /// The operating system's sandbox around this folder; the working folder where none is named.
     Sandbox(Option<PathBuf>),
 }
 
-/// Which theme is used. Whether there is one of a name is the screen's to know.
+/// Which theme is used. Whether a theme of that name exists is checked by the screen.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum ThemeChoice {
-    /// `dark` or `light` by the terminal's background, `dark` where that cannot be told.
+    /// `dark` or `light` by the terminal's background; `dark` where that is not known.
     #[default]
     Auto,
-    /// This one.
     Named(String),
-    /// One of these, by the terminal's background.
+    /// One of two themes, by the terminal's background.
     Pair {
-        /// On a dark one.
         dark: String,
-        /// On a light one.
         light: String,
     },
 }
 
 impl ModelChoice {
-    /// `default` stands for the model that the server offers.
+    /// Reads the name; `default` stands for the model that the server offers.
     pub fn parse(name: &str) -> Self {
         if name == "default" { Self::Served } else { Self::Named(name.to_owned()) }
     }
@@ -56,29 +52,27 @@ impl ModelChoice {
 }
 
 impl ThemeChoice {
-    /// `auto` stands for the terminal's background.
+    /// Reads the name; `auto` stands for the terminal's background.
     pub fn parse(name: &str) -> Self {
         if name == "auto" { Self::Auto } else { Self::Named(name.to_owned()) }
     }
 }
 
-/// What of the transcript stays in the terminal once slug has left.
+/// Which part of the transcript stays in the terminal after slug exits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ExitTranscript {
-    /// What was said last.
+    /// Only the end of the conversation.
     #[default]
     End,
-    /// Everything.
     All,
-    /// Nothing.
     Nothing,
 }
 
 impl ExitTranscript {
-    /// All of them.
+    /// All values, the default first.
     pub const ALL: [Self; 3] = [Self::End, Self::All, Self::Nothing];
 
-    /// As it is written in the configuration.
+    /// The name as written in the configuration.
     pub fn name(self) -> &'static str {
         match self {
             Self::End => "end",
@@ -88,20 +82,19 @@ impl ExitTranscript {
     }
 }
 
-/// Which keys slug begins with, before the person's own.
+/// Which keys slug starts with, before the user's own are added.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum KeyPreset {
-    /// slug's own.
     #[default]
     Default,
-    /// For hands that know Vi.
+    /// For users who know Vi.
     Vi,
-    /// For hands that know Emacs.
+    /// For users who know Emacs.
     Emacs,
 }
 
 impl KeyPreset {
-    /// All of them.
+    /// All presets, the default first.
     pub const ALL: [Self; 3] = [Self::Default, Self::Vi, Self::Emacs];
 
     /// The name as written in the configuration.

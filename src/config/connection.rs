@@ -1,7 +1,7 @@
-//! How a server is reached and how it gets its key, beside its address.
+//! How a server is reached and how it gets its key, apart from its address.
 //!
-//! Nothing is read here: a variable, a keyring, a command and a certificate are named, and looked
-//! at when the server is first asked.
+//! Nothing is read here: a variable, a keyring, a command and a certificate are only named. They
+//! are read when the server is first asked.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,13 +18,13 @@ use super::{ConfigOrigin, ConfigValue};
 /// Where a key comes from.
 #[derive(Debug, Clone)]
 pub enum ConfigKeySource {
-    /// It is known.
+    /// The key itself.
     Value(SecretString),
-    /// The environment variable of this name has it.
+    /// The environment variable of this name holds the key.
     Variable(String),
-    /// This command prints it.
+    /// This command prints the key.
     Command(ConfigKeyCommand),
-    /// The system's keyring has it under this name.
+    /// The system's keyring holds the key under this name.
     Keyring(String),
 }
 
@@ -33,60 +33,58 @@ pub enum ConfigKeySource {
 pub enum ConfigKeyCommand {
     /// A line for `sh -c`.
     Shell(String),
-    /// A program and its arguments, without a shell. The program is there.
+    /// A program and its arguments, run without a shell. The program is never empty.
     Words(String, Vec<String>),
 }
 
-/// A value of a header. It may be a secret, and is never shown.
+/// The value of a header. It may be a secret, and is never shown.
 #[derive(Debug, Clone)]
 pub enum ConfigHeaderValue {
-    /// This.
     Value(SecretString),
-    /// What the environment variable of this name holds.
+    /// The name of the environment variable that holds the value.
     Variable(String),
 }
 
-/// Which proxy is asked.
+/// Which proxy is used.
 #[derive(Debug, Clone)]
 pub enum ConfigProxy {
-    /// None, whatever the system says.
+    /// None, whatever the system's settings say.
     Never,
-    /// This one.
     At {
-        /// Its address, which may have a name and password in it.
+        /// May hold a name and a password.
         address: SecretString,
-        /// The same without them.
+        /// The address without name and password.
         shown: String,
     },
 }
 
-/// How a server is reached, beside its address.
+/// How a server is reached, apart from its address.
 #[derive(Debug, Clone, Default)]
 pub struct ServerTransportConfig {
-    /// What belongs to the server alone.
+    /// Settings that belong to this server alone.
     pub origin_bound: OriginBoundConfig,
-    /// A file with certificates that are trusted beside the system's.
+    /// A file with certificates that are trusted besides the system's.
     pub ca_file: Option<ConfigValue<PathBuf>>,
-    /// The proxy; the system's where none is named.
+    /// `None` uses the system's proxy settings.
     pub proxy: Option<ConfigValue<ConfigProxy>>,
 }
 
-/// What belongs to one server, and is told to no other.
+/// Settings that belong to one server and are sent to no other.
 #[derive(Debug, Clone, Default)]
 pub struct OriginBoundConfig {
-    /// Headers, by name.
+    /// By name, in lower case.
     pub headers: BTreeMap<String, ConfigValue<ConfigHeaderValue>>,
-    /// What is added to every address.
+    /// Query parameters that are added to every request.
     pub query: BTreeMap<String, ConfigValue<String>>,
-    /// The header that the key travels in, where it is not the protocol's.
+    /// The header for the key, where it is not the protocol's own.
     pub key_header: Option<ConfigValue<String>>,
-    /// A file with the certificate that slug shows, and its key where `client_key` names none.
+    /// A file with the client certificate, and with its key where `client_key` names none.
     pub client_certificate: Option<ConfigValue<PathBuf>>,
-    /// A file with that certificate's key.
+    /// A file with the client certificate's key.
     pub client_key: Option<ConfigValue<PathBuf>>,
 }
 
-/// Headers that HTTP or slug itself fills in.
+/// Headers that HTTP or slug itself sets.
 const RESERVED_HEADERS: [&str; 9] = [
     "accept",
     "accept-encoding",
@@ -112,14 +110,14 @@ impl ConfigProxy {
         if !matches!(url.scheme(), "http" | "https" | "socks5" | "socks5h") || !url.has_host() {
             return None;
         }
-        // Neither fails on an address that has a host.
+        // Neither call fails on an address that has a host.
         let _ = (url.set_username(""), url.set_password(None));
         let shown = url.as_str().trim_end_matches('/').to_owned();
         Some(Self::At { address: text.into(), shown })
     }
 }
 
-/// Without name and password.
+/// Leaves out name and password.
 impl fmt::Display for ConfigProxy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -129,7 +127,7 @@ impl fmt::Display for ConfigProxy {
     }
 }
 
-/// Where the key is, never what it is.
+/// Says where the key is, never what it is.
 impl fmt::Display for ConfigKeySource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -145,7 +143,7 @@ impl fmt::Display for ConfigKeySource {
 }
 
 impl ServerTransportConfig {
-    /// The same without what belongs to one server.
+    /// The same configuration without what belongs to one server.
     pub fn shared(&self) -> Self {
         Self {
             origin_bound: OriginBoundConfig::default(),
@@ -156,7 +154,7 @@ impl ServerTransportConfig {
 }
 
 impl OriginBoundConfig {
-    /// Whether nothing is set.
+    /// Whether nothing is set; the layer then leaves the settings of earlier layers alone.
     pub fn is_empty(&self) -> bool {
         self.headers.is_empty()
             && self.query.is_empty()
@@ -167,7 +165,8 @@ impl OriginBoundConfig {
 }
 
 impl ConfigFindings {
-    /// The key of a server, in one of the ways in which it can be written.
+    /// The key of a server, in whichever way it is written. Both `api_key` and `api_key_command`
+    /// together are an error.
     pub(super) fn key_source(
         &mut self,
         key: Option<LineValue<RawSecret>>,
@@ -198,7 +197,7 @@ impl ConfigFindings {
             }
             RawSecret::Keyring(name) => {
                 let plain = |c: char| c.is_ascii_alphanumeric() || "-_./@".contains(c);
-                // It becomes an argument of the keyring's own program.
+                // The name becomes an argument of the keyring's own program.
                 if name.is_empty() || name.starts_with('-') || !name.chars().all(plain) {
                     let problem = "a name in the keyring is made of letters, digits and -_./@";
                     return self.error(origin, problem.to_owned());
@@ -230,7 +229,7 @@ impl ConfigFindings {
         }
     }
 
-    /// What belongs to one server, and is sent to it alone.
+    /// The settings that belong to this server alone.
     pub(super) fn origin_bound(
         &mut self,
         server: &mut RawServer,
@@ -264,7 +263,7 @@ impl ConfigFindings {
         own
     }
 
-    /// The proxy, whose address may have a password in it.
+    /// The proxy. Its address is a secret where it holds a password.
     pub(super) fn proxy(
         &mut self,
         text: &SecretString,
@@ -331,7 +330,7 @@ fn has_password(address: &SecretString) -> bool {
     Url::parse(address.expose_secret().trim()).is_ok_and(|url| url.password().is_some())
 }
 
-/// A file's name; one that is relative starts at the folder of the configuration.
+/// A file's path; a relative one is taken from the folder of the configuration file.
 pub(super) fn path(
     written: Option<LineValue<String>>,
     folder: &Path,

@@ -1,4 +1,4 @@
-//! The address of a model server, and who may be sent which key.
+//! The address of a model server, and which origin a key belongs to.
 
 use std::fmt;
 
@@ -7,9 +7,9 @@ use reqwest::Url;
 use super::services::ProtocolService;
 use crate::domain::is_this_machine;
 
-/// The address that chat completions are asked at: `http://localhost:8000/v1`.
+/// The base address of chat completions: `http://localhost:8000/v1`.
 ///
-/// Never ends in a slash and never holds a user name, a password, a query or a fragment.
+/// It never ends in a slash and never holds a user name, a password, a query or a fragment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigEndpoint {
     text: String,
@@ -17,37 +17,40 @@ pub struct ConfigEndpoint {
     security: EndpointSecurity,
 }
 
-/// Scheme, host and port. A key belongs to one origin and goes nowhere else.
+/// Scheme, host and port. A key belongs to one origin and is sent to no other.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ServerOrigin(String);
 
-/// What lies between slug and the server.
+/// How safe the way to the server is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndpointSecurity {
     /// The server is on this machine.
     Loopback,
-    /// TLS.
     Encrypted,
     /// Plain http to another machine: whoever is in between can read everything, keys included.
     PlainRemote,
 }
 
-/// Why a text is no endpoint. The text itself is not repeated where it may hold a password.
+/// Why a text is no endpoint. Where the text may hold a password, it is not repeated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigEndpointError {
-    /// No http or https address.
+    /// The text is no http or https address.
     #[error("`{0}` is not an address: write it like http://localhost:8000/v1")]
     NotAnAddress(String),
-    /// A user name or password stands before the host.
+    /// A user name or a password stands before the host.
     #[error("an endpoint cannot hold a user name or a password: give a key with `api_key`")]
     UserInformation,
-    /// A `?query` or a `#fragment`.
     #[error("an endpoint cannot hold a `?` or a `#`: write it like http://localhost:8000/v1")]
     QueryOrFragment,
 }
 
 impl ConfigEndpoint {
-    /// Takes an address as a person writes it. Where it has no path, `/v1` is added.
+    /// Reads an address as a user writes it. Where it has no path, `/v1` is added.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the text is no http or https address, or holds a user name, a password, a query
+    /// or a fragment.
     pub fn parse(text: &str) -> Result<Self, ConfigEndpointError> {
         let text = text.trim();
         let url =
@@ -66,12 +69,12 @@ impl ConfigEndpoint {
             "" => "/v1",
             path => path,
         };
-        let reach = match (url.host_str().is_some_and(is_this_machine), url.scheme()) {
+        let security = match (url.host_str().is_some_and(is_this_machine), url.scheme()) {
             (true, _) => EndpointSecurity::Loopback,
             (false, "https") => EndpointSecurity::Encrypted,
             (false, _) => EndpointSecurity::PlainRemote,
         };
-        Ok(Self { text: format!("{}{path}", origin.0), origin, security: reach })
+        Ok(Self { text: format!("{}{path}", origin.0), origin, security })
     }
 
     /// The address, to which `/chat/completions` and `/models` are appended.
@@ -79,24 +82,25 @@ impl ConfigEndpoint {
         &self.text
     }
 
-    /// Scheme, host and port.
+    /// The origin that a key for this endpoint belongs to.
     pub fn origin(&self) -> &ServerOrigin {
         &self.origin
     }
 
-    /// What lies between slug and the server.
+    /// How safe the way to the server is.
     pub fn security(&self) -> EndpointSecurity {
         self.security
     }
 }
 
 impl ServerOrigin {
-    /// The only origin that the key in a service's variable goes to.
+    /// The only origin that the key in the service's variable is sent to.
     pub fn of(service: &ProtocolService) -> Self {
         Self(service.origin.to_owned())
     }
 
-    /// As browsers write it, without a port that the scheme implies: `https://api.openai.com`.
+    /// The origin as browsers write it, without a port that the scheme implies:
+    /// `https://api.openai.com`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -133,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_endpoint_is_refused() {
+    fn texts_that_are_no_endpoint_are_refused() {
         for text in ["", "localhost:8000", "example.org/v1", "ftp://h/v1", "file:///v1", "http://"]
         {
             let refused = ConfigEndpoint::parse(text);
@@ -155,7 +159,7 @@ mod tests {
 
     #[test]
     fn only_this_machine_is_loopback() {
-        for (address, reach) in [
+        for (address, security) in [
             ("http://localhost:1/v1", EndpointSecurity::Loopback),
             ("http://127.9.9.9:1/v1", EndpointSecurity::Loopback),
             ("http://[::1]:1/v1", EndpointSecurity::Loopback),
@@ -167,7 +171,7 @@ mod tests {
             ("http://localhost.evil.example/v1", EndpointSecurity::PlainRemote),
             ("http://127.0.0.1.evil.example/v1", EndpointSecurity::PlainRemote),
         ] {
-            assert_eq!(ConfigEndpoint::parse(address).unwrap().security(), reach, "{address}");
+            assert_eq!(ConfigEndpoint::parse(address).unwrap().security(), security, "{address}");
         }
     }
 }

@@ -4,34 +4,31 @@ use std::path::PathBuf;
 
 use super::ConfigOrigin;
 
-/// Something that slug cannot start with.
+/// A reason why slug cannot start, or cannot save.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// A value that cannot be used.
     #[error("{origin}: {problem}")]
     Value {
-        /// Where it was written.
         origin: ConfigOrigin,
-        /// What is wrong with it and what to write instead.
+        /// What is wrong with the value, and what to write instead.
         problem: String,
     },
-    /// The file named with `--config` is not there.
+    /// The file named with `--config` does not exist.
     #[error("{0} is not there: check the name after --config")]
     Missing(PathBuf),
-    /// A file that is there cannot be read.
+    /// A file exists and cannot be read.
     #[error("{path} {problem}")]
     Unreadable {
-        /// Which file.
         path: PathBuf,
-        /// Why, and what to do.
+        /// Why, and what to do. Reads on behind the path.
         problem: String,
     },
     /// A file could not be written.
     #[error("cannot write {path}: {source}")]
     Unwritable {
-        /// Which file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's own error.
         source: std::io::Error,
     },
 }

@@ -1,5 +1,5 @@
-//! What is wrong with the values of a layer, and the checks that find it. A value that passes is
-//! typed from then on.
+//! Checks the values of a layer, and collects what is wrong with them. A value that passes is typed
+//! from then on.
 
 use std::path::PathBuf;
 
@@ -14,14 +14,14 @@ use crate::domain::{
     ChatDialect, HostRule, ProviderProtocol, ReasoningEffort, SandboxBackendKind, UsageBudget,
 };
 
-/// What was found wrong while layers were made.
+/// What was found while layers were made: mistakes, and the secrets that must not be shown.
 #[derive(Debug, Default)]
 pub(super) struct ConfigFindings {
     pub errors: Vec<ConfigError>,
     pub warnings: Vec<String>,
-    /// Each key and header that a layer holds, whether it is used or a later layer overrides it.
+    /// Each key and header that a layer holds, also one that a later layer overrides.
     pub secrets: Vec<SecretString>,
-    /// The environment variables that layers take such from.
+    /// The environment variables that layers take secrets from.
     pub key_variables: Vec<String>,
 }
 
@@ -51,7 +51,7 @@ impl ConfigFindings {
         if text.is_empty() {
             return self.error(origin, "the key is empty: fill it in or remove it".to_owned());
         }
-        // A key travels in a header, which holds visible ASCII alone.
+        // A key travels in a header, which holds only visible ASCII.
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
             let problem = "the key holds white space or characters that no key has: copy it again";
             return self.error(origin, problem.to_owned());
@@ -198,7 +198,7 @@ impl ConfigFindings {
         it: &LineValue<String>,
         place: &impl Fn(usize) -> ConfigOrigin,
     ) -> Option<ConfigValue<NotificationMethod>> {
-        match NotificationMethod::ALL.into_iter().find(|way| way.name() == it.value) {
+        match NotificationMethod::ALL.into_iter().find(|method| method.name() == it.value) {
             Some(value) => Some(ConfigValue { value, origin: place(it.line) }),
             None => self.error(
                 place(it.line),
@@ -207,7 +207,7 @@ impl ConfigFindings {
         }
     }
 
-    /// A count for the wheel.
+    /// The number of rows or events for the mouse wheel, from 1 to 50.
     pub(super) fn wheel_count(
         &mut self,
         it: &LineValue<i64>,

@@ -1,4 +1,5 @@
-//! What a configuration is resolved from: file texts, the environment and flags, as plain values.
+//! The inputs that a configuration is resolved from: file texts, the environment and flags, as
+//! plain values.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -14,49 +15,46 @@ use crate::domain::UsageBudget;
 /// Which files are read.
 #[derive(Debug, Clone, Copy)]
 pub struct ConfigFiles<'a> {
-    /// The person's own.
     pub user: UserConfigFile<'a>,
-    /// The working folder, if it is trusted. Its `.slug/config.toml` is then read.
+    /// The working folder, if it is trusted; its `.slug/config.toml` is read then.
     pub project: Option<&'a Path>,
 }
 
-/// The person's own configuration file.
+/// The user's own configuration file.
 #[derive(Debug, Clone, Copy)]
 pub enum UserConfigFile<'a> {
-    /// `config.toml` in slug's home folder; it need not be there.
+    /// `config.toml` in this folder, slug's home; the file may be missing.
     Home(&'a Path),
-    /// The file that `--config` names; it has to be there.
+    /// The file that `--config` names; it must exist.
     Named(&'a Path),
 }
 
 /// A configuration file's path and text.
 #[derive(Clone)]
 pub struct ConfigText {
-    /// Where it was read.
     pub path: PathBuf,
-    /// All of it, without a byte order mark.
+    /// The whole text, without a byte order mark.
     pub text: String,
 }
 
-/// Keys stand in the text.
+/// Leaves out the text, which may hold keys.
 impl fmt::Debug for ConfigText {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ConfigText").field("path", &self.path).finish_non_exhaustive()
     }
 }
 
-/// The files that were found.
+/// The texts of the files that were found.
 #[derive(Debug, Clone, Default)]
 pub struct ConfigTexts {
-    /// The person's own.
     pub user: Option<ConfigText>,
-    /// The project's; only of a trusted project.
+    /// Read only of a trusted project.
     pub project: Option<ConfigText>,
-    /// Whether other users of the machine may read the person's own.
+    /// Whether other users of the machine may read the user's own file.
     pub is_open_to_others: bool,
 }
 
-/// The environment variables that slug reads. An empty one counts as not set.
+/// The environment variables that slug reads. An empty variable counts as not set.
 #[derive(Debug, Clone, Default)]
 pub struct ConfigEnvironment {
     /// `SLUG_ENDPOINT`
@@ -65,14 +63,13 @@ pub struct ConfigEnvironment {
     pub api_key: Option<SecretString>,
     /// `SLUG_MODEL`
     pub model: Option<String>,
-    /// What is set for the services of each protocol.
+    /// The variables of each protocol's own service.
     pub services: Vec<ServiceVariables>,
 }
 
 /// The variables of one service, which other programs read, too.
 #[derive(Debug, Clone)]
 pub struct ServiceVariables {
-    /// Whose they are.
     pub service: &'static ProtocolService,
     /// `OPENAI_API_KEY` and the like.
     pub api_key: Option<SecretString>,
@@ -82,28 +79,25 @@ pub struct ServiceVariables {
     pub max_tokens: Option<String>,
 }
 
-/// What the command line says of the configuration.
+/// The flags of the command line that set configuration values.
 #[derive(Debug, Clone, Default)]
 pub struct ConfigFlags {
-    /// `--endpoint`
     pub endpoint: Option<String>,
-    /// `--api-key`
     pub api_key: Option<SecretString>,
-    /// `--model`
     pub model: Option<String>,
-    /// `--provider`
     pub provider: Option<String>,
-    /// `--system-prompt`
     pub system_prompt: Option<String>,
-    /// `--budget`
     pub budget: Option<UsageBudget>,
-    /// `--yolo`, `--allow-edits`, `--plan` or `--sandbox`, with the flag's name.
+    /// From `--yolo`, `--allow-edits`, `--plan` or `--sandbox`, with the flag's name.
     pub mode: Option<(ModeChoice, &'static str)>,
 }
 
 impl ConfigEnvironment {
-    /// Asks `get`, normally `std::env::var_os`, for each variable. One that is not text cannot be
-    /// used, which is an error, not an absence.
+    /// Reads each variable with `get`, normally `std::env::var_os`.
+    ///
+    /// # Errors
+    ///
+    /// Fails when a variable is set and is not UTF-8; the error names it.
     pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Result<Self, ConfigError> {
         let text = |name: &'static str| match get(name).map(OsString::into_string) {
             Some(Ok(value)) if value.trim().is_empty() => Ok(None),
@@ -134,8 +128,13 @@ impl ConfigEnvironment {
 }
 
 impl ConfigFiles<'_> {
-    /// Reads the files. A project's file that is the person's own (the working folder is the home
-    /// folder) is not read twice.
+    /// Reads the files. Where the project's file is the user's own file (the working folder is the
+    /// home folder), it is not read as the project's.
+    ///
+    /// # Errors
+    ///
+    /// Fails when a file exists and cannot be read, and when the file that `--config` names does
+    /// not exist.
     pub fn read(self) -> Result<ConfigTexts, ConfigError> {
         let user = match self.user {
             UserConfigFile::Home(home) => read(&home.join("config.toml"), None)?,
@@ -144,11 +143,11 @@ impl ConfigFiles<'_> {
             }
         };
         let (user, is_open_to_others) = user.map_or((None, false), |(it, open)| (Some(it), open));
-        let own = user.as_ref().and_then(|file| file.path.canonicalize().ok());
+        let user_path = user.as_ref().and_then(|file| file.path.canonicalize().ok());
         let project = self
             .project
             .map(|folder| folder.join(".slug").join("config.toml"))
-            .filter(|path| own.is_none() || path.canonicalize().ok() != own);
+            .filter(|path| user_path.is_none() || path.canonicalize().ok() != user_path);
         let project = match project {
             Some(path) => read(&path, self.project)?.map(|(text, _)| text),
             None => None,
@@ -157,7 +156,7 @@ impl ConfigFiles<'_> {
     }
 }
 
-/// A file's text, and whether others may read it.
+/// A file's text, and whether other users may read it; `None` where there is no file.
 fn read(path: &Path, folder: Option<&Path>) -> Result<Option<(ConfigText, bool)>, ConfigError> {
     let read = read_user_owned(path, folder).map_err(|error| ConfigError::Unreadable {
         path: path.to_owned(),

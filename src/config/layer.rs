@@ -1,5 +1,5 @@
-//! One layer of the configuration: what a single file, the environment, or the flags say, already
-//! checked and typed. All layers have the same shape, so that merging them is one fold.
+//! One layer of the configuration: what one file, the environment or the flags set, already checked
+//! and typed. All layers have the same shape, so merging them is one fold.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,16 +16,15 @@ use super::{
 };
 use crate::domain::{HostRule, ProviderProtocol, SandboxBackendKind, UsageBudget};
 
-/// Whose file it is.
+/// Whose file a layer comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConfigScope {
-    /// The person's.
     User,
-    /// The project's: sets preferences, never powers.
+    /// The project's file sets preferences, never privileges.
     Project,
 }
 
-/// What one place says. `None` where it says nothing.
+/// The values that one source sets; `None` where it sets nothing.
 #[derive(Debug, Default)]
 pub(super) struct ConfigLayer {
     pub server: ServerConfigLayer,
@@ -63,7 +62,7 @@ pub(super) struct ConfigLayer {
     pub sandbox_method: Option<ConfigValue<Option<SandboxBackendKind>>>,
 }
 
-/// A named provider: endpoint, key, model and all else that goes together.
+/// A named provider: endpoint, key, model and everything that goes with them.
 #[derive(Debug, Clone)]
 pub(super) struct ProviderConfigLayer {
     pub origin: ConfigOrigin,
@@ -72,7 +71,7 @@ pub(super) struct ProviderConfigLayer {
 }
 
 impl ConfigLayer {
-    /// What a file says. What a project's file may not say is left out with a warning.
+    /// Reads the layer of a file. What a project's file must not set is left out with a warning.
     pub(super) fn from_file(
         file: &ConfigText,
         scope: ConfigScope,
@@ -97,7 +96,8 @@ impl ConfigLayer {
                         .map(|it| ConfigError::Value { origin: place(it.line), problem: it.text }),
                 );
             }
-            // What restricts is not a project's to set.
+            // An unknown key may have been meant to restrict, but a project does not set
+            // restrictions, so it only gives a warning.
             ConfigScope::Project => {
                 let unknown = parsed.unknown.iter();
                 findings
@@ -122,7 +122,7 @@ impl ConfigLayer {
         Self::from_raw(raw, &file.path, findings)
     }
 
-    /// What the command line says.
+    /// Reads the layer of the command line.
     pub(super) fn from_flags(flags: &ConfigFlags, findings: &mut ConfigFindings) -> Self {
         let at = ConfigOrigin::Flag;
         let ConfigFlags { endpoint, api_key, model, provider, system_prompt, mode, budget } =
@@ -207,7 +207,7 @@ impl ConfigLayer {
 }
 
 impl ServerConfigLayer {
-    /// What the environment says.
+    /// Reads the variables of slug itself.
     pub(super) fn from_environment(
         environment: &ConfigEnvironment,
         findings: &mut ConfigFindings,
@@ -223,14 +223,14 @@ impl ServerConfigLayer {
         }
     }
 
-    /// The key that a service's variable holds.
+    /// Reads the key that a service's variable holds.
     pub(super) fn of_key(variables: &ServiceVariables, findings: &mut ConfigFindings) -> Self {
         let at = ConfigOrigin::Environment(variables.service.key_variable);
         let key = variables.api_key.as_ref().and_then(|it| findings.key(it, at));
         Self { api_key: key.map(|key| key.map(ConfigKeySource::Value)), ..Self::default() }
     }
 
-    /// What else is set for the service whose protocol is spoken.
+    /// Reads the other variables of the service whose protocol is used.
     pub(super) fn of_variables(
         variables: &ServiceVariables,
         findings: &mut ConfigFindings,
@@ -253,8 +253,8 @@ impl ServerConfigLayer {
         }
     }
 
-    /// The service itself, where its protocol's name was given as a flag: whatever else is
-    /// configured is another server's.
+    /// The service itself, where a flag names its protocol: then the configured endpoint and model
+    /// are another server's.
     pub(super) fn of_service(
         service: &ProtocolService,
         origin: &ConfigOrigin,
@@ -270,7 +270,7 @@ impl ServerConfigLayer {
 }
 
 impl ConfigFindings {
-    /// What a file says of a server, at its top or in a table of its own.
+    /// Checks what a file sets for one server, at its top or in a table of its own.
     fn part(
         &mut self,
         mut raw: RawServer,
@@ -326,7 +326,8 @@ impl ConfigFindings {
         }
         let part = self.part(raw, folder, place);
         server::check_headers(&part, protocol, self);
-        // A named provider is a whole: what it does not say does not come from below it.
+        // A named provider is complete in itself: what it does not set is not taken from the top of
+        // the file.
         let model =
             part.model.or(Some(ConfigValue { value: ModelChoice::Served, origin: origin.clone() }));
         let own = Some(part.origin_bound.unwrap_or_default());
@@ -338,7 +339,8 @@ impl ConfigFindings {
     }
 }
 
-/// Takes out of a project's file what would give slug powers or send anything elsewhere.
+/// Removes from a project's file what would give slug privileges or send anything elsewhere. Gives
+/// the removed keys with their lines.
 fn drop_privileged_keys(raw: &mut RawConfig) -> Vec<(&'static str, usize)> {
     let server = &mut raw.server;
     let mut dropped: Vec<(&'static str, usize)> = [

@@ -1,10 +1,10 @@
-//! Configuration: what was written (`raw`) and what holds, with where each value came from
-//! (`resolved`).
+//! Configuration: what was written (`raw`) and what holds, with the origin of each value
+//! (`resolution`).
 //!
-//! Later layers override earlier ones: defaults, the person's file, the project's file, the
-//! environment, flags. A project's file is read only when the project is trusted, and gives slug
-//! no powers even then: no mode, no endpoint, no key, no provider, no proxy, no header. Everything but [`load`] and
-//! [`save`] is pure: file texts and the environment are passed in.
+//! Later layers override earlier ones: defaults, the user's file, the project's file, the
+//! environment, flags. A project's file is read only when the project is trusted, and even then it
+//! gives slug no privileges: no mode, no endpoint, no key, no provider, no proxy, no header.
+//! Everything but [`load`] and [`save`] is pure: file texts and the environment are passed in.
 
 mod choices;
 mod connection;

@@ -1,4 +1,4 @@
-//! Values that know where they came from.
+//! Values with their origin.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,27 +6,23 @@ use std::path::PathBuf;
 /// A value with its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigValue<T> {
-    /// What holds.
     pub value: T,
-    /// Why.
     pub origin: ConfigOrigin,
 }
 
-/// Where a value came from. Shown as a person would look for it.
+/// Where a value came from. `Display` shows it as a user would search for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigOrigin {
-    /// Built in.
+    /// Built into slug.
     Default,
-    /// A line of a file, from 1.
     File {
-        /// The file.
         path: PathBuf,
-        /// The line.
+        /// From 1.
         line: usize,
     },
-    /// An environment variable.
+    /// The variable's name.
     Environment(&'static str),
-    /// A flag: `--model`.
+    /// The flag as written: `--model`.
     Flag(&'static str),
 }
 
@@ -36,7 +32,7 @@ impl<T> ConfigValue<T> {
         Self { value, origin: ConfigOrigin::Default }
     }
 
-    /// Another value from the same place.
+    /// Another value with the same origin.
     pub(super) fn map<U>(self, change: impl FnOnce(T) -> U) -> ConfigValue<U> {
         ConfigValue { value: change(self.value), origin: self.origin }
     }

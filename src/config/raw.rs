@@ -1,9 +1,9 @@
-//! What a `config.toml` says, key by key, each value with its line.
+//! The values of a `config.toml` as written, key by key, each with its line.
 //!
 //! The walk over the parsed document is the one list of keys that slug knows. It is written out
 //! instead of derived, so that an unknown key, a wrong type and a good value all know their line,
-//! every mistake is told at once, and no message repeats a value, which could be a key.
-//! Whether a value makes sense is decided when it is resolved.
+//! all mistakes are reported at once, and no message repeats a value, which could be a key. Whether
+//! a value makes sense is decided when it is resolved.
 
 mod server;
 
@@ -15,60 +15,51 @@ use toml::de::{DeTable, DeValue};
 
 pub use server::{RawCommand, RawSecret, RawServer};
 
-/// The names of slug's own context, which `[context.static]` cannot take.
+/// The names of slug's own context, which `[context.static]` cannot use.
 pub const CONTEXT_NAMES: [&str; 6] =
     ["continuation", "environment", "file_structure", "git_status", "interruption", "todo"];
 
-/// A value and the line it stands in, from 1.
+/// A value and the line on which it stands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LineValue<T> {
-    /// What was written.
     pub value: T,
-    /// Where.
+    /// From 1.
     pub line: usize,
 }
 
-/// Something to say about a line.
+/// A message about one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigRemark {
-    /// The line, from 1.
+    /// From 1.
     pub line: usize,
-    /// What, in a sentence.
+    /// One sentence.
     pub text: String,
 }
 
-/// All that a file sets.
+/// Everything that a file sets. Fields have the names of their keys, most without the name of the
+/// table.
 #[derive(Debug, Default)]
 pub struct RawConfig {
-    /// What stands at the top of the file about the server.
+    /// The keys of a server that stand at the top of the file.
     pub server: RawServer,
-    /// `provider`
     pub provider: Option<LineValue<String>>,
-    /// `system_prompt`
     pub system_prompt: Option<LineValue<String>>,
-    /// `temperature`
     pub temperature: Option<LineValue<f64>>,
-    /// `max_tool_rounds`
     pub max_tool_rounds: Option<LineValue<i64>>,
-    /// `fallback_model`
     pub fallback_model: Option<LineValue<String>>,
-    /// `budget.turn`
     pub budget_turn: Option<LineValue<String>>,
-    /// `budget.session`
     pub budget_session: Option<LineValue<String>>,
-    /// `timeouts.first_byte`
+    /// `timeouts.first_byte`, in seconds.
     pub first_byte: Option<LineValue<i64>>,
-    /// `timeouts.idle`
+    /// `timeouts.idle`, in seconds.
     pub idle: Option<LineValue<i64>>,
-    /// `timeouts.total`
+    /// `timeouts.total`, in seconds.
     pub total: Option<LineValue<i64>>,
-    /// `bash.environment`
     pub bash_environment: Option<LineValue<Vec<LineValue<String>>>>,
-    /// `permission_mode`
     pub permission_mode: Option<LineValue<RawMode>>,
-    /// `[context.static]`
+    /// The texts of `[context.static]`, by name.
     pub statics: BTreeMap<String, LineValue<String>>,
-    /// `[providers.NAME]`
+    /// The tables `[providers.NAME]`, by name; the line is that of the heading.
     pub providers: BTreeMap<String, LineValue<RawServer>>,
     /// `ui.theme`
     pub theme: Option<LineValue<RawTheme>>,
@@ -96,15 +87,12 @@ pub struct RawConfig {
     pub progress: Option<LineValue<bool>>,
     /// `ui.notify`
     pub notify: Option<LineValue<String>>,
-    /// `ui.notify_after`
+    /// `ui.notify_after`, in seconds.
     pub notify_after: Option<LineValue<i64>>,
     /// `ui.vi`
     pub vi: Option<LineValue<bool>>,
-    /// `sandbox.network`
     pub sandbox_network: Option<LineValue<bool>>,
-    /// `sandbox.hosts`
     pub sandbox_hosts: Option<LineValue<Vec<LineValue<String>>>>,
-    /// `sandbox.method`
     pub sandbox_method: Option<LineValue<String>>,
 }
 
@@ -114,10 +102,7 @@ pub enum RawMode {
     /// A mode's name.
     Named(String),
     /// `{ type = "sandbox", dir = "…" }`.
-    Sandbox {
-        /// `dir`
-        dir: Option<String>,
-    },
+    Sandbox { dir: Option<String> },
 }
 
 /// `ui.theme` as written.
@@ -126,28 +111,23 @@ pub enum RawTheme {
     /// A theme's name.
     Named(String),
     /// `{ dark = "…", light = "…" }`.
-    Pair {
-        /// `dark`
-        dark: Option<String>,
-        /// `light`
-        light: Option<String>,
-    },
+    Pair { dark: Option<String>, light: Option<String> },
 }
 
-/// A file's values with what is wrong in it.
+/// The values of a file, together with what is wrong in it.
 #[derive(Debug, Default)]
 pub struct ParsedConfig {
     /// The values that could be read.
     pub raw: RawConfig,
-    /// What makes the file unusable, in the order of lines.
+    /// Mistakes that make the file unusable, in the order of lines.
     pub errors: Vec<ConfigRemark>,
-    /// Keys that slug does not know where one that restricts may be meant, in the order of lines.
+    /// Unknown keys that may have been meant to restrict something, in the order of lines.
     pub unknown: Vec<ConfigRemark>,
-    /// What was left out, in the order of lines.
+    /// Keys that were left out, in the order of lines.
     pub warnings: Vec<ConfigRemark>,
 }
 
-/// Reads a whole file.
+/// Reads the text of a whole file. Mistakes are in the result; the function does not fail.
 pub fn parse(text: &str) -> ParsedConfig {
     let mut reader = ConfigReader { text, parsed: ParsedConfig::default() };
     match DeTable::parse(text) {
@@ -172,7 +152,8 @@ struct ConfigReader<'a> {
 type TomlValue<'a> = Spanned<DeValue<'a>>;
 
 impl RawConfig {
-    /// Whether a key stands in the file itself.
+    /// Whether the file holds a secret itself: a key, a header, a query parameter or a proxy's
+    /// address.
     pub fn holds_secrets(&self) -> bool {
         let servers = self.providers.values().map(|it| &it.value).chain([&self.server]);
         let is_text = |secret: &RawSecret| matches!(secret, RawSecret::Text(_));
@@ -437,7 +418,7 @@ impl ConfigReader<'_> {
     fn unknown(&mut self, name: &str, span: Range<usize>) {
         let line = self.line(span);
         let shown = name.escape_debug();
-        // Nothing below these keeps slug from anything.
+        // No key of these tables restricts what slug may do.
         if ["ui.", "timeouts.", "context."].iter().any(|table| name.starts_with(table)) {
             let text = format!(
                 "slug does not know the key `{shown}` and leaves it out: check its spelling"

@@ -1,4 +1,4 @@
-//! What holds: all layers merged, each value with its origin.
+//! The configuration that holds: all layers merged, each value with its origin.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,85 +18,84 @@ use super::{
 };
 use crate::domain::{HostRule, PermissionMode, ProviderProtocol, SandboxBackendKind, UsageBudget};
 
-/// The whole configuration.
+/// The whole configuration of a run.
 #[derive(Debug, Clone)]
 pub struct ResolvedConfig {
     /// The server that is asked.
     pub server: ModelServerConfig,
-    /// Those that can be switched to.
+    /// The other servers that the user can switch to.
     pub others: Vec<ModelServerConfig>,
-    /// Takes the place of slug's own prompt.
+    /// Replaces slug's own system prompt.
     pub system_prompt: Option<ConfigValue<String>>,
     /// Sent only when set.
     pub temperature: Option<ConfigValue<f32>>,
-    /// How many rounds of tool calls a turn may take.
+    /// The most rounds of tool calls in one turn.
     pub max_tool_rounds: ConfigValue<u32>,
-    /// The model that stands in where the first one's server is overloaded.
+    /// The model that answers while the chosen model's server is overloaded.
     pub fallback_model: Option<ConfigValue<String>>,
-    /// What each turn may take before the person is asked.
+    /// What each turn may use before slug asks the user.
     pub budget_turn: Option<ConfigValue<UsageBudget>>,
-    /// The same of the session.
+    /// What the whole session may use before slug asks the user.
     pub budget_session: Option<ConfigValue<UsageBudget>>,
-    /// Seconds that the first byte of an answer may take, where the person has set them.
+    /// Seconds until the first byte of an answer; `None` leaves slug's own limit.
     pub first_byte: Option<ConfigValue<u32>>,
-    /// Seconds between two pieces of it.
+    /// Seconds between two pieces of an answer; `None` leaves slug's own limit.
     pub idle: Option<ConfigValue<u32>>,
-    /// Seconds for all of it.
+    /// Seconds for a whole answer; `None` leaves slug's own limit.
     pub total: Option<ConfigValue<u32>>,
     /// Variables that commands get although their names look like secrets.
     pub bash_environment: Option<ConfigValue<Vec<String>>>,
-    /// What happens to a call that no rule speaks of.
+    /// What happens to a call that no rule covers.
     pub mode: ConfigValue<PermissionMode>,
-    /// The folder that a sandbox is asked for around, as it was written; the working folder where
-    /// none was.
+    /// `None` without a sandbox. The inner value is the sandbox's folder as written; `None` stands
+    /// for the working folder.
     pub sandbox: Option<ConfigValue<Option<PathBuf>>>,
-    /// Whether there is a network in it.
+    /// Whether commands in the sandbox have a network.
     pub sandbox_network: ConfigValue<bool>,
-    /// The hosts that commands in it reach and no others, where there is such a list.
+    /// The only hosts that commands in the sandbox reach; `None` where there is no such list.
     pub sandbox_hosts: Option<ConfigValue<Vec<HostRule>>>,
-    /// By what; the best that there is, unless one is named.
+    /// The sandbox mechanism; `None` takes the best that the machine has.
     pub sandbox_method: ConfigValue<Option<SandboxBackendKind>>,
-    /// Texts for the model, by name.
+    /// The texts of `[context.static]` for the model, by name.
     pub statics: BTreeMap<String, ConfigValue<String>>,
-    /// Which theme.
     pub theme: ConfigValue<ThemeChoice>,
-    /// Which keys, before the person's own.
+    /// The keys that slug starts with, before the user's own are added.
     pub keys: ConfigValue<KeyPreset>,
-    /// Whether slug takes the mouse.
+    /// Whether slug handles the mouse.
     pub mouse: ConfigValue<bool>,
     /// Whether nothing on screen moves by itself.
     pub reduced_motion: ConfigValue<bool>,
-    /// Rows that a notch of the wheel goes.
+    /// The number of rows that one notch of the wheel scrolls.
     pub wheel_rows: ConfigValue<u32>,
-    /// Events that the terminal sends for a notch, where slug is not to guess.
+    /// The number of events that the terminal sends for one notch; `None` lets slug guess.
     pub wheel_events: Option<ConfigValue<u32>>,
-    /// What stays in the terminal once slug has left.
+    /// Which part of the transcript stays in the terminal after slug exits.
     pub leave: ConfigValue<ExitTranscript>,
-    /// What the first line shows.
+    /// The items of the first line.
     pub status: ConfigValue<StatusItems>,
-    /// A command whose output the first line shows; only from the person's own file.
+    /// A command whose output the first line shows; only from the user's own file.
     pub status_command: Option<ConfigValue<String>>,
-    /// Whether slug names the terminal's window.
+    /// Whether slug sets the title of the terminal's window.
     pub title: ConfigValue<bool>,
-    /// Whether images are shown as pictures, where the terminal can do that.
+    /// Whether images are shown as pictures, where the terminal supports that.
     pub images: ConfigValue<bool>,
-    /// Whether slug tells the terminal that it works, where that is safe.
+    /// Whether slug tells the terminal that it is working, where that is safe.
     pub progress: ConfigValue<bool>,
-    /// How slug calls for the person.
+    /// How slug notifies the user.
     pub notify: ConfigValue<NotificationMethod>,
-    /// Seconds that a turn has to take for its end to be told.
+    /// A turn that took at least this many seconds is worth a notification when it ends.
     pub notify_after: ConfigValue<u32>,
     /// Whether the input has Vi's keys.
     pub vi: ConfigValue<bool>,
     /// Each key and other secret that is written anywhere, also one that nothing uses.
     pub secrets: Vec<SecretString>,
-    /// The environment variables that hold such.
+    /// The environment variables that hold secrets.
     pub key_variables: Vec<String>,
-    /// What was left out, and why; each with file and line.
+    /// Values that were left out, and why; each with file and line.
     pub warnings: Vec<String>,
 }
 
-/// The name of a provider.
+/// A protocol's name, or that of a `[providers.NAME]` table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProviderName(String);
 
@@ -106,7 +105,7 @@ impl ResolvedConfig {
         std::iter::once(&self.server).chain(&self.others)
     }
 
-    /// Whether nobody has said which model to use: then slug shows its first-run screen.
+    /// Whether the user has not configured any model: slug then shows its first-run screen.
     pub fn nothing_configured(&self) -> bool {
         self.server.name.origin == ConfigOrigin::Default
             && self.server.endpoint.origin == ConfigOrigin::Default
@@ -132,7 +131,12 @@ impl fmt::Display for ProviderName {
     }
 }
 
-/// Reads the files and resolves everything. All that is wrong is told at once.
+/// Reads the files and resolves the configuration.
+///
+/// # Errors
+///
+/// Fails when a file cannot be read, or when values are wrong; then the list holds every mistake,
+/// each with its origin.
 pub fn load(
     files: ConfigFiles<'_>,
     environment: &ConfigEnvironment,
@@ -143,6 +147,10 @@ pub fn load(
 }
 
 /// Merges defaults, files, environment and flags.
+///
+/// # Errors
+///
+/// Fails when values are wrong. The list holds every mistake, each with its origin.
 pub fn resolve(
     texts: &ConfigTexts,
     environment: &ConfigEnvironment,
@@ -183,7 +191,7 @@ pub fn resolve(
     let service = services::of(protocol);
     let whole = match (named, protocol, &provider.origin) {
         (Some(named), _, _) => Some(named.part.clone()),
-        // Chat completions are spoken at whatever endpoint is configured.
+        // The configured endpoint speaks chat completions, whichever it is.
         (None, ProviderProtocol::ChatCompletions, _)
         | (
             None,
@@ -218,8 +226,8 @@ pub fn resolve(
     merge(server, others, [user, project, from_flags], findings)
 }
 
-/// The servers that could be asked instead: each `[providers.NAME]`, the one at the top of the
-/// person's file, and each protocol's own service whose key is in the environment.
+/// The servers that the user can switch to: each `[providers.NAME]`, the one at the top of the
+/// user's file, and each protocol's own service whose key is in the environment.
 fn others(
     chosen: &ModelServerConfig,
     user: &ConfigLayer,
@@ -227,7 +235,7 @@ fn others(
     environment: &ConfigEnvironment,
     keys: &[ServerConfigLayer],
 ) -> Vec<ModelServerConfig> {
-    // What is wrong with them has been found already, or is none of this run's business.
+    // Mistakes in them have been reported already, or do not matter for this run.
     let mut unused = ConfigFindings::default();
     let common = project.server.common();
     let is_chosen = |name: &str| chosen.name.value.as_str() == name;
@@ -252,7 +260,7 @@ fn others(
     for (variables, key) in environment.services.iter().zip(keys) {
         let service = variables.service;
         let name = ProviderName::of(service.protocol);
-        // Chat completions are the service's older protocol: its newer one has the same models.
+        // Chat completions are the service's older protocol; its newer one has the same models.
         let is_known = service.protocol == ProviderProtocol::ChatCompletions
             || chosen.endpoint.value.origin().as_str() == service.origin
             || others.iter().any(|it| it.name.value == name);
@@ -352,7 +360,7 @@ fn merge(
     let asked =
         top.mode.unwrap_or(ConfigValue::default(ModeChoice::Mode(PermissionMode::default())));
     let (mode, sandbox) = match asked {
-        // The folder is the working folder's.
+        // A plain `sandbox` is a sandbox around the working folder.
         ConfigValue { value: ModeChoice::Mode(PermissionMode::Sandbox), origin } => {
             let sandbox = ConfigValue { value: None, origin: origin.clone() };
             (ConfigValue { value: PermissionMode::Sandbox, origin }, Some(sandbox))

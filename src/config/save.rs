@@ -1,4 +1,5 @@
-//! Writes choices into a `config.toml`, keeping everything else that stands there, comments too.
+//! Writes choices into a `config.toml`, and keeps everything else that stands there, comments
+//! included.
 //!
 //! The file holds keys, so it has mode 0600 and its folder 0700. It is replaced as a whole: a
 //! reader sees the old text or the new one.
@@ -14,16 +15,13 @@ use crate::platform::paths::replace_private;
 
 use super::{ConfigEndpoint, ConfigError, ThemeChoice};
 
-/// A value to write.
+/// A value to write into the configuration.
 #[derive(Debug, Clone)]
 pub enum ConfigChange {
-    /// `provider`, as a protocol's own service.
+    /// `provider`, by the name of a protocol.
     Provider(ProviderProtocol),
-    /// `endpoint`
     Endpoint(ConfigEndpoint),
-    /// `api_key`
     ApiKey(SecretString),
-    /// `model`
     Model(String),
     /// `ui.theme`
     Theme(ThemeChoice),
@@ -31,8 +29,13 @@ pub enum ConfigChange {
 
 const HEAD: &str = "# `slug config` prints every value that holds, and where it comes from.\n\n";
 
-/// Puts `changes` into the file at `path`, which is made when it is not there. Through a symbolic
-/// link, the file behind it is written.
+/// Writes `changes` into the file at `path`, which is created when it does not exist. Where `path`
+/// is a symbolic link, the file behind it is written.
+///
+/// # Errors
+///
+/// Fails when the file cannot be read, is not TOML, has a `ui` that is no table, or cannot be
+/// written.
 pub fn save(path: &Path, changes: &[ConfigChange]) -> Result<(), ConfigError> {
     let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let unreadable = |problem| ConfigError::Unreadable { path: target.clone(), problem };
@@ -73,7 +76,7 @@ fn theme(choice: &ThemeChoice) -> Value {
     }
 }
 
-/// Sets a key, with the white space and the comment around the value it had.
+/// Sets a key, and keeps the white space and the comment around its old value.
 fn set(table: &mut dyn TableLike, key: &str, mut value: Value) {
     match table.get_mut(key).and_then(Item::as_value_mut) {
         Some(old) => {
@@ -81,7 +84,7 @@ fn set(table: &mut dyn TableLike, key: &str, mut value: Value) {
             *old = value;
         }
         None => {
-            // A table in its place goes with its heading.
+            // A table in its place is removed together with its heading.
             table.remove(key);
             table.insert(key, Item::Value(value));
         }
@@ -133,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_there_is_kept() {
+    fn the_rest_of_the_file_is_kept() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
         let before =

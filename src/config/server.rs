@@ -1,9 +1,10 @@
-//! A model server: all that is needed to ask it. The chosen one, and those that can be switched to.
+//! Everything that is needed to ask a model server: the chosen one, and those that the user can
+//! switch to.
 //!
-//! A key belongs to the server that was configured where the key was: one that stands in a layer
-//! goes to the endpoint that holds as of that layer, and to no other origin. So a key from the
-//! environment is not sent to whatever `--endpoint` names. What else a server is sent for itself,
-//! headers and a client's certificate, is kept to its origin in the same way.
+//! A key belongs to the server that was configured where the key was: a key in a layer is sent to
+//! the endpoint that holds as of that layer, and to no other origin. So a key from the environment
+//! is not sent to whatever `--endpoint` names. Headers and the client certificate of a server are
+//! bound to its origin in the same way.
 
 use std::path::PathBuf;
 
@@ -16,35 +17,32 @@ use super::{
 };
 use crate::domain::{ChatDialect, ProviderProtocol, ReasoningEffort};
 
-/// The window to assume where nobody says another, in tokens.
+/// The context window, in tokens, that is assumed where nobody says another.
 const ASSUMED_WINDOW: u64 = 200_000;
 
-/// A model server.
+/// Everything that is needed to ask one model server.
 #[derive(Debug, Clone)]
 pub struct ModelServerConfig {
     /// A protocol's name, or that of a `[providers.NAME]`.
     pub name: ConfigValue<ProviderName>,
-    /// How the endpoint is spoken to.
     pub protocol: ProviderProtocol,
-    /// In which way, where that is not to be told from the endpoint.
+    /// The variant of the protocol; `None` where the endpoint tells it.
     pub dialect: Option<ConfigValue<ChatDialect>>,
-    /// Where the model is asked.
     pub endpoint: ConfigValue<ConfigEndpoint>,
-    /// The key for that endpoint's origin.
+    /// Belongs to the endpoint's origin.
     pub api_key: Option<ConfigValue<ConfigKeySource>>,
     /// A key that would have been used, had it been configured for this origin.
     pub withheld_key: Option<WithheldKey>,
-    /// Which model.
     pub model: ConfigValue<ModelChoice>,
-    /// What can be chosen where the server lists nothing.
+    /// The models to choose from where the server lists none.
     pub models: Option<ConfigValue<Vec<String>>>,
-    /// Limit of a response, in tokens.
+    /// The limit of a response, in tokens.
     pub max_tokens: ConfigValue<u32>,
-    /// The window in tokens, used only where the server does not say what it serves.
+    /// In tokens; used only where the server does not report its window.
     pub context_window: ConfigValue<u64>,
-    /// How hard the model is to think; sent only when set.
+    /// Sent only when set.
     pub effort: Option<ConfigValue<ReasoningEffort>>,
-    /// How it is reached.
+    /// How the server is reached.
     pub connection: ServerTransportConfig,
 }
 
@@ -53,11 +51,11 @@ pub struct ModelServerConfig {
 pub struct WithheldKey {
     /// Where the key was found.
     pub origin: ConfigOrigin,
-    /// The server that it belongs to.
+    /// The only origin that the key may be sent to.
     pub belongs_to: ServerOrigin,
 }
 
-/// What one place says of a server.
+/// The settings of one source for a server.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ServerConfigLayer {
     pub endpoint: Option<ConfigValue<ConfigEndpoint>>,
@@ -68,11 +66,11 @@ pub(super) struct ServerConfigLayer {
     pub effort: Option<ConfigValue<ReasoningEffort>>,
     pub ca_file: Option<ConfigValue<PathBuf>>,
     pub proxy: Option<ConfigValue<ConfigProxy>>,
-    /// Replaces, as a whole, what a place before it said.
+    /// Replaces, as a whole, the value of an earlier source.
     pub origin_bound: Option<OriginBoundLayer>,
 }
 
-/// What one place says of a server that is true of no other.
+/// The settings of one source that apply to one server only.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OriginBoundLayer {
     pub origin_bound: OriginBoundConfig,
@@ -81,7 +79,7 @@ pub(super) struct OriginBoundLayer {
 }
 
 impl ServerConfigLayer {
-    /// What holds whichever server is asked.
+    /// The settings that apply whichever server is asked.
     pub(super) fn common(&self) -> Self {
         Self {
             max_tokens: self.max_tokens.clone(),
@@ -94,7 +92,8 @@ impl ServerConfigLayer {
     }
 }
 
-/// Merges what is said of one server; the last word holds. Mistakes and remarks go to `findings`.
+/// Merges the settings for one server; later parts override earlier ones. Mistakes and warnings go
+/// to `findings`.
 pub(super) fn merge(
     name: ConfigValue<ProviderName>,
     service: &ProtocolService,
@@ -109,16 +108,16 @@ pub(super) fn merge(
             return None;
         }
     };
-    let mut held = ConfigValue::default(endpoint);
+    let mut current_endpoint = ConfigValue::default(endpoint);
     let mut keys = Vec::new();
     let mut own: Option<(OriginBoundLayer, ServerOrigin)> = None;
     let mut top = ServerConfigLayer::default();
     for part in parts {
-        held = part.endpoint.unwrap_or(held);
+        current_endpoint = part.endpoint.unwrap_or(current_endpoint);
         if let Some(key) = part.api_key {
-            keys.push(OwnedKey { owner: owner(&key.origin, &held.value), key });
+            keys.push(OwnedKey { owner: owner(&key.origin, &current_endpoint.value), key });
         }
-        own = part.origin_bound.map(|it| (it, held.value.origin().clone())).or(own);
+        own = part.origin_bound.map(|it| (it, current_endpoint.value.origin().clone())).or(own);
         top.model = part.model.or(top.model);
         top.max_tokens = part.max_tokens.or(top.max_tokens);
         top.context_window = part.context_window.or(top.context_window);
@@ -126,28 +125,30 @@ pub(super) fn merge(
         top.ca_file = part.ca_file.or(top.ca_file);
         top.proxy = part.proxy.or(top.proxy);
     }
-    let (api_key, withheld_key) = key_for(&held.value, keys);
-    // A server on this machine seldom wants a key: there it is the rule, not worth a warning.
+    let (api_key, withheld_key) = key_for(&current_endpoint.value, keys);
+    // A server on this machine rarely needs a key: a withheld key is normal there, not worth a
+    // warning.
     if let Some(withheld) = &withheld_key
-        && held.value.security() != EndpointSecurity::Loopback
+        && current_endpoint.value.security() != EndpointSecurity::Loopback
     {
         findings.warnings.push(format!(
             "{}: this key belongs to {} and is not sent to {}: name the key and the endpoint in \
              the same place",
             withheld.origin,
             withheld.belongs_to,
-            held.value.origin()
+            current_endpoint.value.origin()
         ));
     }
     let OriginBoundLayer { origin_bound: own, models, dialect } =
-        origin_bound_for(&held.value, own, findings);
-    let default = service.model.filter(|_| held.value.origin().as_str() == service.origin);
+        origin_bound_for(&current_endpoint.value, own, findings);
+    let default =
+        service.model.filter(|_| current_endpoint.value.origin().as_str() == service.origin);
     let default = default.map_or(ModelChoice::Served, ModelChoice::parse);
     Some(ModelServerConfig {
         name,
         protocol: service.protocol,
         dialect,
-        endpoint: held,
+        endpoint: current_endpoint,
         api_key,
         withheld_key,
         model: top.model.unwrap_or(ConfigValue::default(default)),
@@ -183,7 +184,8 @@ fn service_of(origin: &ConfigOrigin) -> Option<&'static ProtocolService> {
     }
 }
 
-/// The last key that belongs to the endpoint; or else the last one of slug's own that does not.
+/// The last key that belongs to the endpoint. Without one, the last of slug's own keys that does
+/// not, as the withheld key.
 fn key_for(
     endpoint: &ConfigEndpoint,
     keys: Vec<OwnedKey>,
@@ -193,7 +195,7 @@ fn key_for(
         if owner == *endpoint.origin() {
             return (Some(key), None);
         }
-        // Other programs have use for a service's variable: that it is set says nothing about slug.
+        // Other programs use a service's variable, too: that it is set says nothing about slug.
         if withheld.is_none() && service_of(&key.origin).is_none() {
             withheld = Some(WithheldKey { origin: key.origin, belongs_to: owner });
         }
@@ -201,7 +203,8 @@ fn key_for(
     (None, withheld)
 }
 
-/// What belongs to the endpoint, unless it was named for another.
+/// The settings that belong to the endpoint; the default, with a warning, where they were set for
+/// another origin.
 fn origin_bound_for(
     endpoint: &ConfigEndpoint,
     part: Option<(OriginBoundLayer, ServerOrigin)>,
@@ -224,17 +227,17 @@ fn origin_bound_for(
     OriginBoundLayer::default()
 }
 
-/// A header of the person's would silently take the key's place.
+/// Reports a configured header that would silently replace the key's header.
 pub(super) fn check_headers(
     part: &ServerConfigLayer,
     protocol: ProviderProtocol,
     findings: &mut ConfigFindings,
 ) {
     let Some(OriginBoundLayer { origin_bound: own, .. }) = &part.origin_bound else { return };
-    let taken = own.key_header.as_ref().map_or(protocol.key_header(), |it| it.value.as_str());
-    if let Some(header) = own.headers.get(taken) {
+    let header_name = own.key_header.as_ref().map_or(protocol.key_header(), |it| it.value.as_str());
+    if let Some(header) = own.headers.get(header_name) {
         let problem = format!(
-            "the key travels in the header `{taken}`: give it as `api_key`, or name the header \
+            "the key travels in the header `{header_name}`: give it as `api_key`, or name the header \
              that it is to travel in with `key_header`"
         );
         findings.errors.push(ConfigError::Value { origin: header.origin.clone(), problem });

@@ -1,35 +1,34 @@
-//! The protocols that slug speaks, and whose own service is where. Data only: a protocol gets a
-//! row.
+//! The protocols that slug speaks, and where the service of each protocol's maker is. Data only:
+//! each protocol is a row.
 
 use crate::domain::ProviderProtocol;
 
-/// A protocol, with the service of those who made it.
+/// A protocol, with the service of its maker.
 #[derive(Debug)]
 pub struct ProtocolService {
-    /// The protocol.
     pub protocol: ProviderProtocol,
-    /// The address that holds when none is named.
+    /// The endpoint that is used when none is configured.
     pub endpoint: &'static str,
-    /// The only origin that the key in `key_variable` goes to.
+    /// The only origin that the key in `key_variable` is sent to.
     pub origin: &'static str,
-    /// The variable that other programs, too, keep the service's key in.
+    /// The variable in which other programs, too, keep the service's key.
     pub key_variable: &'static str,
     /// The variable that names a model of this protocol.
     pub model_variable: Option<&'static str>,
-    /// The variable with the limit of a response.
+    /// The variable with the limit of a response, in tokens.
     pub limit_variable: Option<&'static str>,
-    /// The model that is asked where none is named and the service itself is asked. None takes what
-    /// the server has.
+    /// The model that is used when none is configured and the service itself is asked. `None` takes
+    /// the model that the server offers.
     pub model: Option<&'static str>,
     /// The limit of a response, in tokens, where none is set.
     pub max_tokens: u32,
 }
 
-/// All of them; the first is the one that holds unless another is named.
+/// One row for each protocol; the first is the default.
 pub const SERVICES: [ProtocolService; 4] = [
     ProtocolService {
         protocol: ProviderProtocol::ChatCompletions,
-        // vLLM's own default: people run these servers themselves.
+        // vLLM's default port: users run these servers themselves.
         endpoint: "http://localhost:8000/v1",
         origin: "https://api.openai.com",
         key_variable: "OPENAI_API_KEY",
@@ -46,7 +45,7 @@ pub const SERVICES: [ProtocolService; 4] = [
         model_variable: None,
         limit_variable: None,
         model: None,
-        // Reasoning is part of it.
+        // Reasoning tokens count towards the limit.
         max_tokens: 16_000,
     },
     ProtocolService {
@@ -57,7 +56,7 @@ pub const SERVICES: [ProtocolService; 4] = [
         model_variable: Some("ANTHROPIC_MODEL"),
         limit_variable: Some("ANTHROPIC_MAX_TOKENS"),
         model: Some("claude-sonnet-5-5"),
-        // Thinking is part of it.
+        // Thinking tokens count towards the limit.
         max_tokens: 16_000,
     },
     ProtocolService {
@@ -67,14 +66,14 @@ pub const SERVICES: [ProtocolService; 4] = [
         key_variable: "GEMINI_API_KEY",
         model_variable: Some("GEMINI_MODEL"),
         limit_variable: None,
-        // Moves with Google's newest.
+        // An alias that follows Google's newest model.
         model: Some("gemini-flash-latest"),
-        // Thinking is part of it.
+        // Thinking tokens count towards the limit.
         max_tokens: 16_000,
     },
 ];
 
-/// The service of a protocol.
+/// The row of a protocol.
 pub fn of(protocol: ProviderProtocol) -> &'static ProtocolService {
     SERVICES.iter().find(|it| it.protocol == protocol).unwrap_or(&SERVICES[0])
 }

@@ -1,4 +1,5 @@
-//! `slug config`: every value and where it came from. Keys are never printed, only where they are; control characters in values are written as escapes.
+//! `slug config`: prints every value and where it came from. Of a key only its place is printed,
+//! never the key; control characters in values are written as escapes.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -19,7 +20,11 @@ struct ConfigRow {
     origin: ConfigOrigin,
 }
 
-/// A table for people; warnings come last.
+/// Writes a table for users; warnings come last.
+///
+/// # Errors
+///
+/// Fails when `out` cannot be written to.
 pub fn write_text(config: &ResolvedConfig, out: &mut dyn Write) -> io::Result<()> {
     let rows = rows(config);
     let texts: Vec<String> = rows.iter().map(|row| shown(&row.value)).collect();
@@ -38,9 +43,14 @@ pub fn write_text(config: &ResolvedConfig, out: &mut dyn Write) -> io::Result<()
     Ok(())
 }
 
+/// Writes one line of JSON:
 /// `{"values":[{"key","value","origin"}],"others":[{"provider","endpoint","origin"}],"warnings":[…]}`
-/// on one line. A key's value says where the key is, `"set"` where it stands there; what is not set
-/// and has no default is null.
+/// The value of a key says where the key is, `"set"` where it stands in the file; a value that is
+/// not set and has no default is null.
+///
+/// # Errors
+///
+/// Fails when `out` cannot be written to.
 pub fn write_json(config: &ResolvedConfig, out: &mut dyn Write) -> io::Result<()> {
     let values: Vec<Value> = rows(config)
         .into_iter()
@@ -107,14 +117,14 @@ fn rows(config: &ResolvedConfig) -> Vec<ConfigRow> {
         row("ui.title", &config.title, |flag| json!(flag)),
         row("ui.images", &config.images, |flag| json!(flag)),
         row("ui.progress", &config.progress, |flag| json!(flag)),
-        row("ui.notify", &config.notify, |way| json!(way.name())),
+        row("ui.notify", &config.notify, |method| json!(method.name())),
         row("ui.notify_after", &config.notify_after, |seconds| json!(seconds)),
         row("ui.vi", &config.vi, |flag| json!(flag)),
     ]);
     rows
 }
 
-/// How the server is reached. What may be a secret is only said to be there.
+/// The rows on how the server is reached. Of what may be a secret, only its presence is printed.
 fn connection(server: &ModelServerConfig) -> Vec<ConfigRow> {
     let ServerTransportConfig { origin_bound: own, ca_file, proxy } = &server.connection;
     let path = |path: &PathBuf| json!(path.display().to_string());
@@ -138,7 +148,7 @@ fn connection(server: &ModelServerConfig) -> Vec<ConfigRow> {
     rows
 }
 
-/// A name, or a pair as it is written.
+/// A name, or a pair as it is written in the configuration.
 fn theme(theme: &ThemeChoice) -> Value {
     match theme {
         ThemeChoice::Auto | ThemeChoice::Named(_) => json!(theme.to_string()),

@@ -1,12 +1,11 @@
-//! The values of `[ui]` that have names of their own: what the first line shows, and how slug
-//! calls for the person.
+//! The values of `[ui]` that have names: the items of the first line, and how slug notifies the
+//! user.
 
 use std::fmt;
 
-/// Something that the first line can show.
+/// An item that the first line can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StatusItem {
-    /// slug's name.
     Slug,
     /// The working folder's name.
     Folder,
@@ -16,40 +15,38 @@ pub enum StatusItem {
     Title,
     /// The beginning of the session's id.
     Session,
-    /// How long slug has been open.
+    /// How long slug has been running.
     Time,
     /// What `status_command` prints.
     Command,
-    /// Tokens a second of the last response.
+    /// Tokens per second of the last response.
     Rate,
     /// The model that answers.
     Model,
-    /// How much is asked.
+    /// The permission mode.
     Mode,
-    /// How full the model's window is.
+    /// How full the model's context window is.
     Context,
-    /// What came from the server's cache.
+    /// The tokens that came from the server's cache.
     Cached,
     /// What the session has cost.
     Cost,
 }
 
-/// What the first line shows, from the left and at the right edge.
+/// The items of the first line, at the left and at the right edge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusItems {
-    /// From the left.
     pub left: Vec<StatusItem>,
-    /// At the right edge.
     pub right: Vec<StatusItem>,
 }
 
-/// How slug calls for the person when the terminal is not looked at.
+/// How slug notifies the user while the terminal has no focus.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum NotificationMethod {
-    /// As the terminal understands it.
+    /// The method that the terminal supports.
     #[default]
     Auto,
-    /// With the bell.
+    /// The terminal's bell.
     Bell,
     /// OSC 9: iTerm2, Windows Terminal.
     Osc9,
@@ -57,15 +54,15 @@ pub enum NotificationMethod {
     Osc777,
     /// OSC 99: kitty.
     Osc99,
-    /// Not at all.
+    /// No notifications.
     Never,
 }
 
-/// What stands between the items of the left and those of the right.
+/// Stands between the left items and the right items.
 const DIVIDER: &str = "|";
 
 impl StatusItem {
-    /// All of them, in the order of the default line.
+    /// All items, in the order of the default line.
     pub const ALL: [Self; 13] = [
         Self::Slug,
         Self::Folder,
@@ -101,7 +98,7 @@ impl StatusItem {
         }
     }
 
-    /// Which half it stands in where nothing else is said.
+    /// Whether the item stands at the left edge by default.
     fn is_left(self) -> bool {
         match self {
             Self::Slug
@@ -129,8 +126,8 @@ impl Default for StatusItems {
 }
 
 impl StatusItems {
-    /// Reads a list of names. Where a `"|"` stands among them, it divides left from right; else
-    /// each item goes to its own half. What no item is called comes back as a sentence each.
+    /// Reads a list of names. A `"|"` among them divides left from right; without one, each item
+    /// goes to its default edge. Each unknown name comes back as a sentence about it.
     pub fn parse<'a>(names: impl IntoIterator<Item = &'a str>) -> (Self, Vec<String>) {
         let names: Vec<&str> = names.into_iter().collect();
         let divider = names.iter().position(|name| *name == DIVIDER);
@@ -150,21 +147,21 @@ impl StatusItems {
         (items, unknown)
     }
 
-    /// The names as they would be written.
+    /// The names as they would be written in the configuration, with the divider.
     pub fn names(&self) -> Vec<&'static str> {
         let name = |item: &StatusItem| item.name();
         let left = self.left.iter().map(name);
         left.chain([DIVIDER]).chain(self.right.iter().map(name)).collect()
     }
 
-    /// Whether an item is shown.
+    /// Whether the first line shows an item, at either edge.
     pub fn has(&self, item: StatusItem) -> bool {
         self.left.contains(&item) || self.right.contains(&item)
     }
 }
 
 impl NotificationMethod {
-    /// All of them.
+    /// All methods, the default first.
     pub const ALL: [Self; 6] =
         [Self::Auto, Self::Bell, Self::Osc9, Self::Osc777, Self::Osc99, Self::Never];
 
@@ -210,7 +207,7 @@ fn did_you_mean(name: &str) -> String {
     }
 }
 
-/// How many letters have to be put in, taken out or changed to make `a` of `b`.
+/// The number of letters to insert, remove or change to make `a` into `b`.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.chars().count()).collect();
     for (i, x) in a.chars().enumerate() {
@@ -230,12 +227,12 @@ mod tests {
 
     #[test]
     fn items_go_to_their_half_or_where_the_divider_says() {
-        let (own, unknown) = StatusItems::parse(["mode", "folder", "time"]);
-        assert_eq!(own.left, [StatusItem::Folder, StatusItem::Time]);
-        assert_eq!((own.right, unknown), (vec![StatusItem::Mode], Vec::new()));
-        let (said, _) = StatusItems::parse(["mode", "|", "folder"]);
-        assert_eq!(said.left, [StatusItem::Mode]);
-        assert_eq!(said.right, [StatusItem::Folder]);
+        let (items, unknown) = StatusItems::parse(["mode", "folder", "time"]);
+        assert_eq!(items.left, [StatusItem::Folder, StatusItem::Time]);
+        assert_eq!((items.right, unknown), (vec![StatusItem::Mode], Vec::new()));
+        let (divided, _) = StatusItems::parse(["mode", "|", "folder"]);
+        assert_eq!(divided.left, [StatusItem::Mode]);
+        assert_eq!(divided.right, [StatusItem::Folder]);
     }
 
     #[test]
@@ -245,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_item_is_told_with_the_nearest_one() {
+    fn an_unknown_item_is_reported_with_the_nearest_one() {
         let (items, unknown) = StatusItems::parse(["brnach", "zzzzzzzz", "model"]);
         assert_eq!(items.right, [StatusItem::Model]);
         assert!(unknown[0].contains("did you mean `branch`"), "{unknown:?}");

@@ -1,30 +1,30 @@
-//! The moments at which hooks run.
+//! The events on which hooks run.
 
-/// A moment at which hooks run.
+/// An event on which hooks run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HookEvent {
     /// A session is opened.
     SessionStart,
-    /// It is left.
+    /// The session is left.
     SessionEnd,
-    /// The person sends a message.
+    /// The user sends a message.
     UserPromptSubmit,
     /// The model makes a call.
     PreToolUse,
     /// A call has run.
     PostToolUse,
-    /// slug asks the person, or waits for them.
+    /// slug asks the user, or waits for the user.
     Notification,
     /// The model has answered.
     Stop,
-    /// A subagent has. There are none yet, so it never comes.
+    /// A subagent has answered. slug has no subagents yet, so this event never fires.
     SubagentStop,
-    /// The conversation that is sent is about to be made shorter.
+    /// The conversation that is sent to the model is about to be shortened.
     PreCompact,
 }
 
 impl HookEvent {
-    /// All of them, in the order in which a session meets them.
+    /// All events, in the order in which a session fires them.
     pub const ALL: [Self; 9] = [
         Self::SessionStart,
         Self::UserPromptSubmit,
@@ -37,7 +37,7 @@ impl HookEvent {
         Self::SessionEnd,
     ];
 
-    /// Its name in settings files and in what hooks are told.
+    /// The event's name in settings files and in the payload.
     pub fn name(self) -> &'static str {
         match self {
             Self::SessionStart => "SessionStart",
@@ -52,14 +52,14 @@ impl HookEvent {
         }
     }
 
-    /// Reads a name; `pre_tool_use` is PreToolUse, too.
+    /// Reads a name in any case, with or without `_` and `-`: `pre_tool_use` is PreToolUse, too.
     pub fn parse(name: &str) -> Option<Self> {
         let letters = |name: &str| name.replace(['_', '-'], "").to_ascii_lowercase();
         let name = letters(name);
         Self::ALL.into_iter().find(|event| letters(event.name()) == name)
     }
 
-    /// Whether something waits for its yes: what cannot be run there says no.
+    /// Whether slug waits for the hook's consent: a hook that cannot be run blocks.
     pub fn is_guard(self) -> bool {
         match self {
             Self::PreToolUse | Self::UserPromptSubmit => true,
@@ -73,7 +73,7 @@ impl HookEvent {
         }
     }
 
-    /// Whether what a hook prints goes to the model.
+    /// Whether the text that a hook prints goes to the model.
     pub fn tells_model(self) -> bool {
         match self {
             Self::SessionStart | Self::UserPromptSubmit | Self::PreToolUse | Self::PostToolUse => {

@@ -1,15 +1,16 @@
-//! Which tools a hook is for; of events without a tool, which of their kinds.
+//! Which tools a hook applies to; for events without a tool, which kinds of the event.
 
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 
 use super::hook::HookForm;
 
-/// What a hook is for. The short form's filter ignores case, the other one's does not.
+/// What a hook applies to. The filter of the short form ignores case, that of the matcher form does
+/// not.
 ///
-/// Nothing, an empty text and `*` are everything. Letters, digits, `_`, `-` and spaces are a name,
-/// with `|` or `,` between several; anything else is a regular expression, which may match any part
-/// of the name.
+/// Nothing, an empty text and `*` match everything. Letters, digits, `_`, `-` and spaces are a
+/// name, with `|` or `,` between several names; anything else is a regular expression, which may
+/// match any part of the name.
 #[derive(Debug, Clone)]
 pub struct HookFilter {
     text: String,
@@ -20,18 +21,22 @@ pub struct HookFilter {
 enum HookFilterPattern {
     All,
     Names(Vec<String>),
-    /// The same without regard to case.
+    /// Names in lower case, compared without regard to case.
     NamesIgnoringCase(Vec<String>),
     Pattern(RegexMatcher),
 }
 
 impl HookFilter {
-    /// For everything.
+    /// A filter that matches everything.
     pub fn all() -> Self {
         Self { text: String::new(), fits: HookFilterPattern::All }
     }
 
-    /// Reads a filter; where it cannot be read, why.
+    /// Reads a filter.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the text is no valid regular expression; the error says why.
     pub fn parse(text: &str, form: HookForm) -> Result<Self, String> {
         let text = text.trim();
         let is_name = |c: char| c.is_alphanumeric() || "_-|, ".contains(c);
@@ -56,12 +61,13 @@ impl HookFilter {
         Ok(Self { text: text.to_owned(), fits })
     }
 
-    /// As it was written.
+    /// The filter as it was written.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether it is for this tool or kind; what has none of them is for all.
+    /// Whether the filter matches this tool or kind. An event that has neither matches every
+    /// filter.
     pub fn fits(&self, subject: Option<&str>) -> bool {
         let Some(subject) = subject else { return true };
         match &self.fits {

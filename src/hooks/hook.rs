@@ -1,4 +1,4 @@
-//! One hook, as it was read.
+//! One hook, as it was read from a settings file.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -9,63 +9,59 @@ use crate::domain::ContentHash;
 use super::event::HookEvent;
 use super::filter::HookFilter;
 
-/// Something that is done at a moment.
+/// A command or a text that slug runs or sends on an event.
 #[derive(Debug, Clone)]
 pub struct Hook {
-    /// Names it over restarts, as long as it stays the same.
+    /// Stays the same over restarts, as long as the hook and its file's path do.
     pub id: HookId,
-    /// When.
     pub event: HookEvent,
-    /// For which tools.
+    /// Which tools the hook applies to.
     pub filter: HookFilter,
-    /// What its exit status means.
+    /// Decides what the hook's exit status means.
     pub form: HookForm,
-    /// What.
     pub action: HookAction,
-    /// Where it was written.
     pub origin: HookOrigin,
 }
 
-/// SHA-256 of what a hook is and of the file that it stands in.
+/// SHA-256 of everything that makes the hook: file, event, filter, form, action and timeout.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct HookId(pub ContentHash);
 
-/// How it was written.
+/// The form in which a hook was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HookForm {
-    /// `event`, `tool_filter`, `action`: any status but 0 blocks.
+    /// `event`, `tool_filter`, `action`: any exit status but 0 blocks.
     Short,
-    /// `matcher` and `hooks`: status 2 blocks, any other failure is told and passed over.
+    /// `matcher` and `hooks`: exit status 2 blocks; any other failure is reported and ignored.
     Matcher,
 }
 
-/// What a hook does.
+/// What a hook does when it runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HookAction {
-    /// Runs a line of shell.
+    /// Runs a shell command.
     Command {
-        /// For `sh -c`.
+        /// The command line for `sh -c`.
         line: String,
-        /// How long it may take.
+        /// The timeout, after which the command is killed.
         limit: Duration,
     },
-    /// Tells the model something.
+    /// A text for the model.
     Prompt(String),
-    /// It cannot be read, and why.
+    /// The hook cannot be read; the text says why.
     Unreadable(String),
 }
 
-/// Where a hook was written.
+/// The place in a settings file where a hook was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookOrigin {
-    /// The file.
     pub file: PathBuf,
-    /// The line in it, from 1, where that is known.
+    /// From 1; `None` where the line is not known.
     pub line: Option<usize>,
 }
 
 impl HookAction {
-    /// The command or the text.
+    /// The command line, the prompt text, or why the hook cannot be read.
     pub fn text(&self) -> &str {
         match self {
             Self::Command { line, .. } => line,
@@ -73,7 +69,7 @@ impl HookAction {
         }
     }
 
-    /// How long it may take, where that is part of it.
+    /// The timeout in milliseconds; empty for an action without one.
     fn limit(&self) -> String {
         match self {
             Self::Command { limit, .. } => limit.as_millis().to_string(),
@@ -91,7 +87,7 @@ impl HookAction {
 }
 
 impl HookId {
-    /// Of a hook with these parts.
+    /// The id of a hook with these parts.
     pub(super) fn of(
         event: HookEvent,
         filter: &HookFilter,

@@ -1,7 +1,7 @@
-//! The files that hooks stand in, and the person's own list of those that are switched off.
+//! The files that hooks are written in, and the user's own list of the hooks that are switched off.
 //!
-//! The list names hooks by hash, so that no project's file is ever written and a hook that changes
-//! is on again.
+//! The list names hooks by hash, so that slug never writes a project's file, and a hook that
+//! changes is on again.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -16,47 +16,45 @@ use crate::platform::paths::replace_private;
 use super::hook::{Hook, HookId, HookOrigin};
 use super::read::{HookWarning, read, unreadable};
 
-/// Where hooks are looked for.
+/// The folders whose files may hold hooks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookFiles {
     /// slug's own folder, whose hooks always hold.
     pub home: PathBuf,
-    /// The working folder, where the person trusts it.
+    /// The working folder, where the user trusts it.
     pub project: Option<PathBuf>,
 }
 
 /// Why a hook could not be switched off or on.
 #[derive(Debug, thiserror::Error)]
 pub enum HookSwitchError {
-    /// The list holds something else.
+    /// The list of switched-off hooks cannot be read.
     #[error("{file} is not readable ({why}). Repair or delete it, then try again.")]
     Broken {
-        /// The list.
         file: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong with the list.
         why: String,
     },
-    /// The operating system says no.
+    /// The operating system refused.
     #[error("cannot write {file}: {source}")]
     Io {
-        /// The list.
         file: PathBuf,
-        /// What the system said.
+        /// The system's own error.
         source: io::Error,
     },
 }
 
 impl HookFiles {
-    /// In the order in which hooks are asked.
+    /// The files, in the order in which hooks are asked.
     fn all(&self) -> Vec<PathBuf> {
-        let own = ["settings.json", "hooks.json"].map(|name| self.home.join(name));
+        let of_user = ["settings.json", "hooks.json"].map(|name| self.home.join(name));
         let names = ["hooks.json", "settings.json", "settings.local.json"];
         let of_project = self.project.iter().flat_map(|folder| {
             let folder = folder.join(".slug");
             names.map(|name| folder.join(name))
         });
         let mut files: Vec<PathBuf> = Vec::new();
-        for file in own.into_iter().chain(of_project) {
+        for file in of_user.into_iter().chain(of_project) {
             if !files.contains(&file) {
                 files.push(file);
             }
@@ -64,7 +62,7 @@ impl HookFiles {
         files
     }
 
-    /// What is in each of them now.
+    /// Reads each of the files as it is now.
     pub(super) fn load(&self) -> Vec<HookFileText> {
         let files = self.all().into_iter();
         files
@@ -75,7 +73,7 @@ impl HookFiles {
             .collect()
     }
 
-    /// Whether a file is a project's, whose hooks hold as the person has seen them.
+    /// Whether a file is a project's, whose hooks hold only as the user has seen them.
     pub(super) fn is_of_project(&self, file: &Path) -> bool {
         !file.starts_with(&self.home)
     }
@@ -84,7 +82,8 @@ impl HookFiles {
         self.home.join("hooks-off.json")
     }
 
-    /// The hooks that are switched off. Where that cannot be said, none is, and there is a warning.
+    /// The hooks that are switched off. Where the list cannot be read, none is off, and there is a
+    /// warning.
     pub(super) fn off(&self) -> (BTreeSet<HookId>, Option<HookWarning>) {
         match self.read_off() {
             Ok(off) => (off, None),
@@ -96,7 +95,8 @@ impl HookFiles {
         }
     }
 
-    /// Switches a hook off, or on again. What another slug has switched meanwhile stays so.
+    /// Switches a hook off, or on again. Reads the list again first, so that a change by another
+    /// running slug is kept.
     pub(super) fn switch(&self, id: &HookId) -> Result<BTreeSet<HookId>, HookSwitchError> {
         let mut off = self.read_off()?;
         if !off.remove(id) {
@@ -124,28 +124,28 @@ impl HookFiles {
     }
 }
 
-/// A file as it was read.
+/// The text of one hook file, as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HookFileText {
     pub(super) file: PathBuf,
-    /// `None` where there was none.
+    /// `None` where there was no file; the error reads on behind the file's name.
     text: Result<Option<String>, String>,
 }
 
 impl HookFileText {
-    /// Whether other hooks are in it than before.
+    /// Whether the file holds other hooks than before.
     pub(super) fn differs(&self, before: &Self) -> bool {
         let ids = |source: &Self| source.hooks().0.into_iter().map(|hook| hook.id);
         self != before && !ids(self).eq(ids(before))
     }
 
-    /// What is in it; `None` where there is nothing, or nothing that can be read.
+    /// The hash of the text; `None` where there is no text, or none that can be read.
     pub(super) fn hash(&self) -> Option<ContentHash> {
         let text = self.text.as_ref().ok()?.as_ref()?;
         Some(ContentHash::of(text.as_bytes()))
     }
 
-    /// The hooks in it, and what is wrong there.
+    /// The hooks in the file, and what is wrong there.
     pub(super) fn hooks(&self) -> (Vec<Hook>, Vec<HookWarning>) {
         match &self.text {
             Ok(Some(text)) => read(text, &self.file),
@@ -155,7 +155,7 @@ impl HookFileText {
     }
 }
 
-/// A file's text. What is wrong follows the file's name.
+/// The text of a file. The error reads on behind the file's name.
 fn content(file: &Path, folder: Option<&Path>) -> Result<Option<String>, String> {
     let read = read_user_owned(file, folder).map_err(|error| error.to_string())?;
     Ok(read.map(|read| read.text))

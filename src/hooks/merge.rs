@@ -1,89 +1,84 @@
-//! The verdicts of the hooks of one moment as one. Pure.
+//! Merges the verdicts of all hooks of one event into one. Pure.
 //!
-//! The strictest word holds: block, then ask, then allow; of equals the first in the hooks' order.
-//! Two hooks that would change a call in different ways block it, for either change may be what
-//! makes the call harmless.
+//! The strictest decision holds: block, then ask, then allow; among equals, that of the first hook
+//! in order. Two hooks that would change a call in different ways block it, because either change
+//! may be the one that makes the call harmless.
 
 use serde_json::Value;
 
 use super::hook::HookOrigin;
 use super::verdict::{HookDecision, HookVerdict};
 
-/// What the hooks of a moment want.
+/// What the hooks of one event want, all together.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MergedHookVerdict {
-    /// Whether it may go on.
     pub decision: MergedHookDecision,
-    /// The call's arguments as they are to be, and who says so.
+    /// The changed arguments of the call, and the hook that changed them.
     pub input: Option<(Value, HookOrigin)>,
-    /// For the model, in the hooks' order.
+    /// Texts for the model, in the hooks' order.
     pub contexts: Vec<String>,
-    /// For the person: what hooks have to say, and what went wrong.
+    /// Texts for the user: what hooks say, and what went wrong.
     pub messages: Vec<HookMessage>,
-    /// What went wrong without blocking.
+    /// Failures that do not block.
     pub faults: Vec<HookMessage>,
-    /// Why the turn is to end.
+    /// Why the turn is to end; `None` lets it continue.
     pub stop: Option<HookMessage>,
 }
 
-/// Whether it may go on.
+/// Whether the event may continue, and which hook decided that.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum MergedHookDecision {
-    /// No hook says anything of it.
+    /// No hook decided.
     #[default]
     Nothing,
-    /// A hook says yes.
     Allow(HookMessage),
-    /// A hook wants the person asked.
+    /// A hook wants the user to be asked.
     Ask(HookMessage),
-    /// A hook says no.
     Block(HookMessage),
 }
 
-/// Something that a hook says.
+/// A text from a hook, with the hook that it comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookMessage {
-    /// What.
     pub text: String,
-    /// Which hook.
     pub origin: HookOrigin,
 }
 
 impl MergedHookVerdict {
-    /// Of these verdicts, in the order of their hooks.
+    /// Merges the verdicts, given in the order of their hooks.
     pub fn of<'a>(verdicts: impl IntoIterator<Item = (&'a HookOrigin, HookVerdict)>) -> Self {
         let mut merged = Self::default();
         for (origin, verdict) in verdicts {
-            let said = |text: String| HookMessage { text, origin: origin.clone() };
-            let word = match verdict.decision {
+            let message = |text: String| HookMessage { text, origin: origin.clone() };
+            let decision = match verdict.decision {
                 HookDecision::Nothing => MergedHookDecision::Nothing,
-                HookDecision::Allow(reason) => MergedHookDecision::Allow(said(reason)),
-                HookDecision::Ask(reason) => MergedHookDecision::Ask(said(reason)),
-                HookDecision::Block(reason) => MergedHookDecision::Block(said(reason)),
+                HookDecision::Allow(reason) => MergedHookDecision::Allow(message(reason)),
+                HookDecision::Ask(reason) => MergedHookDecision::Ask(message(reason)),
+                HookDecision::Block(reason) => MergedHookDecision::Block(message(reason)),
             };
-            merged.apply_decision(word);
+            merged.apply_decision(decision);
             match (&merged.input, verdict.input) {
                 (_, None) => {}
                 (None, Some(input)) => merged.input = Some((input, origin.clone())),
                 (Some((before, _)), Some(input)) if *before == input => {}
                 (Some((_, first)), Some(_)) => {
                     let text = format!("It and {first} would change the call in different ways.");
-                    merged.apply_decision(MergedHookDecision::Block(said(text)));
+                    merged.apply_decision(MergedHookDecision::Block(message(text)));
                 }
             }
             merged.contexts.extend(verdict.context);
-            merged.messages.extend(verdict.message.map(said));
-            merged.faults.extend(verdict.fault.map(said));
+            merged.messages.extend(verdict.message.map(message));
+            merged.faults.extend(verdict.fault.map(message));
             if merged.stop.is_none() {
-                merged.stop = verdict.stop.map(said);
+                merged.stop = verdict.stop.map(message);
             }
         }
         merged
     }
 
-    fn apply_decision(&mut self, word: MergedHookDecision) {
-        if word.strictness() > self.decision.strictness() {
-            self.decision = word;
+    fn apply_decision(&mut self, decision: MergedHookDecision) {
+        if decision.strictness() > self.decision.strictness() {
+            self.decision = decision;
         }
     }
 }

@@ -1,15 +1,16 @@
-//! Lifecycle hooks: commands and texts of the person's, or of a project that they trust, at set
-//! moments of a session.
+//! Lifecycle hooks: commands and prompt texts that run on set events of a session, written by the
+//! user or by a project that the user trusts.
 //!
-//! [`read`] turns a settings file into [`Hook`]s, in whichever of both forms it is written.
-//! [`HookSet`] is what a run has of them: it starts those that fit a [`HookPayload`] side by side, turns
-//! how each ended into a [`HookVerdict`] and those into one [`MergedHookVerdict`]. What a verdict means for a call
-//! or a turn is decided by `agent`; how a command runs is behind [`HookRunner`].
+//! [`read`] turns a settings file into [`Hook`]s, in either of the two forms in which hooks are
+//! written. [`HookSet`] holds the hooks of a run: it starts those that match a [`HookPayload`] side
+//! by side, turns each end of a command into a [`HookVerdict`], and merges the verdicts into one
+//! [`MergedHookVerdict`]. What a verdict means for a call or a turn is decided by `agent`; how a
+//! command runs is behind [`HookRunner`].
 //!
-//! A hook that stands guard ([`HookEvent::is_guard`]) and cannot be read or run, or says what
-//! cannot be understood, blocks. Hooks are read when a run begins and looked at again with each of the
-//! person's messages: their own hold as they are then, a project's as they were trusted, until the
-//! person says yes to what is new, in `/hooks` or at the next start.
+//! A hook on a guard event ([`HookEvent::is_guard`]) blocks when it cannot be read or run, or when
+//! its output cannot be understood. Hooks are read when a run begins and checked again with each
+//! message of the user. The user's own hooks hold as they are then; a project's hold as the user
+//! trusted them, until the user accepts what is new, in `/hooks` or at the next start.
 
 mod event;
 mod filter;
@@ -25,11 +26,11 @@ mod verdict;
 #[cfg(test)]
 mod tests;
 
-/// Variables in which a hook's command finds the working folder: slug's own name for it, and the
-/// one that hooks written for other agents use.
+/// Variables in which a hook's command finds the working folder: slug's own name, and the name that
+/// hooks written for other agents use.
 pub const PROJECT_FOLDER_VARIABLES: [&str; 2] = ["SLUG_PROJECT_DIR", "CLAUDE_PROJECT_DIR"];
 
-/// A variable that every hook's command has: a slug that is started with it runs no hooks, so that
+/// A variable that every hook's command has. A slug that is started with it runs no hooks, so that
 /// no hook starts itself.
 pub const IN_HOOK: &str = "SLUG_IN_HOOK";
 

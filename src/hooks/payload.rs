@@ -1,4 +1,5 @@
-//! What a hook is told on its standard input: one JSON object, with the names in wide use.
+//! What a hook gets on its standard input: one JSON object, with the key names that other coding
+//! agents use, too.
 
 use std::path::PathBuf;
 
@@ -8,20 +9,19 @@ use crate::domain::{PermissionMode, SessionId};
 
 use super::event::HookEvent;
 
-/// Where it happens.
+/// Where an event happens: the part of the payload that all events share.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookContext {
     /// The open session.
     pub session: SessionId,
-    /// Its log; not there before its first message.
+    /// The session's log file, which does not exist before the first message.
     pub transcript: PathBuf,
     /// The working folder.
     pub cwd: PathBuf,
-    /// How much is asked.
     pub mode: PermissionMode,
 }
 
-/// What happens.
+/// The part of the payload that depends on the event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HookPayload {
     /// A session is opened.
@@ -29,59 +29,54 @@ pub enum HookPayload {
         /// `startup`, `resume` or `clear`.
         source: &'static str,
     },
-    /// It is left.
+    /// The session is left.
     SessionEnd {
         /// `exit`, `resume` or `clear`.
         reason: &'static str,
     },
-    /// The person sends a message.
+    /// The user sends a message.
     UserPromptSubmit {
-        /// Its text.
         prompt: String,
     },
     /// The model makes a call.
     PreToolUse(HookToolCall),
-    /// It has run.
+    /// A call has run.
     PostToolUse {
         /// The call as it ran.
         call: HookToolCall,
-        /// What the model is told of it.
+        /// The call's result as the model gets it.
         response: Value,
     },
-    /// slug asks or waits.
+    /// slug asks the user, or waits for the user.
     Notification {
         /// `permission_prompt` or `idle_prompt`.
         kind: &'static str,
-        /// What it says.
+        /// The text of the notification.
         message: String,
     },
     /// The model has answered.
     Stop {
-        /// Whether it goes on because a hook wanted that.
+        /// Whether the model only continued because a hook wanted it to.
         active: bool,
     },
-    /// A subagent has.
     SubagentStop,
-    /// The conversation that is sent is about to be made shorter.
+    /// The conversation that is sent to the model is about to be shortened.
     PreCompact {
         /// `manual` or `auto`.
         trigger: &'static str,
     },
 }
 
-/// A call of a tool.
+/// A tool call, as its hooks see it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HookToolCall {
-    /// The tool.
     pub tool: String,
-    /// Its arguments.
     pub input: Value,
-    /// Names the call.
     pub id: String,
 }
 
 impl HookPayload {
-    /// Which moment it is.
+    /// The event that the payload belongs to.
     pub fn event(&self) -> HookEvent {
         match self {
             Self::SessionStart { .. } => HookEvent::SessionStart,
@@ -96,7 +91,7 @@ impl HookPayload {
         }
     }
 
-    /// What filters look at.
+    /// The text that filters are matched against: the tool's name, or the kind of the event.
     pub fn subject(&self) -> Option<&str> {
         match self {
             Self::SessionStart { source } => Some(source),
@@ -108,41 +103,41 @@ impl HookPayload {
         }
     }
 
-    /// What the hook reads.
-    pub fn json(&self, scene: &HookContext) -> Value {
-        let mut told = json!({
-            "session_id": scene.session,
-            "transcript_path": scene.transcript.to_string_lossy(),
-            "cwd": scene.cwd.to_string_lossy(),
-            "permission_mode": scene.mode.name(),
+    /// The whole JSON object that the hook reads.
+    pub fn json(&self, context: &HookContext) -> Value {
+        let mut object = json!({
+            "session_id": context.session,
+            "transcript_path": context.transcript.to_string_lossy(),
+            "cwd": context.cwd.to_string_lossy(),
+            "permission_mode": context.mode.name(),
             "hook_event_name": self.event().name(),
         });
-        let of_call = |told: &mut Value, call: &HookToolCall| {
-            told["tool_name"] = json!(call.tool);
-            told["tool_input"] = call.input.clone();
-            told["tool_use_id"] = json!(call.id);
+        let of_call = |object: &mut Value, call: &HookToolCall| {
+            object["tool_name"] = json!(call.tool);
+            object["tool_input"] = call.input.clone();
+            object["tool_use_id"] = json!(call.id);
         };
         match self {
-            Self::SessionStart { source } => told["source"] = json!(source),
-            Self::SessionEnd { reason } => told["reason"] = json!(reason),
-            Self::UserPromptSubmit { prompt } => told["prompt"] = json!(prompt),
-            Self::PreToolUse(call) => of_call(&mut told, call),
+            Self::SessionStart { source } => object["source"] = json!(source),
+            Self::SessionEnd { reason } => object["reason"] = json!(reason),
+            Self::UserPromptSubmit { prompt } => object["prompt"] = json!(prompt),
+            Self::PreToolUse(call) => of_call(&mut object, call),
             Self::PostToolUse { call, response } => {
-                of_call(&mut told, call);
-                told["tool_response"] = response.clone();
+                of_call(&mut object, call);
+                object["tool_response"] = response.clone();
             }
             Self::Notification { kind, message } => {
-                told["notification_type"] = json!(kind);
-                told["message"] = json!(message);
+                object["notification_type"] = json!(kind);
+                object["message"] = json!(message);
             }
-            Self::Stop { active } => told["stop_hook_active"] = json!(active),
-            Self::SubagentStop => told["stop_hook_active"] = json!(false),
-            Self::PreCompact { trigger } => told["trigger"] = json!(trigger),
+            Self::Stop { active } => object["stop_hook_active"] = json!(active),
+            Self::SubagentStop => object["stop_hook_active"] = json!(false),
+            Self::PreCompact { trigger } => object["trigger"] = json!(trigger),
         }
-        told
+        object
     }
 
-    /// One to try a hook of this event with.
+    /// A made-up payload, to try out a hook of this event.
     pub fn sample(event: HookEvent) -> Self {
         let call = || HookToolCall {
             tool: "Bash".into(),

@@ -1,7 +1,8 @@
-//! Reads the hooks of a settings file, in both of the forms that are in use.
+//! Reads the hooks of a settings file, in both forms that are in use.
 //!
-//! Nothing is left out without a word: what cannot be read is a warning with its line. Where it
-//! would have stood guard it stays in the table as a hook that cannot be run, and so blocks.
+//! Nothing is left out silently: what cannot be read gives a warning with its line. A hook that
+//! cannot be read but may belong to a guard event stays in the list as one that cannot be run, and
+//! so blocks.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -16,16 +17,15 @@ use super::event::HookEvent;
 use super::filter::HookFilter;
 use super::hook::{Hook, HookAction, HookForm, HookId, HookOrigin};
 
-/// How long a command may take where nothing is said.
+/// The timeout of a command that sets none.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long one may ask for.
+/// The longest timeout, in seconds, that a command may set.
 const MAX_TIMEOUT_SECONDS: f64 = 600.0;
 
-/// Something in a file that does not hold, or not as it reads.
+/// Something in a file that does not take effect, or not as it reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookWarning {
-    /// Where.
     pub origin: HookOrigin,
     /// What is wrong and what to write instead.
     pub text: String,
@@ -37,7 +37,7 @@ impl fmt::Display for HookWarning {
     }
 }
 
-/// The hooks of a file's text, in its order, and what is wrong with it.
+/// Reads the hooks in the text of a file, in order, and what is wrong with it.
 pub fn read(text: &str, file: &Path) -> (Vec<Hook>, Vec<HookWarning>) {
     let mut reader =
         HookSettingsReader { file, document: None, hooks: Vec::new(), warnings: Vec::new() };
@@ -70,7 +70,7 @@ pub fn read(text: &str, file: &Path) -> (Vec<Hook>, Vec<HookWarning>) {
     (reader.hooks, reader.warnings)
 }
 
-/// A key at the top that was meant as `hooks`.
+/// A key at the top of the file that was meant as `hooks`.
 fn near_key(value: &Value) -> Option<String> {
     let mut keys = value.as_object().into_iter().flat_map(Map::keys);
     let is_near = |key: &&String| {
@@ -79,8 +79,9 @@ fn near_key(value: &Value) -> Option<String> {
     keys.find(is_near).cloned()
 }
 
-/// Events that stand at the top, where another program's keys may stand, too: a guard's name, or one
-/// that was meant as that, and any other that has hooks below it.
+/// Event names at the top of the file, where keys of another program may stand, too. A guard's name
+/// counts always, also when it is misspelled; any other event's name counts only with hooks below
+/// it.
 fn top_level_events(value: &Value) -> Vec<(HookEvent, String)> {
     let keys = value.as_object().into_iter().flatten();
     let event = |(name, below): (&String, &Value)| {
@@ -93,7 +94,7 @@ fn top_level_events(value: &Value) -> Vec<(HookEvent, String)> {
     keys.filter_map(event).collect()
 }
 
-/// The hooks of a file that is there and cannot be read: any may stand in it.
+/// The hooks of a file that exists and cannot be read: it may hold any guard.
 pub(super) fn unreadable(file: &Path, error: &str) -> (Vec<Hook>, Vec<HookWarning>) {
     let mut reader =
         HookSettingsReader { file, document: None, hooks: Vec::new(), warnings: Vec::new() };
@@ -104,7 +105,7 @@ pub(super) fn unreadable(file: &Path, error: &str) -> (Vec<Hook>, Vec<HookWarnin
 
 const GUARDS: [HookEvent; 2] = [HookEvent::PreToolUse, HookEvent::UserPromptSubmit];
 
-/// What something that cannot be read would have been for.
+/// The events and tools that something unreadable may have been for.
 struct UnreadableHook {
     events: Vec<HookEvent>,
     filter: HookFilter,
@@ -115,8 +116,9 @@ impl UnreadableHook {
         Self { events: vec![event], filter: HookFilter::all() }
     }
 
-    /// What may have stood in a file that says nothing. Of a settings file everything is asked
-    /// anyway, so there it is what the rest speaks of.
+    /// Stands for the hooks of a file that cannot be parsed. With an unreadable settings file every
+    /// call is asked about anyway, so only the guards that the text names count; with `hooks.json`,
+    /// all guards count.
     fn whole(text: &str, file: &Path) -> Self {
         match file.file_name().is_some_and(|name| name == "hooks.json") {
             true => Self::any(),
@@ -124,12 +126,12 @@ impl UnreadableHook {
         }
     }
 
-    /// What may have stood where something else stands.
+    /// Stands for hooks that may be for any guard.
     fn any() -> Self {
         Self { events: GUARDS.to_vec(), filter: HookFilter::all() }
     }
 
-    /// The guards that a text speaks of.
+    /// Stands for hooks on the guards that a text names.
     fn naming(text: &str) -> Self {
         let letters = text.replace(['_', '-'], "").to_lowercase();
         let is_named = |event: &HookEvent| letters.contains(&event.name().to_lowercase());
@@ -146,23 +148,23 @@ struct HookSettingsReader<'a> {
 
 impl HookSettingsReader<'_> {
     fn all(&mut self, hooks: &Value) {
-        let way = [key("hooks")];
+        let path = [key("hooks")];
         match hooks {
             Value::Array(entries) => {
                 for (index, entry) in entries.iter().enumerate() {
-                    self.short(entry, &extend(&way, [JsonPathStep::Index(index)]));
+                    self.short(entry, &extend(&path, [JsonPathStep::Index(index)]));
                 }
             }
-            Value::Object(events) => self.by_event(events, &way),
+            Value::Object(events) => self.by_event(events, &path),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
                 let why = "`hooks` is neither a list nor an object: write `[]`".to_owned();
-                self.broken(UnreadableHook::any(), self.line(&way), why);
+                self.broken(UnreadableHook::any(), self.line(&path), why);
             }
         }
     }
 
-    fn short(&mut self, entry: &Value, way: &[JsonPathStep]) {
-        let line = self.line(way);
+    fn short(&mut self, entry: &Value, path: &[JsonPathStep]) {
+        let line = self.line(path);
         let (event, name) = match entry.get("event").and_then(Value::as_str) {
             Some(name) => (HookEvent::parse(name), name),
             None => {
@@ -181,54 +183,54 @@ impl HookSettingsReader<'_> {
         };
         match action(entry.get("action").unwrap_or(&Value::Null)) {
             Ok(action) => {
-                let text = extend(way, [key("action"), key(text_key(&action))]);
+                let text = extend(path, [key("action"), key(text_key(&action))]);
                 self.push(event, filter, HookForm::Short, action, self.line(&text));
             }
             Err(why) => self.broken(UnreadableHook { events: vec![event], filter }, line, why),
         }
     }
 
-    fn by_event(&mut self, events: &Map<String, Value>, way: &[JsonPathStep]) {
+    fn by_event(&mut self, events: &Map<String, Value>, path: &[JsonPathStep]) {
         for (name, groups) in events {
-            let way = extend(way, [key(name)]);
+            let path = extend(path, [key(name)]);
             let Some(event) = HookEvent::parse(name) else {
-                self.no_event(name, groups, self.line(&way));
+                self.no_event(name, groups, self.line(&path));
                 continue;
             };
             let Some(groups) = groups.as_array() else {
                 let why = format!("`{name}` is no list of `{{\"matcher\":…,\"hooks\":[…]}}`");
-                self.broken(UnreadableHook::of(event), self.line(&way), why);
+                self.broken(UnreadableHook::of(event), self.line(&path), why);
                 continue;
             };
             for (index, group) in groups.iter().enumerate() {
-                self.group(event, group, &extend(&way, [JsonPathStep::Index(index)]));
+                self.group(event, group, &extend(&path, [JsonPathStep::Index(index)]));
             }
         }
     }
 
-    fn group(&mut self, event: HookEvent, group: &Value, way: &[JsonPathStep]) {
+    fn group(&mut self, event: HookEvent, group: &Value, path: &[JsonPathStep]) {
         let filter = match filter(group, "matcher", HookForm::Matcher) {
             Ok(filter) => filter,
-            Err(why) => return self.broken(UnreadableHook::of(event), self.line(way), why),
+            Err(why) => return self.broken(UnreadableHook::of(event), self.line(path), why),
         };
         let Some(hooks) = group.get("hooks").and_then(Value::as_array) else {
             let why = "an entry without `hooks`, which is a list".to_owned();
             return self.broken(
                 UnreadableHook { events: vec![event], filter },
-                self.line(way),
+                self.line(path),
                 why,
             );
         };
         for (index, hook) in hooks.iter().enumerate() {
-            let way = extend(way, [key("hooks"), JsonPathStep::Index(index)]);
+            let path = extend(path, [key("hooks"), JsonPathStep::Index(index)]);
             match action(hook) {
                 Ok(action) => {
-                    let line = self.line(&extend(&way, [key(text_key(&action))]));
+                    let line = self.line(&extend(&path, [key(text_key(&action))]));
                     self.push(event, filter.clone(), HookForm::Matcher, action, line);
                 }
                 Err(why) => {
                     let broken = UnreadableHook { events: vec![event], filter: filter.clone() };
-                    self.broken(broken, self.line(&way), why);
+                    self.broken(broken, self.line(&path), why);
                 }
             }
         }
@@ -247,7 +249,8 @@ impl HookSettingsReader<'_> {
         self.hooks.push(Hook { id, event, filter, form, action, origin });
     }
 
-    /// A name that comes close to a guard's was meant as one, and so is `hooks` with events below.
+    /// Reports a name that is no event. A name close to a guard's was meant as that guard; `hooks`
+    /// inside `hooks` may hold guards, too.
     fn no_event(&mut self, name: &str, below: &Value, line: Option<usize>) {
         let names = HookEvent::ALL.map(HookEvent::name);
         match nearest(name, names) {
@@ -264,7 +267,7 @@ impl HookSettingsReader<'_> {
         }
     }
 
-    /// Warns, and keeps what would have stood guard.
+    /// Adds a warning, and an unreadable hook for each of the events.
     fn broken(&mut self, broken: UnreadableHook, line: Option<usize>, why: String) {
         for event in broken.events {
             let action = HookAction::Unreadable(why.clone());
@@ -277,9 +280,9 @@ impl HookSettingsReader<'_> {
         HookOrigin { file: PathBuf::from(self.file), line }
     }
 
-    /// The line of the first thing there.
-    fn line(&self, way: &[JsonPathStep]) -> Option<usize> {
-        self.document.as_ref()?.line(way)
+    /// The line of the value at a path, where the document is known.
+    fn line(&self, path: &[JsonPathStep]) -> Option<usize> {
+        self.document.as_ref()?.line(path)
     }
 }
 
@@ -326,7 +329,7 @@ fn limit(value: &Value) -> Result<Duration, String> {
     }
 }
 
-/// Where the text of an action stands.
+/// The key under which an action's text stands.
 fn text_key(action: &HookAction) -> &'static str {
     match action {
         HookAction::Command { .. } => "command",
@@ -338,6 +341,6 @@ fn key(name: &str) -> JsonPathStep {
     JsonPathStep::Key(name.to_owned())
 }
 
-fn extend<const N: usize>(way: &[JsonPathStep], more: [JsonPathStep; N]) -> Vec<JsonPathStep> {
-    way.iter().cloned().chain(more).collect()
+fn extend<const N: usize>(path: &[JsonPathStep], more: [JsonPathStep; N]) -> Vec<JsonPathStep> {
+    path.iter().cloned().chain(more).collect()
 }

@@ -1,8 +1,9 @@
-//! The hooks of a run: which there are, which are on, and starting those that fit a moment.
+//! The hooks of a run: which hooks there are, which are on, and running those that match an event.
 //!
-//! Those of one moment run side by side, a command that stands there twice runs once, and what they
-//! say is put together in their order, so that it does not depend on which was faster. In plan mode
-//! a command may run only where it can change nothing, which the [`HookRunner`] sees to.
+//! The hooks of one event run side by side. A command that is listed twice runs once, and the
+//! verdicts are merged in the hooks' order, so that the result does not depend on which hook was
+//! faster. In plan mode a command runs only where it can change nothing; the [`HookRunner`] sees to
+//! that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -24,96 +25,85 @@ use super::read::HookWarning;
 use super::scripts::{self, HookScript};
 use super::verdict::{HookDecision, HookVerdict, verdict};
 
-/// Runs the commands of hooks.
+/// Runs the commands of hooks. The platform implements it; tests replace it.
 #[async_trait]
 pub trait HookRunner: Send + Sync {
-    /// Runs a command to its end, with all that it starts; at once over when `cancel` is.
-    async fn run(&self, order: HookCommand, cancel: &CancellationToken) -> HookCommandResult;
+    /// Runs a command, with everything that it starts, to its end. Stops at once when `cancel` is
+    /// cancelled.
+    async fn run(&self, command: HookCommand, cancel: &CancellationToken) -> HookCommandResult;
 }
 
-/// A command to run.
+/// A hook's command, ready to be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookCommand {
-    /// For `sh -c`. Nothing of a call is ever in it.
+    /// For `sh -c`. Never holds any part of a tool call.
     pub line: String,
-    /// The folder to start in.
+    /// The folder that the command starts in.
     pub cwd: PathBuf,
-    /// On its standard input.
+    /// The payload, for the command's standard input.
     pub input: String,
-    /// How long it may take.
+    /// The timeout, after which the command is killed.
     pub limit: Duration,
-    /// What it may do.
     pub confine: HookConfinement,
 }
 
-/// What a command may do.
+/// What a hook's command may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HookConfinement {
-    /// What the person's own commands may.
+    /// As much as the user's own commands.
     Normal,
-    /// It may change nothing; where that cannot be had, it is not run.
+    /// Nothing may be changed. Where that cannot be enforced, the command is not run.
     ReadOnly,
 }
 
-/// What came of a command.
+/// How a hook's command ended, and what it printed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HookCommandResult {
-    /// How it ended.
     pub exit: HookExit,
-    /// Its standard output.
     pub stdout: String,
-    /// Its standard error.
     pub stderr: String,
-    /// How long it ran.
     pub elapsed: Duration,
 }
 
-/// How a command ended.
+/// How a hook's command ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HookExit {
-    /// With this status.
+    /// With this exit status.
     Code(i32),
-    /// This signal killed it.
+    /// Killed by this signal.
     Signal(i32),
-    /// It took longer than this.
+    /// Killed after this timeout.
     TimedOut(Duration),
-    /// It was not run, and why, in a sentence.
+    /// Not run; the sentence says why.
     NotStarted(String),
-    /// The person stopped it.
+    /// Stopped by the user.
     Cancelled,
 }
 
-/// A hook as it is listed.
+/// A hook as `/hooks` lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookRow {
-    /// Names it.
     pub id: HookId,
-    /// When.
     pub event: HookEvent,
-    /// For which tools; empty for all.
+    /// The filter's text; empty when the hook applies to all tools.
     pub filter: String,
-    /// What it does.
     pub action: HookAction,
-    /// Where it stands.
     pub origin: HookOrigin,
-    /// Whether it is on.
     pub is_on: bool,
-    /// What came of it the last time in this run.
+    /// The outcome of the last time in this run, in a few words; `None` before it ran.
     pub last: Option<String>,
 }
 
-/// What came of trying a hook.
+/// The result of trying out one hook.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HookTrial {
-    /// The hook.
     pub hook: HookRow,
-    /// Its command, where it has one that could be run.
+    /// The command's end; `None` where no command was run.
     pub ran: Option<HookCommandResult>,
-    /// What slug made of it.
     pub verdict: HookVerdict,
 }
 
-/// The hooks of a run.
+/// All hooks of a run. Without [`HookFiles`] it is empty.
 pub struct HookSet {
     files: Option<HookFiles>,
     runner: Arc<dyn HookRunner>,
@@ -122,13 +112,15 @@ pub struct HookSet {
 
 #[derive(Default)]
 struct LoadedHooks {
-    /// The files, each as it holds.
+    /// The files, each in the version that holds.
     sources: Vec<HookFileText>,
-    /// Files of the project that have changed and do not hold so, as they were when that was told.
+    /// Changed files of the project whose change does not hold yet, as they were when the change
+    /// was reported.
     ignored_sources: Vec<HookFileText>,
     hooks: Vec<Hook>,
     warnings: Vec<HookWarning>,
-    /// The files of a trusted folder that commands name, as they were when this was read.
+    /// The files that the hooks' commands name, relative to the trusted folder, with the hash that
+    /// each had when it was first read.
     scripts: BTreeMap<HookId, Vec<HookScript>>,
     state: Mutex<HookRunState>,
 }
@@ -140,19 +132,19 @@ struct HookRunState {
 }
 
 impl HookSet {
-    /// Those of these files, which are read when they are first needed. None where there are no
-    /// files: in a run that a hook started itself.
+    /// The hooks of these files, which are read when they are first needed. Without files there are
+    /// no hooks: so in a run that a hook itself started.
     pub fn new(files: Option<HookFiles>, runner: Arc<dyn HookRunner>) -> Self {
         Self { files, runner, loaded: Mutex::default() }
     }
 
-    /// What is wrong with them.
+    /// What is wrong in the files.
     pub fn warnings(&self) -> Vec<HookWarning> {
         self.loaded().warnings.clone()
     }
 
-    /// Reads the files again. The person's own hooks hold as they are now; a project's hold as the
-    /// person has seen them until they say yes to what is new. What has changed is told once.
+    /// Reads the files again. The user's own hooks hold as they are now; a project's hold as the
+    /// user has seen them, until the user accepts the change. Each change is reported once.
     pub fn refresh(&self) -> Vec<HookFileChange> {
         let Some(files) = &self.files else { return Vec::new() };
         let before = self.loaded();
@@ -161,45 +153,45 @@ impl HookSet {
             return Vec::new();
         }
         let mut changes = Vec::new();
-        let (mut sources, mut passed_over) = (Vec::new(), Vec::new());
+        let (mut sources, mut ignored_sources) = (Vec::new(), Vec::new());
         for (was, is) in before.sources.iter().zip(now) {
             let differs = is.differs(was);
             let is_of_project = files.is_of_project(&is.file);
-            let holds =
+            let version =
                 if is_of_project { HookFileVersion::Previous } else { HookFileVersion::Current };
             if differs && !before.ignored_sources.contains(&is) {
-                changes.push(HookFileChange { file: is.file.clone(), version: holds });
+                changes.push(HookFileChange { file: is.file.clone(), version });
             }
             match (is_of_project, differs) {
                 (true, true) => {
                     sources.push(was.clone());
-                    passed_over.push(is);
+                    ignored_sources.push(is);
                 }
                 (_, _) => sources.push(is),
             }
         }
-        let fresh = LoadedHooks::of(files, sources, passed_over, Some(&before));
+        let fresh = LoadedHooks::of(files, sources, ignored_sources, Some(&before));
         *self.lock() = Some(Arc::new(fresh));
         changes
     }
 
-    /// The files of the project that do not hold as they are now, relative to its folder: files of hooks,
-    /// and those that hooks name.
+    /// The files of the project that have changed and whose change does not hold, relative to the
+    /// project: hook files, and files that hooks name.
     pub fn changed(&self) -> Vec<PathBuf> {
         let Some(files) = &self.files else { return Vec::new() };
         let Some(project) = &files.project else { return Vec::new() };
-        let shelf = self.loaded();
+        let loaded = self.loaded();
         let now = files.load();
-        let differing = shelf
+        let differing = loaded
             .sources
             .iter()
             .zip(&now)
             .filter(|(was, is)| files.is_of_project(&is.file) && is.differs(was));
         let differing = differing.filter_map(|(_, is)| is.file.strip_prefix(project).ok());
         let mut changed: BTreeSet<PathBuf> = differing.map(Path::to_owned).collect();
-        for hook in &shelf.hooks {
+        for hook in &loaded.hooks {
             if let (HookAction::Command { line, .. }, Some(before)) =
-                (&hook.action, shelf.scripts.get(&hook.id))
+                (&hook.action, loaded.scripts.get(&hook.id))
             {
                 let now = scripts::scripts(line, project);
                 let others = before.iter().filter(|script| !now.contains(script));
@@ -209,8 +201,13 @@ impl HookSet {
         changed.into_iter().collect()
     }
 
-    /// Takes a project's files as they are now, where each is `known`: the person has said yes to just
-    /// this content. Else nothing changes, and the first that is not is the error.
+    /// Accepts a project's files as they are now, if `is_known` says of each that the user trusts
+    /// exactly this content.
+    ///
+    /// # Errors
+    ///
+    /// Changes nothing when a file is not known, and gives the first such file, relative to the
+    /// project.
     pub fn accept_changes(
         &self,
         is_known: impl Fn(&Path, &ContentHash) -> bool,
@@ -234,19 +231,23 @@ impl HookSet {
 
     /// Whether any hook of this event is on.
     pub fn has(&self, event: HookEvent) -> bool {
-        let shelf = self.loaded();
-        let off = &shelf.lock().off;
-        shelf.hooks.iter().any(|hook| hook.event == event && !off.contains(&hook.id))
+        let loaded = self.loaded();
+        let off = &loaded.lock().off;
+        loaded.hooks.iter().any(|hook| hook.event == event && !off.contains(&hook.id))
     }
 
-    /// All of them.
+    /// All hooks, in order, for `/hooks`.
     pub fn rows(&self) -> Vec<HookRow> {
-        let shelf = self.loaded();
-        let state = shelf.lock();
-        shelf.hooks.iter().map(|hook| row(hook, &state)).collect()
+        let loaded = self.loaded();
+        let state = loaded.lock();
+        loaded.hooks.iter().map(|hook| row(hook, &state)).collect()
     }
 
     /// Switches a hook off, or on again.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the list of switched-off hooks cannot be read or written.
     pub fn switch(&self, id: &HookId) -> Result<(), HookSwitchError> {
         if let Some(files) = &self.files {
             self.loaded().lock().off = files.switch(id)?;
@@ -254,23 +255,23 @@ impl HookSet {
         Ok(())
     }
 
-    /// Runs the hooks that fit, and says what they want.
+    /// Runs the hooks that match the payload, and merges what they want.
     pub async fn fire(
         &self,
-        scene: &HookContext,
-        moment: &HookPayload,
+        context: &HookContext,
+        payload: &HookPayload,
         cancel: &CancellationToken,
     ) -> MergedHookVerdict {
-        let shelf = self.loaded();
-        let hooks = shelf.fitting(moment);
+        let loaded = self.loaded();
+        let hooks = loaded.fitting(payload);
         if hooks.is_empty() {
             return MergedHookVerdict::default();
         }
-        let input = moment.json(scene).to_string();
-        let running = hooks.iter().map(|hook| self.one(hook, scene, input.clone(), cancel));
+        let input = payload.json(context).to_string();
+        let running = hooks.iter().map(|hook| self.one(hook, context, input.clone(), cancel));
         let verdicts: Vec<HookVerdict> =
             join_all(running).await.into_iter().map(|(verdict, _)| verdict).collect();
-        let mut state = shelf.lock();
+        let mut state = loaded.lock();
         for (hook, verdict) in hooks.iter().zip(&verdicts) {
             state.last.insert(hook.id.clone(), outcome(verdict));
         }
@@ -278,18 +279,18 @@ impl HookSet {
         MergedHookVerdict::of(hooks.iter().map(|hook| &hook.origin).zip(verdicts))
     }
 
-    /// Runs one hook with a made-up moment. `None` when it is not there.
+    /// Runs one hook with a made-up payload. `None` when there is no such hook.
     pub async fn try_out(
         &self,
         id: &HookId,
-        scene: &HookContext,
+        context: &HookContext,
         cancel: &CancellationToken,
     ) -> Option<HookTrial> {
-        let shelf = self.loaded();
-        let hook = shelf.hooks.iter().find(|hook| hook.id == *id)?;
-        let input = HookPayload::sample(hook.event).json(scene).to_string();
-        let (verdict, ran) = self.one(hook, scene, input, cancel).await;
-        let mut state = shelf.lock();
+        let loaded = self.loaded();
+        let hook = loaded.hooks.iter().find(|hook| hook.id == *id)?;
+        let input = HookPayload::sample(hook.event).json(context).to_string();
+        let (verdict, ran) = self.one(hook, context, input, cancel).await;
+        let mut state = loaded.lock();
         state.last.insert(hook.id.clone(), outcome(&verdict));
         Some(HookTrial { hook: row(hook, &state), ran, verdict })
     }
@@ -297,7 +298,7 @@ impl HookSet {
     async fn one(
         &self,
         hook: &Hook,
-        scene: &HookContext,
+        context: &HookContext,
         input: String,
         cancel: &CancellationToken,
     ) -> (HookVerdict, Option<HookCommandResult>) {
@@ -311,26 +312,26 @@ impl HookSet {
             }
             HookAction::Command { line, limit } => (line, *limit),
         };
-        if let Some(why) = self.cannot_run(hook, line, &scene.cwd).await {
+        if let Some(why) = self.cannot_run(hook, line, &context.cwd).await {
             return (HookVerdict::failed(hook.event, why), None);
         }
-        let confine = if scene.mode == PermissionMode::Plan {
+        let confine = if context.mode == PermissionMode::Plan {
             HookConfinement::ReadOnly
         } else {
             HookConfinement::Normal
         };
-        let (line, cwd) = (line.clone(), scene.cwd.clone());
+        let (line, cwd) = (line.clone(), context.cwd.clone());
         let ran = self.runner.run(HookCommand { line, cwd, input, limit, confine }, cancel).await;
         let verdict = verdict(hook.event, hook.form, &ran.exit, &ran.stdout, &ran.stderr);
         (verdict, Some(ran))
     }
 
-    /// Why a command must not or cannot be run, where that is known before.
+    /// Why a command must not or cannot be run, where that is known before it starts.
     async fn cannot_run(&self, hook: &Hook, line: &str, cwd: &Path) -> Option<String> {
         let before = self.loaded().scripts.get(&hook.id).cloned();
         let folder = self.files.as_ref().and_then(|files| files.project.clone());
         let (line, cwd) = (line.to_owned(), cwd.to_owned());
-        let looked = tokio::task::spawn_blocking(move || {
+        let reason = tokio::task::spawn_blocking(move || {
             if let (Some(before), Some(folder)) = (before, folder)
                 && let now = scripts::scripts(&line, &folder)
                 && let Some((file, _)) = before.iter().find(|script| !now.contains(script))
@@ -346,7 +347,7 @@ impl HookSet {
             let file = file.display();
             Some(format!("It cannot be run: {file} is not executable. Run: chmod +x {file}"))
         });
-        looked.await.unwrap_or_else(|error| Some(format!("It cannot be looked at: {error}.")))
+        reason.await.unwrap_or_else(|error| Some(format!("It cannot be looked at: {error}.")))
     }
 
     fn loaded(&self) -> Arc<LoadedHooks> {
@@ -362,21 +363,19 @@ impl HookSet {
     }
 }
 
-/// A file of hooks that has changed.
+/// A hook file that has changed during the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookFileChange {
-    /// The file.
     pub file: PathBuf,
-    /// What of it holds.
     pub version: HookFileVersion,
 }
 
-/// What of a file that has changed holds.
+/// Which version of a changed file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HookFileVersion {
-    /// What is in it now.
+    /// The version on disk.
     Current,
-    /// What was in it before.
+    /// The version from before the change.
     Previous,
 }
 
@@ -384,7 +383,7 @@ impl LoadedHooks {
     fn of(
         files: &HookFiles,
         sources: Vec<HookFileText>,
-        passed_over: Vec<HookFileText>,
+        ignored_sources: Vec<HookFileText>,
         before: Option<&Self>,
     ) -> Self {
         let (mut hooks, mut warnings) = (Vec::new(), Vec::new());
@@ -397,7 +396,7 @@ impl LoadedHooks {
         let project = files.project.as_deref();
         let of = |hook: &Hook| match &hook.action {
             HookAction::Command { line, .. } => {
-                // What had changed since slug began has changed still.
+                // A script that has changed since slug began still counts as changed.
                 let known = before.and_then(|it| it.scripts.get(&hook.id)).cloned();
                 let scripts = known.or_else(|| Some(scripts::scripts(line, project?)))?;
                 Some((hook.id.clone(), scripts))
@@ -407,16 +406,16 @@ impl LoadedHooks {
         let scripts = hooks.iter().filter_map(of).collect();
         let last = before.map(|it| it.lock().last.clone()).unwrap_or_default();
         let state = Mutex::new(HookRunState { off, last });
-        Self { sources, ignored_sources: passed_over, hooks, warnings, scripts, state }
+        Self { sources, ignored_sources, hooks, warnings, scripts, state }
     }
 
-    /// Those that are on and fit, in their order; the same command once.
-    fn fitting(&self, moment: &HookPayload) -> Vec<&Hook> {
+    /// The hooks that are on and match, in order; the same command only once.
+    fn fitting(&self, payload: &HookPayload) -> Vec<&Hook> {
         let state = self.lock();
         let mut fitting: Vec<&Hook> = Vec::new();
         for hook in &self.hooks {
-            let fits = hook.event == moment.event()
-                && hook.filter.fits(moment.subject())
+            let fits = hook.event == payload.event()
+                && hook.filter.fits(payload.subject())
                 && !state.off.contains(&hook.id);
             let is_there = |other: &&Hook| (other.form, &other.action) == (hook.form, &hook.action);
             if fits && !fitting.iter().any(is_there) {
@@ -443,7 +442,7 @@ fn row(hook: &Hook, state: &HookRunState) -> HookRow {
     }
 }
 
-/// What a verdict comes to, in a few words.
+/// A verdict in a few words, for `/hooks`.
 pub(super) fn outcome(verdict: &HookVerdict) -> String {
     match (&verdict.decision, &verdict.fault) {
         (HookDecision::Block(reason), _) => format!("blocked: {reason}"),

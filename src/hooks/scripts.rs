@@ -1,10 +1,10 @@
-//! The files that a command line names, as far as they can be told.
+//! The files that a command line names, as far as its text tells.
 //!
-//! They decide about nothing that runs: they say what to do about a missing right to be run, and
-//! which files of a trusted folder are as much a power as the settings that name them. Every plain
-//! word that names a file counts, but where the line writes into it: too many rather than too few.
-//! `make lint` names the Makefile, `npm run lint` package.json. What these files run in turn is not
-//! looked for.
+//! These files decide nothing about what runs. They serve to report a missing right to execute, and
+//! to find the files of a trusted folder that matter as much as the settings that name them. Every
+//! plain word that names a file counts, unless the line writes into that file: too many rather than
+//! too few. `make lint` names the Makefile, `npm run lint` names package.json. What these files run
+//! in turn is not searched.
 
 use std::fs::Metadata;
 use std::io::Read;
@@ -14,16 +14,16 @@ use std::path::{Path, PathBuf};
 use crate::disk::open_regular;
 use crate::domain::ContentHash;
 
-/// More than this of a file is not read.
+/// The most bytes that are read of a file.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// A line may go to a folder first; files are looked for in as many.
-const MOST_FOLDERS: usize = 8;
+/// The most folders in which files are searched: a line may change to a folder first.
+const MAX_FOLDERS: usize = 8;
 
 /// Programs that only write into the files that they name.
 const WRITERS: [&str; 2] = ["tee", "touch"];
 
-/// Programs that run what a file of the folder says under a name, and that file.
+/// Programs that run what a file of the folder defines under a name, and that file.
 const RUNNERS: [(&str, &[&str]); 7] = [
     ("make", &["GNUmakefile", "makefile", "Makefile"]),
     ("gmake", &["GNUmakefile", "makefile", "Makefile"]),
@@ -34,13 +34,13 @@ const RUNNERS: [(&str, &[&str]); 7] = [
     ("bun", &["package.json"]),
 ];
 
-/// What the shell does itself.
+/// Commands that the shell runs itself.
 const BUILT_IN: [&str; 9] = [":", "[", "cd", "echo", "exit", "false", "printf", "test", "true"];
 
 /// A file of a folder, relative to it, and the hash of its content.
 pub type HookScript = (PathBuf, ContentHash);
 
-/// The program that a line begins with, where that is a file without the right to be run.
+/// The program that a line begins with, where it is a file that may not be executed.
 pub(super) fn not_executable(line: &str, cwd: &Path) -> Option<PathBuf> {
     let program = plain(line.split_whitespace().next()?, cwd)?;
     let program = Some(program).filter(|word| word.contains('/')).map(|word| cwd.join(word))?;
@@ -49,20 +49,20 @@ pub(super) fn not_executable(line: &str, cwd: &Path) -> Option<PathBuf> {
     is_it.then_some(program)
 }
 
-/// The files of `folder` that a line names, in its order.
+/// The files of `folder` that a line names, in the line's order.
 pub fn scripts(line: &str, folder: &Path) -> Vec<HookScript> {
     let (mut found, mut folders) = (Vec::<HookScript>::new(), vec![folder.to_owned()]);
     let words = words(line, folder);
     let of_runners = words.iter().flat_map(|word| runs(word)).map(|name| (*name).to_owned());
     let of_runners: Vec<String> = of_runners.collect();
-    // Those come last, when the folders that the line goes to are known.
+    // Files of runners come last, when the folders that the line changes to are known.
     for word in words.into_iter().chain(of_runners) {
         let named: Vec<PathBuf> =
             folders.iter().filter_map(|it| it.join(&word).canonicalize().ok()).collect();
         for path in named {
             let Ok(inside) = path.strip_prefix(folder) else { continue };
             if path.is_dir() {
-                if folders.len() < MOST_FOLDERS && !folders.contains(&path) {
+                if folders.len() < MAX_FOLDERS && !folders.contains(&path) {
                     folders.push(path);
                 }
             } else if !found.iter().any(|(known, _)| known == inside) {
@@ -73,7 +73,8 @@ pub fn scripts(line: &str, folder: &Path) -> Vec<HookScript> {
     found
 }
 
-/// The program of a line whose files cannot be told: it names none of the folder that is there.
+/// The program of a line whose files are unknown: the line names no existing file of the folder.
+/// `None` for a command that the shell runs itself.
 pub fn unresolved_program(line: &str, folder: &Path) -> Option<String> {
     if !scripts(line, folder).is_empty() {
         return None;
@@ -83,14 +84,15 @@ pub fn unresolved_program(line: &str, folder: &Path) -> Option<String> {
     (!BUILT_IN.contains(&&*program)).then_some(program)
 }
 
-/// The files by which a program knows what to run.
+/// The files in which a program finds what to run.
 fn runs(program: &str) -> &'static [&'static str] {
     let name = program.rsplit('/').next().unwrap_or(program);
     let found = RUNNERS.iter().find(|(runner, _)| *runner == name);
     found.map_or(&[], |(_, files)| files)
 }
 
-/// The hash of a regular file's content. One that is too long to be read is told by its state.
+/// The hash of a regular file's content. Of a file longer than [`MAX_BYTES`], its size and times
+/// count as well.
 fn hash(path: &Path) -> Option<ContentHash> {
     let (file, metadata) = open_regular(path).ok()??;
     let mut bytes = Vec::new();
@@ -101,7 +103,7 @@ fn hash(path: &Path) -> Option<ContentHash> {
     Some(ContentHash::of(&bytes))
 }
 
-/// What changes with every write, and cannot be set back.
+/// Values that change with every write; the change time cannot be set back.
 fn state(of: &Metadata) -> [i64; 5] {
     [of.size().cast_signed(), of.mtime(), of.mtime_nsec(), of.ctime(), of.ctime_nsec()]
 }
@@ -109,16 +111,16 @@ fn state(of: &Metadata) -> [i64; 5] {
 /// What a line does with the words to come.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ShellWordUse {
-    /// It may run or read them.
+    /// May run or read them.
     Read,
-    /// It writes into the next.
+    /// Writes into the next word.
     WriteNext,
-    /// It writes into all up to the end of this command.
+    /// Writes into all words up to the end of this command.
     Write,
 }
 
-/// The plain words of all commands of a line, but for what is written into. Of `NAME=word` the part
-/// behind the sign is one, too.
+/// The plain words of all commands of a line, except those that are written into. Of `NAME=word`,
+/// the part behind the sign is a word, too.
 fn words(line: &str, cwd: &Path) -> Vec<String> {
     let (mut words, mut word) = (Vec::new(), String::new());
     let (mut begins, mut next) = (true, ShellWordUse::Read);
@@ -145,7 +147,7 @@ fn words(line: &str, cwd: &Path) -> Vec<String> {
         }
         match c {
             '>' => next = ShellWordUse::WriteNext,
-            // `>&` and `>|` are one sign.
+            // `>&` and `>|` are one operator.
             '&' | '|' if next == ShellWordUse::WriteNext => {}
             ';' | '&' | '|' | '(' | ')' | '`' | '\n' => (begins, next) = (true, ShellWordUse::Read),
             _ => {}
@@ -154,7 +156,7 @@ fn words(line: &str, cwd: &Path) -> Vec<String> {
     words
 }
 
-/// A word as the shell would read it. `None` for anything that is not plain.
+/// A word as the shell would read it; `None` for anything that is not plain.
 fn plain(word: &str, cwd: &Path) -> Option<String> {
     let cwd = cwd.to_string_lossy();
     let home = std::env::var("HOME").unwrap_or_default();
@@ -179,7 +181,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_those_of_all_commands_but_for_what_is_written() {
+    fn words_are_those_of_all_commands_except_what_is_written() {
         let table: [(&str, &[&str]); 13] = [
             ("./check.sh --fast", &["./check.sh", "--fast"]),
             ("\"$CLAUDE_PROJECT_DIR\"/.slug/x.sh a", &["/w/.slug/x.sh", "a"]),
@@ -245,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_whose_files_cannot_be_told_is_named() {
+    fn a_program_whose_files_are_unknown_is_named() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("Makefile"), "").unwrap();
         for (line, program) in [
@@ -260,26 +262,26 @@ mod tests {
     }
 
     #[test]
-    fn what_changes_in_a_file_is_told_wherever_it_is() {
+    fn a_change_anywhere_in_a_file_changes_its_hash() {
         use std::io::{Seek, SeekFrom, Write};
         let folder = tempfile::tempdir().unwrap();
         let work = folder.path().canonicalize().unwrap();
         let mut file = File::create(work.join("x")).unwrap();
-        let told = || scripts("./x", &work);
+        let current_scripts = || scripts("./x", &work);
         for (at, is_long) in [(0, false), (MAX_BYTES, true), (MAX_BYTES, true)] {
-            let before = told();
+            let before = current_scripts();
             // The clock of a file system may not have moved since the last write.
             let by = std::time::Instant::now() + std::time::Duration::from_secs(60);
             loop {
                 file.seek(SeekFrom::Start(at)).unwrap();
                 file.write_all(if before.is_empty() { b"a" } else { b"b" }).unwrap();
-                if told() != before {
+                if current_scripts() != before {
                     break;
                 }
                 assert!(std::time::Instant::now() < by, "{at}");
             }
             assert_eq!(file.metadata().unwrap().len() > MAX_BYTES, is_long);
-            assert_eq!(told(), told());
+            assert_eq!(current_scripts(), current_scripts());
         }
     }
 }

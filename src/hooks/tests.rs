@@ -1,4 +1,5 @@
-//! Both forms as they are read, what each end of a command means, and what several hooks come to.
+//! The two forms of hooks as they are read, what each end of a command means, and how the verdicts
+//! of several hooks are merged.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -75,9 +76,10 @@ fn the_form_in_wide_use_is_read() {
     }
 }
 
-/// What cannot be read is told with its line; where it would have stood guard, it is kept.
+/// What cannot be read is reported with its line; a hook that may be a guard stays as one that
+/// blocks.
 #[test]
-fn s72_what_cannot_be_read_is_told_and_a_guard_among_it_blocks() {
+fn s72_unreadable_hooks_are_reported_and_unreadable_guards_block() {
     let guard = |line: usize, event: &str, filter: &str| {
         format!("{line} {event} [{filter}] Matcher UNREADABLE")
     };
@@ -180,7 +182,7 @@ fn s72_what_cannot_be_read_is_told_and_a_guard_among_it_blocks() {
 }
 
 #[test]
-fn one_that_cannot_be_read_spoils_no_other() {
+fn an_unreadable_hook_leaves_the_others_readable() {
     let text = r#"{"hooks":{"Lunch":[],"Stop":[{"hooks":[{"type":"x"},{"type":"command","command":"a"}]}]}}"#;
     let (hooks, warnings) = listed(text);
     assert_eq!(hooks.last().unwrap(), "1 Stop [] Matcher a (30s)");
@@ -212,7 +214,7 @@ fn filters_say_which_tools() {
     }
 }
 
-fn told(
+fn outcome_of(
     event: HookEvent,
     form: HookForm,
     ended: &HookExit,
@@ -265,7 +267,7 @@ fn s72_each_end_of_a_command_means_one_thing() {
     ];
     for (event, form, ended, output, complaint, means) in table {
         let case = format!("{event:?} {form:?} {ended:?} {output}");
-        assert_eq!(told(event, form, &ended, output, complaint), means, "{case}");
+        assert_eq!(outcome_of(event, form, &ended, output, complaint), means, "{case}");
     }
 }
 
@@ -301,13 +303,13 @@ fn json_on_standard_output_decides() {
     ];
     for (event, output, means) in table {
         assert_eq!(
-            told(event, HookForm::Matcher, &HookExit::Code(0), &output, ""),
+            outcome_of(event, HookForm::Matcher, &HookExit::Code(0), &output, ""),
             means,
             "{output}"
         );
     }
-    let said = json!({"continue": false, "stopReason": "enough", "systemMessage": "look"});
-    let verdict = verdict(pre, HookForm::Short, &HookExit::Code(0), &said.to_string(), "");
+    let output = json!({"continue": false, "stopReason": "enough", "systemMessage": "look"});
+    let verdict = verdict(pre, HookForm::Short, &HookExit::Code(0), &output.to_string(), "");
     assert_eq!(verdict.stop.as_deref(), Some("enough"));
     assert_eq!(verdict.message.as_deref(), Some("look"));
 }
@@ -328,16 +330,17 @@ fn s72_garbage_where_json_was_begun_blocks_a_guard() {
         specific("{\"updatedInput\":\"ls\"}"),
     ] {
         for form in [HookForm::Short, HookForm::Matcher] {
-            let word = told(HookEvent::PreToolUse, form, &HookExit::Code(0), &output, "");
+            let word = outcome_of(HookEvent::PreToolUse, form, &HookExit::Code(0), &output, "");
             assert!(word.starts_with("blocked: What it printed"), "{output}: {word}");
         }
-        let word = told(HookEvent::PostToolUse, HookForm::Matcher, &HookExit::Code(0), &output, "");
+        let word =
+            outcome_of(HookEvent::PostToolUse, HookForm::Matcher, &HookExit::Code(0), &output, "");
         assert!(!word.starts_with("blocked"), "{output}: {word}");
     }
 }
 
 #[test]
-fn what_is_passed_on_is_bounded() {
+fn passed_on_texts_are_bounded() {
     let verdict = verdict(
         HookEvent::PreToolUse,
         HookForm::Short,
@@ -392,13 +395,13 @@ fn the_strictest_word_holds_and_of_equals_the_first() {
     let (allow, ask) =
         (|| says(HookDecision::Allow("a".into())), || says(HookDecision::Ask("q".into())));
     let block = |reason: &str| says(HookDecision::Block(reason.into()));
-    let said = |text: &str, line| HookMessage { text: text.into(), origin: origin(line) };
+    let message = |text: &str, line| HookMessage { text: text.into(), origin: origin(line) };
     let table = [
         (vec![], MergedHookDecision::Nothing),
-        (vec![HookVerdict::default(), allow()], MergedHookDecision::Allow(said("a", 2))),
-        (vec![allow(), ask()], MergedHookDecision::Ask(said("q", 2))),
-        (vec![block("b"), ask(), allow(), block("c")], MergedHookDecision::Block(said("b", 1))),
-        (vec![allow(), block("c"), ask()], MergedHookDecision::Block(said("c", 2))),
+        (vec![HookVerdict::default(), allow()], MergedHookDecision::Allow(message("a", 2))),
+        (vec![allow(), ask()], MergedHookDecision::Ask(message("q", 2))),
+        (vec![block("b"), ask(), allow(), block("c")], MergedHookDecision::Block(message("b", 1))),
+        (vec![allow(), block("c"), ask()], MergedHookDecision::Block(message("c", 2))),
     ];
     for (verdicts, word) in table {
         assert_eq!(merged(verdicts).decision, word);
@@ -418,13 +421,14 @@ fn hooks_that_change_a_call_in_different_ways_block_it() {
         (same.decision, same.contexts),
         (MergedHookDecision::Nothing, vec!["ls".into(), "ls".into()])
     );
-    let MergedHookDecision::Block(said) = merged([change("ls"), change("rm")]).decision else {
+    let MergedHookDecision::Block(message) = merged([change("ls"), change("rm")]).decision else {
         panic!("it passed")
     };
-    assert!(said.text.contains("different ways") && said.origin == origin(2), "{said:?}");
+    assert!(message.text.contains("different ways") && message.origin == origin(2), "{message:?}");
 }
 
-/// Keeps its orders, and ends as the line says: a number is a status, `late` and `stuck` are not.
+/// Records its commands, and ends as the line says: a number is an exit status, `late` and `stuck`
+/// are not.
 #[derive(Default)]
 struct FakeHookRunner(Mutex<Vec<HookCommand>>);
 
@@ -449,7 +453,7 @@ fn place(text: &str) -> (tempfile::TempDir, Arc<FakeHookRunner>, HookSet) {
     (home, runner.clone(), HookSet::new(Some(files), runner))
 }
 
-fn scene(mode: PermissionMode) -> HookContext {
+fn context(mode: PermissionMode) -> HookContext {
     HookContext { session: SessionId::generate(), transcript: "/t".into(), cwd: "/".into(), mode }
 }
 
@@ -464,17 +468,17 @@ async fn s72_what_a_call_says_reaches_standard_input_and_no_command_line() {
     let (_home, runner, hooks) = place(text);
     let path = "src/$(touch pwn).rs";
     let cancel = CancellationToken::new();
-    hooks.fire(&scene(PermissionMode::Ask), &call("Read", path), &cancel).await;
-    hooks.fire(&scene(PermissionMode::Ask), &call("Write", path), &cancel).await;
+    hooks.fire(&context(PermissionMode::Ask), &call("Read", path), &cancel).await;
+    hooks.fire(&context(PermissionMode::Ask), &call("Write", path), &cancel).await;
     let orders = runner.0.lock().unwrap();
     assert_eq!(orders.len(), 1, "the other one is for another tool");
     assert_eq!((orders[0].line.as_str(), orders[0].confine), ("cat >log", HookConfinement::Normal));
-    let told: serde_json::Value = serde_json::from_str(&orders[0].input).unwrap();
-    assert_eq!(told["tool_input"]["file_path"], path);
+    let payload: serde_json::Value = serde_json::from_str(&orders[0].input).unwrap();
+    assert_eq!(payload["tool_input"]["file_path"], path);
     for key in ["session_id", "transcript_path", "cwd", "permission_mode", "tool_use_id"] {
-        assert!(told[key].is_string(), "{key} in {told}");
+        assert!(payload[key].is_string(), "{key} in {payload}");
     }
-    assert_eq!(told["hook_event_name"], "PreToolUse");
+    assert_eq!(payload["hook_event_name"], "PreToolUse");
 }
 
 #[tokio::test]
@@ -484,7 +488,7 @@ async fn the_same_command_runs_once_and_plan_mode_confines_it() {
         {"matcher":"Read","hooks":[{"type":"command","command":"0"}]}]}}"#;
     let (_home, runner, hooks) = place(text);
     let merged = hooks
-        .fire(&scene(PermissionMode::Plan), &call("Read", "a"), &CancellationToken::new())
+        .fire(&context(PermissionMode::Plan), &call("Read", "a"), &CancellationToken::new())
         .await;
     assert!(matches!(merged.decision, MergedHookDecision::Block(_)), "{merged:?}");
     let orders = runner.0.lock().unwrap();
@@ -497,16 +501,16 @@ async fn the_same_command_runs_once_and_plan_mode_confines_it() {
 }
 
 #[tokio::test]
-async fn one_that_is_off_is_not_run_until_it_is_on_again() {
+async fn a_hook_that_is_off_is_not_run_until_it_is_on_again() {
     let text = r#"{"hooks":[{"event":"PreToolUse","action":{"type":"command","command":"1"}}]}"#;
     let (home, runner, hooks) = place(text);
     let id = hooks.rows()[0].id.clone();
     hooks.switch(&id).unwrap();
     assert!(!hooks.has(HookEvent::PreToolUse) && !hooks.rows()[0].is_on);
     let cancel = CancellationToken::new();
-    let merged = hooks.fire(&scene(PermissionMode::Ask), &call("Read", "a"), &cancel).await;
+    let merged = hooks.fire(&context(PermissionMode::Ask), &call("Read", "a"), &cancel).await;
     assert_eq!(merged, MergedHookVerdict::default());
-    // The next run knows it, and the file it stands in was not touched.
+    // The next run still has the hook off, and the hook's file was not changed.
     let files = HookFiles { home: home.path().to_owned(), project: None };
     let next = HookSet::new(Some(files), runner);
     assert!(!next.rows()[0].is_on);
@@ -527,13 +531,17 @@ async fn s72_a_missing_run_bit_blocks_and_says_what_to_do() {
         {"type": "command", "command": format!("{} --now", script.display())}]}]}});
     let (_home, runner, hooks) = place(&text.to_string());
     let cancel = CancellationToken::new();
-    let merged = hooks.fire(&scene(PermissionMode::Ask), &call("Read", "a"), &cancel).await;
-    let MergedHookDecision::Block(said) = merged.decision else { panic!("it passed") };
-    assert!(said.text.ends_with(&format!("Run: chmod +x {}", script.display())), "{}", said.text);
+    let merged = hooks.fire(&context(PermissionMode::Ask), &call("Read", "a"), &cancel).await;
+    let MergedHookDecision::Block(message) = merged.decision else { panic!("it passed") };
+    assert!(
+        message.text.ends_with(&format!("Run: chmod +x {}", script.display())),
+        "{}",
+        message.text
+    );
     assert!(runner.0.lock().unwrap().is_empty());
 }
 
-/// How long a hook may take is a part of it: a guard that is given up on at once guards nothing.
+/// The timeout is a part of the hook: a guard that is killed at once guards nothing.
 #[test]
 fn a_limit_that_changes_in_a_project_s_file_holds_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
@@ -555,7 +563,7 @@ fn a_limit_that_changes_in_a_project_s_file_holds_as_it_was() {
     assert_eq!(hooks.rows(), before);
 }
 
-/// A script that the model has changed meanwhile is not what the person trusted.
+/// A script that the model has changed meanwhile is not the one that the user trusted.
 #[tokio::test]
 async fn a_script_of_the_project_that_changes_is_not_run() {
     let folder = tempfile::tempdir().unwrap();
@@ -569,20 +577,23 @@ async fn a_script_of_the_project_that_changes_is_not_run() {
     let files = HookFiles { home: project.join("home"), project: Some(project.clone()) };
     let runner = Arc::new(FakeHookRunner::default());
     let hooks = HookSet::new(Some(files), runner.clone());
-    let (scene, cancel) = (scene(PermissionMode::Ask), CancellationToken::new());
-    assert_eq!(hooks.fire(&scene, &call("Read", "a"), &cancel).await, MergedHookVerdict::default());
+    let (context, cancel) = (context(PermissionMode::Ask), CancellationToken::new());
+    assert_eq!(
+        hooks.fire(&context, &call("Read", "a"), &cancel).await,
+        MergedHookVerdict::default()
+    );
     std::fs::write(project.join("guard.sh"), "rm -rf /").unwrap();
-    let MergedHookDecision::Block(said) =
-        hooks.fire(&scene, &call("Read", "a"), &cancel).await.decision
+    let MergedHookDecision::Block(message) =
+        hooks.fire(&context, &call("Read", "a"), &cancel).await.decision
     else {
         panic!("it passed")
     };
-    assert!(said.text.contains("guard.sh has changed since slug began"), "{}", said.text);
+    assert!(message.text.contains("guard.sh has changed since slug began"), "{}", message.text);
     assert_eq!(runner.0.lock().unwrap().len(), 1);
 }
 
 #[tokio::test]
-async fn what_changed_in_a_project_holds_once_the_person_has_said_yes_to_it() {
+async fn changes_in_a_project_hold_once_the_user_has_accepted_them() {
     let folder = tempfile::tempdir().unwrap();
     let project = folder.path().canonicalize().unwrap();
     std::fs::create_dir(project.join(".slug")).unwrap();
@@ -601,7 +612,7 @@ async fn what_changed_in_a_project_holds_once_the_person_has_said_yes_to_it() {
     write("sh guard.sh --strict");
     std::fs::write(project.join("guard.sh"), "exit 2").unwrap();
     assert_eq!(hooks.changed(), [PathBuf::from(".slug/hooks.json"), "guard.sh".into()]);
-    // A yes to the one is none to the other.
+    // Accepting one file does not accept the other.
     let refused = hooks.accept_changes(|file, _| file == Path::new(".slug/hooks.json"));
     assert_eq!((refused, lines().as_str()), (Err("guard.sh".into()), "sh guard.sh"));
     let now = ContentHash::of(b"exit 2");
@@ -609,7 +620,7 @@ async fn what_changed_in_a_project_holds_once_the_person_has_said_yes_to_it() {
     assert_eq!((hooks.changed(), lines().as_str()), (Vec::new(), "sh guard.sh --strict"));
     let cancel = CancellationToken::new();
     assert_eq!(
-        hooks.fire(&scene(PermissionMode::Ask), &call("Read", "a"), &cancel).await,
+        hooks.fire(&context(PermissionMode::Ask), &call("Read", "a"), &cancel).await,
         MergedHookVerdict::default()
     );
 }
@@ -633,7 +644,7 @@ fn s72_a_file_that_cannot_be_read_blocks() {
     std::os::unix::fs::symlink("/nowhere/hooks.json", &file).unwrap();
     assert!(read().contains("is a link that leads nowhere"), "{}", read());
     std::fs::remove_file(&file).unwrap();
-    // Cut before anything that it may have said.
+    // Cut off before anything that the file may have said.
     for text in ["", "{", "{\"hooks\": {", "[]"] {
         std::fs::write(&file, text).unwrap();
         assert!(read().contains("hooks.json:1: "), "{}", read());
@@ -671,7 +682,7 @@ async fn trying_a_hook_out_shows_what_slug_makes_of_it() {
     let (_home, runner, hooks) = place(text);
     let id = hooks.rows()[0].id.clone();
     let trial =
-        hooks.try_out(&id, &scene(PermissionMode::Ask), &CancellationToken::new()).await.unwrap();
+        hooks.try_out(&id, &context(PermissionMode::Ask), &CancellationToken::new()).await.unwrap();
     assert_eq!(trial.verdict.decision, HookDecision::Block("said no".into()));
     assert_eq!(trial.hook.last.as_deref(), Some("blocked: said no"));
     assert_eq!(runner.0.lock().unwrap().len(), 1);

@@ -1,8 +1,8 @@
-//! What a hook's end means. Pure.
+//! What the end of a hook's command means. Pure.
 //!
-//! Status 0: a text that begins with `{` is read as JSON, any other becomes context where the
-//! event tells the model something. JSON that was begun and cannot be understood is a failure. A
-//! hook that stands guard and fails otherwise than by a status that means something else blocks.
+//! Exit status 0: a text that begins with `{` is read as JSON; any other text becomes context for
+//! the model, where the event allows that. JSON that begins but cannot be understood is a failure.
+//! A hook on a guard event blocks when it fails, unless its exit status has another meaning.
 
 use serde_json::Value;
 
@@ -16,31 +16,30 @@ pub(super) const MAX_TEXT_CHARS: usize = 10_000;
 /// What one hook wants.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct HookVerdict {
-    /// Whether it may go on.
     pub decision: HookDecision,
-    /// The call's arguments as they are to be.
+    /// The call's changed arguments; `None` leaves them as they are.
     pub input: Option<Value>,
-    /// For the model.
+    /// A text for the model.
     pub context: Option<String>,
-    /// For the person.
+    /// A text for the user.
     pub message: Option<String>,
-    /// What went wrong, where that stops nothing.
+    /// A failure that does not block.
     pub fault: Option<String>,
-    /// Why the turn is to end.
+    /// Why the turn is to end; `None` lets it continue.
     pub stop: Option<String>,
 }
 
-/// Whether it may go on, with the reason.
+/// Whether the event may continue, with the hook's reason.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum HookDecision {
-    /// It says nothing.
+    /// The hook decides nothing.
     #[default]
     Nothing,
-    /// Yes, without a question where only the mode would ask.
+    /// Continue, without a question where only the mode would ask.
     Allow(String),
-    /// The person is to be asked.
+    /// The user is to be asked.
     Ask(String),
-    /// No. There always is a reason.
+    /// Do not continue. The reason is never empty.
     Block(String),
 }
 
@@ -53,37 +52,38 @@ impl HookVerdict {
         Self { fault: Some(what.into()), ..Self::default() }
     }
 
-    /// Of a hook that could not do its work.
+    /// The verdict of a hook that failed: a guard blocks, any other hook only reports the failure.
     pub(super) fn failed(event: HookEvent, what: impl Into<String>) -> Self {
         if event.is_guard() { Self::block(what) } else { Self::fault(what) }
     }
 
-    /// Of a text for the model.
+    /// The verdict of a hook that only has a text for the model.
     pub(super) fn context(text: &str) -> Self {
         let text = short(text);
         Self { context: (!text.is_empty()).then_some(text), ..Self::default() }
     }
 }
 
-/// What it means that a command ended so, having printed this.
+/// The meaning of a command's end, with what it printed. `form` decides what an exit status other
+/// than 0 means.
 pub fn verdict(
     event: HookEvent,
     form: HookForm,
-    ended: &HookExit,
-    output: &str,
-    complaint: &str,
+    exit: &HookExit,
+    stdout: &str,
+    stderr: &str,
 ) -> HookVerdict {
-    match ended {
-        HookExit::Code(0) => parse_output(event, output.trim()),
-        // What a shell says of a command that it does not find or may not run.
+    match exit {
+        HookExit::Code(0) => parse_output(event, stdout.trim()),
+        // The status with which a shell reports a command that it cannot find (127) or run (126).
         HookExit::Code(126 | 127) => {
-            HookVerdict::failed(event, format!("It cannot be run: {}", reason(complaint, output)))
+            HookVerdict::failed(event, format!("It cannot be run: {}", reason(stderr, stdout)))
         }
         HookExit::Code(code) => match form {
-            HookForm::Short => HookVerdict::block(reason(complaint, output)),
-            HookForm::Matcher if *code == 2 => HookVerdict::block(reason(complaint, "")),
+            HookForm::Short => HookVerdict::block(reason(stderr, stdout)),
+            HookForm::Matcher if *code == 2 => HookVerdict::block(reason(stderr, "")),
             HookForm::Matcher => {
-                let reason = reason(complaint, output);
+                let reason = reason(stderr, stdout);
                 HookVerdict::fault(format!("It ended with status {code}: {reason}"))
             }
         },
@@ -103,7 +103,7 @@ fn seconds(seconds: f64) -> String {
     format!("{seconds} second{}", if (seconds - 1.0).abs() < f64::EPSILON { "" } else { "s" })
 }
 
-/// What it printed, having ended well.
+/// The meaning of what a command printed that ended with status 0.
 fn parse_output(event: HookEvent, output: &str) -> HookVerdict {
     if !output.starts_with('{') {
         return if event.tells_model() {
@@ -199,9 +199,9 @@ fn text<'a>(value: &'a Value, key: &str) -> Result<Option<&'a str>, String> {
     }
 }
 
-/// Why a command failed, in its own words.
-fn reason(complaint: &str, output: &str) -> String {
-    let words = [complaint, output].into_iter().map(str::trim).find(|text| !text.is_empty());
+/// Why a command failed: its standard error, or else its standard output.
+fn reason(stderr: &str, stdout: &str) -> String {
+    let words = [stderr, stdout].into_iter().map(str::trim).find(|text| !text.is_empty());
     reason_or_default(words)
 }
 
@@ -212,7 +212,7 @@ fn reason_or_default(reason: Option<&str>) -> String {
     }
 }
 
-/// At most so much of a text, with a word where some of it is left out.
+/// At most [`MAX_TEXT_CHARS`] characters of a text, with a note where the rest is left out.
 fn short(text: &str) -> String {
     let text = text.trim();
     match text.char_indices().nth(MAX_TEXT_CHARS) {

@@ -1,9 +1,10 @@
-//! The decision for a shell command: deny rules on everything that can be seen in it, and a yes
-//! without a question only where it is static and each of its simple commands has one.
+//! The decision for a shell command. Deny rules apply to everything that can be seen in the
+//! command; it is allowed without a question only where it is static and each of its simple
+//! commands is allowed.
 //!
-//! What a command does is known for the programs of one table ([`super::programs`]); any other can do
-//! anything. A command that names a protected place and is not known to leave it alone is asked in
-//! every mode.
+//! What a command does is known for the programs of one table ([`super::programs`]); any other
+//! program can do anything. A command that names a protected place and is not known to leave it
+//! alone is asked about in every mode.
 
 use std::path::Path;
 
@@ -22,7 +23,7 @@ use super::wrappers::{
 };
 
 /// The verdicts on all parts of a command, in the order of its text.
-pub(super) fn decide_run(grounds: &DecisionContext<'_>, run: &ResolvedRun) -> Vec<PartVerdict> {
+pub(super) fn decide_run(context: &DecisionContext<'_>, run: &ResolvedRun) -> Vec<PartVerdict> {
     let mut verdicts = Vec::new();
     let mut resolved = run.commands.as_slice();
     for command in &run.analysis.commands {
@@ -31,39 +32,39 @@ pub(super) fn decide_run(grounds: &DecisionContext<'_>, run: &ResolvedRun) -> Ve
         resolved = rest;
         let parts: Vec<CommandPart<'_>> = flat.into_iter().zip(own).collect();
         if !command.words.is_empty() || !command.assignments.is_empty() {
-            verdicts.push(CommandEvaluator { grounds, run, command, parts: &parts }.verdict());
+            verdicts.push(CommandEvaluator { context, run, command, parts: &parts }.verdict());
         }
         for one in own {
-            let reads = one.reads.iter().map(|path| grounds.file(FileEffect::Read, path));
-            let writes = one.writes.iter().map(|path| grounds.file(FileEffect::Write, path));
+            let reads = one.reads.iter().map(|path| context.file(FileEffect::Read, path));
+            let writes = one.writes.iter().map(|path| context.file(FileEffect::Write, path));
             let files = reads.chain(writes);
-            verdicts.extend(files.map(|verdict| ask_if_uncertain(grounds, run, one, verdict)));
+            verdicts.extend(files.map(|verdict| ask_if_uncertain(context, run, one, verdict)));
         }
     }
-    verdicts.extend(whole_command_verdicts(grounds, run, &verdicts));
+    verdicts.extend(whole_command_verdicts(context, run, &verdicts));
     verdicts
 }
 
-/// A simple command, and what it is on the disk.
+/// A simple command as parsed, and the same command resolved on the disk.
 type CommandPart<'a> = (&'a SimpleCommand, &'a ResolvedCommand);
 
-/// Where it cannot be said what it opens, a redirection is asked.
+/// Turns an allowed redirection into a question where it is not certain which file it opens.
 fn ask_if_uncertain(
-    grounds: &DecisionContext<'_>,
+    context: &DecisionContext<'_>,
     run: &ResolvedRun,
     command: &ResolvedCommand,
     verdict: PartVerdict,
 ) -> PartVerdict {
     if run.is_over_limit
         && verdict.outcome == PermissionOutcome::Allow
-        && !is_sandboxed(grounds, run)
+        && !is_sandboxed(context, run)
     {
-        return PartVerdict::new(verdict.text, PermissionOutcome::Ask, CROWDED);
+        return PartVerdict::new(verdict.text, PermissionOutcome::Ask, TOO_MANY_FILES);
     }
     match command.uncertainty() {
         Some(why)
             if verdict.outcome == PermissionOutcome::Allow
-                && !mode_allows_any_command(grounds, run) =>
+                && !mode_allows_any_command(context, run) =>
         {
             PartVerdict::new(verdict.text, PermissionOutcome::Ask, why)
         }
@@ -71,25 +72,26 @@ fn ask_if_uncertain(
     }
 }
 
-/// Whether the mode lets any command run: nothing is asked, or the sandbox holds it. One in a folder
-/// outside is none that it could hold.
-fn mode_allows_any_command(grounds: &DecisionContext<'_>, run: &ResolvedRun) -> bool {
-    match grounds.mode {
+/// Whether the mode lets any command run: yolo asks about nothing, and the sandbox confines the
+/// command. A command in a folder outside the sandbox is not confined.
+fn mode_allows_any_command(context: &DecisionContext<'_>, run: &ResolvedRun) -> bool {
+    match context.mode {
         PermissionMode::Yolo => true,
-        PermissionMode::Sandbox => grounds.workspace.is_in_sandbox(&run.cwd),
+        PermissionMode::Sandbox => context.workspace.is_in_sandbox(&run.cwd),
         PermissionMode::Ask | PermissionMode::AllowEdits | PermissionMode::Plan => false,
     }
 }
 
-/// Whether it runs in the sandbox, where what slug takes its powers from cannot be changed, whatever
-/// a command does.
-fn is_sandboxed(grounds: &DecisionContext<'_>, run: &ResolvedRun) -> bool {
-    grounds.mode == PermissionMode::Sandbox && mode_allows_any_command(grounds, run)
+/// Whether the command runs in the sandbox, which keeps slug's own settings unchanged whatever the
+/// command does.
+fn is_sandboxed(context: &DecisionContext<'_>, run: &ResolvedRun) -> bool {
+    context.mode == PermissionMode::Sandbox && mode_allows_any_command(context, run)
 }
 
-/// What holds for the text as a whole: rules on what did not parse, and why it is asked.
+/// The verdicts on the text as a whole: rules on what did not parse, and why the whole is asked
+/// about.
 fn whole_command_verdicts(
-    grounds: &DecisionContext<'_>,
+    context: &DecisionContext<'_>,
     run: &ResolvedRun,
     parts: &[PartVerdict],
 ) -> Vec<PartVerdict> {
@@ -103,7 +105,7 @@ fn whole_command_verdicts(
             .rough
             .iter()
             .flat_map(RoughCommand::candidates)
-            .find_map(|words| grounds.rules.on_rough(kind, words).map(|rule| (words, rule)));
+            .find_map(|words| context.rules.on_rough(kind, words).map(|rule| (words, rule)));
         if let Some((words, rule)) = found {
             let shown: Vec<String> = words.iter().take(12).map(|word| show(&word.text)).collect();
             verdicts.push(make(shown.join(" "), rule));
@@ -111,36 +113,36 @@ fn whole_command_verdicts(
         }
     }
     if parts.is_empty() {
-        verdicts.push(unknown_command(grounds, run));
-    } else if !is_sandboxed(grounds, run)
+        verdicts.push(unknown_command(context, run));
+    } else if !is_sandboxed(context, run)
         && parts.iter().all(|part| !matches!(part.offer, RuleOffer::Impossible))
-        && let Some(protected) = protected_name_passed_on(grounds, run)
+        && let Some(protected) = protected_name_passed_on(context, run)
     {
         verdicts.push(may_change(run.command.trim(), protected));
     }
     verdicts
 }
 
-/// The protected place that is named where another command could take it up that can do anything: in
-/// a pipeline before the last of those; in loops, functions and variables anywhere.
+/// The protected place whose name may reach a later command that can do anything: one behind it in
+/// the same pipeline, or anywhere in a line with loops, functions or variables.
 fn protected_name_passed_on(
-    grounds: &DecisionContext<'_>,
+    context: &DecisionContext<'_>,
     run: &ResolvedRun,
 ) -> Option<ProtectionReason> {
     let parts: Vec<(usize, CommandPart<'_>)> = numbered(run).collect();
     let is_unknown = |(_, part): &&(usize, CommandPart<'_>)| !is_known(part);
     if run.analysis.is_compound {
         let any = parts.iter().any(|part| is_unknown(&part));
-        return any.then(|| grounds.named_in(&run.command)).flatten();
+        return any.then(|| context.named_in(&run.command)).flatten();
     }
     parts.iter().enumerate().find_map(|(at, (pipeline, (command, _)))| {
         let mut rest = parts[at + 1..].iter().take_while(|(number, _)| number == pipeline);
-        let goes_on = rest.any(|part| is_unknown(&part));
-        goes_on.then(|| texts(command).find_map(|text| grounds.named_in(text))).flatten()
+        let reaches_unknown = rest.any(|part| is_unknown(&part));
+        reaches_unknown.then(|| texts(command).find_map(|text| context.named_in(text))).flatten()
     })
 }
 
-/// All commands with the number of their pipelines.
+/// All commands, each with the number of its pipeline.
 fn numbered(run: &ResolvedRun) -> impl Iterator<Item = (usize, CommandPart<'_>)> {
     let commands = run.analysis.commands.iter();
     let flat = commands
@@ -148,14 +150,16 @@ fn numbered(run: &ResolvedRun) -> impl Iterator<Item = (usize, CommandPart<'_>)>
     flat.zip(&run.commands).map(|((number, command), resolved)| (number, (command, resolved)))
 }
 
-/// Whether all that it does is known: a wrapper does what the commands do that it runs.
+/// Whether all effects of the command are known. A wrapper has the effects of the commands that it
+/// runs.
 fn is_known((command, resolved): &CommandPart<'_>) -> bool {
     let is_wrapper = matches!(command.inner, WrappedCommands::Known(_));
     let mut targets = command.redirects.iter().map(|redirect| &redirect.target);
     (resolved.effects.is_some() || is_wrapper) && targets.all(|target| target.known().is_some())
 }
 
-/// Everything that a command is given.
+/// Every text that a command gets: words, redirection targets, values of assignments and
+/// here-documents.
 fn texts(command: &SimpleCommand) -> impl Iterator<Item = &str> {
     let words = command.words.iter().chain(command.redirects.iter().map(|it| &it.target));
     let values = command.assignments.iter().map(|(_, value)| value);
@@ -170,20 +174,20 @@ fn may_change(text: &str, protected: ProtectionReason) -> PartVerdict {
     PartVerdict::new(text, PermissionOutcome::Ask, reason)
 }
 
-/// A command in which no simple command was found.
-fn unknown_command(grounds: &DecisionContext<'_>, run: &ResolvedRun) -> PartVerdict {
+/// The verdict on text in which no simple command was found.
+fn unknown_command(context: &DecisionContext<'_>, run: &ResolvedRun) -> PartVerdict {
     let text = run.command.trim();
-    let named = grounds.named_in(text).filter(|_| !is_sandboxed(grounds, run));
+    let named = context.named_in(text).filter(|_| !is_sandboxed(context, run));
     match (uncertainty_reason(run), named) {
-        (Some(_), _) if grounds.mode == PermissionMode::Plan => plan_refuses(text),
+        (Some(_), _) if context.mode == PermissionMode::Plan => plan_refuses(text),
         (Some(_), Some(protected)) => may_change(text, protected),
-        (Some(_), None) if mode_allows_any_command(grounds, run) => grounds.by_mode(text),
+        (Some(_), None) if mode_allows_any_command(context, run) => context.by_mode(text),
         (Some(why), None) => PartVerdict::new(text, PermissionOutcome::Ask, why),
         (None, _) => PartVerdict::new(text, PermissionOutcome::Ask, "It runs no command."),
     }
 }
 
-/// Why it cannot be said for certain what a command runs.
+/// Why it is not certain what the command runs, if it is not.
 fn uncertainty_reason(run: &ResolvedRun) -> Option<String> {
     match &run.analysis.kind {
         AnalysisKind::Static { .. } => None,
@@ -196,11 +200,11 @@ fn uncertainty_reason(run: &ResolvedRun) -> Option<String> {
     }
 }
 
-const CROWDED: &str = "It names more files than are looked up.";
+const TOO_MANY_FILES: &str = "It names more files than are looked up.";
 
 const READS: &str = "It only reads, inside the workspace.";
 
-/// Whether it is slug itself, other than to say what it is.
+/// Whether the command runs slug for more than `--version` or `--help`.
 fn runs_slug(command: &SimpleCommand) -> bool {
     let name = command.words.first().and_then(ShellWord::known).map(base_name);
     let mut rest = command.words[1.min(command.words.len())..].iter();
@@ -212,9 +216,9 @@ fn plan_refuses(text: &str) -> PartVerdict {
     PartVerdict::new(text, PermissionOutcome::Deny, reason)
 }
 
-/// One simple command with what it wraps.
+/// Decides one simple command together with the commands that it wraps.
 struct CommandEvaluator<'a> {
-    grounds: &'a DecisionContext<'a>,
+    context: &'a DecisionContext<'a>,
     run: &'a ResolvedRun,
     command: &'a SimpleCommand,
     parts: &'a [CommandPart<'a>],
@@ -226,20 +230,21 @@ impl CommandEvaluator<'_> {
         if let Some(rule) = self.denying_rule() {
             return PartVerdict::denied_by(text, rule);
         }
-        if self.grounds.mode == PermissionMode::Plan {
+        if self.context.mode == PermissionMode::Plan {
             return self.plan(text);
         }
         self.answer(text).refusable(refusing_rule(self.command))
     }
 
-    /// The deny rule on any command or path in it.
+    /// The deny rule on any command or path in this part.
     fn denying_rule(&self) -> Option<RuleSource> {
-        let rules = self.grounds.rules;
+        let rules = self.context.rules;
         let on_command = |(command, _): &CommandPart<'_>| {
             Some(rules.on_command(RuleKind::Deny, command)?.source)
         };
         self.parts.iter().find_map(on_command).or_else(|| {
-            // A word that is not there and does not look like a path is taken for text.
+            // A word that names nothing on the disk and does not look like a path is taken for
+            // text.
             let arguments = self.parts.iter().flat_map(|(_, resolved)| {
                 let read = resolved.arguments.iter().map(|it| (it, FileEffect::Read));
                 let effects = resolved.effects.iter();
@@ -255,7 +260,8 @@ impl CommandEvaluator<'_> {
         })
     }
 
-    /// Whether the whole is static, and this part of it a program of the table that only reads.
+    /// Whether the whole line is static and every command in this part is a program of the table
+    /// that only reads.
     fn may_only_read(&self) -> bool {
         matches!(self.run.analysis.kind, AnalysisKind::Static { .. })
             && self.parts.iter().all(|(command, resolved)| {
@@ -263,7 +269,7 @@ impl CommandEvaluator<'_> {
             })
     }
 
-    /// Why it is not certain to read inside the workspace alone, though it only reads.
+    /// Why a command that only reads is not certain to read inside the workspace alone.
     fn reads_beyond(&self) -> Option<&'static str> {
         self.parts.iter().find_map(|(_, resolved)| {
             let effects = &resolved.effects.as_ref()?.by_words;
@@ -283,7 +289,7 @@ impl CommandEvaluator<'_> {
                 return Some("It reads outside the workspace.");
             }
             let denies = effects.shows_contents_below
-                && self.grounds.rules.denied_read_patterns().next().is_some();
+                && self.context.rules.denied_read_patterns().next().is_some();
             denies.then_some("It may show files that a rule denies to read.")
         })
     }
@@ -296,45 +302,47 @@ impl CommandEvaluator<'_> {
             return PartVerdict::asked_by(text, rule);
         }
         match self.reads_beyond() {
-            _ if self.run.is_over_limit => PartVerdict::new(text, PermissionOutcome::Ask, CROWDED),
+            _ if self.run.is_over_limit => {
+                PartVerdict::new(text, PermissionOutcome::Ask, TOO_MANY_FILES)
+            }
             Some(why) => PartVerdict::new(text, PermissionOutcome::Ask, why),
             None => PartVerdict::new(text, PermissionOutcome::Allow, READS).by_name(true),
         }
     }
 
     fn asking_rule(&self) -> Option<RuleSource> {
-        let rules = self.grounds.rules;
+        let rules = self.context.rules;
         let mut parts = self.parts.iter();
         parts.find_map(|(command, _)| Some(rules.on_command(RuleKind::Ask, command)?.source))
     }
 
     fn answer(&self, text: String) -> PartVerdict {
-        let grounds = self.grounds;
-        let is_held = is_sandboxed(grounds, self.run);
-        if let Some(protected) = self.changes_protected().filter(|_| !is_held) {
+        let context = self.context;
+        let is_sandboxed_run = is_sandboxed(context, self.run);
+        if let Some(protected) = self.changes_protected().filter(|_| !is_sandboxed_run) {
             return may_change(&text, protected);
         }
-        if self.run.is_over_limit && !is_held {
-            return PartVerdict::new(text, PermissionOutcome::Ask, CROWDED);
+        if self.run.is_over_limit && !is_sandboxed_run {
+            return PartVerdict::new(text, PermissionOutcome::Ask, TOO_MANY_FILES);
         }
         if let Some(rule) = self.asking_rule() {
             return PartVerdict::asked_by(text, rule);
         }
         let only_reads = self.may_only_read() && self.project_program().is_none();
         let beyond = self.reads_beyond();
-        let by_name = !mode_allows_any_command(grounds, self.run);
+        let by_name = !mode_allows_any_command(context, self.run);
         let analysable = !matches!(self.run.analysis.kind, AnalysisKind::NotAnalysable { .. });
-        let every_call = grounds.rules.on_tool(RuleKind::Allow, grounds.tool);
-        let covered = self.allowing_rule(self.command);
-        match (&covered, every_call, uncertainty_reason(self.run)) {
+        let every_call = context.rules.on_tool(RuleKind::Allow, context.tool);
+        let allowing = self.allowing_rule(self.command);
+        match (&allowing, every_call, uncertainty_reason(self.run)) {
             (Ok(rule), _, None) => PartVerdict::allowed_by(text, rule.clone()).by_name(by_name),
             _ if only_reads && beyond.is_none() => {
                 PartVerdict::new(text, PermissionOutcome::Allow, READS).by_name(by_name)
             }
             (_, Some(rule), _) if analysable => PartVerdict::allowed_by(text, rule),
-            _ if mode_allows_any_command(grounds, self.run) => grounds.by_mode(text),
+            _ if mode_allows_any_command(context, self.run) => context.by_mode(text),
             (_, _, Some(why)) => PartVerdict {
-                rule: covered.ok(),
+                rule: allowing.ok(),
                 ..PartVerdict::new(text, PermissionOutcome::Ask, why)
             },
             (Err(why), _, None) => {
@@ -344,7 +352,7 @@ impl CommandEvaluator<'_> {
         }
     }
 
-    /// Asked for want of a rule, with the rule that would do.
+    /// Asks because no rule allows the command, and offers the rule that would.
     fn without_rule(&self, text: String, reason: String) -> PartVerdict {
         if let Some(why) = self.parts.iter().find_map(|(command, _)| never_allowed(&command.words))
         {
@@ -354,19 +362,19 @@ impl CommandEvaluator<'_> {
                 format!("It is always asked: {why}."),
             );
         }
-        let can_hold = self.parts.iter().all(|(_, resolved)| {
+        let rule_can_match = self.parts.iter().all(|(_, resolved)| {
             let mut folders = resolved.folders.iter();
             let has_rule = resolved.program.as_ref().is_none_or(|program| program.has_rule());
             has_rule
                 && resolved.uncertainty().is_none()
                 && folders.all(|folder| folder.zone == PathZone::Inside)
         });
-        let rule = exact_rule(&self.named(self.command)).filter(|_| can_hold);
+        let rule = exact_rule(&self.named(self.command)).filter(|_| rule_can_match);
         let offer = rule.map_or(RuleOffer::Impossible, RuleOffer::Rule);
         PartVerdict { offer, ..PartVerdict::new(text, PermissionOutcome::Ask, reason) }
     }
 
-    /// The project's own program that one of the names stands for.
+    /// The project's own program that one of the commands' names finds.
     fn project_program(&self) -> Option<&str> {
         self.parts.iter().find_map(|(_, resolved)| Some(resolved.program.as_ref()?.display_path()))
     }
@@ -376,7 +384,7 @@ impl CommandEvaluator<'_> {
         self.parts.iter().find(is_it).map(|(_, resolved)| *resolved)
     }
 
-    /// The command by the name under which a rule may allow it.
+    /// The command under the name by which a rule may allow it.
     fn named(&self, command: &SimpleCommand) -> SimpleCommand {
         let mut named = command.clone();
         let program = self.resolved(command).and_then(|it| it.program.as_ref());
@@ -386,7 +394,7 @@ impl CommandEvaluator<'_> {
         named
     }
 
-    /// The rule that allows a command and all that it runs, or why there is none.
+    /// The rule that allows a command and all that it runs, or else why there is none.
     fn allowing_rule(&self, command: &SimpleCommand) -> Result<RuleSource, String> {
         let none =
             || match (self.resolved(command).and_then(|it| it.program.as_ref()), &command.inner) {
@@ -403,7 +411,7 @@ impl CommandEvaluator<'_> {
             return Err(none());
         }
         let named = self.named(command);
-        let rule = self.grounds.rules.on_command(RuleKind::Allow, &named).ok_or_else(none)?;
+        let rule = self.context.rules.on_command(RuleKind::Allow, &named).ok_or_else(none)?;
         let resolved = self.resolved(command).ok_or_else(none)?;
         if resolved.has_unknown_folder
             || resolved.folders.iter().any(|it| it.zone == PathZone::Outside)
@@ -429,14 +437,15 @@ impl CommandEvaluator<'_> {
         }
     }
 
-    /// A wildcard on a program of the table covers what the table knows of it, inside the workspace.
+    /// Checks a wildcard rule: on a program of the table it covers only the known effects, inside
+    /// the workspace.
     fn within_table(
         &self,
         rule: &CommandRule,
         resolved: &ResolvedCommand,
     ) -> Result<RuleSource, String> {
         if !rule.is_limited {
-            // It may do anything, and is not to be told to do it elsewhere.
+            // The program may do anything, but the arguments must not send it outside.
             let mut all = resolved.arguments.iter();
             return match all.find(|it| is_outside_workspace(it) && !rule.contains_word(&it.text)) {
                 None => Ok(rule.source.clone()),
@@ -449,7 +458,7 @@ impl CommandEvaluator<'_> {
                 rule.source.rule
             ));
         };
-        if effects.by_words.git.is_some() && !self.grounds.workspace.is_trusted() {
+        if effects.by_words.git.is_some() && !self.context.workspace.is_trusted() {
             return Err("git runs what a repository names, and this folder is not trusted.".into());
         }
         if let (Some(_), Some(why)) = (&effects.by_words.remote, effects.hindrance) {
@@ -468,7 +477,7 @@ impl CommandEvaluator<'_> {
         }
     }
 
-    /// What it may change of what is always asked, if anything.
+    /// The protected place that this part may change, if there is one.
     fn changes_protected(&self) -> Option<ProtectionReason> {
         self.parts.iter().find_map(|(command, resolved)| {
             if runs_slug(command) {
@@ -476,7 +485,7 @@ impl CommandEvaluator<'_> {
             }
             let unknown = Some(command).filter(|_| !is_known(&(command, resolved)));
             let mut given = unknown.into_iter().flat_map(|command| texts(command));
-            if let Some(named) = given.find_map(|text| self.grounds.named_in(text)) {
+            if let Some(named) = given.find_map(|text| self.context.named_in(text)) {
                 return Some(named);
             }
             if resolved.changes_other_names() {
@@ -484,7 +493,7 @@ impl CommandEvaluator<'_> {
             }
             if let Some(effects) = &resolved.effects {
                 let above =
-                    effects.writes.iter().any(|it| self.grounds.workspace.is_above(&it.path));
+                    effects.writes.iter().any(|it| self.context.workspace.is_above(&it.path));
                 let mut writes =
                     effects.writes.iter().filter_map(|it| protected(&it.path.path, it));
                 return writes.next().or_else(|| above.then_some(places::SLUG_SETTINGS));
@@ -493,19 +502,19 @@ impl CommandEvaluator<'_> {
             let named = || {
                 let all = resolved.arguments.iter();
                 let mut all = all.filter_map(|it| protected(&it.path.path, it));
-                // To git that is a commit.
+                // git takes this name for a commit.
                 all.find(|it| it.kind != ProtectedPlaceKind::BareRepository || !runs_git(command))
             };
             match &command.inner {
                 WrappedCommands::Known(_) if runs_among_options(&command.words) => {
                     let mut words = command.words.iter();
-                    words.find_map(|word| self.grounds.named_in(&word.text))
+                    words.find_map(|word| self.context.named_in(&word.text))
                 }
                 WrappedCommands::Known(inner) => {
                     // What the wrapper itself is told to write.
                     let count = inner.first().map_or(0, |inner| inner.words.len());
                     let mut own = command.words.iter().rev().skip(count);
-                    own.find_map(|word| self.grounds.named_in(&word.text))
+                    own.find_map(|word| self.context.named_in(&word.text))
                 }
                 WrappedCommands::Nothing | WrappedCommands::Unknown(_) => {
                     is_in_protected.or_else(named)
@@ -519,9 +528,9 @@ fn runs_git(command: &SimpleCommand) -> bool {
     command.words.first().and_then(ShellWord::known).map(base_name) == Some("git")
 }
 
-/// Whether an argument is a path that leaves the workspace for something that is there.
+/// Whether an argument is a path that leaves the workspace and names something that exists.
 fn is_outside_workspace(argument: &PathArgument) -> bool {
-    // What begins so is a comment, or a path that some server has.
+    // A text that begins so is a comment, or a path on some server.
     !argument.text.starts_with("//")
         && argument.path.exists
         && argument.path.zone == PathZone::Outside
@@ -532,7 +541,7 @@ fn outside_reason(argument: &PathArgument) -> String {
     format!("It goes outside the workspace: {}.", argument.path.real.display())
 }
 
-/// Whether it is a device that programs read from and write to all the time.
+/// Whether a path is a device that ordinary programs read and write all the time.
 fn is_harmless_device(path: &Path) -> bool {
     let names = [
         "null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "tty", "fd",
@@ -541,13 +550,13 @@ fn is_harmless_device(path: &Path) -> bool {
     path.strip_prefix("/dev").is_ok_and(|name| names.iter().any(|it| name.starts_with(it)))
 }
 
-/// Why a path is protected, but for such devices.
+/// Why a path is protected; nothing for a harmless device.
 fn protected(path: &Path, argument: &PathArgument) -> Option<ProtectionReason> {
     argument.path.protected.filter(|_| !is_harmless_device(path))
 }
 
-/// The rule that a "never" would save: the command with any arguments, its subcommand named; of a
-/// wrapper, what it runs.
+/// The rule that the answer "never" would save: the command with any arguments, with its subcommand
+/// named. For a wrapper, the rule on what it runs.
 fn refusing_rule(command: &SimpleCommand) -> Option<String> {
     match &command.inner {
         WrappedCommands::Nothing => {}

@@ -1,4 +1,4 @@
-//! Ways around the rules that were tried on purpose, by class. Each was open once.
+//! Ways around the rules that were tried on purpose, by class. Each worked once.
 
 mod folders;
 mod git;
@@ -23,7 +23,7 @@ struct BypassTestEnv {
 impl BypassTestEnv {
     fn new(mode: PermissionMode) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        // The real path, so that a linked temporary folder is no part of the scene.
+        // The real path, so that a linked temporary folder has no effect.
         let home = folder.path().canonicalize().unwrap().join("home");
         let root = home.join("app");
         std::fs::create_dir_all(root.join("src")).unwrap();
@@ -59,7 +59,7 @@ impl BypassTestEnv {
     }
 }
 
-/// The hardest place for a deny rule: nothing else stands in the way.
+/// The hardest case for a deny rule: in yolo mode nothing else stands in the way.
 fn denied(rule: &str) -> BypassTestEnv {
     BypassTestEnv::new(PermissionMode::Yolo).deny(rule)
 }
@@ -80,7 +80,7 @@ fn s7_s9_quotes_and_case_do_not_hide_a_name() {
         ],
     );
     denied("Bash(rm *)").all(Allow, &["$CC x", "echo rm", "echo $rm", "cargo run rm"]);
-    // A name that is known only when it runs is asked, where anything is.
+    // A name that is known only when the command runs is asked about, in modes that ask.
     let every = BypassTestEnv::new(PermissionMode::Ask).allow("Bash(*)").deny("Bash(rm *)");
     every.all(
         Ask,
@@ -173,7 +173,7 @@ fn s15_a_wildcard_covers_what_the_table_knows_and_the_rest_asks() {
         ("Bash(cat /etc/hosts *)", "cat /etc/hosts a"),
         ("Bash(cat /etc/hosts)", "cat /etc/hosts"),
         ("Bash(rm *)", "rm -rf src/x"),
-        // What is not in the table may do anything, and so does an option that the rule names.
+        // A program outside the table may do anything, and so may an option that the rule names.
         ("Bash(git bisect *)", "git bisect run ./x"),
         ("Bash(sort -o *)", "sort -o x y"),
         ("Bash(python3 *)", "python3 -c x"),
@@ -227,14 +227,14 @@ fn s16_options_do_not_hide_a_script() {
 #[test]
 fn s19_a_descriptor_that_may_not_be_open_is_not_static() {
     let every = BypassTestEnv::new(PermissionMode::Ask).allow("Bash(*)");
-    // bash reads the descriptor 12 here, and runs nothing when there is none.
+    // bash reads the descriptor 12 here, and runs nothing when it is not open.
     every.all(Ask, &["ls 2>&12>&1 && ls x", "ls >&3", "ls <&3", "ls 2>&3-", "ls >&01"]);
     every.all(Allow, &["ls 2>&1>/dev/null", "ls 3>&1", "ls 3>&-", "ls >&2", "ls <&0"]);
 }
 
 #[test]
 fn s19_what_bash_expands_twice_is_not_static() {
-    // It reads the name of a file behind `>&` again when the quotes are gone.
+    // bash reads the name of a file behind `>&` again when the quotes are gone.
     let every = BypassTestEnv::new(PermissionMode::AllowEdits).allow("Bash(*)").allow("Edit(**)");
     every.all(
         Ask,
@@ -272,28 +272,28 @@ fn s21_s49_no_number_of_arguments_hides_a_file() {
 
 #[test]
 fn s22_a_deep_path_takes_no_time() {
-    let mut attack = BypassTestEnv::new(PermissionMode::Yolo);
+    let mut env = BypassTestEnv::new(PermissionMode::Yolo);
     for rule in ["Read(.env)", "Read(secret/**)", "Read(*.pem)", "Read(/etc/passwd)"] {
         for _ in 0..25 {
-            attack = attack.deny(rule);
+            env = env.deny(rule);
         }
     }
     let started = Instant::now();
-    assert_eq!(attack.outcome(&format!("cat {}", "a/".repeat(8_000))), Ask);
-    assert_eq!(attack.outcome(&format!("cat secret/{}", "a/".repeat(8_000))), Deny);
-    // It grew with the square of the depth, to minutes.
+    assert_eq!(env.outcome(&format!("cat {}", "a/".repeat(8_000))), Ask);
+    assert_eq!(env.outcome(&format!("cat secret/{}", "a/".repeat(8_000))), Deny);
+    // The time once grew with the square of the depth, to minutes.
     assert!(started.elapsed() < Duration::from_secs(30));
 }
 
 #[test]
 fn s49_a_denied_file_is_found_in_every_argument() {
-    let attack = BypassTestEnv::new(PermissionMode::Ask)
+    let env = BypassTestEnv::new(PermissionMode::Ask)
         .allow("Bash(*)")
         .deny("Read(.env)")
         .deny("Read(/etc/passwd)")
         .deny("Read(src/key)");
-    std::fs::write(attack.workspace.root().join(".env"), "x").unwrap();
-    attack.all(
+    std::fs::write(env.workspace.root().join(".env"), "x").unwrap();
+    env.all(
         Deny,
         &[
             "grep -hf.env x",
@@ -313,17 +313,17 @@ fn s49_a_denied_file_is_found_in_every_argument() {
 #[test]
 fn s40_a_file_that_looks_like_an_option_is_a_file() {
     use std::os::unix::fs::symlink;
-    for attack in [
+    for env in [
         BypassTestEnv::new(PermissionMode::Plan),
         BypassTestEnv::new(PermissionMode::Ask).allow("Bash(*)").deny("Read(/etc/passwd)"),
     ] {
-        symlink("/etc/passwd", attack.workspace.root().join("-x")).unwrap();
-        symlink("/etc", attack.workspace.root().join("-d")).unwrap();
-        // Nor is a `~` in quotes the home folder.
-        std::fs::create_dir(attack.workspace.root().join("~")).unwrap();
-        symlink("/etc/passwd", attack.workspace.root().join("~/x")).unwrap();
-        let expected = if attack.mode == PermissionMode::Plan { Ask } else { Deny };
-        attack.all(expected, &["cat -- -x", "cat -- -d/passwd", "grep -A3 x -- -x", "cat '~/x'"]);
+        symlink("/etc/passwd", env.workspace.root().join("-x")).unwrap();
+        symlink("/etc", env.workspace.root().join("-d")).unwrap();
+        // A quoted `~` is not the home folder, either.
+        std::fs::create_dir(env.workspace.root().join("~")).unwrap();
+        symlink("/etc/passwd", env.workspace.root().join("~/x")).unwrap();
+        let expected = if env.mode == PermissionMode::Plan { Ask } else { Deny };
+        env.all(expected, &["cat -- -x", "cat -- -d/passwd", "grep -A3 x -- -x", "cat '~/x'"]);
     }
 }
 
@@ -334,7 +334,7 @@ fn s106_comparing_folders_follows_links_and_is_asked() {
     plan.all(Allow, &["diff src/a src/b"]);
 }
 
-/// Each line names a place that takes orders, in a way that no list of writing programs foresaw.
+/// Each line names a protected place in a way that no list of writing programs foresaw.
 #[test]
 fn s46_s48_s108_what_names_a_protected_place_is_asked_in_every_mode() {
     let lines = [
@@ -407,26 +407,26 @@ fn s46_s48_s108_what_names_a_protected_place_is_asked_in_every_mode() {
         "/usr/bin/time -o .npmrc ls",
         "timeout -k .envrc 1 ls",
     ];
-    for attack in [
+    for env in [
         BypassTestEnv::new(PermissionMode::Yolo),
         BypassTestEnv::new(PermissionMode::AllowEdits).allow("Bash"),
         BypassTestEnv::new(PermissionMode::Ask).allow("Bash").allow("Bash(*)").allow("Edit(**)"),
     ] {
-        attack.all(Ask, &lines);
+        env.all(Ask, &lines);
     }
-    // Nor is a rule offered that would not hold.
+    // No rule is offered that would not hold.
     for line in lines {
-        let attack = BypassTestEnv::new(PermissionMode::Ask);
-        let cwd = attack.workspace.root().to_owned();
+        let env = BypassTestEnv::new(PermissionMode::Ask);
+        let cwd = env.workspace.root().to_owned();
         let query = PermissionQuery::resolve(
             "Bash",
             &[ToolAccess::Run { command: line.into(), cwd }],
-            &attack.workspace,
+            &env.workspace,
         );
-        let decision = decide(&query, &attack.rules, attack.mode, &attack.workspace);
+        let decision = decide(&query, &env.rules, env.mode, &env.workspace);
         assert!(decision.allow_rules().is_empty(), "{line}: {:?}", decision.allow_rules());
     }
-    // A redirection shows no change, so it is refused.
+    // A redirection shows no change, so it is denied.
     BypassTestEnv::new(PermissionMode::Yolo).all(
         Deny,
         &[
@@ -520,8 +520,8 @@ fn the_folder_that_a_command_goes_to_is_the_one_it_is_judged_by() {
 #[test]
 fn commands_that_only_read_are_not_asked_about() {
     for mode in [PermissionMode::Ask, PermissionMode::AllowEdits, PermissionMode::Plan] {
-        let attack = BypassTestEnv::new(mode);
-        attack.all(
+        let env = BypassTestEnv::new(mode);
+        env.all(
             Allow,
             &[
                 "ls -la src",
@@ -535,14 +535,13 @@ fn commands_that_only_read_are_not_asked_about() {
                 "wc -l a 2>/dev/null",
             ],
         );
-        attack
-            .all(Ask, &["cat /etc/passwd", "ls ..", "rg x /etc", "diff -r src .", "cd /tmp && ls"]);
+        env.all(Ask, &["cat /etc/passwd", "ls ..", "rg x /etc", "diff -r src .", "cd /tmp && ls"]);
     }
 }
 
 #[test]
 fn s22_what_bash_runs_with_a_warning_is_read() {
-    // It ends a here-document by itself.
+    // bash ends an open here-document by itself.
     denied("Bash(rm *)").all(Deny, &["rm <<E", "ls; rm x <<'E'\nfoo"]);
     BypassTestEnv::new(PermissionMode::Yolo).all(Ask, &["cp x .slug/y <<E"]);
     let every = BypassTestEnv::new(PermissionMode::Ask).allow("Bash").allow("Bash(*)");

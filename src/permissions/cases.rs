@@ -1,7 +1,7 @@
-//! The security cases, each by its id, one file a class.
+//! The security cases, each with its id; one file for each class.
 //!
-//! A case is a scene: a trusted workspace in a temporary home, the rules it names, and what has to
-//! come out. The cases are examples of their classes.
+//! A case is a trusted workspace in a temporary home, the rules that the case names, and the
+//! expected outcome. The cases are examples of their classes.
 
 mod approvals;
 mod bash;
@@ -30,9 +30,9 @@ struct PermissionTestEnv {
     mode: PermissionMode,
 }
 
-fn scene() -> PermissionTestEnv {
+fn test_env() -> PermissionTestEnv {
     let folder = tempfile::tempdir().unwrap();
-    // The real path, so that a linked temporary folder is no part of the scene.
+    // The real path, so that a linked temporary folder has no effect.
     let home = folder.path().canonicalize().unwrap().join("home");
     let root = home.join("app");
     std::fs::create_dir_all(root.join("src")).unwrap();
@@ -43,11 +43,11 @@ fn scene() -> PermissionTestEnv {
 }
 
 fn allow<const N: usize>(rules: [&str; N]) -> PermissionTestEnv {
-    rules.into_iter().fold(scene(), |scene, rule| scene.rule(RuleKind::Allow, rule))
+    rules.into_iter().fold(test_env(), |env, rule| env.rule(RuleKind::Allow, rule))
 }
 
 fn deny<const N: usize>(rules: [&str; N]) -> PermissionTestEnv {
-    rules.into_iter().fold(scene(), PermissionTestEnv::deny)
+    rules.into_iter().fold(test_env(), PermissionTestEnv::deny)
 }
 
 impl PermissionTestEnv {
@@ -98,7 +98,7 @@ impl PermissionTestEnv {
         self.decide("Write", &[ToolAccess::Write(self.path(path))]).outcome()
     }
 
-    /// Each command comes out like this.
+    /// Asserts that each command has this outcome.
     #[track_caller]
     fn all(&self, outcome: PermissionOutcome, commands: &[&str]) {
         for command in commands {

@@ -1,9 +1,9 @@
-//! The decision: deny, ask, allow, mode, in this order. Pure.
+//! The decision for a call: deny rules first, then ask rules, allow rules and the mode. Pure.
 //!
-//! A call is looked at part by part (each path, each simple command, each redirection), and the
-//! whole gets the strictest answer. Two things come before the order: plan mode changes nothing,
-//! whatever the rules say; and places that take orders ([`ProtectionReason`]) are asked even where a rule
-//! or the mode would allow.
+//! A call is decided part by part (each path, each simple command, each redirection), and the whole
+//! gets the strictest answer. Two things come before that order: plan mode changes nothing,
+//! whatever the rules say; and protected places ([`ProtectionReason`]) are asked about even where a
+//! rule or the mode would allow.
 
 use crate::domain::{CallPart, PermissionMode, PermissionOutcome, RuleKind, RuleSource};
 
@@ -16,7 +16,7 @@ use super::rules::{FileEffect, RuleSet};
 use super::shell::AnalysisKind;
 use super::ticket::PermissionDecision;
 
-/// What a part is decided with.
+/// What is the same for every part of one call.
 pub(super) struct DecisionContext<'a> {
     pub tool: &'a str,
     pub rules: &'a RuleSet,
@@ -24,46 +24,46 @@ pub(super) struct DecisionContext<'a> {
     pub workspace: &'a Workspace,
 }
 
-/// What was decided for a part.
+/// The decision for one part.
 pub(super) struct PartVerdict {
     pub text: String,
     pub outcome: PermissionOutcome,
     pub reason: String,
     pub rule: Option<RuleSource>,
     pub offer: RuleOffer,
-    /// The rule that would refuse it from now on.
+    /// The rule that would deny this part from now on.
     pub deny_rule: Option<String>,
-    /// Whether it is allowed because of the names of its programs.
+    /// Whether the part is allowed because of the names of its programs. The command then runs with
+    /// a PATH that finds no program of the project.
     pub is_by_name: bool,
 }
 
-/// The rule that would allow a part from now on.
+/// The rule that would allow a part from now on, for the answer "always".
 pub(super) enum RuleOffer {
-    /// None is needed.
     NotNeeded,
-    /// This one.
     Rule(String),
-    /// None can be written, or none would help.
+    /// No rule can be written, or none would help.
     Impossible,
 }
 
-/// Decides a call.
+/// Decides a call by its parts. Where a settings file could not be read, a call that would be
+/// allowed is asked about instead.
 pub fn decide(
     query: &PermissionQuery,
     rules: &RuleSet,
     mode: PermissionMode,
     workspace: &Workspace,
 ) -> PermissionDecision {
-    let grounds = DecisionContext { tool: &query.tool, rules, mode, workspace };
-    let mut verdicts: Vec<PartVerdict> = grounds.whole_tool().into_iter().collect();
+    let context = DecisionContext { tool: &query.tool, rules, mode, workspace };
+    let mut verdicts: Vec<PartVerdict> = context.whole_tool().into_iter().collect();
     for access in &query.accesses {
         match access {
-            ResolvedAccess::Read(path) => verdicts.push(grounds.file(FileEffect::Read, path)),
-            ResolvedAccess::Write(path) => verdicts.push(grounds.file(FileEffect::Write, path)),
-            ResolvedAccess::Run(run) => verdicts.extend(bash::decide_run(&grounds, run)),
+            ResolvedAccess::Read(path) => verdicts.push(context.file(FileEffect::Read, path)),
+            ResolvedAccess::Write(path) => verdicts.push(context.file(FileEffect::Write, path)),
+            ResolvedAccess::Run(run) => verdicts.extend(bash::decide_run(&context, run)),
             ResolvedAccess::External { server, tool, read_only } => {
                 let reason = format!("{server} runs it, and slug cannot see what it does.");
-                verdicts.push(grounds.beyond_sight(
+                verdicts.push(context.beyond_sight(
                     format!("{tool} of {server}"),
                     *read_only,
                     reason,
@@ -71,17 +71,17 @@ pub fn decide(
             }
             ResolvedAccess::Fetch { url } => {
                 let reason = "It asks a server on the network.".to_owned();
-                verdicts.push(grounds.beyond_sight(url.clone(), true, reason));
+                verdicts.push(context.beyond_sight(url.clone(), true, reason));
             }
             ResolvedAccess::Nothing => {
                 let reason = "It touches no file and runs no command.";
-                verdicts.push(PartVerdict::new(grounds.tool, PermissionOutcome::Allow, reason));
+                verdicts.push(PartVerdict::new(context.tool, PermissionOutcome::Allow, reason));
             }
         }
     }
     if query.accesses.is_empty() {
         let reason = "What it touches is not known.".to_owned();
-        verdicts.push(grounds.beyond_sight(grounds.tool.to_owned(), false, reason));
+        verdicts.push(context.beyond_sight(context.tool.to_owned(), false, reason));
     }
     let decision = combine(query, verdicts);
     match rules.fails_closed() {
@@ -98,7 +98,7 @@ fn combine(query: &PermissionQuery, verdicts: Vec<PartVerdict>) -> PermissionDec
     let decisive = verdicts.iter().find(|verdict| verdict.outcome == outcome);
     let reason = decisive.map_or_else(String::new, |v| v.reason.clone());
     let rule = decisive.and_then(|verdict| verdict.rule.clone());
-    // One that is not enough has decided nothing.
+    // An allow rule that is not enough has decided nothing.
     let rule =
         rule.filter(|rule| outcome == PermissionOutcome::Allow || rule.kind != RuleKind::Allow);
     let asked: Vec<&PartVerdict> =
@@ -122,7 +122,8 @@ fn combine(query: &PermissionQuery, verdicts: Vec<PartVerdict>) -> PermissionDec
         AnalysisKind::Static { canonical } => Some(canonical.clone()),
         AnalysisKind::NotStatic { .. } | AnalysisKind::NotAnalysable { .. } => None,
     });
-    // What is allowed by its name is that program, not one that lies in the workspace.
+    // A part that is allowed by its name means the system's program, not one that lies in the
+    // workspace.
     let by_name =
         outcome == PermissionOutcome::Allow && verdicts.iter().any(|verdict| verdict.is_by_name);
     let search_path = runs.find_map(|run| run.search_path.clone().filter(|_| by_name));
@@ -147,7 +148,7 @@ fn severity(outcome: PermissionOutcome) -> u8 {
 }
 
 impl DecisionContext<'_> {
-    /// A deny or ask rule on the tool as a whole.
+    /// The deny or ask rule on the tool as a whole.
     fn whole_tool(&self) -> Option<PartVerdict> {
         let restricted = |kind| self.rules.on_tool(kind, self.tool);
         if let Some(rule) = restricted(RuleKind::Deny) {
@@ -156,8 +157,8 @@ impl DecisionContext<'_> {
         restricted(RuleKind::Ask).map(|rule| PartVerdict::asked_by(self.tool, rule))
     }
 
-    /// Something whose effects cannot be seen: asked, unless a rule on the whole tool or the mode allows
-    /// it. The sandbox does not hold it.
+    /// Decides something whose effects cannot be seen: it is asked about, unless a rule on the
+    /// whole tool or the mode allows it. The sandbox does not confine it.
     fn beyond_sight(&self, text: String, read_only: bool, reason: String) -> PartVerdict {
         if let Some(rule) = self.rules.on_tool(RuleKind::Allow, self.tool) {
             return PartVerdict::allowed_by(text, rule);
@@ -179,7 +180,7 @@ impl DecisionContext<'_> {
         }
     }
 
-    /// An access to a file.
+    /// Decides an access to a file.
     pub(super) fn file(&self, effect: FileEffect, path: &ResolvedPath) -> PartVerdict {
         let shown = self.workspace.show(&path.path);
         let text = match (effect, self.tool) {
@@ -203,8 +204,15 @@ impl DecisionContext<'_> {
         if let Some(protected) = path.protected
             && (effect == FileEffect::Write || protected.kind == ProtectedPlaceKind::System)
         {
-            let spoken = rule(RuleKind::Ask).or_else(|| rule(RuleKind::Allow));
-            return Self::protected(text, effect, protected, self.tool, spoken.as_ref(), deny_rule);
+            let matching_rule = rule(RuleKind::Ask).or_else(|| rule(RuleKind::Allow));
+            return Self::protected(
+                text,
+                effect,
+                protected,
+                self.tool,
+                matching_rule.as_ref(),
+                deny_rule,
+            );
         }
         if let Some(rule) = rule(RuleKind::Ask) {
             return PartVerdict::asked_by(text, rule).refusable(deny_rule);
@@ -214,7 +222,7 @@ impl DecisionContext<'_> {
         }
         let reason = match (effect, path.zone, self.mode) {
             (_, _, PermissionMode::Yolo) => return self.by_mode(text),
-            // What a command reads and writes inside is the sandbox's to hold back.
+            // The sandbox confines what a command reads and writes in it.
             (_, _, PermissionMode::Sandbox)
                 if self.workspace.is_in_sandbox(path)
                     || self.tool == "Bash" && self.workspace.sandbox().is_some() =>
@@ -268,14 +276,14 @@ impl DecisionContext<'_> {
             .refusable(deny_rule)
     }
 
-    /// Asked whatever rules and mode say. A redirection shows no diff, so there it is refused
-    /// unless a rule speaks of the file.
+    /// Decides an access to a protected place: it is asked about whatever the rules and the mode
+    /// say. A redirection shows no diff, so it is denied there, unless `rule` names the file.
     fn protected(
         text: String,
         effect: FileEffect,
         protected: ProtectionReason,
         tool: &str,
-        spoken: Option<&RuleSource>,
+        rule: Option<&RuleSource>,
         deny_rule: Option<String>,
     ) -> PartVerdict {
         let verb = match effect {
@@ -284,7 +292,7 @@ impl DecisionContext<'_> {
         };
         let what = protected.description();
         let by_redirection = tool == "Bash" && effect == FileEffect::Write;
-        if by_redirection && spoken.is_none() && protected.kind != ProtectedPlaceKind::System {
+        if by_redirection && rule.is_none() && protected.kind != ProtectedPlaceKind::System {
             let reason = format!(
                 "A redirection here would change {what}. Use the Edit or Write tool, so that the change can be seen."
             );
@@ -294,9 +302,9 @@ impl DecisionContext<'_> {
         PartVerdict::new(text, PermissionOutcome::Ask, reason).refusable(deny_rule)
     }
 
-    /// The protected place that a text has the name of in it.
+    /// The protected place that a text names somewhere in it.
     pub(super) fn named_in(&self, text: &str) -> Option<ProtectionReason> {
-        // The workspace may itself lie in a folder called `.slug`.
+        // The workspace itself may lie in a folder called `.slug`.
         places::named_in(&text.replace(&*self.workspace.root().to_string_lossy(), ""))
     }
 
@@ -309,7 +317,7 @@ impl DecisionContext<'_> {
     }
 
     fn offer(&self, family: &str, path: &ResolvedPath) -> RuleOffer {
-        // The rule has to fit both names, so a link's rule would never hold.
+        // The rule has to match both names, so a rule for a link would never match.
         let direct = path.path == path.real || path.zone == PathZone::Inside;
         match path_rule(family, path, self.workspace) {
             Some(rule) if direct => RuleOffer::Rule(rule),

@@ -1,8 +1,9 @@
-//! The disk as the judge: commands that are allowed are run for real in a scratch folder, and what they
-//! have changed is compared with what was promised.
+//! Tests against the real disk: commands that are allowed are run in a scratch folder, and what
+//! they changed is compared with what was promised.
 //!
-//! Two laws. What runs without a rule changes nothing. What a wildcard on a plain program allows changes
-//! nothing outside the workspace and no protected place. More cases: `PROPTEST_CASES=100000`.
+//! Two invariants. What runs without a rule changes nothing. What a wildcard on a plain program
+//! allows changes nothing outside the workspace and no protected place. More cases:
+//! `PROPTEST_CASES=100000`.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -16,7 +17,7 @@ use crate::platform::environment::GIT_SETTINGS;
 
 use super::{PermissionQuery, RuleSet, Workspace, decide};
 
-/// Programs of the table that are there and end by themselves.
+/// Commands of the table of programs that exist here and end by themselves.
 const PROGRAMS: &[&str] = &[
     "basename",
     "cat",
@@ -198,7 +199,8 @@ const WORDS: &[&str] = &[
 
 const JOINTS: &[&str] = &[" && ", "; ", " | ", " || ", "\n", " 2>/dev/null; ", " >out; ", " &"];
 
-/// What makes the words after it count from another folder; `{}` is the folder.
+/// Prefixes and options that change the folder that the words after them count from; `{}` is the
+/// folder.
 const MOVES: &[&str] = &[
     "cd {} && ",
     "cd {}; ",
@@ -278,7 +280,7 @@ impl ScratchWorkspace {
         Self { _folder: folder, top, workspace: workspace.trusted() }
     }
 
-    /// The text to run, if nobody has to be asked.
+    /// The text to run; `None` where the user would be asked.
     fn allowed(&self, command: &str, rules: &RuleSet) -> Option<String> {
         let access =
             ToolAccess::Run { command: command.into(), cwd: self.workspace.root().to_owned() };
@@ -289,7 +291,7 @@ impl ScratchWorkspace {
     }
 
     fn run(&self, command: &str) {
-        // As a child of slug's gets it.
+        // The environment that slug gives its child processes.
         let run = Command::new("timeout")
             .args(["5", "bash", "--noprofile", "--norc", "-c", command])
             .current_dir(self.workspace.root())
@@ -308,7 +310,7 @@ impl ScratchWorkspace {
         run.unwrap();
     }
 
-    /// Every file below the top with what is in it, but for what `is_free`.
+    /// Every file below the top with its contents, except those that are free to change.
     fn files(&self, is_free: impl Fn(&Path) -> bool) -> BTreeMap<PathBuf, Vec<u8>> {
         let (mut found, mut folders) = (BTreeMap::new(), vec![self.top.clone()]);
         while let Some(folder) = folders.pop() {
@@ -357,7 +359,7 @@ proptest! {
     #![proptest_config(ProptestConfig { max_shrink_iters: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_runs_without_a_rule_changes_nothing(command in command()) {
+    fn commands_without_a_rule_change_nothing(command in command()) {
         let scratch = ScratchWorkspace::new();
         if let Some(text) = scratch.allowed(&command, &RuleSet::new()) {
             let before = scratch.files(|_| false);
@@ -378,7 +380,7 @@ proptest! {
         rules.add_session(RuleKind::Allow, "Edit(out)", &scratch.workspace).unwrap();
         if let Some(text) = scratch.allowed(&command, &rules) {
             let root = scratch.workspace.root().to_owned();
-            // Files of the project may change; of what git keeps, all but what it runs.
+            // Files of the project may change; of `.git`, everything except what git runs.
             let is_free = |path: &Path| {
                 path.strip_prefix(&root).is_ok_and(|inside| {
                     let takes_orders = [".git/config", ".git/hooks", ".slug", ".vscode", ".envrc", "evil-ran"];

@@ -1,17 +1,17 @@
-//! Where a command may run: `cd` moves what follows it, and may fail.
+//! The folders that a command may run in. `cd` moves what follows it, and may fail.
 
 use std::path::{Path, PathBuf};
 
 use super::shell::{CommandOrder, ShellWord, SimpleCommand};
 
-/// More folders than this that a command may be in are not followed.
+/// A command that may be in more folders than this is treated as one whose folder is unknown.
 const MAX_FOLDERS: usize = 8;
 
-/// The folders that a command may be in, as it goes from one part to the next.
+/// The folders that a command may be in, updated from one part of the line to the next.
 pub(super) struct PossibleFolders {
-    /// Where the command that is looked at may run; never empty, so that absolute paths are looked up.
+    /// Where the command in hand may run. Never empty, so that absolute paths are always looked up.
     pub(super) current: Vec<PathBuf>,
-    /// Where any command so far may have run: a `cd` may fail.
+    /// Where any command so far may have run, since a `cd` may fail.
     pub(super) visited: Vec<PathBuf>,
     pub(super) has_unknown: bool,
 }
@@ -21,11 +21,11 @@ impl PossibleFolders {
         Self { current: vec![start.clone()], visited: vec![start], has_unknown: false }
     }
 
-    /// These folders, and perhaps others.
-    pub(super) fn of<'a>(folders: impl Iterator<Item = &'a Path>, is_lost: bool) -> Self {
+    /// These folders, and perhaps unknown ones.
+    pub(super) fn of<'a>(folders: impl Iterator<Item = &'a Path>, has_unknown: bool) -> Self {
         let mut all = Vec::new();
         folders.for_each(|folder| add_all(&mut all, &[folder.to_owned()]));
-        Self { current: all.clone(), visited: all, has_unknown: is_lost }
+        Self { current: all.clone(), visited: all, has_unknown }
     }
 
     pub(super) fn merge(&mut self, other: &Self) {
@@ -34,25 +34,27 @@ impl PossibleFolders {
         self.has_unknown |= other.has_unknown;
     }
 
-    /// From each of the folders on; `None` is a folder that is not known.
+    /// Each of the targets taken from each of the folders, and whether the result is incomplete. A
+    /// `None` target is an unknown folder.
     pub(super) fn below(folders: &[PathBuf], targets: &[Option<PathBuf>]) -> (Vec<PathBuf>, bool) {
-        let is_lost = targets.iter().any(Option::is_none) || folders.len() > MAX_FOLDERS;
+        let has_unknown = targets.iter().any(Option::is_none) || folders.len() > MAX_FOLDERS;
         let known = targets.iter().flatten();
         let all: Vec<PathBuf> =
             known.flat_map(|to| folders.iter().map(move |from| from.join(to))).collect();
-        (all, is_lost)
+        (all, has_unknown)
     }
 
     pub(super) fn go(&mut self, target: Option<PathBuf>, order: CommandOrder) {
-        let (mut to, is_lost) = Self::below(&self.current, &[target]);
-        self.has_unknown |= is_lost;
+        let (mut to, has_unknown) = Self::below(&self.current, &[target]);
+        self.has_unknown |= has_unknown;
         if to.is_empty() {
-            // Back, most of the time; for anywhere else `has_unknown` asks.
+            // Most of the time this is a way back to a folder visited before; for anywhere else
+            // `has_unknown` makes slug ask.
             to.clone_from(&self.visited);
         }
         add_all(&mut self.visited, &to);
         if order == CommandOrder::Nested {
-            // It may be in a shell of its own.
+            // The nested command may run in a shell of its own.
             add_all(&mut to, &self.current);
         }
         self.has_unknown |= self.visited.len() > MAX_FOLDERS;
@@ -69,12 +71,13 @@ pub(super) fn add_all(all: &mut Vec<PathBuf>, more: &[PathBuf]) {
     }
 }
 
-/// Whether a command only makes the shell go elsewhere.
+/// Whether a command only changes the shell's folder.
 pub(super) fn changes_folder(command: &SimpleCommand) -> bool {
     matches!(command.words.first().and_then(ShellWord::known), Some("cd" | "pushd" | "popd"))
 }
 
-/// Where a command makes the shell go; the outer `None` where it does not.
+/// The folder that a command changes the shell to: the outer `None` where it changes none, the
+/// inner one where the folder is not known.
 pub(super) fn cd_target(command: &SimpleCommand, home: Option<&Path>) -> Option<Option<PathBuf>> {
     let (name, arguments) = command.words.split_first()?;
     match name.known()? {
@@ -89,8 +92,8 @@ pub(super) fn cd_target(command: &SimpleCommand, home: Option<&Path>) -> Option<
     }
 }
 
-/// The path that a word is: its text, or what it says where only the home folder or the working
-/// folder in it is an expansion. Good enough to refuse by, or to ask.
+/// The path that a word stands for: its text, or the expanded path where the home folder or the
+/// working folder is its only expansion. Good enough to deny a command by, or to ask about it.
 pub(super) fn static_path(word: &ShellWord, home: Option<&Path>) -> Option<PathBuf> {
     let text = match word.known() {
         Some(text) => return Some(PathBuf::from(text)),

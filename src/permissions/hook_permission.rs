@@ -1,8 +1,8 @@
-//! What a hook's word changes in a decision. Pure.
+//! What a hook's answer changes in a decision. Pure.
 //!
-//! A hook can make a decision stricter, and can answer what the mode alone would have asked. It
-//! never stands above a deny rule, an ask rule, a protected place, plan mode, or the question about
-//! slug's own powers: what the mode that asks nothing would still ask or refuse stays as it is.
+//! A hook can make a decision stricter, and it can answer a question that the mode alone would have
+//! asked. It never overrides a deny rule, an ask rule, a protected place, plan mode, or the
+//! question about slug's own settings: what yolo mode would still ask or deny stays as it is.
 
 use crate::domain::{PermissionMode, PermissionOutcome};
 
@@ -12,28 +12,29 @@ use super::query::PermissionQuery;
 use super::rules::RuleSet;
 use super::ticket::PermissionDecision;
 
-/// What hooks say of a call, where they do not refuse it. Each with a sentence that says who.
+/// What hooks answer about a call that they do not block. Each answer has a sentence that names the
+/// hook.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum HookPermission {
-    /// Nothing.
+    /// No hook answered.
     #[default]
     Nothing,
-    /// It may run without a question.
+    /// The call may run without a question.
     Allow(String),
-    /// The person is to be asked.
+    /// The user is to be asked.
     Ask(String),
 }
 
-/// Decides a call of which hooks have said this.
+/// Decides a call for which hooks have answered `answer`.
 pub fn decide_with(
     query: &PermissionQuery,
     rules: &RuleSet,
     mode: PermissionMode,
     workspace: &Workspace,
-    word: &HookPermission,
+    answer: &HookPermission,
 ) -> PermissionDecision {
     let decision = decide(query, rules, mode, workspace);
-    match (word, decision.outcome(), mode) {
+    match (answer, decision.outcome(), mode) {
         (HookPermission::Ask(reason), PermissionOutcome::Allow, _) => {
             decision.by_hook(PermissionOutcome::Ask, reason)
         }
@@ -45,9 +46,9 @@ pub fn decide_with(
             | PermissionMode::Sandbox
             | PermissionMode::Yolo,
         ) => {
-            let unasked = decide(query, rules, PermissionMode::Yolo, workspace);
-            match unasked.outcome() {
-                PermissionOutcome::Allow => unasked.by_hook(PermissionOutcome::Allow, reason),
+            let in_yolo_mode = decide(query, rules, PermissionMode::Yolo, workspace);
+            match in_yolo_mode.outcome() {
+                PermissionOutcome::Allow => in_yolo_mode.by_hook(PermissionOutcome::Allow, reason),
                 PermissionOutcome::Ask | PermissionOutcome::Deny => decision,
             }
         }

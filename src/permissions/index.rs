@@ -1,7 +1,8 @@
-//! Which rules may speak of a call, so that not all of hundreds are tried on each part of it: those
-//! on tools, those on files, and of those on commands the ones with the command's name.
+//! Finds the rules that may apply to a part of a call, so that not all of hundreds are tried on
+//! each part: the rules on tools, the rules on files, and those rules on commands that have the
+//! command's name.
 //!
-//! Whether a rule holds is not said here. Rules stay in their order.
+//! The index does not decide whether a rule matches. Rules keep their order.
 
 use std::collections::HashMap;
 
@@ -9,16 +10,16 @@ use crate::domain::RuleKind;
 
 use super::wrappers::base_name;
 
-/// What a rule speaks of.
+/// What a rule applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RuleSubject<'a> {
     Tools,
     Files,
-    /// Commands of this name, where the rule gives one.
+    /// Commands with this name; `None` where the rule names no single command.
     Commands(Option<&'a str>),
 }
 
-/// The places of rules in their list.
+/// The positions of rules in the rule list, by kind and subject.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RuleIndex {
     allow: RuleKindIndex,
@@ -31,12 +32,12 @@ struct RuleKindIndex {
     tools: Vec<usize>,
     files: Vec<usize>,
     named: HashMap<String, Vec<usize>>,
-    /// Those on commands of more than one name.
-    open: Vec<usize>,
+    /// Rules on commands that name no single command.
+    any_command: Vec<usize>,
 }
 
 impl RuleIndex {
-    /// Takes in the rule at a place behind all before.
+    /// Adds the rule at position `place`, which comes after all earlier ones.
     pub(super) fn add(&mut self, place: usize, kind: RuleKind, subject: RuleSubject<'_>) {
         let of_kind = match kind {
             RuleKind::Allow => &mut self.allow,
@@ -46,27 +47,25 @@ impl RuleIndex {
         let places = match subject {
             RuleSubject::Tools => &mut of_kind.tools,
             RuleSubject::Files => &mut of_kind.files,
-            RuleSubject::Commands(None) => &mut of_kind.open,
+            RuleSubject::Commands(None) => &mut of_kind.any_command,
             RuleSubject::Commands(Some(name)) => of_kind.named.entry(name.to_owned()).or_default(),
         };
         places.push(place);
     }
 
-    /// The rules on tools.
     pub(super) fn tools(&self, kind: RuleKind) -> &[usize] {
         &self.of_kind(kind).tools
     }
 
-    /// The rules on files.
     pub(super) fn files(&self, kind: RuleKind) -> &[usize] {
         &self.of_kind(kind).files
     }
 
-    /// The rules that may speak of a command that begins with this word, as it stands, without its
+    /// The rules that may apply to a command that begins with `word`: as it stands, without its
     /// folder, or in lower case.
     pub(super) fn commands(&self, kind: RuleKind, word: Option<&str>) -> Vec<usize> {
         let of_kind = self.of_kind(kind);
-        let mut places = of_kind.open.clone();
+        let mut places = of_kind.any_command.clone();
         if let Some(word) = word {
             let name = base_name(word);
             for name in [word, name, &name.to_ascii_lowercase()] {

@@ -1,14 +1,14 @@
 //! What an allow rule with a wildcard lets run that its words do not show.
 //!
-//! Pure, and only words for the user: nothing is decided by it.
+//! Pure, and only text for the user: nothing is decided by it.
 
 use super::pattern::{BashPattern, WildcardScope};
 use super::programs;
 use super::wrappers::{is_shell, is_wrapper};
 
-/// What an allow rule lets run besides what it names, as the end of a sentence about it. `None`
-/// where its words say all there is to say: there is no wildcard, or it stands for what the table of
-/// programs knows.
+/// What an allow rule lets run besides what it names, as the end of a sentence about the rule.
+/// `None` where the rule's words say everything: it has no wildcard, or its wildcard covers only
+/// what the table of programs knows.
 pub fn meaning(rule: &str) -> Option<String> {
     let rule = rule.trim();
     if rule == "Bash" {
@@ -19,8 +19,8 @@ pub fn meaning(rule: &str) -> Option<String> {
     match pattern.leaves_open() {
         WildcardScope::Nothing => None,
         WildcardScope::Program => Some("allows any code through any program".into()),
-        // What they run needs a rule of its own.
-        // Its hooks and filters, and what its branches hold, are the repository's.
+        // A git rule also allows the repository's hooks and filters, and what its branches hold.
+        // What a wrapper runs needs a rule of its own.
         WildcardScope::Arguments("git")
             if pattern.is_limited() && !programs::is_read_only_git(&pattern.beginning()) =>
         {

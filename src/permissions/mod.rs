@@ -1,12 +1,14 @@
-//! Who may do what: rules from settings files, the analysis of shell commands, and the decision.
+//! Decides which tool calls may run: the rules of settings files, the analysis of shell commands,
+//! and the decision.
 //!
-//! A call passes here in four steps. [`PermissionQuery::resolve`] follows symbolic links and analyses the
-//! command; [`decide`] is pure and says allow, ask or deny; [`PermissionDecision::approve`] or
-//! [`PermissionDecision::approved_by_person`] makes the [`ToolCallTicket`] that the gate needs, and nothing else
-//! can make one; [`ToolCallTicket::still_holds`] compares with a second look just before the call runs.
+//! A call passes in four steps. [`PermissionQuery::resolve`] follows symbolic links and analyses
+//! the command. [`decide`] is pure and says allow, ask or deny. [`PermissionDecision::approve`] or
+//! [`PermissionDecision::approve_by_user`] makes the [`ToolCallTicket`] that the gate needs;
+//! nothing else can make one. [`ToolCallTicket::still_holds`] compares the ticket with a second
+//! look at the disk just before the call runs.
 //!
-//! Only [`paths`] (links), [`PermissionQuery::resolve`] through it, and [`store`] touch the disk. A deny rule
-//! on Bash is a courtesy to the person, not a wall: a program can do what no rule can see.
+//! Only [`paths`] (links), [`PermissionQuery::resolve`] through it, and [`store`] touch the disk. A
+//! deny rule on Bash is a courtesy to the user, not a wall: a program can do what no rule can see.
 
 mod bash;
 mod check;

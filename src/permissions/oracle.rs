@@ -1,5 +1,5 @@
-//! Real bash as the judge: what slug runs for a static command has exactly the words that were
-//! decided on.
+//! Tests against real bash: the text that slug runs for a static command has exactly the words that
+//! the decision was made on.
 
 use std::path::Path;
 use std::process::Command;
@@ -17,7 +17,7 @@ fn argv(script: &str, folder: &Path) -> Vec<Vec<String>> {
         .env_clear()
         .env("PATH", folder)
         .current_dir(folder);
-    // A test beside this one that starts a program may hold the fresh stub open for a moment.
+    // A test beside this one that starts a program may hold the new file open briefly.
     let output = loop {
         let output = run.output().unwrap();
         if !String::from_utf8_lossy(&output.stderr).contains("Text file busy") {
@@ -51,11 +51,12 @@ fn stub() -> tempfile::TempDir {
     folder
 }
 
-/// The arguments that were decided on, and the text that runs.
+/// The arguments that the decision was made on, and the text that runs.
 fn decided(command: &str) -> Option<(Vec<Vec<String>>, String)> {
     let analysis = analyse(command);
     let AnalysisKind::Static { canonical } = analysis.kind else { return None };
-    // A redirection that opens a file may fail, and then nothing runs; other programs print nothing.
+    // A redirection that opens a file may fail, and then nothing runs; other programs print
+    // nothing.
     let odd =
         |command: &SimpleCommand| !command.redirects.is_empty() || command.words[0].text != "show";
     if analysis.commands.iter().any(odd) {

@@ -1,9 +1,9 @@
-//! Where a path really leads, and what it is to slug: inside the workspace or outside, plain or one
-//! of the places from which slug, git, a shell or an editor would take orders.
+//! Where a path really leads, and how slug classifies it: inside the workspace or outside, plain or
+//! one of the protected places that slug, git, a shell or an editor reads instructions from.
 //!
 //! Invariants: a path is inside only when both its lexical and its real form are, compared by
-//! components; it is protected when either is. A path that does not exist yet has the real form of
-//! its nearest existing folder. Nothing is opened, and nothing is followed but links.
+//! components; it is protected when either form is. A path that does not exist yet gets its real
+//! form from its nearest existing folder. Nothing is opened, and only links are followed.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -17,17 +17,18 @@ use crate::domain::clean_path;
 use super::places::{self, ProtectionReason};
 use super::search_path::SearchPath;
 
-/// As many links as Linux follows.
+/// The most symbolic links that one path may lead through, as on Linux (path_resolution(7)).
 const MAX_LINKS: usize = 40;
 
-/// The folders that an agent works in.
+/// The folders that an agent works in, and the folders that matter to where a path leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workspace {
     root: PathBuf,
     added: Vec<PathBuf>,
     home: Option<PathBuf>,
     slug_home: PathBuf,
-    /// Each of these as it is called and, where that is another place, where it really is.
+    /// The root and the added folders by their names and, where they differ, by their real paths.
+    /// The next two lists likewise.
     all_roots: Vec<PathBuf>,
     all_homes: Vec<PathBuf>,
     all_slug_homes: Vec<PathBuf>,
@@ -36,31 +37,29 @@ pub struct Workspace {
     search_path: SearchPath,
 }
 
-/// A path and what it is.
+/// A path as named and as it really is, with what slug knows of both.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedPath {
     /// Absolute and lexically clean.
     pub path: PathBuf,
-    /// The same with all links followed.
+    /// The same path with all links followed.
     pub real: PathBuf,
-    /// Inside the workspace or outside.
     pub zone: PathZone,
-    /// What takes orders from it, if anything does.
+    /// Who reads instructions from this path, if anybody does.
     pub protected: Option<ProtectionReason>,
-    /// Whether there is a folder now.
+    /// Whether the path is a folder now.
     pub folder: bool,
-    /// Whether there is anything now.
+    /// Whether anything exists at the path now.
     pub exists: bool,
-    /// Whether it is a file that has other names, by hard links.
+    /// Whether the path is a file with other hard links.
     pub has_other_names: bool,
 }
 
-/// Inside the workspace or outside.
+/// Whether a path counts as part of the workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathZone {
     /// Below the root or an added folder.
     Inside,
-    /// Anywhere else.
     Outside,
 }
 
@@ -75,10 +74,10 @@ impl Workspace {
         let root = clean_path(&root.into());
         let slug_home = clean_path(&slug_home.into());
         let added: Vec<PathBuf> = added.into_iter().map(|path| clean_path(&path)).collect();
-        let mut seen = PathLookupCache::default();
+        let mut cache = PathLookupCache::default();
         let mut with_real = |paths: &[&PathBuf]| {
             let mut all: Vec<PathBuf> = paths.iter().map(|path| (*path).clone()).collect();
-            let real = paths.iter().filter_map(|path| seen.real(path)).map(|(real, _)| real);
+            let real = paths.iter().filter_map(|path| cache.real(path)).map(|(real, _)| real);
             all.extend(real.collect::<Vec<_>>());
             let mut known = HashSet::new();
             all.retain(|path| known.insert(path.clone()));
@@ -100,77 +99,78 @@ impl Workspace {
         }
     }
 
-    /// The same where the user trusts the folder.
+    /// The same workspace, which the user trusts.
     pub fn trusted(self) -> Self {
         Self { is_trusted: true, ..self }
     }
 
-    /// Whether the user trusts the folder.
+    /// Whether the user trusts the folder. In an untrusted one, no git command counts as one that
+    /// only reads.
     pub fn is_trusted(&self) -> bool {
         self.is_trusted
     }
 
-    /// The same where commands find programs along `path`, the value of PATH.
+    /// The same workspace, in which commands find programs along `path`, the value of PATH.
     pub fn with_search_path(self, path: &OsStr) -> Self {
         let is_inside = |folder: &Path| super::search_path::is_inside(&self, folder);
         let search_path = SearchPath::new(path, is_inside);
         Self { search_path, ..self }
     }
 
-    /// Where commands find programs.
     pub(super) fn search_path(&self) -> &SearchPath {
         &self.search_path
     }
 
-    /// The same with a sandbox in force around `dir`, which is where it really is.
+    /// The same workspace with a sandbox in force around `dir`, a real path.
     pub fn with_sandbox(self, dir: &Path) -> Self {
         Self { sandbox: Some(dir.to_owned()), ..self }
     }
 
-    /// The folder of the sandbox that is in force.
+    /// The folder of the sandbox that is in force, if one is.
     pub fn sandbox(&self) -> Option<&Path> {
         self.sandbox.as_deref()
     }
 
-    /// Whether a path is in that folder, by its name and where it really is.
+    /// Whether a path is in the sandbox's folder, by its name and by its real path.
     pub fn is_in_sandbox(&self, path: &ResolvedPath) -> bool {
         let Some(dir) = &self.sandbox else { return false };
-        // The name may lead there by a link above the folder; where it really is decides then.
+        // The name may lead there by a link above the folder; then the real path decides.
         path.real.starts_with(dir) && (path.path.starts_with(dir) || path.zone == PathZone::Inside)
     }
 
-    /// The folder that the agent works in.
+    /// The folder that the agent works in: absolute and clean, its links not followed.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The root and the added folders.
+    /// The root first, then the added folders.
     pub fn roots(&self) -> impl Iterator<Item = &Path> {
         std::iter::once(self.root.as_path()).chain(self.added.iter().map(PathBuf::as_path))
     }
 
-    /// The person's home folder.
+    /// The user's home folder.
     pub fn home(&self) -> Option<&Path> {
         self.home.as_deref()
     }
 
-    /// Where slug keeps its own files.
+    /// Where slug keeps its own files, `~/.slug` by default.
     pub fn slug_home(&self) -> &Path {
         &self.slug_home
     }
 
-    /// Whether the workspace, the home folder or slug's own lies in it, or is it.
+    /// Whether a path is the workspace, the home folder or slug's own folder, or a folder above one
+    /// of them.
     pub(super) fn is_above(&self, path: &ResolvedPath) -> bool {
         let mut all = self.all_roots.iter().chain(&self.all_homes).chain(&self.all_slug_homes);
         all.any(|folder| folder.starts_with(&path.real))
     }
 
-    /// Where a path really is; itself where its links go in a circle.
+    /// The real path, links followed; the path itself where its links form a circle.
     pub fn real(&self, path: &Path) -> PathBuf {
         PathLookupCache::default().real(path).map_or_else(|| path.to_owned(), |(real, _)| real)
     }
 
-    /// The path as people read it: relative inside the root.
+    /// The path for the screen: relative inside the root.
     pub fn show(&self, path: &Path) -> String {
         match path.strip_prefix(&self.root) {
             Ok(inside) if inside.as_os_str().is_empty() => ".".into(),
@@ -179,26 +179,26 @@ impl Workspace {
         }
     }
 
-    /// Finds out what `path` is. A relative one is taken from `from`, which has to be absolute; its
-    /// `..` are followed as the system does, after links.
+    /// Resolves `path`. A relative path is taken from `from`, which has to be absolute; its `..`
+    /// are followed as the system does it, after links.
     pub fn resolve(&self, path: &Path, from: &Path) -> ResolvedPath {
         self.resolve_cached(path, from, &mut PathLookupCache::default())
     }
 
-    /// The same by one look at the disk for many paths.
+    /// The same as [`Self::resolve`], with a cache for many paths.
     pub(super) fn resolve_cached(
         &self,
         path: &Path,
         from: &Path,
-        seen: &mut PathLookupCache,
+        cache: &mut PathLookupCache,
     ) -> ResolvedPath {
         let lexical = clean_path(&from.join(path));
-        let followed = seen.real_in(path, from);
+        let followed = cache.real_in(path, from);
         let circular = followed.is_none();
-        let (real, there) = followed.unwrap_or_else(|| (lexical.clone(), CachedPathKind::Other));
+        let (real, kind) = followed.unwrap_or_else(|| (lexical.clone(), CachedPathKind::Other));
         let is_direct = real == lexical;
         let inside = !circular && self.contains(&lexical) && (is_direct || self.contains(&real));
-        let mut has = |path: &Path| seen.at(path) != CachedPathKind::Nothing;
+        let mut has = |path: &Path| cache.at(path) != CachedPathKind::Nothing;
         let mut is_of_bare = |path: &Path| places::is_of_bare_repository(path, &mut has);
         let protected = self
             .protection(&lexical)
@@ -207,9 +207,9 @@ impl Workspace {
         ResolvedPath {
             zone: if inside { PathZone::Inside } else { PathZone::Outside },
             protected,
-            folder: there == CachedPathKind::Folder,
-            exists: there != CachedPathKind::Nothing,
-            has_other_names: there == CachedPathKind::LinkedFile,
+            folder: kind == CachedPathKind::Folder,
+            exists: kind != CachedPathKind::Nothing,
+            has_other_names: kind == CachedPathKind::LinkedFile,
             path: lexical,
             real,
         }
@@ -219,14 +219,14 @@ impl Workspace {
         self.all_roots.iter().any(|root| below(path, root).is_some())
     }
 
-    /// Of a clean path.
+    /// Why a clean path is protected, if it is.
     fn protection(&self, path: &Path) -> Option<ProtectionReason> {
         if ["/proc", "/sys", "/dev"].iter().any(|root| below(path, Path::new(root)).is_some()) {
             return Some(places::SYSTEM);
         }
         for home in &self.all_slug_homes {
             if let Some(inside) = below(path, home) {
-                // Its default name would look like a project's own folder below.
+                // By its default name, slug's folder would look like a project's own `.slug`.
                 let is_memory = below(inside, Path::new("memory")).is_some();
                 return (!is_memory).then_some(places::SLUG_SETTINGS);
             }
@@ -235,14 +235,15 @@ impl Workspace {
         if let Some(start_up) = in_homes.find_map(places::at_home) {
             return Some(start_up);
         }
-        // Names above the workspace are not its own: it may lie in a folder called `.slug`.
+        // Names above the workspace are not the workspace's own: it may lie in a folder called
+        // `.slug`.
         let inside = self.all_roots.iter().find_map(|root| below(path, root));
         places::by_name(inside.unwrap_or(path))
     }
 }
 
-/// What of a path is below a folder, both of them clean: the bytes say it then, which is an order
-/// faster than components, and a command names many paths.
+/// The part of a path below a folder, both of them clean. Compares bytes, which is an order of
+/// magnitude faster than comparing components; a command may name many paths.
 fn below<'a>(path: &'a Path, folder: &Path) -> Option<&'a Path> {
     let folder = folder.as_os_str().as_bytes();
     match path.as_os_str().as_bytes().strip_prefix(folder)? {
@@ -252,37 +253,38 @@ fn below<'a>(path: &'a Path, folder: &Path) -> Option<&'a Path> {
     }
 }
 
-/// What was seen at each place, so that it is looked at once.
+/// What was found at each path, so that each is looked up once.
 #[derive(Debug, Default)]
 pub(super) struct PathLookupCache {
     places: HashMap<OsString, CachedPathKind>,
-    /// Where the few folders really are from which paths were taken.
+    /// The real paths of the few folders that relative paths were taken from.
     folders: Vec<(PathBuf, Option<(PathBuf, CachedPathKind)>)>,
-    /// Why git is asked about, by the top of a repository and whether its files are looked at, too.
+    /// Whether git may look without a question, by the top of a repository and whether its files
+    /// are read, too.
     pub(super) repositories: HashMap<(PathBuf, bool), Result<(), &'static str>>,
 }
 
-/// What is at a place.
+/// The kind of entry that a look at the disk found, links not followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum CachedPathKind {
     Nothing,
     Link(PathBuf),
     Folder,
-    /// A file with more names than this one.
+    /// A file with more than one hard link.
     LinkedFile,
     /// A file, or something that cannot be looked at.
     Other,
 }
 
 impl PathLookupCache {
-    /// Follows every link in an absolute path, and says what is there. What does not exist is kept
-    /// as it is. `None` when there are too many links.
+    /// Follows every link in an absolute path, and says what is at its end. The part that does not
+    /// exist is kept as it is. `None` when there are more than [`MAX_LINKS`] links.
     fn real(&mut self, path: &Path) -> Option<(PathBuf, CachedPathKind)> {
         let real = PathBuf::with_capacity(path.as_os_str().len());
         self.follow(real, CachedPathKind::Folder, path, MAX_LINKS)
     }
 
-    /// The same of a path taken from a folder.
+    /// The same for a path taken from a folder.
     fn real_in(&mut self, path: &Path, folder: &Path) -> Option<(PathBuf, CachedPathKind)> {
         if path.is_absolute() {
             return self.real(path);
@@ -296,19 +298,19 @@ impl PathLookupCache {
                 self.folders.len() - 1
             }
         };
-        let (folder, there) = self.folders[at].1.as_ref()?;
+        let (folder, kind) = self.folders[at].1.as_ref()?;
         let mut real =
             PathBuf::with_capacity(folder.as_os_str().len() + path.as_os_str().len() + 1);
         real.push(folder);
-        let there = there.clone();
-        self.follow(real, there, path, MAX_LINKS)
+        let kind = kind.clone();
+        self.follow(real, kind, path, MAX_LINKS)
     }
 
-    /// The same from `real` on, which has no links in it and where `there` is.
+    /// Continues from `real`, which has no links in it and where `kind` is found.
     fn follow(
         &mut self,
         mut real: PathBuf,
-        mut there: CachedPathKind,
+        mut kind: CachedPathKind,
         path: &Path,
         links: usize,
     ) -> Option<(PathBuf, CachedPathKind)> {
@@ -318,20 +320,20 @@ impl PathLookupCache {
                 Component::Prefix(_) | Component::CurDir => {}
                 Component::RootDir => {
                     real.push(component);
-                    there = CachedPathKind::Folder;
+                    kind = CachedPathKind::Folder;
                 }
                 Component::ParentDir => {
                     real.pop();
-                    there = self.at(&real);
+                    kind = self.at(&real);
                 }
                 Component::Normal(name) => {
                     real.push(name);
-                    // Below what does not exist is nothing: a look there would be for nothing.
-                    if there == CachedPathKind::Nothing {
+                    // Nothing exists below what does not exist, so the disk is not asked.
+                    if kind == CachedPathKind::Nothing {
                         continue;
                     }
-                    there = self.at(&real);
-                    if let CachedPathKind::Link(target) = there {
+                    kind = self.at(&real);
+                    if let CachedPathKind::Link(target) = kind {
                         let path = target.join(ahead.as_path());
                         real.pop();
                         return self.follow(
@@ -344,16 +346,16 @@ impl PathLookupCache {
                 }
             }
         }
-        Some((real, there))
+        Some((real, kind))
     }
 
     fn at(&mut self, path: &Path) -> CachedPathKind {
-        if let Some(there) = self.places.get(path.as_os_str()) {
-            return there.clone();
+        if let Some(kind) = self.places.get(path.as_os_str()) {
+            return kind.clone();
         }
-        let there = CachedPathKind::look(path);
-        self.places.insert(path.as_os_str().to_owned(), there.clone());
-        there
+        let kind = CachedPathKind::look(path);
+        self.places.insert(path.as_os_str().to_owned(), kind.clone());
+        kind
     }
 }
 
@@ -421,7 +423,7 @@ mod tests {
         assert_eq!(at(&workspace, "dangling").zone, PathZone::Outside);
         assert_eq!(at(&workspace, "s/new.rs").zone, PathZone::Inside);
         assert_eq!(at(&workspace, "loop").zone, PathZone::Outside);
-        // The system goes up from where the link leads.
+        // The system resolves `..` from where the link leads.
         assert_eq!(at(&workspace, "d/../x").real, Path::new("/x"));
     }
 

@@ -1,9 +1,9 @@
-//! What stands in the brackets of a rule: word patterns for Bash, path patterns for file tools.
+//! The patterns in the brackets of rules: word patterns for Bash, path patterns for file tools.
 //!
-//! A Bash pattern is matched word by word on words without quotes: `npm *` is `npm` with any
-//! arguments or none, `git status` is exactly that. In a path pattern `*` stays in one component and
-//! `**` crosses. Where a doubt remains the pattern refuses more and allows less, so both kinds are
-//! told which they are for.
+//! A Bash pattern is matched word by word, on words without quotes: `npm *` is `npm` with any
+//! arguments or none, `git status` is exactly that. In a path pattern `*` stays in one component
+//! and `**` crosses components. In doubt a pattern denies more and allows less, so both kinds are
+//! told the rule's [`MatchPurpose`].
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -16,13 +16,13 @@ use super::shell::{ShellWord, SimpleCommand};
 use super::words::show;
 use super::wrappers::{base_name, has_subcommands};
 
-/// Deeper paths than this are no one's.
+/// Deeper paths than this occur in no real project.
 pub const MAX_DEPTH: usize = 128;
 
-/// What a longer pattern compiles to may be too large for memory.
+/// What a longer pattern, in bytes, compiles to may be too large for memory.
 const MAX_GLOB: usize = 4096;
 
-/// What a match is for.
+/// Whether a match restricts or allows, which decides what happens in doubt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MatchPurpose {
     /// A deny or ask rule: in doubt it matches.
@@ -31,16 +31,16 @@ pub enum MatchPurpose {
     Allow,
 }
 
-/// How closely a pattern fits.
+/// How closely a rule matches a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleMatchKind {
-    /// The rule names these very words.
+    /// The rule names exactly these words.
     Exact,
-    /// A wildcard stands for some of them.
+    /// A wildcard stands for some of the words.
     Wildcard,
 }
 
-/// The pattern of a `Bash(…)` rule.
+/// The pattern of a `Bash(…)` rule: assignments in front, then words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BashPattern {
     assignments: Vec<PatternWord>,
@@ -50,17 +50,17 @@ pub struct BashPattern {
 /// What the wildcards of a pattern stand for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WildcardScope<'a> {
-    /// There are none.
+    /// The pattern has no wildcards.
     Nothing,
-    /// For arguments of this program.
+    /// Arguments of this program.
     Arguments(&'a str),
-    /// For the program itself.
+    /// The program itself.
     Program,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum PatternWord {
-    /// These characters.
+    /// Exactly these characters.
     Exact(String),
     /// Pieces with anything between them, within one word.
     Glued(Vec<String>),
@@ -68,25 +68,30 @@ enum PatternWord {
     Any,
 }
 
-/// The pattern of a rule on paths.
+/// The pattern of a rule on paths, compiled for its purpose.
 #[derive(Debug, Clone)]
 pub struct PathPattern {
     matchers: Vec<LazyGlobMatcher>,
     purpose: MatchPurpose,
 }
 
-/// A glob, and what each path that it fits begins with: hundreds of rules are told apart by that
-/// alone, before a glob is tried.
+/// A glob, and the literal text that each path it matches begins with. That text alone rules out
+/// most of hundreds of rules before a glob is tried.
 #[derive(Debug, Clone)]
 struct LazyGlobMatcher {
     start: String,
     glob: Glob,
-    /// Made for the first path that begins so: most rules never see one.
+    /// Compiled for the first path that begins with `start`; most rules never see one.
     compiled: OnceLock<GlobMatcher>,
 }
 
 impl BashPattern {
     /// Reads a pattern. `name:*` at the end, as other agents write it, means `name *`.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the pattern is empty, ends in a backslash or has an unclosed quote; the text says
+    /// which.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut words = Vec::new();
         for pieces in split_words(text)? {
@@ -112,7 +117,7 @@ impl BashPattern {
         Ok(Self { assignments: words, words: rest })
     }
 
-    /// The `*`s that are glued to a word, which is rarely what was meant.
+    /// A word with a `*` glued to it, which is rarely what the user meant. Slug warns about it.
     pub fn glued(&self) -> Option<String> {
         self.words.iter().find_map(|word| match word {
             PatternWord::Glued(pieces) => Some(pieces.join("*")),
@@ -120,14 +125,14 @@ impl BashPattern {
         })
     }
 
-    /// What its wildcards leave open.
+    /// What the wildcards of the pattern stand for.
     pub fn leaves_open(&self) -> WildcardScope<'_> {
         let wild = |word: &PatternWord| !matches!(word, PatternWord::Exact(_));
         match self.words.split_first() {
             Some((PatternWord::Exact(name), rest)) if rest.iter().any(wild) => {
                 WildcardScope::Arguments(base_name(name))
             }
-            // A glued `*` is the rest of one name, which is warned about by itself.
+            // A glued `*` is the rest of one name; slug warns about it separately.
             Some((PatternWord::Exact(_) | PatternWord::Glued(_), _)) | None => {
                 WildcardScope::Nothing
             }
@@ -135,8 +140,8 @@ impl BashPattern {
         }
     }
 
-    /// Whether what stands before its first wildcard is of the table of programs: then its wildcards
-    /// stand for what that knows.
+    /// Whether the words before the first wildcard begin a command of the table of plain programs.
+    /// The wildcards then cover only the effects that the table knows.
     pub fn is_limited(&self) -> bool {
         let words = self.words.iter().map_while(|word| match word {
             PatternWord::Exact(text) => Some(text.as_str()),
@@ -145,12 +150,12 @@ impl BashPattern {
         self.assignments.is_empty() && programs::is_listed(&words.collect::<Vec<_>>())
     }
 
-    /// Whether this very word stands in it.
+    /// Whether `word` stands literally in the pattern.
     pub fn contains_word(&self, word: &str) -> bool {
         self.words.iter().any(|it| matches!(it, PatternWord::Exact(text) if text == word))
     }
 
-    /// The words before its first wildcard.
+    /// The words before the first wildcard, joined by spaces.
     pub fn beginning(&self) -> String {
         let words = self.words.iter().map_while(|word| match word {
             PatternWord::Exact(text) => Some(text.as_str()),
@@ -159,7 +164,7 @@ impl BashPattern {
         words.collect::<Vec<_>>().join(" ")
     }
 
-    /// The name that a command has to have to fit, unless that is a wildcard's.
+    /// The name that a command must have to match; `None` where a wildcard stands for the name.
     pub(super) fn name(&self) -> Option<&str> {
         match self.words.first()? {
             PatternWord::Exact(name) => Some(name),
@@ -167,7 +172,7 @@ impl BashPattern {
         }
     }
 
-    /// Whether the pattern fits a simple command.
+    /// Whether and how closely the pattern matches a simple command.
     pub fn fits(&self, command: &SimpleCommand, purpose: MatchPurpose) -> Option<RuleMatchKind> {
         let assigned = self.assignments.len() == command.assignments.len()
             && self.assignments.iter().zip(&command.assignments).all(|(pattern, (name, value))| {
@@ -188,13 +193,13 @@ impl BashPattern {
         Some(if exact { RuleMatchKind::Exact } else { RuleMatchKind::Wildcard })
     }
 
-    /// Whether a restricting pattern fits words from text that did not parse.
+    /// Whether a restricting pattern matches words from text that did not parse.
     pub fn fits_rough(&self, words: &[ShellWord]) -> bool {
         self.words_fit(words, MatchPurpose::Restrict) || self.fits_behind_options(words)
     }
 
-    /// Whether the pattern names a subcommand that stands behind options: `git push *` is meant for
-    /// `git -C folder push`, too.
+    /// Whether the pattern names a subcommand that stands behind options: `git push *` also matches
+    /// `git -C folder push`.
     fn fits_behind_options(&self, words: &[ShellWord]) -> bool {
         let [PatternWord::Exact(name), PatternWord::Exact(subcommand), ..] = &self.words[..] else {
             return false;
@@ -215,7 +220,8 @@ impl BashPattern {
                         std::iter::once(first).chain(&words[at..]).cloned().collect();
                     return self.words_fit(&rest, MatchPurpose::Restrict);
                 }
-                // A word behind an option may be its value; the next one is the subcommand.
+                // A word behind an option may be its value, and then the next word is the
+                // subcommand.
                 if !is_option(&words[at - 1]) {
                     return false;
                 }
@@ -224,7 +230,7 @@ impl BashPattern {
         false
     }
 
-    /// Wildcard matching over words: on a mismatch the last `*` takes one word more.
+    /// Wildcard matching over words: on a mismatch the last `*` takes one more word.
     fn words_fit(&self, words: &[ShellWord], purpose: MatchPurpose) -> bool {
         let (mut pattern, mut word) = (0, 0);
         let mut last_any: Option<(usize, usize)> = None;
@@ -243,7 +249,7 @@ impl BashPattern {
                 Some(_) | None => {}
             }
             let Some((any, taken)) = last_any else { return false };
-            // What an allow rule's wildcard takes has to be known.
+            // A word that an allow rule's wildcard covers has to be known.
             if purpose == MatchPurpose::Allow && !words[taken].is_literal() {
                 return false;
             }
@@ -288,15 +294,15 @@ fn one_fits(pattern: &PatternWord, word: &ShellWord, is_name: bool, purpose: Mat
     pattern.fits(text, purpose)
         || (purpose == MatchPurpose::Restrict && is_name && {
             let name = base_name(text);
-            // Some file systems take `RM` for `rm`.
+            // Some file systems run `rm` for `RM`.
             pattern.fits(name, purpose)
                 || (name.bytes().any(|byte| byte.is_ascii_uppercase())
                     && pattern.fits(&name.to_ascii_lowercase(), purpose))
         })
 }
 
-/// Pieces in order with anything between. In an allow rule what is between stays in one component
-/// of a path, and the word does not climb.
+/// Whether the pieces occur in order with anything between. In an allow rule, what is between stays
+/// in one component of a path, and the word has no `..`.
 fn glued_fits(pieces: &[String], text: &str, purpose: MatchPurpose) -> bool {
     let [first, middle @ .., last] = pieces else { return false };
     let Some(mut rest) = text.strip_prefix(first.as_str()) else { return false };
@@ -316,7 +322,7 @@ fn glued_fits(pieces: &[String], text: &str, purpose: MatchPurpose) -> bool {
     }
 }
 
-/// Words of a pattern, each as the pieces between its unquoted `*`s.
+/// The words of a pattern, each as the pieces between its unquoted `*`s.
 fn split_words(text: &str) -> Result<Vec<Vec<String>>, String> {
     let mut words: Vec<Vec<String>> = Vec::new();
     let mut open = false;
@@ -358,7 +364,8 @@ fn split_words(text: &str) -> Result<Vec<Vec<String>>, String> {
     Ok(words)
 }
 
-/// The rule that allows exactly this command, where one can be written.
+/// The rule that allows exactly this command; `None` where a word is not literal or the name holds
+/// a `=`.
 pub fn exact_rule(command: &SimpleCommand) -> Option<String> {
     let name = command.words.first()?;
     let literal = command.words.iter().chain(command.assignments.iter().map(|(_, value)| value));
@@ -372,11 +379,11 @@ pub fn exact_rule(command: &SimpleCommand) -> Option<String> {
     Some(format!("Bash({})", assignments.chain(words).collect::<Vec<_>>().join(" ")))
 }
 
-/// The rule that names exactly this path, and what is below it where it is a folder: relative
-/// inside the workspace, else absolute.
+/// The rule that names exactly this path, and everything below it where it is a folder: relative
+/// inside the workspace, else absolute. `None` where the path is not valid Unicode.
 pub fn path_rule(family: &str, path: &ResolvedPath, workspace: &Workspace) -> Option<String> {
     let (start, rest) = match path.path.strip_prefix(workspace.root()) {
-        // A bare name would fit at any depth in a deny rule.
+        // A bare name would match at any depth in a deny rule.
         Ok(inside) => ("./", inside),
         Err(_) => ("/", path.path.strip_prefix("/").ok()?),
     };
@@ -391,8 +398,13 @@ pub fn path_rule(family: &str, path: &ResolvedPath, workspace: &Workspace) -> Op
 }
 
 impl PathPattern {
-    /// Reads a pattern. Relative ones start at the workspace's root, `~/` at the home folder. A
-    /// pattern without a slash in a deny or ask rule fits a name at any depth.
+    /// Reads a pattern. A relative one starts at the workspace's root, `~/` at the home folder. A
+    /// pattern without a slash in a deny or ask rule matches a name at any depth.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the pattern is empty, holds `..`, needs a home folder that is not there, or is no
+    /// valid glob; the text says which.
     pub fn parse(text: &str, purpose: MatchPurpose, workspace: &Workspace) -> Result<Self, String> {
         if text.is_empty() {
             return Err("the pattern is empty".into());
@@ -414,7 +426,7 @@ impl PathPattern {
                 globs.push(join_glob(&real, &rest.to_string_lossy())?);
             }
         }
-        // `src/**` is the folder itself, too: it can be searched.
+        // `src/**` also matches the folder itself, which can be searched.
         let folders = globs.iter().filter_map(|glob| glob.strip_suffix("/**").map(str::to_owned));
         let folders: Vec<String> = folders.filter(|folder| !folder.is_empty()).collect();
         let matchers = globs
@@ -425,8 +437,8 @@ impl PathPattern {
         Ok(Self { matchers, purpose })
     }
 
-    /// Whether the pattern fits a path. To restrict, one of its two names or a folder above is
-    /// enough; to allow, both names have to fit.
+    /// Whether the pattern matches a path. To restrict, a match of one of its two names or of a
+    /// folder above is enough; to allow, both names have to match.
     pub fn fits(&self, path: &ResolvedPath) -> bool {
         let (one, other) = (path.path.as_path(), path.real.as_path());
         match self.purpose {
@@ -435,26 +447,26 @@ impl PathPattern {
         }
     }
 
-    /// Whether the pattern fits a path or a folder above it, by this name alone.
+    /// Whether the pattern matches a path or a folder above it, by this name alone.
     pub fn covers(&self, path: &Path) -> bool {
         self.matchers.iter().any(|matcher| matcher.covers(path))
     }
 
-    /// Where to look for what the pattern fits: paths that it names, and the folders in which its
-    /// wildcards begin.
+    /// Where to look for what the pattern matches: paths that it names, and the folders in which
+    /// its wildcards begin.
     pub(super) fn starts(&self) -> impl Iterator<Item = PathBuf> {
         self.matchers.iter().map(|matcher| {
             let start = Path::new(&matcher.start);
             match matcher.start == matcher.glob.glob() {
                 true => start.to_owned(),
-                // The last name may go on in a wildcard.
+                // The last name may continue in a wildcard.
                 false if matcher.start.ends_with('/') => start.to_owned(),
                 false => start.parent().unwrap_or(Path::new("/")).to_owned(),
             }
         })
     }
 
-    /// Whether the pattern fits this very path, by this name alone.
+    /// Whether the pattern matches this very path, by this name alone.
     pub(super) fn is_match(&self, path: &Path) -> bool {
         self.matchers.iter().any(|matcher| matcher.fits(path))
     }
@@ -472,11 +484,11 @@ impl LazyGlobMatcher {
         self.may_fit(path) && compiled().is_match(path)
     }
 
-    /// Whether it fits a path or a folder above it. Of an absurdly deep path only the folders at its
-    /// two ends are looked at, since the work grows with its square; a command that names one is
-    /// asked in any case.
+    /// Whether the glob matches a path or a folder above it. Of a path deeper than [`MAX_DEPTH`]
+    /// only the folders at its two ends are tried, because the work grows with the square of the
+    /// depth; a command that names such a path is asked about in any case.
     fn covers(&self, path: &Path) -> bool {
-        // A folder above begins as the path does.
+        // A folder above begins like the path.
         if !self.may_fit(path) {
             return false;
         }
@@ -490,7 +502,7 @@ impl LazyGlobMatcher {
     }
 }
 
-/// Where a pattern starts and what follows.
+/// The folders that a pattern starts from, each with the rest of the pattern.
 fn bases(
     text: &str,
     purpose: MatchPurpose,

@@ -1,10 +1,10 @@
-//! The places from which something takes orders: what is written there runs or decides later, with
-//! nobody asked. Writing there is asked in every mode.
+//! The protected places: files from which a program takes instructions, so that what is written
+//! there runs or decides later without a question. Writing there is asked about in every mode.
 //!
-//! One table, a reason each. A pattern is one or more names: it stands for what has these names, at
-//! any depth, and for all below. A `*` is the beginning or the end of a name. Names are compared
-//! without respect to case, as some file systems do. What a program writes without naming it is not
-//! seen here: only a sandbox holds that back.
+//! One table, with a reason in each row. A pattern is one or more names; it stands for what has
+//! these names, at any depth, and for everything below. A `*` is the beginning or the end of a
+//! name. Names are compared without respect to case, because some file systems do so. What a
+//! program writes without naming it is not seen here; only a sandbox prevents that.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -16,25 +16,24 @@ use crate::domain::MaskedPathKind;
 /// Why a place is protected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProtectionReason {
-    /// Who takes orders from it.
     pub kind: ProtectedPlaceKind,
     reason: &'static str,
 }
 
-/// Who takes orders from a place.
+/// Which program takes instructions from a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProtectedPlaceKind {
-    /// slug: its settings, rules and servers.
+    /// slug: its settings, permission rules and servers.
     SlugSettings,
     /// git: hooks, configuration, attributes.
     Git,
-    /// What makes a folder a git repository without `.git`.
+    /// What makes a folder without `.git` a git repository.
     BareRepository,
     /// Shells and logins, ssh included.
     StartUp,
     /// Editors, other agents, package managers, debuggers and build servers.
     Tooling,
-    /// The kernel: `/proc`, `/sys`, `/dev`. Reading is asked, too.
+    /// The kernel: `/proc`, `/sys`, `/dev`. Reading is asked about, too.
     System,
 }
 
@@ -43,29 +42,28 @@ impl ProtectionReason {
         Self { kind, reason }
     }
 
-    /// Why a change there is asked, as the end of "It changes …".
+    /// What the place decides, as the end of "It changes …".
     pub fn description(self) -> &'static str {
         self.reason
     }
 }
 
-/// A row of a table.
+/// One row of the table.
 #[derive(Debug)]
 pub(super) struct ProtectedPlace {
     /// Names with slashes between them; a slash at the end for a folder.
     pattern: &'static str,
-    /// Why.
     pub(super) protected: ProtectionReason,
-    /// Whether a sandbox keeps the place free where there is nothing yet.
     pub(super) reserved: PlaceReservation,
 }
 
-/// Whether a sandbox keeps a place free where there is nothing yet: what somebody's own tools run
-/// later, without being told to. Each name costs every command a mount, so not all of them are.
+/// Whether a sandbox keeps a place from being created: a place from which the user's own tools run
+/// something later, without being told to. Each such name costs every command a mount, so not all
+/// places are reserved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PlaceReservation {
     Always,
-    /// Where the folder that it is in is there: its name is too common to be kept free.
+    /// Only where the place's folder exists: its name is too common to reserve it elsewhere.
     InItsFolder,
     Never,
 }
@@ -75,14 +73,14 @@ use ProtectedPlaceKind::{Git, SlugSettings, StartUp, Tooling};
 /// The settings of slug itself.
 pub(super) const SLUG_SETTINGS: ProtectionReason =
     ProtectionReason::new(SlugSettings, "what slug itself may do");
-/// `/proc`, `/sys`, `/dev`.
+/// `/proc`, `/sys` and `/dev`.
 pub(super) const SYSTEM: ProtectionReason =
     ProtectionReason::new(ProtectedPlaceKind::System, "the running system");
-/// `HEAD` and what lies beside it.
+/// `HEAD`, and the names that make a bare repository together with it.
 pub(super) const BARE_REPOSITORY: ProtectionReason =
     ProtectionReason::new(ProtectedPlaceKind::BareRepository, "what git takes for a repository");
 
-/// A file with hard links.
+/// A file with other hard links.
 pub(super) const OTHER_NAMES: ProtectionReason = ProtectionReason::new(
     ProtectedPlaceKind::System,
     "a file that has other names, which are not known",
@@ -131,7 +129,7 @@ const fn in_its_folder(
     ProtectedPlace { pattern, protected, reserved: PlaceReservation::InItsFolder }
 }
 
-/// What means the same in every folder.
+/// The places that are protected in every folder.
 pub(super) const ANYWHERE: &[ProtectedPlace] = &[
     reserved(".slug/", SlugSettings, SLUG_SETTINGS.reason),
     reserved(".mcp.json", SlugSettings, SLUG_SETTINGS.reason),
@@ -190,7 +188,7 @@ pub(super) const ANYWHERE: &[ProtectedPlace] = &[
     place("mise.local.toml", Tooling, TOOL_CHAIN),
     place(".mise.local.toml", Tooling, TOOL_CHAIN),
     place(".mise/", Tooling, TOOL_CHAIN),
-    // As folders, which rustup passes over: an empty file would be an error to it.
+    // As folders, which rustup ignores; an empty file would be an error to rustup.
     reserved("rust-toolchain/", Tooling, TOOL_CHAIN),
     reserved("rust-toolchain.toml/", Tooling, TOOL_CHAIN),
     place("rust-toolchain*", Tooling, TOOL_CHAIN),
@@ -212,7 +210,7 @@ pub(super) const ANYWHERE: &[ProtectedPlace] = &[
     place(".ripgreprc", Tooling, "what ripgrep runs"),
 ];
 
-/// The same of the home folder alone.
+/// The places that are protected in the home folder alone.
 pub(super) const AT_HOME: &[ProtectedPlace] = &[
     reserved(".bashrc", StartUp, SHELL),
     reserved(".bash_profile", StartUp, SHELL),
@@ -252,12 +250,13 @@ pub(super) const AT_HOME: &[ProtectedPlace] = &[
     reserved("bin/", StartUp, "which programs your shell finds"),
 ];
 
-/// What git looks for to take a folder for a repository, and what it then takes orders from.
+/// The names that, beside a `HEAD`, make git take a folder for a repository, and from which git
+/// then takes instructions.
 const OF_A_REPOSITORY: [&str; 8] =
     ["commondir", "config", "hooks", "info", "modules", "objects", "refs", "worktrees"];
 
 impl ProtectedPlace {
-    /// The place below a folder, where the pattern is one fixed path.
+    /// The path below a folder and its kind; `None` where the pattern is not one fixed path.
     pub(super) fn fixed(&self) -> Option<(&'static Path, MaskedPathKind)> {
         let kind =
             if self.pattern.ends_with('/') { MaskedPathKind::Folder } else { MaskedPathKind::File };
@@ -277,17 +276,17 @@ impl ProtectedPlace {
         first == Some(b'*') || first == Some(letter.to_ascii_lowercase())
     }
 
-    /// Whether names begin with the pattern; and where there are fewer of them, whether they are the
-    /// folder in which it is.
+    /// Whether names begin with the pattern. Fewer names match where they are the folder that holds
+    /// the place, if the pattern begins with a dot.
     fn fits(&self, names: &[&[u8]]) -> bool {
         let mut names = names.iter();
-        let holds_it = self.pattern.starts_with('.');
+        let matches_folder = self.pattern.starts_with('.');
         let mut parts = self.text().split('/');
-        parts.all(|part| names.next().map_or(holds_it, |name| fits_name(part, name)))
+        parts.all(|part| names.next().map_or(matches_folder, |name| fits_name(part, name)))
     }
 }
 
-/// Whether a name is the one of a pattern, of which a `*` may be the beginning or the end.
+/// Whether a name matches one name of a pattern, which may begin or end with `*`.
 fn fits_name(pattern: &str, name: &[u8]) -> bool {
     let starts = |start: &str| {
         name.get(..start.len()).is_some_and(|it| it.eq_ignore_ascii_case(start.as_bytes()))
@@ -302,13 +301,14 @@ fn fits_name(pattern: &str, name: &[u8]) -> bool {
     }
 }
 
-/// The rows by the first letter of a name that could be theirs: most names are told apart by that.
+/// The rows by the first letter of a name that could match them: that letter alone rules out most
+/// rows.
 static BY_LETTER: LazyLock<Vec<Vec<&'static ProtectedPlace>>> = LazyLock::new(|| {
     let rows = |letter: u8| ANYWHERE.iter().filter(move |row| row.may_begin(letter)).collect();
     (0..=u8::MAX).map(rows).collect()
 });
 
-/// What a clean path means by its names; inside a workspace those below its root.
+/// Why a clean path is protected by its names; inside a workspace, pass only those below its root.
 pub(super) fn by_name(path: &Path) -> Option<ProtectionReason> {
     let mut rest = path.as_os_str().as_bytes();
     while let Some(first) = rest.first() {
@@ -325,7 +325,7 @@ pub(super) fn by_name(path: &Path) -> Option<ProtectionReason> {
     None
 }
 
-/// What a path below the home folder means there.
+/// Why a path below the home folder is protected there.
 pub(super) fn at_home(path: &Path) -> Option<ProtectionReason> {
     let names: Vec<&[u8]> = names(path.as_os_str().as_bytes()).collect();
     let mut rows = AT_HOME.iter().filter(|_| !names.is_empty());
@@ -342,8 +342,8 @@ pub(super) fn is_protected_entry(folder: &Path, name: &str) -> bool {
     })
 }
 
-/// Whether writing a path could make git take a folder for a repository, or change one that it takes
-/// for one: `has` says whether there is something at a path.
+/// Whether writing a path could make git take a folder for a repository, or change a folder that
+/// git takes for one. `has` says whether something exists at a path.
 pub(super) fn is_of_bare_repository(path: &Path, mut has: impl FnMut(&Path) -> bool) -> bool {
     if path.file_name() == Some(OsStr::new("HEAD")) {
         return true;
@@ -359,12 +359,12 @@ pub(super) fn is_of_bare_repository(path: &Path, mut has: impl FnMut(&Path) -> b
         .any(|folder| has(&folder.join("HEAD")))
 }
 
-/// The protected place that a text has the name of in it, whatever stands around the name.
+/// The protected place that a text names somewhere in it, whatever stands around the name.
 pub(super) fn named_in(text: &str) -> Option<ProtectionReason> {
     let text = text.replace(['"', '\'', '\\'], "").to_ascii_lowercase();
     let has_dot = text.contains('.');
-    let goes_on = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    let is_said = |row: &&ProtectedPlace| {
+    let continues_name = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    let is_named = |row: &&ProtectedPlace| {
         let (start, rest) = match row.text().strip_prefix('*') {
             Some(rest) => (true, rest),
             None => (false, row.text()),
@@ -375,19 +375,20 @@ pub(super) fn named_in(text: &str) -> Option<ProtectionReason> {
         };
         text.match_indices(name).any(|(at, _)| {
             let after = &text[at + name.len()..];
-            // A letter of an option or a script may be glued to it: `-O.npmrc`, `w.git/config`.
-            let is_telling = row.pattern.starts_with('.') || name.len() >= 10;
+            // A letter of an option or a script may be glued to the name: `-O.npmrc`,
+            // `w.git/config`.
+            let is_distinctive = row.pattern.starts_with('.') || name.len() >= 10;
             let may_be_glued =
-                is_telling && (!row.pattern.ends_with('/') || after.starts_with('/'));
-            (start || may_be_glued || !text[..at].ends_with(goes_on))
-                && (end || !after.starts_with(goes_on))
+                is_distinctive && (!row.pattern.ends_with('/') || after.starts_with('/'));
+            (start || may_be_glued || !text[..at].ends_with(continues_name))
+                && (end || !after.starts_with(continues_name))
                 && !(name == ".slug" && after.starts_with("/memory/"))
         })
     };
-    // `bin` says too little.
+    // `bin` is too common to be a sign of the place.
     let of_home = AT_HOME.iter().filter(|row| row.text().starts_with('.'));
     let all = ANYWHERE.iter().chain(of_home);
-    all.filter(|row| has_dot || !row.pattern.contains('.')).find(is_said).map(|row| row.protected)
+    all.filter(|row| has_dot || !row.pattern.contains('.')).find(is_named).map(|row| row.protected)
 }
 
 fn names(path: &[u8]) -> impl Iterator<Item = &[u8]> {
@@ -440,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_free_is_fixed_and_not_too_much() {
+    fn reserved_places_are_fixed_paths_and_few() {
         for row in ANYWHERE.iter().filter(|row| row.reserved != PlaceReservation::Never) {
             assert!(row.fixed().is_some(), "{}: nobody can keep a pattern free", row.pattern);
         }
@@ -505,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_a_bare_repository_is_known_by_its_head() {
+    fn bare_repositories_are_recognised_by_their_head() {
         let bare = |path: &str| {
             is_of_bare_repository(Path::new(path), |it| it == Path::new("/w/bare/HEAD"))
         };

@@ -1,13 +1,13 @@
-//! The table of plain programs: those of which program, options and operands say for certain which
+//! The effects of plain programs: programs whose name, options and operands say for certain which
 //! files they read, which they change, and that they run nothing else.
 //!
 //! Everything else is a program that can do anything: one that is not in the table, an option that
-//! is not listed (an abbreviated one included), a word that is known only when it runs. A rule with a
-//! wildcard may allow such a program; the sandbox alone holds it back.
+//! is not listed (an abbreviated one included), a word that is known only when the command runs. A
+//! rule with a wildcard may allow such a program; only the sandbox confines it.
 //!
-//! git runs what its configuration names. What of it runs without a question depends on the
-//! repository, too ([`super::repository`]), and every git that slug's children run gets settings that
-//! switch off what a repository could add.
+//! git runs what its configuration names. Which git commands run without a question also depends on
+//! the repository ([`super::repository`]), and every git that slug's child processes run gets
+//! settings that switch off what a repository could add.
 
 mod table;
 
@@ -20,55 +20,53 @@ use table::ProgramOperands::{
 };
 use table::{CONTENT_FREE_OPTIONS, PROGRAMS, PlainProgram, SEARCHES};
 
-/// What a command does, by its words alone.
+/// What a command does, judged by its words alone. The paths are as they stand in the command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommandEffects {
-    /// What it reads, as it stands there.
     pub reads: Vec<String>,
-    /// What it makes, changes or removes, as it stands there.
+    /// What the command creates, changes or removes.
     pub writes: Vec<String>,
-    /// What it puts into the last of `writes`, where that is a folder.
+    /// What the command puts into the last of `writes`, where that is a folder.
     pub target_entries: Vec<String>,
-    /// Whether it may run without a question where it reads inside the workspace.
+    /// Whether the command may run without a question where it reads inside the workspace.
     pub is_reader: bool,
-    /// Whether it shows the contents of files that it is not given by name.
+    /// Whether the command shows the contents of files that it is not given by name.
     pub shows_contents_below: bool,
-    /// Whether it changes all that is in a folder, too.
+    /// Whether the command also changes everything below the folders in `writes`.
     pub is_recursive: bool,
-    /// Whether it follows the links in a folder that it is given.
+    /// Whether the command follows the links in a folder that it is given.
     pub follows_links_below: bool,
-    /// How it uses a repository of git's, if it is git.
+    /// How the command uses a git repository; `None` when it is not git.
     pub git: Option<GitUse>,
-    /// Where it may put links that were elsewhere before.
+    /// Where the command may put links that were elsewhere before.
     pub moved_links: MovedLinks,
-    /// The remote that git goes to, where it is named.
+    /// The remote that git contacts, where the command names one.
     pub remote: Option<String>,
 }
 
 /// Where a command may put symbolic links.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum MovedLinks {
-    /// Nowhere.
     #[default]
     Nowhere,
-    /// In what it writes, and below.
+    /// In the command's targets, and below them.
     InTargets,
-    /// All over the working tree.
+    /// Anywhere in the working tree.
     Anywhere,
 }
 
-/// What of a repository has to be looked at before git may read there.
+/// Which part of a repository has to be checked before git may read there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GitUse {
-    /// Only commits, branches and the like.
+    /// Only commits, branches and the like are read.
     History,
-    /// The files of the working tree, too.
+    /// The files of the working tree are read, too.
     WorkingTree,
-    /// It is changed, and runs its hooks and filters.
+    /// The repository is changed, and git runs its hooks and filters.
     Changes,
 }
 
-/// What a command does; `None` when it can do anything. Its redirections are not looked at.
+/// The effects of a command; `None` when it can do anything. Redirections are not considered.
 pub fn effects(command: &SimpleCommand) -> Option<CommandEffects> {
     if !command.assignments.is_empty() {
         return None;
@@ -78,12 +76,12 @@ pub fn effects(command: &SimpleCommand) -> Option<CommandEffects> {
     effects_of(&words?)
 }
 
-/// Whether words are the beginning of a command of the table, as far as they go: what stands behind
-/// them in a rule is then held to the table, too.
+/// Whether the words begin a command of the table, as far as they go. What a rule's wildcard covers
+/// behind them is then limited to the effects that the table knows.
 pub fn is_listed(words: &[&str]) -> bool {
     let Some((name, arguments)) = words.split_first() else { return false };
     let Some((program, arguments)) = find(name, arguments) else {
-        // Which of its subcommands is left open.
+        // A bare `git` leaves the subcommand open.
         return *name == "git" && arguments.is_empty();
     };
     program.split(arguments).is_some_and(|(_, operands)| match program.operands {
@@ -93,14 +91,15 @@ pub fn is_listed(words: &[&str]) -> bool {
     })
 }
 
-/// Whether the words begin a command of git's that only looks at a repository.
+/// Whether the words begin a git command that only reads a repository.
 pub fn is_read_only_git(words: &str) -> bool {
     let words: Vec<&str> = words.split(' ').collect();
     let program = words.split_first().and_then(|(name, rest)| find(name, rest));
     program.is_some_and(|(program, _)| matches!(program.operands, GitReads(_) | GitBranches))
 }
 
-/// The folders that options such as `-C` make a program start in, from which it then goes by.
+/// The folders that options such as `-C` make a program start in; the program takes its paths from
+/// there.
 pub fn start_folders(words: &[ShellWord]) -> Vec<ShellWord> {
     let Some(name) = words.first().and_then(ShellWord::known).map(base_name) else {
         return Vec::new();
@@ -119,7 +118,8 @@ pub fn start_folders(words: &[ShellWord]) -> Vec<ShellWord> {
     for (at, word) in words.iter().enumerate().skip(1) {
         let text = word.text.as_str();
         let is_long = text.starts_with("--");
-        // Wherever in a bundle: a letter too many makes one more folder that it may run in.
+        // The letter counts anywhere in a bundle: one too many only adds a folder that the command
+        // may run in.
         let in_bundle = letter.filter(|_| text.starts_with('-') && !is_long);
         let in_bundle = in_bundle.and_then(|letter| text.split_once(letter));
         let (option, glued) = match (in_bundle, text.split_once('=')) {
@@ -175,7 +175,7 @@ fn effects_of(words: &[&str]) -> Option<CommandEffects> {
 impl PlainProgram {
     fn effects(&self, arguments: &[&str]) -> Option<CommandEffects> {
         let Some((options, mut operands)) = self.split(arguments) else {
-            // Whatever the option, it is the configuration that it changes.
+            // Whatever the option is, the command changes the configuration.
             let configures = self.operands == GitConfig;
             let writes = vec![".git/config".to_owned()];
             return configures.then(|| CommandEffects { writes, ..CommandEffects::default() });
@@ -187,7 +187,7 @@ impl PlainProgram {
             })
         };
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
-        // What `commit` is given is a message.
+        // The operands of `commit` are a message.
         let has_formats = self.name.starts_with("git ") && self.operands != GitTakes;
         if has_formats && arguments.iter().any(|text| verifies(text)) {
             return None;
@@ -211,7 +211,7 @@ impl PlainProgram {
                 shows_contents_below: true,
                 ..reader(&operands)
             },
-            // `%n` assigns, and `-v` does.
+            // `%n` assigns to a variable, and so does `-v`.
             Text if self.name == "printf" => {
                 reader(&[]).when(operands.iter().all(|text| !assigns_by_format(text)))?
             }
@@ -275,7 +275,7 @@ impl PlainProgram {
                 ..CommandEffects::default()
             },
             GitChanges => {
-                // A commit, not a file of that name.
+                // `HEAD` is a commit, not a file of that name.
                 operands.retain(|text| *text != "HEAD");
                 CommandEffects {
                     git: Some(GitUse::Changes),
@@ -290,7 +290,7 @@ impl PlainProgram {
                 ..writer(&operands)
             },
             GitRemotes => {
-                // Another address than a configured one may lead anywhere.
+                // An address that is not configured may lead anywhere.
                 let is_name = |it: &&str| !it.contains(['/', ':']) && !it.starts_with('.');
                 let moved_links = match self.name {
                     "git pull" => MovedLinks::Anywhere,
@@ -319,7 +319,7 @@ impl PlainProgram {
         })
     }
 
-    /// Whether git shows nothing of files that it is not given by name.
+    /// Whether git, with these options, shows no contents of files that it is not given by name.
     fn shows_no_contents(&self, options: &[&str]) -> bool {
         let Some((_, letters, long)) =
             CONTENT_FREE_OPTIONS.iter().find(|(name, ..)| *name == self.name)
@@ -336,9 +336,10 @@ impl PlainProgram {
         })
     }
 
-    /// The options, and what is left once they are gone; `None` where one is not listed.
+    /// The options, and the operands that are left without them; `None` where an option is not
+    /// listed.
     fn split<'a>(&self, arguments: &[&'a str]) -> Option<(Vec<&'a str>, Vec<&'a str>)> {
-        // Their words begin as options do.
+        // The words of `find` and `test` look like options.
         if matches!(self.operands, Search | Test) {
             return Some((Vec::new(), arguments.to_vec()));
         }
@@ -383,7 +384,8 @@ impl PlainProgram {
         })
     }
 
-    /// Whether a cluster of letters takes the next word as its value; `None` when one is not listed.
+    /// Whether a cluster of option letters takes the next word as its value; `None` when a letter
+    /// is not listed.
     fn letters_take_next(&self, letters: &str) -> Option<bool> {
         // `head -20`, `git log -3`.
         let counts = matches!(self.name, "head" | "tail" | "git log" | "git show");
@@ -417,8 +419,8 @@ pub fn assigns_by_format(text: &str) -> bool {
     })
 }
 
-/// Whether a format has git ask gpg about a signature: `%G`, whatever stands between, as in `%+GK`,
-/// and `%(signature)`.
+/// Whether a format makes git ask gpg about a signature: `%G`, whatever stands between, as in
+/// `%+GK`, and `%(signature)`.
 fn verifies(text: &str) -> bool {
     let of_commits = |rest: &str| {
         rest.trim_start_matches(|c: char| !c.is_ascii_alphabetic() && c != '(').starts_with('G')
@@ -440,7 +442,7 @@ fn prints_lines(script: &str) -> bool {
     })
 }
 
-/// Where find searches, if all of its tests and actions only read.
+/// The folders that `find` searches; `None` unless all of its tests and actions only read.
 fn find_start_paths<'a>(arguments: &[&'a str]) -> Option<Vec<&'a str>> {
     let starts = |text: &&str| !text.starts_with(['-', '!', '(']);
     let count = arguments.iter().take_while(|text| starts(text)).count();
@@ -454,7 +456,8 @@ fn find_start_paths<'a>(arguments: &[&'a str]) -> Option<Vec<&'a str>> {
     Some(arguments[..count].to_vec())
 }
 
-/// What a test looks at: every word that is no operator.
+/// The operands of `test`: every word that is no operator. `None` where a test evaluates its
+/// operand.
 fn test_operands<'a>(arguments: &[&'a str]) -> Option<Vec<&'a str>> {
     let is_operator = |text: &str| {
         text.strip_prefix('-').is_some_and(|rest| rest.chars().all(|c| c.is_ascii_alphabetic()))

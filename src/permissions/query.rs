@@ -1,7 +1,8 @@
-//! A call as the decision sees it: what it touches, with links followed and the command analysed.
+//! A call as the decision sees it: what the call touches, with links followed and the command
+//! analysed.
 //!
-//! This is the decision's only look at the disk. The same call resolved twice gives queries with
-//! the same fingerprint, unless what its paths lead to has changed in between.
+//! Here alone the decision looks at the disk. The same call resolved twice gives queries with the
+//! same fingerprint, unless what its paths lead to has changed in between.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -19,17 +20,16 @@ use super::shell::{
     WrappedCommands,
 };
 
-/// More paths than this are not looked up on the disk: they are compared as they are written.
+/// A command that names more paths than this is over the limit: the paths beyond it are compared as
+/// they are written, not looked up on the disk.
 const MAX_LOOKUPS: usize = 2048;
 
-/// A call, ready to be decided.
+/// A call, resolved and ready to be decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PermissionQuery {
-    /// The tool's name.
     pub tool: String,
-    /// What it touches.
     pub accesses: Vec<ResolvedAccess>,
-    /// Stands for the folder and for the environment that what it starts gets.
+    /// Hash of the working folder and of the environment that the call's processes get.
     pub context_hash: ContentHash,
 }
 
@@ -42,26 +42,23 @@ pub enum ResolvedAccess {
     Write(ResolvedPath),
     /// Runs a command.
     Run(Box<ResolvedRun>),
-    /// Asks a tool of a server.
+    /// Calls a tool of an external server.
     External {
         /// The server's name.
         server: String,
-        /// The tool's name there.
+        /// The tool's name on that server.
         tool: String,
-        /// Whether it is said to change nothing.
+        /// Whether the server says that the tool changes nothing.
         read_only: bool,
     },
-    /// Gets what is at an address.
-    Fetch {
-        /// The address.
-        url: String,
-    },
+    /// Requests a URL.
+    Fetch { url: String },
     /// Touches nothing.
     Nothing,
 }
 
 impl ResolvedAccess {
-    /// The command that is run, if it is one.
+    /// The command that this access runs, if it runs one.
     pub fn run(&self) -> Option<&ResolvedRun> {
         match self {
             Self::Run(run) => Some(run),
@@ -69,7 +66,7 @@ impl ResolvedAccess {
         }
     }
 
-    /// Whether it may change files, and not only those that it names.
+    /// Whether the access may change files beyond those that it names.
     pub fn may_change_files(&self) -> bool {
         match self {
             Self::Run(run) => !run.only_reads(),
@@ -84,52 +81,54 @@ impl ResolvedAccess {
 pub struct ResolvedRun {
     /// As the model wrote it.
     pub command: String,
-    /// The folder it starts in.
+    /// The folder that the command starts in.
     pub cwd: ResolvedPath,
-    /// What it is.
     pub analysis: CommandAnalysis,
-    /// Each of the analysis's commands, flattened, in order.
+    /// Each of the analysis's commands with what it wraps, flattened, in order.
     pub commands: Vec<ResolvedCommand>,
-    /// Whether it names more than is looked up on the disk, or something absurdly deep.
+    /// Whether the command names more paths than are looked up on the disk, or a path deeper than
+    /// `MAX_DEPTH`.
     pub is_over_limit: bool,
-    /// The value of PATH without folders of the project's, where it has such: but for those of
-    /// programs that the command itself names.
+    /// The value of PATH for the command, without the project's folders except those of programs
+    /// that the command itself names. `None` where PATH holds none of the project's folders.
     pub search_path: Option<OsString>,
 }
 
-/// A simple command as it meets the disk.
+/// A simple command with its paths resolved on the disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ResolvedCommand {
-    /// The folders in which it may run.
+    /// The folders that the command may run in.
     pub folders: Vec<ResolvedPath>,
-    /// Whether it may run in others, too.
+    /// Whether the command may also run in folders that are not known.
     pub has_unknown_folder: bool,
-    /// Whether another part of the command line may change what its names lead to.
+    /// Whether another part of the command line may change what this command's paths lead to.
     pub has_unstable_paths: bool,
-    /// What redirections read.
+    /// The files that redirections read.
     pub reads: Vec<ResolvedPath>,
-    /// What redirections write.
+    /// The files that redirections write.
     pub writes: Vec<ResolvedPath>,
     /// Arguments that may be paths. A relative path has one entry for each folder.
     pub arguments: Vec<PathArgument>,
-    /// What it does; `None` when it can do anything.
+    /// `None` when the command can do anything.
     pub effects: Option<ResolvedEffects>,
-    /// The project's own program that its name stands for.
+    /// The project's own program that PATH finds under the command's name.
     pub program: Option<ProjectProgram>,
 }
 
-/// What a program of the table does.
+/// What a program of the table of plain programs does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResolvedEffects {
-    /// What it does, by its words.
+    /// The effects that follow from the words alone.
     pub by_words: CommandEffects,
-    /// What it changes.
+    /// The paths that the program changes.
     pub writes: Vec<PathArgument>,
-    /// Why git is not run there without a question, or by a wildcard to the remote it is given.
+    /// Why git does not run in these folders without a question, nor by a wildcard rule to the
+    /// remote that it is given.
     pub hindrance: Option<&'static str>,
-    /// Whether it changes folders with more in them than is looked through.
+    /// Whether the program changes folders that hold more entries than are searched.
     pub is_too_large: bool,
-    /// Where it may put links, now that it is known what is moved.
+    /// Where the program may put links; narrower than `by_words` where all that it moves is plain
+    /// files.
     pub moved_links: MovedLinks,
 }
 
@@ -138,38 +137,40 @@ pub struct ResolvedEffects {
 pub struct PathArgument {
     /// As it stands in the command.
     pub text: String,
-    /// Where it would lead.
+    /// Where the path leads.
     pub path: ResolvedPath,
 }
 
 impl ResolvedCommand {
-    /// Whether it is certain that it only reads, redirections apart.
+    /// Whether the command is certain to only read. Redirections are not considered.
     pub(super) fn only_reads(&self) -> bool {
         let effects = self.effects.as_ref();
         effects.is_some_and(|it| it.by_words.is_reader && it.hindrance.is_none())
     }
 
-    /// Whether it changes what is in a file that has other names, too: one of them may be protected.
+    /// Whether the command changes a file that has other hard links, one of which may be protected.
     pub(super) fn changes_other_names(&self) -> bool {
         let effects = self.effects.as_ref().filter(|it| !it.by_words.is_recursive);
         let targets = effects.map_or(&[][..], |it| &it.writes).iter().map(|it| &it.path);
         self.writes.iter().chain(targets).any(|it| it.has_other_names)
     }
 
-    /// The folders by their names, and where a program really is that goes there.
+    /// The folders both by their names and by their real paths; a program run there works in the
+    /// real one.
     fn places(&self) -> impl Iterator<Item = &Path> {
         self.folders.iter().flat_map(|folder| [folder.path.as_path(), folder.real.as_path()])
     }
 
-    /// Why it cannot be said where its names lead, if so.
+    /// Why it is not certain where the command's paths lead, if it is not.
     pub(super) fn uncertainty(&self) -> Option<&'static str> {
         const LOST: &str = "It changes its folder, so it cannot be said where this file is.";
         const MOVED: &str = "Another part of the command may change what this leads to.";
         self.has_unknown_folder.then_some(LOST).or_else(|| self.has_unstable_paths.then_some(MOVED))
     }
 
-    /// Whether it may change what the names in another part of the same command lead to: by a link
-    /// that it puts there, or by what it writes into the project's own program that the other runs.
+    /// Whether this command may change what the paths of another part of the same command line lead
+    /// to: by a link that it creates, or by writing into the project's own program that the other
+    /// part runs.
     fn can_redirect_paths_of(&self, other: &Self) -> bool {
         let effects = self.effects.as_ref();
         let written = effects.map_or(&[][..], |it| &it.writes).iter().map(|it| &it.path);
@@ -185,7 +186,7 @@ impl ResolvedCommand {
             Some(MovedLinks::InTargets) => {
                 (paths.any(is_below) || other.folders.iter().any(is_below), false)
             }
-            // git goes through no link, but `cd` does.
+            // git follows no link, but `cd` does.
             Some(MovedLinks::Anywhere) => {
                 let is_git = other.effects.as_ref().is_some_and(|it| it.by_words.git.is_some());
                 (other.folders.len() > 1 || (!is_git && paths.next().is_some()), true)
@@ -198,7 +199,7 @@ impl ResolvedCommand {
         leads_elsewhere || changes_program
     }
 
-    /// What it reads, where that is known.
+    /// The arguments that the program is known to read.
     pub(super) fn known_reads(&self) -> impl Iterator<Item = &PathArgument> {
         let reads = self.effects.as_ref().map_or(&[][..], |it| &it.by_words.reads);
         self.arguments.iter().filter(|argument| reads.contains(&argument.text))
@@ -206,19 +207,19 @@ impl ResolvedCommand {
 }
 
 impl PermissionQuery {
-    /// Follows links and analyses commands.
+    /// Follows the links in the accesses' paths and analyses their commands.
     pub fn resolve(tool: &str, accesses: &[ToolAccess], workspace: &Workspace) -> Self {
-        let mut seen = PathLookupCache::default();
+        let mut cache = PathLookupCache::default();
         let root = Path::new("/");
         let resolved = accesses.iter().map(|access| match access {
             ToolAccess::Read(path) => {
-                ResolvedAccess::Read(workspace.resolve_cached(path, root, &mut seen))
+                ResolvedAccess::Read(workspace.resolve_cached(path, root, &mut cache))
             }
             ToolAccess::Write(path) => {
-                ResolvedAccess::Write(workspace.resolve_cached(path, root, &mut seen))
+                ResolvedAccess::Write(workspace.resolve_cached(path, root, &mut cache))
             }
             ToolAccess::Run { command, cwd } => {
-                ResolvedAccess::Run(Box::new(ResolvedRun::new(command, cwd, workspace, &mut seen)))
+                ResolvedAccess::Run(Box::new(ResolvedRun::new(command, cwd, workspace, &mut cache)))
             }
             ToolAccess::External { server, tool, read_only } => ResolvedAccess::External {
                 server: server.clone(),
@@ -228,17 +229,19 @@ impl PermissionQuery {
             ToolAccess::Fetch { url } => ResolvedAccess::Fetch { url: url.clone() },
             ToolAccess::Nothing => ResolvedAccess::Nothing,
         });
-        let around = ContentHash::of(b"");
-        Self { tool: tool.to_owned(), accesses: resolved.collect(), context_hash: around }
+        let context_hash = ContentHash::of(b"");
+        Self { tool: tool.to_owned(), accesses: resolved.collect(), context_hash }
     }
 
-    /// In this folder, where what is started gets the environment that a hash stands for.
+    /// Binds the query to a working folder and to the environment, given by its hash, that the
+    /// call's processes get.
     pub fn within(self, cwd: &Path, environment: &ContentHash) -> Self {
         let text = format!("{cwd:?} {environment}");
         Self { context_hash: ContentHash::of(text.as_bytes()), ..self }
     }
 
-    /// Stands for what would be touched: a change of it means that another thing would be.
+    /// Hash of what the call touches. Another fingerprint means that the call would touch something
+    /// else.
     pub fn fingerprint(&self) -> ContentHash {
         let mut parts = FingerprintParts::default();
         parts.add(&self.tool);
@@ -259,7 +262,8 @@ impl PermissionQuery {
     }
 }
 
-/// What a hash is made of. Each part says how long it is, so that none reads as two.
+/// The bytes that a fingerprint hashes. The length stands before each part, so that two parts never
+/// read as one.
 #[derive(Default)]
 struct FingerprintParts(Vec<u8>);
 
@@ -277,7 +281,7 @@ impl FingerprintParts {
 }
 
 impl ResolvedRun {
-    /// Whether it is known to change no file.
+    /// Whether the command is known to change no file.
     pub fn only_reads(&self) -> bool {
         let reads = |(command, resolved): (&SimpleCommand, &ResolvedCommand)| {
             resolved.only_reads()
@@ -287,20 +291,22 @@ impl ResolvedRun {
             && self.flattened().zip(&self.commands).all(reads)
     }
 
-    /// All commands in it, those that wrappers run behind them.
+    /// All commands of the line, each followed by those that it wraps.
     pub(super) fn flattened(&self) -> impl Iterator<Item = &SimpleCommand> {
         self.analysis.commands.iter().flat_map(SimpleCommand::flatten)
     }
 
-    fn new(command: &str, cwd: &Path, workspace: &Workspace, seen: &mut PathLookupCache) -> Self {
+    fn new(command: &str, cwd: &Path, workspace: &Workspace, cache: &mut PathLookupCache) -> Self {
         let analysis = shell::analyse(command);
-        let folder = workspace.resolve_cached(cwd, Path::new("/"), seen);
-        let mut lookup = CommandPathLookup { workspace, seen, left: MAX_LOOKUPS, crowded: false };
+        let folder = workspace.resolve_cached(cwd, Path::new("/"), cache);
+        let mut lookup =
+            CommandPathLookup { workspace, cache, left: MAX_LOOKUPS, over_limit: false };
         let mut possible = PossibleFolders::new(folder.real.clone());
         let mut commands = Vec::new();
         for outer in &analysis.commands {
             let (own, inner) = (lookup.command(outer, outer.order, &mut possible), outer.flatten());
-            // What a wrapper runs begins where that was told to, and may move the shell itself.
+            // What a wrapper runs starts in the wrapper's folder, and may change the shell's own
+            // folder.
             let mut inside = PossibleFolders::of(own.places(), own.has_unknown_folder);
             commands.push(own);
             for command in inner.into_iter().skip(1) {
@@ -312,7 +318,7 @@ impl ResolvedRun {
         }
         let flat: Vec<&SimpleCommand> =
             analysis.commands.iter().flat_map(SimpleCommand::flatten).collect();
-        // Where `cd` leads counts for what runs there.
+        // `cd` is left out: its path counts for the commands that run in it.
         for at in (0..commands.len()).filter(|at| !changes_folder(flat[*at])) {
             let mut others = commands.iter().enumerate().filter(|(other, _)| *other != at);
             commands[at].has_unstable_paths =
@@ -321,18 +327,19 @@ impl ResolvedRun {
         let named: Vec<&Path> =
             commands.iter().filter_map(|it| it.program.as_ref()?.path.parent()).collect();
         let search_path = workspace.search_path().without_project(workspace, &named);
-        let crowded = lookup.crowded;
+        let over_limit = lookup.over_limit;
         Self {
             command: command.to_owned(),
             cwd: folder,
             analysis,
             commands,
-            is_over_limit: crowded,
+            is_over_limit: over_limit,
             search_path,
         }
     }
 
-    /// The same for a static command and for its canonical text, which is what runs.
+    /// Adds the command to a fingerprint. A static command and its canonical text, which is what
+    /// runs, add the same.
     fn add_to<'a>(&self, parts: &'a mut FingerprintParts) -> &'a mut FingerprintParts {
         let text = match &self.analysis.kind {
             AnalysisKind::Static { canonical } => canonical,
@@ -355,19 +362,19 @@ impl ResolvedRun {
     }
 }
 
-/// A folder holds more than is looked through.
+/// The folder holds more entries than are searched.
 struct FolderTooLarge;
 
-/// Looks up paths, up to a number.
+/// Looks up a command's paths on the disk, [`MAX_LOOKUPS`] at most.
 struct CommandPathLookup<'a> {
     workspace: &'a Workspace,
-    seen: &'a mut PathLookupCache,
+    cache: &'a mut PathLookupCache,
     left: usize,
-    crowded: bool,
+    over_limit: bool,
 }
 
 impl CommandPathLookup<'_> {
-    /// Looks a command up, and follows it to where it goes.
+    /// Resolves one command, and follows it into the folder that it changes to.
     fn command(
         &mut self,
         command: &SimpleCommand,
@@ -383,17 +390,17 @@ impl CommandPathLookup<'_> {
             .iter()
             .map(|word| static_path(word, home))
             .collect();
-        let (mut folders, mut is_lost) = (outside_of.clone(), possible.has_unknown);
+        let (mut folders, mut has_unknown) = (outside_of.clone(), possible.has_unknown);
         if !started_in.is_empty() {
-            let (further, lost) = PossibleFolders::below(&outside_of, &started_in);
+            let (further, unknown) = PossibleFolders::below(&outside_of, &started_in);
             add_all(&mut folders, &further);
-            is_lost |= lost;
+            has_unknown |= unknown;
         }
         let mut resolved = self.files(command, &folders);
-        resolved.has_unknown_folder = is_lost;
+        resolved.has_unknown_folder = has_unknown;
         let root = Path::new("/");
         let all =
-            folders.iter().map(|folder| self.workspace.resolve_cached(folder, root, self.seen));
+            folders.iter().map(|folder| self.workspace.resolve_cached(folder, root, self.cache));
         resolved.folders = all.collect();
         resolved.effects =
             programs::effects(command).map(|it| self.effects(it, &resolved, &folders));
@@ -430,7 +437,7 @@ impl CommandPathLookup<'_> {
         for (at, text) in by_words.writes.iter().enumerate() {
             let found = self.everywhere(Path::new(text), folders);
             let is_target = at + 1 == by_words.writes.len();
-            // What is put into a folder changes what is in it, not the folder.
+            // An entry that is put into a folder changes what is in the folder, not the folder.
             let is_into = !by_words.target_entries.is_empty()
                 && is_target
                 && found.iter().any(|it| it.folder);
@@ -448,8 +455,8 @@ impl CommandPathLookup<'_> {
         let writes = writes.into_iter();
         let writes = writes.map(|(text, path)| PathArgument { text: text.clone(), path }).collect();
         let inside = resolved.folders.iter().map(|folder| folder.real.as_path());
-        let hindrance = repository::hindrance(inside, &by_words, self.workspace, self.seen);
-        // A plain file brings no link.
+        let hindrance = repository::hindrance(inside, &by_words, self.workspace, self.cache);
+        // A plain file brings no link with it.
         let mut is_plain = |text: &String| {
             let found = self.everywhere(Path::new(text), folders);
             found.iter().all(|it| it.exists && !it.folder && it.path == it.real)
@@ -466,7 +473,8 @@ impl CommandPathLookup<'_> {
         ResolvedEffects { by_words, writes, hindrance, is_too_large, moved_links }
     }
 
-    /// What in a folder is protected where it is, or will be where it is brought to.
+    /// A protected place in the folder `from`, either where it is now or where it lands when `from`
+    /// goes `to`.
     fn protected_below(
         &mut self,
         from: &str,
@@ -488,7 +496,7 @@ impl CommandPathLookup<'_> {
                 let name = entry.file_name();
                 let (here, there) = (here.join(&name), there.as_ref().map(|it| it.join(&name)));
                 for path in [Some(&here), there.as_ref()].into_iter().flatten() {
-                    let path = self.workspace.resolve_cached(path, Path::new("/"), self.seen);
+                    let path = self.workspace.resolve_cached(path, Path::new("/"), self.cache);
                     if path.protected.is_some() {
                         return Ok(Some(path));
                     }
@@ -501,7 +509,7 @@ impl CommandPathLookup<'_> {
         Ok(None)
     }
 
-    /// What redirections open, and what may be a path among the words.
+    /// The files that redirections open, and the words that may be paths.
     fn files(&mut self, command: &SimpleCommand, folders: &[PathBuf]) -> ResolvedCommand {
         let home = self.workspace.home();
         let mut files = ResolvedCommand::default();
@@ -522,7 +530,7 @@ impl CommandPathLookup<'_> {
             };
             for candidate in path_candidates(text) {
                 self.argument(Path::new(candidate), candidate, folders, &mut files);
-                // A program may read the `~` that the shell left.
+                // A program may expand the `~` that the shell left alone.
                 if let Some((rest, home)) = candidate.strip_prefix("~/").zip(home) {
                     self.argument(&home.join(rest), candidate, folders, &mut files);
                 }
@@ -543,22 +551,22 @@ impl CommandPathLookup<'_> {
         files.arguments.extend(arguments);
     }
 
-    /// The path from each folder that the command may be in.
+    /// The path resolved from each folder that the command may be in.
     fn everywhere(&mut self, path: &Path, all: &[PathBuf]) -> Vec<ResolvedPath> {
         let folders = if path.is_absolute() { &all[..1] } else { all };
         let deep = path.components().count() > MAX_DEPTH;
         let look = !deep && self.left >= folders.len();
-        self.crowded |= !look;
+        self.over_limit |= !look;
         self.left = self.left.saturating_sub(folders.len());
         let resolve = |folder: &PathBuf| match look {
-            true => self.workspace.resolve_cached(path, folder, self.seen),
+            true => self.workspace.resolve_cached(path, folder, self.cache),
             false => as_written(&folder.join(path)),
         };
         folders.iter().map(resolve).collect()
     }
 }
 
-/// A path that is not looked up.
+/// A path that is compared as written and not looked up on the disk.
 fn as_written(path: &Path) -> ResolvedPath {
     let path = clean_path(path);
     ResolvedPath {
@@ -572,8 +580,8 @@ fn as_written(path: &Path) -> ResolvedPath {
     }
 }
 
-/// What in an argument may be a path: all of it, what follows `=`, `:`, `,` or `@`, and what is
-/// glued to short options.
+/// The parts of an argument that may be a path: all of it, what follows `=`, `:`, `,` or `@`, and
+/// what is glued to short options.
 fn path_candidates(text: &str) -> Vec<&str> {
     let mut candidates = vec![text];
     if let Some(option) = text.strip_prefix('-').filter(|option| !option.starts_with('-')) {

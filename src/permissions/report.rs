@@ -7,12 +7,12 @@ use crate::domain::{CallPart, PermissionOutcome, RuleSource};
 use super::rules::{RuleSet, RuleWarning};
 use super::ticket::PermissionDecision;
 
-/// A decision: `{"decision":"ask","reason":"…","rule":null,"commands":[…]}`.
+/// A decision as JSON: `{"decision":"ask","reason":"…","rule":null,"commands":[…]}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PermissionTestReport {
     /// `allow`, `ask` or `deny`.
     pub decision: PermissionOutcome,
-    /// Why, in a sentence.
+    /// One sentence for the user.
     pub reason: String,
     /// The rule that decided: `{"rule","kind","file","line"}`, or null.
     pub rule: Option<RuleSource>,
@@ -20,7 +20,7 @@ pub struct PermissionTestReport {
     pub commands: Vec<CallPart>,
 }
 
-/// All rules that hold, and what was wrong in their files.
+/// All rules in force, and what was wrong in their files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct RuleListReport {
     /// `{"rule","kind","file","line"}` each, in the order of the files.

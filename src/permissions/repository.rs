@@ -1,13 +1,14 @@
-//! Whether git can look at a repository and run nothing that it names.
+//! Whether git can read a repository without running anything that the repository names.
 //!
 //! git's configuration names programs: filters, file system monitors, tools that show differences.
-//! The user's own may, the repository's may not: of that only keys are taken that are known to name
-//! none, and no line that is not certain to be read here as git reads it. What children's git is told
-//! by its environment switches off the rest.
+//! The user's own configuration may name them, the repository's may not. So the repository's may
+//! hold only keys that are known to name no program, and only lines that are certain to be read
+//! here as git reads them. The environment that slug gives its child processes makes git switch off
+//! the rest.
 //!
-//! Invariants: the repository is the one that git itself finds; what git keeps in it are files and
-//! folders of its own, no links, so that nothing outside is read through it; and in a working tree
-//! that git looks at is no submodule, by git's own index.
+//! Invariants: the repository is the one that git itself finds; everything that git keeps in it is
+//! a file or folder of its own, not a link, so that nothing outside is read through it; and a
+//! working tree that git looks at has no submodule, by git's own index.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -15,27 +16,27 @@ use std::path::{Path, PathBuf};
 use super::paths::{PathLookupCache, PathZone, Workspace};
 use super::programs::{CommandEffects, GitUse};
 
-/// A longer file is not read.
+/// A longer configuration file, in bytes, is not read.
 const MAX_BYTES: u64 = 256 << 10;
-/// Nor a longer index.
+/// A longer index is not read, either.
 const MAX_INDEX_BYTES: u64 = 64 << 20;
-/// A repository with more files of git's than this is not looked through; a folder is as many as
-/// take its time.
+/// A repository with more of git's own files than this is not searched. A folder counts as many as
+/// [`FILES_IN_A_FOLDER`], because listing it takes about as long.
 const MAX_FILES: usize = 32_768;
 const FILES_IN_A_FOLDER: usize = 16;
 
-/// What in `.git` may be anything: git that only looks does not go there.
+/// Folders of `.git` that may hold anything: a git command that only reads does not go there.
 const UNREAD: [&str; 4] = ["annex", "hooks", "lfs", "modules"];
-/// Files that lead git elsewhere.
+/// Files that make git read from elsewhere.
 const LEADS: [&str; 3] = ["info/grafts", "objects/info/alternates", "objects/info/http-alternates"];
 
 const UNCERTAIN_REPOSITORY: &str = "it cannot be told for certain which repository git finds here";
 
-/// Sections of which no key names a program that looking at a repository runs.
+/// Sections in which no key names a program that git runs when it only reads a repository.
 const PLAIN_SECTIONS: &str = "advice alias branch color column commit credential fetch gc http index init maintenance \
     pack pull push rebase rerere tag url user";
 
-/// Keys of other sections that name none.
+/// Keys of other sections that name no such program.
 const PLAIN_KEYS: &str = "core.abbrev core.autocrlf core.bare core.commentchar core.compression core.eol \
     core.filemode core.ignorecase core.logallrefupdates core.longpaths \
     core.precomposeunicode core.preloadindex core.quotepath core.repositoryformatversion \
@@ -47,22 +48,22 @@ const PLAIN_KEYS: &str = "core.abbrev core.autocrlf core.bare core.commentchar c
     remote.prune remote.pushurl remote.tagopt remote.url status.short \
     status.showuntrackedfiles submodule.active submodule.url";
 
-/// Why git may run something, read something from elsewhere or lead to an address that is not
-/// configured when it is used in these folders.
+/// Why using git in these folders may run something, read something from elsewhere, or contact an
+/// address that is not configured. `None` where it cannot.
 pub(super) fn hindrance<'a>(
     mut folders: impl Iterator<Item = &'a Path>,
     effects: &CommandEffects,
     workspace: &Workspace,
-    seen: &mut PathLookupCache,
+    cache: &mut PathLookupCache,
 ) -> Option<&'static str> {
     let part = effects.git?;
     if !workspace.is_trusted() {
         return Some("git runs what a repository names, and this folder is not trusted");
     }
     folders.find_map(|folder| match (part, &effects.remote) {
-        (GitUse::History, _) => look(folder, false, workspace, seen).err(),
-        (GitUse::WorkingTree, _) => look(folder, true, workspace, seen).err(),
-        // What its hooks and filters run, who allowed it has allowed.
+        (GitUse::History, _) => look(folder, false, workspace, cache).err(),
+        (GitUse::WorkingTree, _) => look(folder, true, workspace, cache).err(),
+        // The rule that allows the command also allows the repository's hooks and filters.
         (GitUse::Changes, None) => None,
         (GitUse::Changes, Some(name)) => {
             let has_it = GitRepository::find(folder).is_ok_and(|it| it.has_remote(name));
@@ -75,30 +76,31 @@ fn look(
     folder: &Path,
     with_files: bool,
     workspace: &Workspace,
-    seen: &mut PathLookupCache,
+    cache: &mut PathLookupCache,
 ) -> Result<(), &'static str> {
     let repository = GitRepository::find(folder)?;
     if workspace.resolve(&repository.top, Path::new("/")).zone == PathZone::Outside {
         return Err("no repository of git's begins in the workspace");
     }
-    let known = seen.repositories.entry((repository.top.clone(), with_files));
+    let known = cache.repositories.entry((repository.top.clone(), with_files));
     *known.or_insert_with(|| repository.look(with_files))
 }
 
 /// A repository that git accepts.
 struct GitRepository {
-    /// The folder that has `.git` in it, the top of the working tree.
+    /// The folder that holds `.git`, the top of the working tree.
     top: PathBuf,
-    /// What git keeps for this working tree.
+    /// The folder with git's data for this working tree.
     git_dir: PathBuf,
-    /// What it keeps for all of them; the same but in a linked one.
+    /// The folder with the data that all working trees share. Differs from `git_dir` only in a
+    /// linked working tree.
     common: PathBuf,
 }
 
 impl GitRepository {
-    /// The one that git finds from a real folder on, where that is certain.
+    /// The repository that git finds from a real folder upwards, where that is certain.
     fn find(folder: &Path) -> Result<Self, &'static str> {
-        // There git takes the folder itself for a repository.
+        // Below a `.git`, git takes the folder itself for a repository.
         if folder.components().any(|it| it.as_os_str().eq_ignore_ascii_case(".git")) {
             return Err(UNCERTAIN_REPOSITORY);
         }
@@ -107,10 +109,10 @@ impl GitRepository {
             match git.symlink_metadata() {
                 Ok(found) => {
                     let repository = if found.is_dir() {
-                        // Its configuration would be that of another one.
-                        let leads = git.join("commondir").symlink_metadata().is_ok();
+                        // With `commondir` the configuration is that of another repository.
+                        let has_common_dir = git.join("commondir").symlink_metadata().is_ok();
                         let found = Self { top: top.to_owned(), git_dir: git.clone(), common: git };
-                        Some(found).filter(|_| !leads)
+                        Some(found).filter(|_| !has_common_dir)
                     } else {
                         Self::linked(top)
                     };
@@ -126,7 +128,7 @@ impl GitRepository {
         Err("no repository of git's begins in the workspace")
     }
 
-    /// A linked worktree, which its repository knows, too.
+    /// A linked worktree, if its main repository knows of it.
     fn linked(top: &Path) -> Option<Self> {
         let git = top.join(".git");
         let own = top.join(text(&git)?.strip_prefix("gitdir: ")?.trim_end_matches('\n'));
@@ -143,7 +145,7 @@ impl GitRepository {
             let found = self.common.join(name).symlink_metadata();
             found.is_ok_and(|it| it.is_dir())
         };
-        // git reads no more of it.
+        // git reads no more than this of it.
         let head = text(&self.git_dir.join("HEAD")).filter(|it| it.len() < 255);
         let is_head = head.is_some_and(|head| {
             let head = head.strip_suffix('\n').unwrap_or(&head);
@@ -155,7 +157,8 @@ impl GitRepository {
         is_head && is_folder("objects") && is_folder("refs")
     }
 
-    /// Every setting of its own; `None` where they are not certain to be read as git reads them.
+    /// Every setting of the repository's own; `None` where a line is not certain to be read as git
+    /// reads it.
     fn configuration(&self) -> Option<Vec<GitSetting>> {
         let mut all = Vec::new();
         for file in [self.common.join("config"), self.git_dir.join("config.worktree")] {
@@ -166,7 +169,8 @@ impl GitRepository {
         Some(all)
     }
 
-    /// Whether git that only looks runs nothing that it names and reads nothing elsewhere.
+    /// Checks that git, when it only reads, runs nothing that the repository names and reads
+    /// nothing elsewhere. The error says what stands against it.
     fn look(&self, with_files: bool) -> Result<(), &'static str> {
         let configuration = self.configuration().filter(|it| it.iter().all(GitSetting::is_plain));
         let configuration = configuration
@@ -175,7 +179,8 @@ impl GitRepository {
             return Err("the repository may have links, or take something from another one");
         }
         if with_files {
-            // Each submodule has a configuration of its own, and may say what is looked at of it.
+            // Each submodule has a configuration of its own, and may say which parts of it git
+            // looks at.
             let has_modules = self.top.join(".gitmodules").symlink_metadata().is_ok();
             let is_sha1 =
                 |it: &GitSetting| it.name != "extensions.objectformat" || it.value == "sha1";
@@ -195,14 +200,14 @@ impl GitRepository {
         let configuration = self.configuration().unwrap_or_default();
         let is_address = |it: &&GitSetting| it.name == "remote.url" && it.of == name;
         let mut addresses = configuration.iter().filter(is_address).peekable();
-        // An empty one would take the others away, and a file that is included add some.
+        // An empty address would remove the others, and an included file could add some.
         addresses.peek().is_some()
             && addresses.all(|it| !it.value.is_empty() && !it.value.starts_with('"'))
             && !configuration.iter().any(|it| it.name.starts_with("include"))
     }
 }
 
-/// Whether all that git reads in a repository is there itself.
+/// Whether everything that git reads in a repository lies in it.
 fn is_self_contained(git: &Path) -> bool {
     if LEADS.iter().any(|name| git.join(name).symlink_metadata().is_ok()) {
         return false;
@@ -227,9 +232,9 @@ fn is_self_contained(git: &Path) -> bool {
     true
 }
 
-/// Whether an index lists files and links alone; `None` where it has something else in it, as the
-/// commit of a submodule, or a part elsewhere. It is read as git's `read-cache.c` does with one
-/// thread; of more, the index itself says where each begins.
+/// Whether an index lists only files and links. `None` where it holds something else, such as the
+/// commit of a submodule or a part in another file. The index is read as git's `read-cache.c` does
+/// with one thread; with more threads, git takes the start of each block from the index itself.
 fn lists_files(index: &[u8]) -> Option<()> {
     let number = |at: usize| index.get(at..at + 4)?.try_into().ok().map(u32::from_be_bytes);
     let version = number(4).filter(|it| index.starts_with(b"DIRC") && (2..=4).contains(it))?;
@@ -242,7 +247,7 @@ fn lists_files(index: &[u8]) -> Option<()> {
         let mut name = at + if flags & 0x4000 == 0 { 62 } else { 64 };
         let mut kept = 0;
         if version == 4 {
-            // How much of the name before is not in this one.
+            // The number of bytes of the previous name that this name does not share.
             let mut cut = 0_usize;
             loop {
                 let byte = *index.get(name)?;
@@ -265,7 +270,8 @@ fn lists_files(index: &[u8]) -> Option<()> {
         };
         before = Some(length);
     }
-    // Behind them are parts that git may do without, if they begin with a capital, and a checksum.
+    // Behind the entries are extensions, which git may ignore where their name begins with a
+    // capital letter, and a checksum.
     while at + 28 <= index.len() {
         index.get(at).filter(|it| it.is_ascii_uppercase())?;
         at += 8 + number(at + 4)? as usize;
@@ -273,7 +279,7 @@ fn lists_files(index: &[u8]) -> Option<()> {
     Some(())
 }
 
-/// The bytes of a file; `None` where there is none.
+/// The bytes of a file; `None` where there is no file.
 fn read(file: &Path, max: u64) -> std::io::Result<Option<Vec<u8>>> {
     match std::fs::symlink_metadata(file) {
         Ok(metadata) if metadata.is_file() && metadata.len() <= max => {
@@ -289,17 +295,17 @@ fn text(file: &Path) -> Option<String> {
     String::from_utf8(read(file, MAX_BYTES).ok()??).ok()
 }
 
-/// A line of a configuration.
+/// One setting of a git configuration.
 struct GitSetting {
-    /// Section and key.
+    /// Section and key, in lower case: `remote.url`.
     name: String,
-    /// What the section is of, as the name of a remote.
+    /// The subsection, such as the name of a remote; empty where there is none.
     of: String,
     value: String,
 }
 
 impl GitSetting {
-    /// Whether it is known to name no program.
+    /// Whether the key is known to name no program.
     fn is_plain(&self) -> bool {
         let section = self.name.split('.').next();
         PLAIN_SECTIONS.split(' ').any(|it| Some(it) == section)
@@ -326,7 +332,7 @@ fn settings(text: &str) -> Option<Vec<GitSetting>> {
             (section, subsection) = (name.to_ascii_lowercase(), of.to_owned());
             continue;
         }
-        // A line that goes on, or a value with quotes, may be read in another way than here.
+        // git may read a line that continues, or a value with quotes, differently.
         let (key, value) = line.split_once('=').unwrap_or((line, ""));
         let key = key.trim().to_ascii_lowercase();
         if !is_name(&key) || value.ends_with('\\') {
@@ -381,7 +387,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// A line that names a program is not overlooked, whatever stands before it.
+        /// A line that names a program is never overlooked, whatever stands before it.
         #[test]
         fn no_text_before_it_hides_a_program(before in "[\\[\\]a-z\"\\\\;#=. \n]{0,40}") {
             let text = format!("{before}\n[core]\nfsmonitor = ./x\n");

@@ -1,4 +1,4 @@
-//! Rules as they stand in settings files: `Bash(npm *)`, `Edit(src/**)`, `Read`, `mcp__server__*`.
+//! The rules of settings files: `Bash(npm *)`, `Edit(src/**)`, `Read`, `mcp__server__*`.
 //!
 //! What each tool name in a rule covers:
 //! - `Bash`: every call. `Bash(…)`: the simple commands whose words fit.
@@ -9,9 +9,9 @@
 //! - `Glob`, `Grep`, `MultiEdit`, `NotebookEdit`: that tool alone.
 //! - any other name: that tool; `mcp__…` may end in `*`.
 //!
-//! What cannot be read closes: the rules that can be read hold, and whatever they would let run
-//! unasked is asked, since nobody can say what the rest was to forbid. Keys of the file other than
-//! `permissions` belong to other rooms, or other programs.
+//! A file that cannot be read as meant fails closed: the rules that can be read hold, and whatever
+//! they would allow is asked about, because nobody can tell what the rest was to forbid. Other keys
+//! of the file than `permissions` belong to other modules or other programs.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ use super::paths::{ResolvedPath, Workspace};
 use super::pattern::{BashPattern, MatchPurpose, PathPattern, RuleMatchKind};
 use super::shell::{ShellWord, SimpleCommand};
 
-/// All rules that hold, in the order of their files.
+/// All rules in force, in the order of their files.
 #[derive(Debug, Clone, Default)]
 pub struct RuleSet {
     rules: Vec<PermissionRule>,
@@ -35,19 +35,18 @@ pub struct RuleSet {
     warnings: Vec<RuleWarning>,
 }
 
-/// Something in a settings file that does not hold, or not as it reads.
+/// Something in a settings file that does not take effect, or not as it reads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
 #[error("{}{}: {text}", file.display(), line.map_or(String::new(), |line| format!(":{line}")))]
 pub struct RuleWarning {
-    /// The file.
     pub file: PathBuf,
-    /// The line in it, from 1, where there is one.
+    /// From 1; `None` where no single line is at fault.
     pub line: Option<usize>,
     /// What is wrong and what to write instead.
     pub text: String,
 }
 
-/// Why a rule cannot be read.
+/// Why a text is not a rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{rule}` is not a rule: {why}. Write `Tool` or `Tool(pattern)`, as in `Bash(npm *)`.")]
 pub struct RuleError {
@@ -63,17 +62,17 @@ struct PermissionRule {
 
 #[derive(Debug, Clone)]
 enum RuleCoverage {
-    /// All calls of a tool.
+    /// All calls of one tool.
     Tool { name: String },
-    /// All tools whose name begins so.
+    /// All tools whose names begin with `start`.
     Tools { start: String },
     /// Simple commands.
     Commands(BashPattern),
-    /// Accesses to files; without a pattern all of them.
+    /// Accesses to files; without a pattern, all of them.
     Files { family: FileToolFamily, pattern: Option<PathPattern> },
 }
 
-/// Which accesses to files a rule speaks of.
+/// Which tools and accesses a rule on files covers. The file head says what each covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FileToolFamily {
     Read,
@@ -88,48 +87,46 @@ enum FileToolFamily {
 /// What a tool does to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileEffect {
-    /// Reads it.
     Read,
-    /// Makes or changes it.
+    /// Creates or changes the file.
     Write,
 }
 
-/// Which rule fits a command, and how closely.
+/// The rule that matches a command, and how closely.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandRule {
-    /// The rule.
     pub source: RuleSource,
-    /// How closely.
     pub fit: RuleMatchKind,
-    /// Whether its wildcards stand for what the table of programs knows, and no more.
+    /// Whether the rule's wildcards cover only the effects that the table of programs knows.
     pub is_limited: bool,
     pattern: BashPattern,
 }
 
 impl CommandRule {
-    /// Whether this very word stands in the rule.
+    /// Whether `word` stands literally in the rule.
     pub fn contains_word(&self, word: &str) -> bool {
         self.pattern.contains_word(word)
     }
 }
 
 impl RuleSet {
-    /// No rules.
+    /// A set without rules: only the mode decides.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// What was wrong in the files.
+    /// Everything that was wrong in the files, faults included.
     pub fn warnings(&self) -> &[RuleWarning] {
         &self.warnings
     }
 
-    /// Those of them that leave open what the files forbid.
+    /// The warnings that leave unknown what the files forbid. With one of them slug asks about
+    /// every call.
     pub fn faults(&self) -> &[RuleWarning] {
         &self.faults
     }
 
-    /// Why nothing runs unasked, where the files leave open what they forbid.
+    /// Why nothing runs without a question, where a fault leaves unknown what the files forbid.
     pub(super) fn fails_closed(&self) -> Option<String> {
         let fault = self.faults.first()?;
         Some(format!("{fault} Until that is put right, slug asks about every call."))
@@ -140,18 +137,19 @@ impl RuleSet {
         self.rules.iter().map(|rule| &rule.source)
     }
 
-    /// Adds something that leaves open what a file forbids.
+    /// Adds a warning that leaves unknown what a file forbids.
     pub(super) fn add_fault(&mut self, fault: RuleWarning) {
         self.warnings.push(fault.clone());
         self.faults.push(fault);
     }
 
-    /// Adds the rules of a settings file's text.
+    /// Adds the rules in the text of a settings file. What is wrong in it becomes a warning or a
+    /// fault.
     pub fn add_settings(&mut self, text: &str, file: &Path, workspace: &Workspace) {
         let document = match jsonc::parse(text) {
             Ok(document) => document,
-            Err(mistake) => {
-                return self.fault(file, Some(mistake.line), format!("{}.", mistake.text));
+            Err(error) => {
+                return self.fault(file, Some(error.line), format!("{}.", error.text));
             }
         };
         let Some(settings) = document.value.as_object() else {
@@ -172,8 +170,8 @@ impl RuleSet {
         }
     }
 
-    /// A key at the top may be another program's. One that comes close to slug's, or has lists of
-    /// rules below it, was meant as that.
+    /// Checks a key at the top of a file. It may be another program's; a key that is spelled almost
+    /// like one of slug's, or that has lists of rules below it, is a fault.
     fn check_key(&mut self, key: &str, value: &Value, file: &Path, line: Option<usize>) {
         let shown = key.escape_debug();
         let lower = key.trim().to_lowercase();
@@ -184,7 +182,7 @@ impl RuleSet {
             return self.fault(file, line, text);
         }
         let mut names = value.as_object().into_iter().flat_map(Map::keys);
-        let meant = match key {
+        let intended = match key {
             "hooks" if !value.is_array() && !value.is_object() => {
                 let text = "`hooks` is neither a list nor an object: write `[]`.";
                 return self.fault(file, line, text.into());
@@ -195,8 +193,8 @@ impl RuleSet {
             }
             _ => nearest(&lower, ["permissions", "hooks"]),
         };
-        if let Some(meant) = meant {
-            self.fault(file, line, format!("there is no key `{shown}`: write `{meant}`."));
+        if let Some(intended) = intended {
+            self.fault(file, line, format!("there is no key `{shown}`: write `{intended}`."));
         }
     }
 
@@ -208,7 +206,7 @@ impl RuleSet {
         file: &Path,
         workspace: &Workspace,
     ) {
-        let way = [JsonPathStep::Key("permissions".into()), JsonPathStep::Key(key.to_owned())];
+        let path = [JsonPathStep::Key("permissions".into()), JsonPathStep::Key(key.to_owned())];
         let shown = key.escape_debug();
         let kind = match key {
             "deny" => RuleKind::Deny,
@@ -219,21 +217,25 @@ impl RuleSet {
                     "there is no `permissions.{shown}`: its lists are `allow`, `ask` and `deny`. \
                      Rename it, or take it out."
                 );
-                return self.fault(file, document.line(&way), text);
+                return self.fault(file, document.line(&path), text);
             }
         };
         let Some(list) = list.as_array() else {
             let text = format!("`permissions.{shown}` is not a list: write `[\"Bash(npm *)\"]`.");
-            return self.fault(file, document.line(&way), text);
+            return self.fault(file, document.line(&path), text);
         };
         for (index, rule) in list.iter().enumerate() {
-            let [permissions, list] = way.clone();
+            let [permissions, list] = path.clone();
             let line = document.line(&[permissions, list, JsonPathStep::Index(index)]);
             self.add_from_file(rule, kind, file, line, workspace);
         }
     }
 
     /// Adds a rule that holds until slug ends.
+    ///
+    /// # Errors
+    ///
+    /// Fails when `rule` is not a rule; the error says why and how one is written.
     pub fn add_session(
         &mut self,
         kind: RuleKind,
@@ -246,12 +248,16 @@ impl RuleSet {
         Ok(())
     }
 
-    /// Whether a text is a rule that could be saved.
+    /// Checks that a text is a rule that could be saved.
+    ///
+    /// # Errors
+    ///
+    /// Fails when `rule` is not a rule; the error says why and how one is written.
     pub fn check(rule: &str, kind: RuleKind, workspace: &Workspace) -> Result<(), RuleError> {
         RuleCoverage::parse(rule, kind, workspace).map(|_| ())
     }
 
-    /// Whether searches have to leave a path out, by its lexical name: a deny rule on reading fits it.
+    /// Whether searches leave a path out, by its lexical name: a deny rule on reading matches it.
     pub fn hides(&self, path: &Path) -> bool {
         self.at(self.index.files(RuleKind::Deny)).any(|rule| match &rule.covers {
             RuleCoverage::Files { family: FileToolFamily::Read, pattern: Some(pattern) } => {
@@ -265,7 +271,7 @@ impl RuleSet {
         })
     }
 
-    /// What deny rules on reading name.
+    /// The patterns of the deny rules on reading.
     pub(super) fn denied_read_patterns(&self) -> impl Iterator<Item = &PathPattern> {
         self.at(self.index.files(RuleKind::Deny)).filter_map(|rule| match &rule.covers {
             RuleCoverage::Files { family: FileToolFamily::Read, pattern } => pattern.as_ref(),
@@ -304,8 +310,8 @@ impl RuleSet {
         })
     }
 
-    /// The deny rule on a path argument of a command. Only rules with a pattern: an argument may
-    /// be no path at all.
+    /// The deny rule on a path argument of a command. Only rules with a pattern apply, because an
+    /// argument may be no path at all.
     pub(super) fn on_argument(
         &self,
         path: &ResolvedPath,
@@ -330,7 +336,7 @@ impl RuleSet {
         })
     }
 
-    /// The rule on a simple command. An exact one is preferred.
+    /// The rule on a simple command; an exact match is preferred to a wildcard.
     pub(super) fn on_command(
         &self,
         kind: RuleKind,
@@ -357,7 +363,7 @@ impl RuleSet {
         best
     }
 
-    /// The deny or ask rule on words that did not parse.
+    /// The deny or ask rule on words from text that did not parse.
     pub(super) fn on_rough(&self, kind: RuleKind, words: &[ShellWord]) -> Option<RuleSource> {
         let name = words.first().and_then(ShellWord::known);
         self.first(&self.index.commands(kind, name), |covers| match covers {

@@ -1,16 +1,16 @@
-//! What a sandbox around a folder lets a command see: the policy, without the means.
+//! What a sandbox around a folder lets a command see and change: the policy, without the mechanism.
 //!
-//! It follows from the folder that the person named and from nothing that a call says. The places
-//! from which slug, git, a shell or an editor take orders ([`super::paths`]) can be read and not
-//! be changed, and what is not there of them cannot be made; keys and passwords cannot be read.
-//! [`SandboxPolicy::profile`] looks at the disk through [`SandboxDisk`] alone; `platform::sandbox` carries out
-//! what it says. What cannot be looked at, and a command could open, is covered or refused: it is
-//! never taken for nothing.
+//! The policy follows from the folder that the user named, and from nothing in a call. The
+//! protected places from which slug, git, a shell or an editor take instructions
+//! (`permissions::places`) can be read but not changed, and those that do not exist cannot be
+//! created; keys and passwords cannot be read. [`SandboxPolicy::profile`] looks at the disk through
+//! [`SandboxDisk`] alone, and `platform::sandbox` enforces the profile. What slug cannot look at,
+//! but a command could open, is masked or refused, never taken for nothing.
 //!
-//! What a deny rule on reading names cannot be read, either (`hidden`). In a linked worktree of
-//! git's, commits can be made (`worktree`). A place that takes orders can be made in a folder
-//! below: only the folder itself, and those from it down to the one that slug works in, are kept
-//! free of new ones.
+//! Files that a deny rule on reading names cannot be read, either (`hidden_paths`). In a linked git
+//! worktree, commits can be made (`worktree`). Protected places can be created in folders further
+//! down: new ones are prevented only in the sandbox's folder itself and in the folders from it down
+//! to the one that slug works in.
 
 mod disk;
 mod hidden_paths;
@@ -30,8 +30,8 @@ pub use disk::{HostSandboxDisk, SandboxDisk, SandboxDiskEntry};
 pub use hidden_paths::ReadRules;
 use places::ProtectedPathScan;
 
-/// What of the home folder cannot be read: keys, passwords, tokens, and what browsers, mail programs,
-/// wallets and stores of passwords keep. No list of these is complete.
+/// Paths of the home folder that commands cannot read: keys, passwords, tokens, and what browsers,
+/// mail programs, wallets and password stores keep. No such list is complete.
 const SECRETS: &[&str] = &[
     ".ssh",
     ".gnupg",
@@ -103,7 +103,7 @@ const SECRETS: &[&str] = &[
     ".oci",
     ".pulumi/credentials.json",
     ".fly",
-    // Not settings.xml beside it: Maven ends where that is there and empty.
+    // Not settings.xml beside it: Maven stops when that file is there and empty.
     ".m2/settings-security.xml",
     ".gradle/gradle.properties",
     ".kaggle",
@@ -126,94 +126,97 @@ const SECRETS: &[&str] = &[
     "Library/Application Support/1Password",
 ];
 
-/// The same of the machine, for who runs slug as root.
+/// System files that commands cannot read; they matter where slug runs as root.
 const SECRETS_OF_ALL: [&str; 2] = ["/etc/shadow", "/etc/gshadow"];
 
-/// Folders in which all programs meet, sockets among what they leave there.
+/// Folders that all programs share, and where programs leave sockets.
 const SHARED: [&str; 4] = ["/tmp", "/var/tmp", "/run", "/var/run"];
 
-/// What of them programs cannot do without: on NixOS they are there themselves.
+/// Entries of the shared folders that stay visible: on NixOS the programs themselves lie there.
 const SHARED_EXCEPTIONS: [&str; 2] = ["/run/current-system", "/run/opengl-driver"];
 
-/// Folders that hold the system or everybody's files.
+/// Folders that hold the system or the files of all users.
 const WIDE: [&str; 16] = [
     "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib64", "/nix", "/opt", "/proc", "/run",
     "/sbin", "/srv", "/sys", "/usr", "/var",
 ];
 
-/// A sandbox around a folder.
+/// A sandbox around a folder. All its paths are real ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxPolicy {
     dir: PathBuf,
-    /// The folder in it that slug works in.
+    /// The folder inside `dir` that slug works in.
     work: PathBuf,
     home: Option<PathBuf>,
     slug_home: PathBuf,
     network: SandboxNetwork,
 }
 
-/// Why there can be no sandbox around a folder. Sentences with a remedy.
+/// Why there can be no sandbox around a folder, or why a command cannot run in it. Each message is
+/// a sentence with a remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum SandboxPolicyError {
-    /// It cannot be opened.
+    /// The folder cannot be opened.
     #[error("the sandbox's folder {dir} cannot be opened: {source}. Name one that is there")]
     Unreachable {
-        /// As it was named.
+        /// As the user named it.
         dir: PathBuf,
-        /// What the system said.
+        /// The system's own error.
         source: std::io::Error,
     },
-    /// It is a file.
+    /// The path names a file.
     #[error("{0} is not a folder: name the folder that commands may change")]
     NotFolder(PathBuf),
-    /// Too much is in it.
+    /// The folder holds too much.
     #[error("a sandbox around {dir} would hold {what}: name a folder further down")]
     TooWide {
-        /// The folder.
         dir: PathBuf,
-        /// What.
+        /// A phrase: "your home folder".
         what: &'static str,
     },
-    /// It is a place that commands must not change.
+    /// The folder is a place that commands must not change.
     #[error(
         "{0} is a place from which slug, git or a shell take orders, or that holds keys: name another folder"
     )]
     Protected(PathBuf),
-    /// A link stands where something has to be held in place.
+    /// A link stands where a file or folder must be held in place.
     #[error(
         "{0} is a link, and a sandbox cannot keep a link from being replaced: put the file itself there"
     )]
     Link(PathBuf),
-    /// It cannot be told what is there.
+    /// Slug cannot look at this path, and a command could open it.
     #[error(
         "{0} cannot be looked at, so that nothing there could be held back from commands. Give yourself the right to read and enter the folders on the way (chmod u+rx)"
     )]
     Closed(PathBuf),
-    /// There was less in it.
+    /// The folder was searched as a whole at the start, and has since grown too large for that.
     #[error(
         "{dir} holds more than {most} files and folders by now, so that not all that is to be held back from commands can be found there. Remove what is too much, or start slug anew; commands can be run outside of the sandbox with `!`"
     )]
     Grown {
-        /// The folder.
         dir: PathBuf,
-        /// As many are looked at.
+        /// The most entries that are searched.
         most: usize,
     },
-    /// Too much cannot be read.
+    /// The deny rules on reading match too many paths to mask them one by one.
     #[error(
         "the deny rules on reading name more than {most} files and folders in {dir}, one by one: deny the folders that they are in"
     )]
     TooManyHidden {
-        /// The folder.
         dir: PathBuf,
-        /// As many can be.
+        /// The most paths that can be masked.
         most: usize,
     },
 }
 
 impl SandboxPolicy {
-    /// A sandbox around `dir`, whose links are followed here, once. `home` is the person's home
-    /// folder, `slug_home` slug's own.
+    /// A sandbox around `dir`. The links in `dir` are followed here, once. `home` is the user's
+    /// home folder, `slug_home` slug's own.
+    ///
+    /// # Errors
+    ///
+    /// Fails when `dir` cannot be opened, is no folder, holds too much (the home folder, the
+    /// system), or is itself a protected place.
     pub fn around(
         dir: &Path,
         home: Option<&Path>,
@@ -232,17 +235,18 @@ impl SandboxPolicy {
         Ok(sandbox)
     }
 
-    /// The folder, where it really is.
+    /// The sandbox's folder, as a real path.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The same, where slug works in a folder further down: it takes orders from there, too.
+    /// The same sandbox, where slug works in a folder further down: slug takes instructions from
+    /// there, too.
     pub fn with_work_in(self, work: PathBuf) -> Self {
         Self { work, ..self }
     }
 
-    /// The same, without any network.
+    /// The same sandbox, without any network.
     pub fn without_network(self) -> Self {
         Self { network: SandboxNetwork::Off, ..self }
     }
@@ -271,17 +275,27 @@ impl SandboxPolicy {
         Ok(())
     }
 
-    /// What a command sees, as the disk is now, where `rules` hold.
+    /// The profile of a command, as the disk is now and where `rules` hold.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Self::survey`] does.
     pub fn profile(
         &self,
         disk: &dyn SandboxDisk,
         rules: &RuleSet,
     ) -> Result<SandboxProfile, SandboxPolicyError> {
-        self.survey(disk, rules).map(|(view, _)| view)
+        self.survey(disk, rules).map(|(profile, _)| profile)
     }
 
-    /// The same for a later command; `first` says whether all was found at the start. It must not
-    /// be less by now: a command could have made it so, and the next would read what it likes.
+    /// The profile of a later command. `first` says whether everything was found at the start. If
+    /// so, everything has to be found again: a command could have added files until the search ends
+    /// early, and the next command would read what is then not masked.
+    ///
+    /// # Errors
+    ///
+    /// Fails as [`Self::survey`] does, and when the folder has grown too large to be searched as a
+    /// whole.
     pub fn later_profile(
         &self,
         disk: &dyn SandboxDisk,
@@ -292,11 +306,16 @@ impl SandboxPolicy {
             (ScanExtent::Whole, (_, ScanExtent::Part)) => {
                 Err(SandboxPolicyError::Grown { dir: self.dir.clone(), most: places::ENTRIES })
             }
-            (ScanExtent::Whole | ScanExtent::Part, (view, _)) => Ok(view),
+            (ScanExtent::Whole | ScanExtent::Part, (profile, _)) => Ok(profile),
         }
     }
 
-    /// The same, and whether all that it has to hold back was found.
+    /// The profile, and whether everything that it has to protect was found.
+    ///
+    /// # Errors
+    ///
+    /// Fails when a link stands in the place of a protected path, when slug cannot look at a path
+    /// that a command could open, and when the deny rules match more paths than can be masked.
     pub fn survey(
         &self,
         disk: &dyn SandboxDisk,
@@ -349,20 +368,21 @@ impl SandboxPolicy {
             extent = ScanExtent::Part;
         }
         covered.extend(hidden.spots.into_iter().chain(closed));
-        // What is above them stays where it is, or something else could be put in its place.
+        // The folders above a protected path stay where they are, or something else could be put in
+        // their place.
         for path in fixed.iter().chain(covered.iter().map(|spot| &spot.path)) {
             let above = path.ancestors().skip(1);
             let above = above.take_while(|it| *it != self.dir && it.starts_with(&self.dir));
             held.extend(above.map(Path::to_owned));
         }
         let names = match self.network {
-            // slug's proxy looks names up, outside.
+            // slug's proxy looks names up, outside the sandbox.
             SandboxNetwork::Off | SandboxNetwork::Hosts(_) => None,
             SandboxNetwork::On => Some("/etc/resolv.conf"),
         };
         let kept = SHARED_EXCEPTIONS.into_iter().chain(names);
         let kept = kept.filter_map(|path| disk.real(Path::new(path)).ok()?).chain(common);
-        let view = SandboxProfile {
+        let profile = SandboxProfile {
             dir: self.dir.clone(),
             writable,
             fixed: fixed.into_iter().collect(),
@@ -375,10 +395,10 @@ impl SandboxPolicy {
             private,
             network: self.network.clone(),
         };
-        Ok((view, extent))
+        Ok((profile, extent))
     }
 
-    /// What cannot be read, whether it is there or not.
+    /// Paths that commands cannot read, whether they exist or not.
     fn secrets(&self) -> impl Iterator<Item = PathBuf> {
         let of_home =
             self.home.iter().flat_map(|home| SECRETS.iter().map(|secret| home.join(secret)));
@@ -386,7 +406,7 @@ impl SandboxPolicy {
         of_home.chain(of_all).chain([self.slug_home.clone()])
     }
 
-    /// What of the home folder shells and logins read.
+    /// Files of the home folder that shells and logins read.
     fn start_up(&self) -> impl Iterator<Item = (PathBuf, MaskedPathKind)> {
         self.home.iter().flat_map(|home| {
             let all = AT_HOME.iter().filter_map(ProtectedPlace::fixed);
@@ -395,7 +415,8 @@ impl SandboxPolicy {
     }
 }
 
-/// What is at `path`, its links followed; where that cannot be told, the folder that is closed.
+/// The entry at `path`, with its links followed. Where that cannot be told, the closed folder on
+/// the way.
 fn existing_spot(
     path: &Path,
     dir: &Path,
@@ -415,7 +436,7 @@ fn existing_spot(
     Ok(Some(MaskedPath { path, kind }))
 }
 
-/// The folder on the way to `path` that cannot be looked into. Covered, it stays so.
+/// The folder on the way to `path` that slug cannot look into. The mask keeps it closed.
 fn closed(
     path: &Path,
     dir: &Path,

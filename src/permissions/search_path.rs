@@ -1,8 +1,8 @@
-//! Where the programs are that a command gives by name alone.
+//! Finds the programs that a command gives by name alone.
 //!
-//! A folder of PATH that lies in the workspace, or is relative, holds whatever somebody put there: a
-//! program of the project's is none that a rule means by its name, nor a mode. It has a rule of its
-//! own, with the file's path and the hash of what is in it.
+//! A folder of PATH that lies in the workspace, or is relative, may hold anything that somebody put
+//! there. Neither a rule on a name nor a mode that allows a name covers a program of the project's
+//! own. Such a program has a rule of its own, with the file's path and the hash of its contents.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
@@ -12,32 +12,32 @@ use crate::domain::{ContentHash, clean_path};
 
 use super::paths::{ResolvedPath, Workspace};
 
-/// A larger program has no hash, and so no rule.
+/// A larger program, in bytes, gets no hash, and so no rule.
 const MAX_BYTES: u64 = 64 << 20;
-/// So much of a hash stands in a rule.
+/// How many letters of the hash stand in a rule.
 const HASH_LETTERS: usize = 24;
 
-/// What bash runs itself, wherever PATH leads.
+/// Commands that bash runs itself, wherever PATH leads.
 const BUILTINS: &str = ": . [ alias bg bind break builtin caller cd command compgen complete compopt continue \
     declare dirs disown echo enable eval exec exit export false fc fg getopts hash help \
     history jobs kill let local logout mapfile popd printf pushd pwd read readarray readonly \
     return set shift shopt source suspend test times trap true type typeset ulimit umask \
     unalias unset wait";
 
-/// The folders in which programs are looked for, in order.
+/// The folders in which programs are searched, in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SearchPath {
     folders: Vec<PathBuf>,
-    /// Those of them that are relative or lie in the workspace.
+    /// The folders among them that are relative or lie in the workspace.
     of_project: Vec<PathBuf>,
 }
 
-/// A program that lies in the workspace and would be run by its name.
+/// A program of the project's own that would be run by its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProjectProgram {
-    /// Where it is.
+    /// As PATH finds it; links are not followed.
     pub path: PathBuf,
-    /// The same with all links followed.
+    /// The path with all links followed.
     real: PathBuf,
     shown: String,
     hash: Option<ContentHash>,
@@ -51,8 +51,8 @@ impl SearchPath {
         Self { of_project: of_project.cloned().collect(), folders }
     }
 
-    /// The value of PATH without the project's folders but those in `kept`; `None` where there are
-    /// none.
+    /// The value of PATH without the project's folders, except those in `kept`; `None` where PATH
+    /// holds none of the project's folders.
     pub(super) fn without_project(
         &self,
         workspace: &Workspace,
@@ -70,7 +70,8 @@ impl SearchPath {
         std::env::join_paths(left).ok()
     }
 
-    /// The project's own program that a name stands for in one of these folders.
+    /// The project's own program that PATH finds under `name`, for a command that runs in one of
+    /// `folders`.
     pub(super) fn project_program(
         &self,
         name: &str,
@@ -105,12 +106,12 @@ impl ProjectProgram {
         Self { shown, hash: content.map(|bytes| ContentHash::of(&bytes)), path, real }
     }
 
-    /// Whether a change of `changed`, or of what it stands for, may change the program.
+    /// Whether a change of `changed`, or of the file that it leads to, may change the program.
     pub(super) fn is_changed_with(&self, changed: &ResolvedPath) -> bool {
         clean_path(&self.path).starts_with(&changed.path) || self.real.starts_with(&changed.real)
     }
 
-    /// The name by which a rule speaks of it: its path and what is in it.
+    /// The name by which a rule covers the program: its path and the hash of its contents.
     pub fn rule_name(&self) -> String {
         match &self.hash {
             Some(hash) => {
@@ -121,12 +122,12 @@ impl ProjectProgram {
         }
     }
 
-    /// Whether a rule can speak of it.
+    /// Whether a rule can cover the program: one without a hash has none.
     pub fn has_rule(&self) -> bool {
         self.hash.is_some()
     }
 
-    /// Where it is, as people read it.
+    /// The program's path for the screen: relative inside the workspace.
     pub fn display_path(&self) -> &str {
         &self.shown
     }
@@ -136,7 +137,7 @@ fn is_program(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
 }
 
-/// Whether a folder lies in the workspace, by its name or where it really is.
+/// Whether a folder lies in the workspace, by its name or by its real path.
 pub(super) fn is_inside(workspace: &Workspace, folder: &Path) -> bool {
     let real = workspace.real(folder);
     workspace.roots().any(|root| {

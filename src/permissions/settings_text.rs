@@ -1,4 +1,5 @@
-//! Changes the rules in the text of a settings file; comments, other keys and their order stay.
+//! Changes the rules in the text of a settings file. Comments, other keys and the order of
+//! everything stay.
 
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstObject, CstRootNode};
 use serde_json::json;
@@ -10,13 +11,13 @@ use super::store::{RuleEdit, RuleEntry};
 /// Why a text cannot be changed.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum RuleEditError {
-    /// It is not the text of a settings file.
+    /// The text is not that of a settings file; the phrase says why.
     NotSettings(String),
-    /// This rule is not there.
+    /// The rule is not in the file.
     Gone(String),
 }
 
-/// The text with its rules changed. Without one, that of a new file.
+/// The text with its rules changed. Without a text, that of a new file.
 pub(super) fn apply_edit(text: Option<&str>, edit: &RuleEdit) -> Result<String, RuleEditError> {
     let Some(text) = text else {
         return match edit {
@@ -30,7 +31,7 @@ pub(super) fn apply_edit(text: Option<&str>, edit: &RuleEdit) -> Result<String, 
         };
     };
     let not_settings = |why: &str| RuleEditError::NotSettings(why.to_owned());
-    // What would not be read is not written to, either.
+    // A text that slug would refuse to read is not changed, either.
     jsonc::parse(text).map_err(|mistake| not_settings(&mistake.to_string()))?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let root = CstRootNode::parse(text, &jsonc::OPTIONS)
@@ -69,15 +70,15 @@ fn add(permissions: &CstObject, (kind, rule): &RuleEntry) -> Result<(), RuleEdit
 }
 
 fn find(permissions: &CstObject, (kind, rule): &RuleEntry) -> Result<CstNode, RuleEditError> {
-    let gone = || RuleEditError::Gone(rule.clone());
+    let missing = || RuleEditError::Gone(rule.clone());
     let list: CstArray = match permissions.get(kind.word()) {
         Some(list) => {
             list.array_value().ok_or_else(|| RuleEditError::NotSettings(no_list(kind.word())))?
         }
-        None => return Err(gone()),
+        None => return Err(missing()),
     };
     let is_it = |element: &CstNode| text_of(element).is_some_and(|text| text.trim() == rule.trim());
-    list.elements().into_iter().find(is_it).ok_or_else(gone)
+    list.elements().into_iter().find(is_it).ok_or_else(missing)
 }
 
 fn no_list(name: &str) -> String {
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_not_be_read_is_not_changed() {
+    fn unreadable_settings_are_not_changed() {
         for text in ["", "{", "[]", "{\"permissions\": 1}", "{\"a\": 1, \"a\": 2}"] {
             let error = apply_edit(Some(text), &RuleEdit::Add(allow("Bash(c)"))).unwrap_err();
             assert!(matches!(error, RuleEditError::NotSettings(_)), "{text}: {error:?}");

@@ -1,13 +1,13 @@
-//! The analysis of a shell command: which simple commands it runs, and whether that can be said
-//! for certain.
+//! The analysis of a shell command: which simple commands it runs, and whether that is certain.
 //!
 //! Invariants:
-//! - [`AnalysisKind::Static`] is said only of simple commands joined by `&&` `||` `;` `|` `&` `!` and line
-//!   ends, each word literal. Its canonical text runs exactly the listed words.
-//! - Whatever the kind, every simple command that the parser sees is listed, nested ones too, and
-//!   where it sees none the text is split roughly, so that a deny rule always has something to hold.
-//! - Any bytes in, no panic and no unbounded work: size and nesting are looked at before the parser
-//!   is called, which is recursive and backtracks.
+//! - [`AnalysisKind::Static`] is said only of simple commands joined by `&&` `||` `;` `|` `&` `!`
+//!   and line ends, each word literal. Its canonical text runs exactly the listed words.
+//! - Whatever the kind, every simple command that the parser sees is listed, nested ones too. Where
+//!   the parser sees none, the text is split roughly, so that a deny rule always has something to
+//!   match.
+//! - Any bytes in, no panic and no unbounded work: size and nesting are checked before the parser
+//!   is called, because it is recursive and backtracks.
 
 #[cfg(test)]
 mod tests;
@@ -24,128 +24,128 @@ use super::words::{RoughCommand, is_unreadable, quote_name, rough_commands, show
 pub use super::words::{ShellWord, ShellWordKind};
 use super::wrappers::{self, WrapperTarget};
 
-/// Longer commands are not parsed: a decision has to come at once, and who writes a file through a
-/// command has the Write tool.
+/// Longer commands, in bytes, are not parsed: a decision has to come at once, and a model that
+/// writes a file through a command can use the Write tool.
 const MAX_BYTES: usize = 16 * 1024;
-/// Expansions and compound commands in all. The parser recurses into each.
+/// The most expansions and compound commands in all. The parser recurses into each.
 const MAX_OPENERS: usize = 64;
 /// Open parentheses at one place. The parser tries `((` as arithmetic first, which doubles its work
 /// with each.
 const MAX_PARENTHESES: usize = 10;
 /// `case` and `coproc` in all: each may be parsed twice.
 const MAX_TWICE: usize = 8;
-/// How deep scripts inside scripts are followed.
+/// How deep scripts inside scripts are analysed.
 const MAX_DEPTH: usize = 8;
-/// As many here-documents without an end are given one.
+/// The most here-documents without an end that get one added.
 const MAX_ENDS: usize = 8;
-/// Beyond this many openers the parser gets a thread with a stack of its own.
+/// With more openers than this the parser gets a thread with a stack of its own.
 const SHALLOW: usize = 6;
 const DEEP_STACK: usize = 64 * 1024 * 1024;
 
-/// What a command is.
+/// What a command runs, as far as its text says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandAnalysis {
-    /// How much can be said.
+    /// How certain the list of commands is.
     pub kind: AnalysisKind,
     /// The simple commands found, in order, nested ones too.
     pub commands: Vec<SimpleCommand>,
-    /// Where something did not parse: words from each place where a command may begin.
+    /// Where something did not parse: the words from each place where a command may begin.
     pub rough: Vec<RoughCommand>,
-    /// Whether it holds more than simple commands: loops, functions, variables. What one part names
-    /// may then be used by any other.
+    /// Whether the text holds more than simple commands: loops, functions, variables. What one part
+    /// names may then be used by any other.
     pub is_compound: bool,
 }
 
-/// How much can be said of a command.
+/// How certain it is what a command runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AnalysisKind {
-    /// It runs exactly the listed commands.
+    /// The command runs exactly the listed commands.
     Static {
-        /// The same commands in slug's own words; what is run when a rule allows them.
+        /// The same commands as slug writes them, every word quoted where needed. This text runs
+        /// when a rule allows the command.
         canonical: String,
     },
-    /// It parses, but what it runs is known only when it runs.
+    /// The text parses, but what it runs is known only when it runs.
     NotStatic {
         /// What makes it so, as a phrase.
         why: String,
     },
-    /// Slug cannot say what it is.
+    /// The text does not parse, is too large or too deep to be parsed, or holds unreadable
+    /// characters.
     NotAnalysable {
-        /// Why, as a phrase.
+        /// As a phrase.
         why: String,
     },
 }
 
-/// One simple command.
+/// A name and its arguments, with everything that the shell does for them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SimpleCommand {
-    /// `NAME=value` in front, in order.
+    /// `NAME=value` in front of the name, in order.
     pub assignments: Vec<(String, ShellWord)>,
     /// The command's name and its arguments.
     pub words: Vec<ShellWord>,
-    /// Where its input comes from and its output goes.
+    /// Redirections that open files.
     pub redirects: Vec<FileRedirect>,
-    /// What it runs besides itself.
+    /// The commands that this one runs as a wrapper.
     pub inner: WrappedCommands,
     /// The texts of its here-documents and here-strings.
     pub here_texts: Vec<String>,
-    /// Which of the text's pipelines it belongs to: what is nested in one is part of it.
+    /// Which of the text's pipelines the command belongs to, from 0. What is nested in a pipeline
+    /// is part of it.
     pub pipeline: usize,
-    /// How it comes after the one before.
+    /// How the command follows the one before it.
     pub order: CommandOrder,
 }
 
 /// How a command comes after the one before it in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CommandOrder {
-    /// In some other way: whether that one has run and succeeded is not known.
+    /// In any other way: whether the earlier command has run and succeeded is not known.
     #[default]
     Free,
-    /// In the same shell, and only if that one has succeeded.
+    /// In the same shell, and only if the earlier command succeeded.
     AfterSuccess,
-    /// It is part of a word or a wrapper, perhaps in a shell of its own.
+    /// As part of a word or a wrapper, perhaps in a shell of its own.
     Nested,
 }
 
-/// What a wrapper such as `env` or `sh -c` runs.
+/// The commands that a wrapper such as `env` or `sh -c` runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum WrappedCommands {
-    /// It is no wrapper.
+    /// The command is no wrapper.
     #[default]
     Nothing,
-    /// Exactly these.
+    /// Exactly these commands.
     Known(Vec<SimpleCommand>),
-    /// These are some of them; what else is not known.
+    /// These commands and others that are not known.
     Unknown(Vec<SimpleCommand>),
 }
 
-/// A redirection that opens a file. Duplications and `/dev/null` are none.
+/// A redirection that opens a file. Duplicated descriptors and `/dev/null` are left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileRedirect {
-    /// What it does to the file.
     pub direction: RedirectDirection,
-    /// The file.
     pub target: ShellWord,
 }
 
-/// What a redirection does to a file.
+/// Whether a redirection reads its file or may change it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RedirectDirection {
-    /// `<`
     Read,
-    /// Every other.
+    /// Every operator but `<` and `<&`.
     Write,
 }
 
 impl SimpleCommand {
-    /// The command as a person would write it.
+    /// The command as a user would write it.
     pub fn show(&self) -> String {
         let assignments =
             self.assignments.iter().map(|(name, value)| format!("{name}={}", show_word(value)));
         assignments.chain(self.words.iter().map(show_word)).collect::<Vec<_>>().join(" ")
     }
 
-    /// The command and all that it is known to run.
+    /// The command and all commands that it is known to run.
     pub fn flatten(&self) -> Vec<&Self> {
         let inner = match &self.inner {
             WrappedCommands::Nothing => [].as_slice(),
@@ -155,7 +155,7 @@ impl SimpleCommand {
     }
 }
 
-/// Looks at a command.
+/// Analyses a command, nested scripts included.
 pub fn analyse(command: &str) -> CommandAnalysis {
     analyse_at(command, 0)
 }
@@ -181,7 +181,8 @@ fn analyse_at(command: &str, depth: usize) -> CommandAnalysis {
     }
 }
 
-/// The command with an end for each here-document that has none: bash runs it all the same.
+/// The command with an end added for each here-document that has none, because bash runs it all the
+/// same.
 fn close_here_documents(command: &str) -> Option<String> {
     let mut text = command.to_owned();
     let mut rest = command;
@@ -217,7 +218,8 @@ fn parse(command: &str) -> Result<ast::Program, String> {
     })
 }
 
-/// Refuses what the tokeniser should not be given. Counts expansions, which it recurses into.
+/// Refuses text that the tokeniser must not get. Counts the openers, which the tokeniser recurses
+/// into.
 fn look_before(command: &str) -> Result<usize, String> {
     if command.len() > MAX_BYTES {
         return Err(format!("it is longer than {} KB", MAX_BYTES / 1024));
@@ -262,8 +264,8 @@ fn parse_tokens(command: &str) -> Result<ast::Program, String> {
     brush_parser::parse_tokens(&tokens, &options).map_err(|_| "it does not parse".into())
 }
 
-/// Refuses what the parser should not be given. Closing keywords are not counted against opening
-/// ones, since `echo fi` closes nothing.
+/// Refuses tokens that the parser must not get. Closing keywords are not counted against opening
+/// ones, because `echo fi` closes nothing.
 fn check_nesting(tokens: &[Token]) -> Result<(), String> {
     let (mut parentheses, mut openers, mut twice) = (0_usize, 0_usize, 0_usize);
     for token in tokens {
@@ -291,7 +293,7 @@ fn check_nesting(tokens: &[Token]) -> Result<(), String> {
     Ok(())
 }
 
-/// Goes through the parsed program, in the order of its text.
+/// Walks the parsed program in the order of its text.
 #[derive(Default)]
 struct ShellAstWalker {
     depth: usize,
@@ -302,7 +304,7 @@ struct ShellAstWalker {
     is_compound: bool,
     /// The pipeline that is being read, from 0.
     pipeline: usize,
-    /// How the next command comes after the one before.
+    /// How the next command follows the one before it.
     order: CommandOrder,
 }
 
@@ -319,13 +321,13 @@ impl ShellAstWalker {
         CommandAnalysis { kind, commands, rough, is_compound }
     }
 
-    /// More than simple commands joined to a list.
+    /// Notes that there is more than simple commands joined to a list.
     fn compound_part(&mut self, why: impl Into<String>) {
         self.is_compound = true;
         self.not_static(why);
     }
 
-    /// The first thing that makes it not static is the one that is told.
+    /// Only the first reason is kept.
     fn not_static(&mut self, why: impl Into<String>) {
         self.why.get_or_insert_with(|| why.into());
     }
@@ -388,7 +390,7 @@ impl ShellAstWalker {
             self.command(command, pipeline.timed.is_some());
             self.order = CommandOrder::Free;
         }
-        // What is nested in it is part of it, whatever it counted itself.
+        // What is nested in a pipeline is part of it, whatever number it got itself.
         for command in &mut self.commands[first..] {
             command.pipeline = number;
         }
@@ -469,8 +471,8 @@ impl ShellAstWalker {
         }
     }
 
-    /// Whether bash reads a word as the variable of the redirection behind it, `{fd}>file`, which the
-    /// parser takes for a word of the command.
+    /// Whether bash reads a word as the variable of the redirection behind it, `{fd}>file`. The
+    /// parser takes such a word for a word of the command.
     fn names_descriptor(
         &mut self,
         word: &ast::Word,
@@ -534,7 +536,7 @@ impl ShellAstWalker {
                 }
             }
         }
-        // bash skips it after `time`; the parser does not.
+        // bash skips `--` after `time`; the parser does not.
         if timed && command.words.first().is_some_and(|word| word.text == "--") {
             command.words.remove(0);
         }
@@ -550,7 +552,7 @@ impl ShellAstWalker {
         text.extend(after);
         self.canonical.push_str(&text.join(" "));
         if wrappers::never_allowed(&command.words).is_some() {
-            // It may evaluate what stands in quotes.
+            // The builtin may evaluate what stands in quotes.
             for word in command.words.iter().filter(|word| word.known().is_some()) {
                 self.nested_in(&word.text);
             }
@@ -576,8 +578,8 @@ impl ShellAstWalker {
         }
     }
 
-    /// Reads a word. One that is not literal makes the whole not static, and what it would run is
-    /// looked at, too.
+    /// Reads a word. A word that is not literal makes the whole not static, and the scripts in it
+    /// are analysed, too.
     fn word(&mut self, source: &str) -> ShellWord {
         let word = ShellWord::read(source);
         if !word.is_literal() {
@@ -587,8 +589,8 @@ impl ShellAstWalker {
         word
     }
 
-    /// The scripts inside a word, by the parser and, since they cannot be cut out for certain,
-    /// roughly as well.
+    /// Analyses the scripts inside a word: by the parser and, because they cannot be cut out for
+    /// certain, by the rough split as well.
     fn nested_in(&mut self, source: &str) {
         let scripts = substitutions(source);
         if scripts.is_empty() {
@@ -628,7 +630,7 @@ impl ShellAstWalker {
         }
     }
 
-    /// Notes the file that a redirection opens, and gives it back in slug's own words.
+    /// Notes the file that a redirection opens, and gives the redirection as slug writes it.
     fn redirect(&mut self, redirect: &IoRedirect, command: &mut SimpleCommand) -> Option<String> {
         let files = &mut command.redirects;
         match redirect {
@@ -695,7 +697,7 @@ impl ShellAstWalker {
                 }
                 let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./+-".contains(c);
                 if !word.text.chars().all(is_plain) {
-                    // bash expands what its quotes gave a second time.
+                    // bash expands the word a second time once its quotes are gone.
                     self.not_static("it copies a descriptor that has no number");
                     self.nested_in(&word.text);
                     opens(direction, ShellWord::dynamic(word.text), files);
@@ -712,15 +714,15 @@ impl ShellAstWalker {
         }
     }
 
-    /// A command whose redirection fails does not run, and above 2 it is not known what is open.
-    /// Nothing is copied where a descriptor is closed.
+    /// Notes a copied descriptor. Above 2 it is not known whether it is open, and a command whose
+    /// redirection fails does not run. An empty number closes a descriptor and copies nothing.
     fn copied_from(&mut self, number: &str) {
         if !matches!(number, "" | "0" | "1" | "2") {
             self.not_static("it copies a descriptor that it may not have");
         }
     }
 
-    /// Looks into what a wrapper runs. That it is a wrapper does not make the command less static.
+    /// Analyses what a wrapper runs. A wrapper does not make the command less static.
     fn follow(&mut self, command: &mut SimpleCommand) {
         if self.depth >= MAX_DEPTH {
             command.inner = match wrappers::wrapper_target(&command.words) {
@@ -764,7 +766,7 @@ impl ShellAstWalker {
     }
 }
 
-/// Every word after the first may be the command, or a script.
+/// The words as rough commands: every word after the first may be the command, or a script.
 fn rough_words(words: &[ShellWord]) -> Vec<RoughCommand> {
     let scripts = words.iter().skip(1).flat_map(|word| {
         let text = word.text.as_str();
@@ -777,7 +779,7 @@ fn rough_words(words: &[ShellWord]) -> Vec<RoughCommand> {
     std::iter::once(RoughCommand::anywhere_in(words)).chain(scripts).collect()
 }
 
-/// Whether a pipeline that succeeds is one simple command that has done so in this very shell.
+/// Whether a pipeline that succeeds is one simple command that succeeded in this very shell.
 fn succeeds_here(pipeline: &ast::Pipeline) -> bool {
     !pipeline.bang && matches!(pipeline.seq[..], [Command::Simple(_)])
 }

@@ -1,10 +1,10 @@
-//! Settings files: which there are, reading their rules, and changing them.
+//! Settings files: which files there are, reading their rules, and changing them.
 //!
-//! Order: `~/.slug/settings.json`, `.slug/settings.json`, `.slug/settings.local.json`; the project's
-//! two only when the person trusts the project. A rule is changed in the file as it is on disk at
-//! that moment: its other keys, their order and its comments stay, and the file is replaced in one
-//! step. A file that is there and gives no text closes: its rules cannot be known, so everything is
-//! asked.
+//! Order: `~/.slug/settings.json`, `.slug/settings.json`, `.slug/settings.local.json`; the
+//! project's two files only when the user trusts the project. A rule is changed in the file as it
+//! is on disk at that moment: its other keys, their order and its comments stay, and the file is
+//! replaced in one step. A file that exists but cannot be read fails closed: its rules are not
+//! known, so everything is asked about.
 
 use std::path::{Path, PathBuf};
 
@@ -16,12 +16,12 @@ use super::paths::Workspace;
 use super::rules::{RuleSet, RuleWarning};
 use super::settings_text::{RuleEditError, apply_edit};
 
-/// Whether the project's own files are read.
+/// Whether the project's own settings files are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProjectSettingsTrust {
-    /// The person trusts the project.
+    /// The user trusts the project, and its files are read.
     Trusted,
-    /// They are left alone.
+    /// The project's files are not read.
     Untrusted,
 }
 
@@ -31,39 +31,26 @@ pub enum RuleSaveError {
     /// The file holds something that slug must not overwrite.
     #[error("{file} is not a settings file ({why}). Repair it, then save the rule again.")]
     NotSettings {
-        /// The file.
         file: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong with the file.
         why: String,
     },
     /// Somebody else has changed a file of the project.
     #[error(
         "{file} has changed since slug read it, so it was left alone. Start slug again to see what is new in it."
     )]
-    Changed {
-        /// The file.
-        file: PathBuf,
-    },
-    /// The rule is no longer there.
+    Changed { file: PathBuf },
+    /// The rule is no longer in the file.
     #[error("{rule} is not in {file} any more.")]
-    Gone {
-        /// The file.
-        file: PathBuf,
-        /// The rule.
-        rule: String,
-    },
-    /// No rule of this file would hold.
+    Gone { file: PathBuf, rule: String },
+    /// No rule of this file would take effect.
     #[error("{file} is not read here: the folder is not trusted.")]
-    NotCounted {
-        /// The file.
-        file: PathBuf,
-    },
-    /// The operating system says no.
+    NotCounted { file: PathBuf },
+    /// The operating system refused.
     #[error("cannot save the rule in {file}: {source}")]
     Io {
-        /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// The system's own error.
         source: std::io::Error,
     },
 }
@@ -78,7 +65,7 @@ pub fn files(workspace: &Workspace, project: ProjectSettingsTrust) -> Vec<PathBu
     files
 }
 
-/// Where an "always" or a "never" goes.
+/// The file that the answers "always" and "never" save their rule in.
 pub fn rule_file(workspace: &Workspace, project: ProjectSettingsTrust) -> RuleFile {
     RuleFile(match project {
         ProjectSettingsTrust::Trusted => workspace.root().join(".slug/settings.local.json"),
@@ -92,8 +79,8 @@ fn user_file(workspace: &Workspace) -> PathBuf {
 
 /// The settings files that count, each as it was when slug read or wrote it.
 ///
-/// The project's are read once: what somebody else changes in them later has to be asked about
-/// before it holds, so it never comes in by the way when a rule is saved.
+/// The project's files are read once. What somebody else changes in them later must be asked about
+/// before it takes effect, so it never comes in unnoticed when a rule is saved.
 #[derive(Debug, Clone)]
 pub struct SettingsFiles {
     user_file: PathBuf,
@@ -105,31 +92,31 @@ pub struct SettingsFiles {
 /// A rule and the list that it is in.
 pub type RuleEntry = (RuleKind, String);
 
-/// What is to become of the rules of a file.
+/// A change to the rules of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RuleEdit {
-    /// This one comes in. One that is there already stays as it is.
+    /// Adds a rule. One that is already there stays as it is.
     Add(RuleEntry),
-    /// This one goes.
+    /// Removes a rule.
     Remove(RuleEntry),
-    /// One takes the place of another.
+    /// Puts one rule in the place of another.
     Replace {
-        /// The one that goes.
+        /// The rule that is removed.
         from: RuleEntry,
-        /// The one that comes in.
+        /// The rule that is added.
         to: RuleEntry,
     },
 }
 
 impl SettingsFiles {
-    /// Reads all of them.
+    /// Reads all files that count. What is wrong with a file shows in [`Self::rules`].
     pub fn read(workspace: &Workspace, project: ProjectSettingsTrust) -> Self {
-        let (own, root) = (user_file(workspace), workspace.root().to_owned());
+        let (user_file, root) = (user_file(workspace), workspace.root().to_owned());
         let files = files(workspace, project).into_iter().map(|file| {
             let text = read(&file, &root);
             (file, text)
         });
-        Self { files: files.collect(), user_file: own, root }
+        Self { files: files.collect(), user_file, root }
     }
 
     /// The files, whether they exist or not.
@@ -137,7 +124,7 @@ impl SettingsFiles {
         self.files.iter().map(|(file, _)| file.as_path())
     }
 
-    /// All their rules.
+    /// The rules of all files, in order, with what was wrong in them.
     pub fn rules(&self, workspace: &Workspace) -> RuleSet {
         let mut rules = RuleSet::new();
         for (file, text) in &self.files {
@@ -146,16 +133,22 @@ impl SettingsFiles {
         rules
     }
 
-    /// Reads the person's own file again: it needs no trust.
+    /// Reads the user's own file again, which needs no trust. The project's files stay as they were
+    /// read.
     pub fn refresh(&mut self) {
         for (file, text) in self.files.iter_mut().filter(|(file, _)| *file == self.user_file) {
             *text = read(file, &self.root);
         }
     }
 
-    /// Changes the rules of one of the files, which is made when it is not there, and returns its
-    /// new text. A file of the project that somebody else has changed since it was read is left
-    /// alone, unless `is_known` says that its content may hold.
+    /// Changes the rules of one of the files, which is created when it does not exist, and returns
+    /// its new text. A file of the project that somebody else has changed since it was read is left
+    /// alone, unless `is_known` says that the user trusts its content.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the file does not count, holds no settings, has changed, does not hold the rule
+    /// to remove or replace, or cannot be written. The error names the file and the remedy.
     pub fn change(
         &mut self,
         file: &Path,
@@ -182,12 +175,12 @@ impl SettingsFiles {
     }
 }
 
-/// The rules of all files that count.
+/// Reads the rules of all files that count.
 pub fn load(workspace: &Workspace, project: ProjectSettingsTrust) -> RuleSet {
     SettingsFiles::read(workspace, project).rules(workspace)
 }
 
-/// Adds the rules of one file. A missing one is no fault.
+/// Adds the rules of one file. A missing file is no fault.
 pub fn load_file(rules: &mut RuleSet, file: &Path, workspace: &Workspace) {
     let text = read(file, workspace.root());
     add(rules, file, text.as_ref().map(Option::as_deref), workspace);
@@ -210,7 +203,7 @@ fn add(
     }
 }
 
-/// The text of a file, `None` where there is none. What is wrong follows the file's name.
+/// The text of a file; `None` where there is no file. The error reads on behind the file's name.
 fn read(file: &Path, root: &Path) -> Result<Option<String>, String> {
     let folder = file.starts_with(root).then_some(root);
     let read = read_user_owned(file, folder).map_err(|error| error.to_string())?;

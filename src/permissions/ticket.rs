@@ -1,9 +1,9 @@
 //! The outcome of a decision, and the ticket that lets a call run.
 //!
-//! Invariant: an [`ToolCallTicket`] exists only for a call that rules and mode allow, that a hook allowed
-//! where the mode alone would have asked, or that a person said yes to; never for one that is
-//! denied. It holds for one call of one tool with these arguments on these targets, in this folder
-//! and with this environment.
+//! Invariant: a [`ToolCallTicket`] exists only for a call that the rules and the mode allow, that a
+//! hook allowed where the mode alone would have asked, or that the user approved; never for a call
+//! that is denied. A ticket holds for one call of one tool with these arguments on these targets,
+//! in this folder and with this environment.
 
 use std::ffi::{OsStr, OsString};
 
@@ -15,7 +15,7 @@ use crate::domain::{
 
 use super::query::PermissionQuery;
 
-/// What was decided for a call, and everything that the question to the person needs.
+/// The decision for one call, with everything that the approval dialog shows the user.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PermissionDecision {
     outcome: PermissionOutcome,
@@ -31,7 +31,8 @@ pub struct PermissionDecision {
     targets: ContentHash,
 }
 
-/// A call that may run.
+/// Proof that a call may run. Only [`PermissionDecision`] makes one, and running the call consumes
+/// it.
 #[derive(Debug, PartialEq)]
 pub struct ToolCallTicket {
     call: CallId,
@@ -44,7 +45,7 @@ pub struct ToolCallTicket {
     targets: ContentHash,
 }
 
-/// Whose yes it is.
+/// Who approved the call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ApprovalAuthority {
     Rules,
@@ -88,7 +89,7 @@ impl PermissionDecision {
         Self { search_path, ..self }
     }
 
-    /// The same, decided by a hook's word, which is in `reason`.
+    /// The same decision with the outcome that a hook wants; `reason` holds the hook's reason.
     pub(super) fn by_hook(self, outcome: PermissionOutcome, reason: &str) -> Self {
         let run_as = self.run_as.filter(|_| outcome == PermissionOutcome::Allow);
         Self { outcome, reason: reason.to_owned(), rule: None, run_as, ..self }
@@ -99,7 +100,7 @@ impl PermissionDecision {
         self.outcome
     }
 
-    /// Why, in a sentence.
+    /// One sentence for the user.
     pub fn reason(&self) -> &str {
         &self.reason
     }
@@ -109,28 +110,29 @@ impl PermissionDecision {
         self.rule.as_ref()
     }
 
-    /// The simple commands, redirections and paths, each with what was decided for it alone.
+    /// The simple commands, redirections and paths, each with the decision for it alone.
     pub fn parts(&self) -> &[CallPart] {
         &self.parts
     }
 
-    /// The rules that an "always" would save, one for each part that has none. Empty where no rule
-    /// can be offered.
+    /// The rules that the answer "always" would save, one for each part that has none. Empty where
+    /// no rule can be offered.
     pub fn allow_rules(&self) -> &[String] {
         &self.allow_rules
     }
 
-    /// The rule that a "never" would save.
+    /// The rule that the answer "never" would save.
     pub fn deny_rule(&self) -> Option<&str> {
         self.deny_rule.as_deref()
     }
 
-    /// The command in slug's own words, where one is allowed without a question.
+    /// The command rewritten by slug, every word quoted, where the command is allowed without a
+    /// question.
     pub fn run_as(&self) -> Option<&str> {
         self.run_as.as_deref()
     }
 
-    /// What approved it, for the log: a rule, or what the reason says.
+    /// What approved the call, for the log: a rule, or else the reason.
     pub fn approved_by(&self) -> String {
         match &self.rule {
             Some(rule) => format!("rule {}", rule.rule),
@@ -138,8 +140,13 @@ impl PermissionDecision {
         }
     }
 
-    /// The ticket for a call that needs no answer. A command then runs in slug's own words. Gives
-    /// the decision back when it is not allow, or was made for something else.
+    /// The ticket for a call that needs no answer. A command then runs as slug rewrote it (see
+    /// [`Self::run_as`]).
+    ///
+    /// # Errors
+    ///
+    /// Gives the decision back when the outcome is not allow, when it was made for another tool, or
+    /// when the call's arguments are not valid.
     pub fn approve(self, call: &ToolCall) -> Result<ToolCallTicket, Box<Self>> {
         if self.outcome != PermissionOutcome::Allow {
             return Err(Box::new(self));
@@ -149,8 +156,13 @@ impl PermissionDecision {
         self.ticket(call, approved_by, ApprovalAuthority::Rules, run_as)
     }
 
-    /// The ticket for a call that a person said yes to, run as it stands; `answer` is the answer's
-    /// name for the log. Gives the decision back when it is deny: there a yes does not help.
+    /// The ticket for a call that the user approved. The command runs as the model wrote it.
+    /// `answer` is the answer's name for the log.
+    ///
+    /// # Errors
+    ///
+    /// Gives the decision back when the outcome is deny, where the user's approval does not help,
+    /// when it was made for another tool, or when the call's arguments are not valid.
     pub fn approve_by_user(
         self,
         call: &ToolCall,
@@ -159,22 +171,28 @@ impl PermissionDecision {
         match self.outcome {
             PermissionOutcome::Deny => Err(Box::new(self)),
             PermissionOutcome::Allow | PermissionOutcome::Ask => {
-                self.ticket(call, format!("person ({answer})"), ApprovalAuthority::User, None)
+                self.ticket(call, format!("user ({answer})"), ApprovalAuthority::User, None)
             }
         }
     }
 
-    /// The ticket for a command that the person typed: that is their yes, and what would be refused
-    /// to a model, since it shows nothing of what it changes, they have seen.
+    /// The ticket for a command that the user typed. Typing the command approves it, even one that
+    /// is denied to a model because it does not show what it changes: the user has seen the
+    /// command.
+    ///
+    /// # Errors
+    ///
+    /// Gives the decision back when it was made for another tool or when the call's arguments are
+    /// not valid.
     pub fn approve_typed_command(self, call: &ToolCall) -> Result<ToolCallTicket, Box<Self>> {
-        self.ticket(call, "person (typed)".to_owned(), ApprovalAuthority::User, None)
+        self.ticket(call, "user (typed)".to_owned(), ApprovalAuthority::User, None)
     }
 
     fn ticket(
         self,
         call: &ToolCall,
         approved_by: String,
-        by: ApprovalAuthority,
+        authority: ApprovalAuthority,
         run_as: Option<String>,
     ) -> Result<ToolCallTicket, Box<Self>> {
         let CallInput::Valid(input) = &call.input else { return Err(Box::new(self)) };
@@ -191,20 +209,20 @@ impl PermissionDecision {
             tool: self.tool,
             input,
             approved_by,
-            authority: by,
-            search_path: self.search_path.filter(|_| by == ApprovalAuthority::Rules),
+            authority,
+            search_path: self.search_path.filter(|_| authority == ApprovalAuthority::Rules),
             targets: self.targets,
         })
     }
 }
 
 impl ToolCallTicket {
-    /// The call.
+    /// The id of the call that the ticket is for.
     pub fn call(&self) -> &CallId {
         &self.call
     }
 
-    /// The tool.
+    /// The name of the tool that may run.
     pub fn tool(&self) -> &str {
         &self.tool
     }
@@ -214,17 +232,17 @@ impl ToolCallTicket {
         &self.input
     }
 
-    /// What approved it, for the log.
+    /// What approved the call, for the log.
     pub fn approved_by(&self) -> &str {
         &self.approved_by
     }
 
-    /// Whether a person said yes to this very call.
+    /// Whether the user approved this very call.
     pub fn is_by_user(&self) -> bool {
         self.authority == ApprovalAuthority::User
     }
 
-    /// The value of PATH that its command gets, where it is not slug's own.
+    /// The value of PATH for the command, where it differs from slug's own.
     pub fn search_path(&self) -> Option<&OsStr> {
         self.search_path.as_deref()
     }
@@ -234,22 +252,22 @@ impl ToolCallTicket {
         &self.binding
     }
 
-    /// Whether the call, resolved again just before it runs, still touches what was approved, in
-    /// the same folder and environment.
+    /// Whether the call still touches what was approved, in the same folder and environment. `now`
+    /// is the call resolved again just before it runs.
     pub fn still_holds(&self, now: &PermissionQuery) -> bool {
         now.fingerprint() == self.targets
     }
 
-    /// The arguments, when the call runs.
+    /// Consumes the ticket when the call runs, and gives its arguments.
     pub fn into_input(self) -> Value {
         self.input
     }
 }
 
-fn binding(tool: &str, input: &Value, around: &ContentHash) -> ContentHash {
+fn binding(tool: &str, input: &Value, context_hash: &ContentHash) -> ContentHash {
     let mut text = Value::String(tool.to_owned()).to_string();
     write_canonical(input, &mut text);
-    text.push_str(&around.to_string());
+    text.push_str(&context_hash.to_string());
     ContentHash::of(text.as_bytes())
 }
 

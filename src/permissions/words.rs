@@ -1,18 +1,18 @@
-//! Words of a shell command: what a source word says once its quotes are gone, how slug quotes a
-//! word again, and the rough split that deny rules use where nothing parses.
+//! The words of a shell command: what a source word means once its quotes are gone, how slug quotes
+//! a word again, and the rough split that deny rules use where nothing parses.
 //!
-//! Invariants: a word is [`ShellWordKind::Literal`] only when bash would pass exactly its text, whatever
-//! the environment, the file system and the shell's options; and [`quote`], [`show`] and
-//! [`quote_name`] give back a source word that bash reads as exactly that text. Where there is doubt a word is dynamic.
+//! Invariants: a word is [`ShellWordKind::Literal`] only when bash would pass exactly its text,
+//! whatever the environment, the file system and the shell's options; [`quote`], [`show`] and
+//! [`quote_name`] give a source word that bash reads as exactly that text. In doubt a word is
+//! dynamic.
 
 use super::wrappers;
 
 /// One word of a simple command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShellWord {
-    /// The text without quotes; of a dynamic word the source.
+    /// The text without quotes; for a dynamic word, the source.
     pub text: String,
-    /// How much is known of it.
     pub kind: ShellWordKind,
 }
 
@@ -21,9 +21,9 @@ pub struct ShellWord {
 pub enum ShellWordKind {
     /// Exactly the text.
     Literal,
-    /// The text, from `$'…'` or `$"…"`: enough to refuse a command, not to allow it.
+    /// The text, decoded from `$'…'` or `$"…"`: enough to deny a command, not to allow it.
     Decoded,
-    /// An expansion, a pattern, braces or a tilde: known only when it runs.
+    /// An expansion, a pattern, braces or a tilde: known only when the command runs.
     Dynamic,
 }
 
@@ -33,7 +33,7 @@ impl ShellWord {
         Self { text: text.into(), kind: ShellWordKind::Literal }
     }
 
-    /// A word that is known only when it runs.
+    /// A word that is known only when the command runs.
     pub fn dynamic(source: impl Into<String>) -> Self {
         Self { text: source.into(), kind: ShellWordKind::Dynamic }
     }
@@ -43,7 +43,7 @@ impl ShellWord {
         self.kind == ShellWordKind::Literal
     }
 
-    /// The text where it is known.
+    /// The text, except of a dynamic word.
     pub fn known(&self) -> Option<&str> {
         match self.kind {
             ShellWordKind::Literal | ShellWordKind::Decoded => Some(&self.text),
@@ -51,7 +51,7 @@ impl ShellWord {
         }
     }
 
-    /// What a source word says.
+    /// Reads a source word: removes its quotes and decodes its escapes.
     pub fn read(source: &str) -> Self {
         ShellWordReader {
             rest: source.chars().collect(),
@@ -64,7 +64,7 @@ impl ShellWord {
     }
 }
 
-/// The word in single quotes, which bash reads as exactly this text.
+/// The text in single quotes, which bash reads as exactly this text.
 pub fn quote(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('\'');
@@ -78,7 +78,7 @@ pub fn quote(text: &str) -> String {
     quoted
 }
 
-/// The name of a command, quoted where it could be read as an assignment or a keyword.
+/// The name of a command, quoted where bash could read it as an assignment or a keyword.
 pub fn quote_name(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./+-".contains(c);
     let is_keyword = wrappers::KEYWORDS.contains(&text);
@@ -86,14 +86,14 @@ pub fn quote_name(text: &str) -> String {
     if is_plain { text.to_owned() } else { quote(text) }
 }
 
-/// The word as one would write it, and as rules are written: quoted only where it has to be. bash
-/// reads it as exactly this text where it is no command's name.
+/// The word as a user would write it, and as rules are written: quoted only where needed. bash
+/// reads it as exactly this text where it is not a command's name.
 pub fn show(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_./:=@%+,-^".contains(c);
     if !text.is_empty() && text.chars().all(plain) { text.to_owned() } else { quote(text) }
 }
 
-/// Words of text that did not parse, and where in them a command may begin.
+/// Words of text that did not parse, and the positions in them where a command may begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RoughCommand {
     words: Vec<ShellWord>,
@@ -101,17 +101,17 @@ pub struct RoughCommand {
 }
 
 impl RoughCommand {
-    /// More words than this of a command are not looked at, so that the work stays in proportion.
+    /// Candidates are cut to this many words, so that the work stays in proportion to the text.
     const MAX_WORDS: usize = 256;
 
-    /// Words of which all but the first may be a command.
+    /// A rough command in which every word but the first may begin a command.
     pub fn anywhere_in(words: &[ShellWord]) -> Self {
         let words: Vec<ShellWord> =
             words.iter().map(|word| ShellWord::literal(&*word.text)).collect();
         Self { starts: (1..words.len()).collect(), words }
     }
 
-    /// The words from each place where a command may begin.
+    /// The words from each position where a command may begin.
     pub fn candidates(&self) -> impl Iterator<Item = &[ShellWord]> {
         self.starts.iter().map(|start| {
             let end = self.words.len().min(start + Self::MAX_WORDS);
@@ -120,8 +120,8 @@ impl RoughCommand {
     }
 }
 
-/// Splits text that does not parse into what may be commands, without respect for quotes, so that
-/// a deny rule finds `rm` wherever it may turn out to be one.
+/// Splits text that does not parse into words that may be commands, without respect for quotes, so
+/// that a deny rule finds `rm` wherever it may turn out to be a command.
 pub fn rough_commands(text: &str) -> Vec<RoughCommand> {
     let mut commands = Vec::new();
     let mut words: Vec<String> = Vec::new();
@@ -151,8 +151,8 @@ pub fn rough_commands(text: &str) -> Vec<RoughCommand> {
     commands
 }
 
-/// Whether a character in a command keeps slug from saying what the command is: it may look like
-/// nothing, like a space, or like another one.
+/// Whether a character keeps slug from saying what a command is: it may be invisible, or look like
+/// a space or like another character.
 pub fn is_unreadable(c: char) -> bool {
     if matches!(c, ' '..='~') {
         return false;
@@ -168,9 +168,9 @@ pub fn is_unreadable(c: char) -> bool {
         || (!c.is_ascii() && c.is_whitespace())
 }
 
-/// The scripts that an expansion inside `source` would run: the insides of `$(…)` and of backquotes,
-/// as far as they can be told apart, wherever they stand and however they are quoted. Those inside
-/// another are part of it.
+/// The scripts that an expansion inside `source` would run: the insides of `$(…)` and of
+/// backquotes, as far as they can be told apart, wherever they stand and however they are quoted. A
+/// script inside another one is part of it.
 pub fn substitutions(source: &str) -> Vec<String> {
     let chars: Vec<char> = source.chars().collect();
     let mut found = Vec::new();
@@ -211,14 +211,14 @@ fn end_command(words: &mut Vec<String>, redirected: bool, commands: &mut Vec<Rou
     let target = usize::from(redirected);
     let leads = words.iter().skip(target).take_while(|word| wrappers::may_lead(word)).count();
     let leading = words.len().min(target + leads);
-    // Behind a wrapper the values of its options are not told from the command.
+    // Behind a wrapper, the values of options cannot be told from the command.
     let wraps = words[..leading].iter().any(|word| wrappers::is_wrapper(word));
     let count = if wraps { words.len() } else { words.len().min(leading + 1) };
     let words = words.into_iter().map(ShellWord::literal).collect();
     commands.push(RoughCommand { words, starts: (0..count).collect() });
 }
 
-/// Up to the parenthesis that closes, or all of it. Parentheses in quotes and comments are counted,
+/// The length up to the closing parenthesis, or of all. Parentheses in quotes and comments count,
 /// too, which can cut a script short; the rough split of the whole word covers what is lost.
 fn until_closed(chars: &[char]) -> usize {
     let mut depth = 0_usize;
@@ -250,7 +250,7 @@ fn until_backquote(chars: &[char]) -> (String, usize) {
     (script, at)
 }
 
-/// The word cannot be known before it runs.
+/// The word is known only when the command runs.
 struct DynamicWord;
 
 struct ShellWordReader {
@@ -263,7 +263,7 @@ struct ShellWordReader {
 impl ShellWordReader {
     fn read(mut self) -> Result<ShellWord, DynamicWord> {
         // Words that look like a brace expression or a pattern and are neither: `find -exec` needs
-        // the first, `[` and `]` are a command and its last argument.
+        // the first; `[` and `]` are a command and its last argument.
         if matches!(self.rest.as_slice(), ['{', '}'] | ['['] | [']']) {
             let text: String = self.rest.iter().collect();
             return Ok(ShellWord::literal(text));
@@ -300,7 +300,7 @@ impl ShellWordReader {
         c
     }
 
-    /// At the start, and after `=` and `:` where the word could be an assignment.
+    /// A tilde expands at the start, and after `=` and `:` where the word could be an assignment.
     fn tilde_may_expand(&self) -> bool {
         self.at == 1 || matches!(self.rest[self.at - 2], '=' | ':')
     }

@@ -1,9 +1,8 @@
-//! What is special about some command names: those that run another command, and those that evaluate
-//! their arguments.
+//! Commands that run other commands (wrappers), and builtins that evaluate their arguments.
 //!
-//! A wrapper whose options are not all known is taken as running something unknown, which no wildcard
-//! rule allows and in which every word may be a command. Other programs that run programs are not
-//! looked into: what they run, any code may.
+//! A wrapper whose options are not all known counts as running something unknown: no wildcard rule
+//! allows it, and every word in it may be a command. Other programs that run programs are not
+//! analysed: a rule that allows one of them allows any code.
 
 use super::programs::assigns_by_format;
 use super::words::ShellWord;
@@ -11,18 +10,17 @@ use super::words::ShellWord;
 /// What a command runs besides itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WrapperTarget {
-    /// Nothing.
     Nothing,
-    /// These commands.
+    /// One entry for each command.
     Commands(Vec<Vec<ShellWord>>),
-    /// This text, read by a shell.
+    /// A text that a shell reads.
     Script(String),
-    /// Something that cannot be told from its words.
+    /// Something that the words do not tell.
     Unknown,
 }
 
-/// Builtins that evaluate inside a quoted argument or change what later words mean. No rule allows
-/// them without a question.
+/// Builtins that evaluate a quoted argument or change what later words mean. No rule allows them
+/// without a question.
 const NEVER_ALLOWED: &[&str] = &[
     ".",
     "alias",
@@ -54,7 +52,7 @@ const NEVER_ALLOWED: &[&str] = &[
     "wait",
 ];
 
-/// Without the digits that some systems add: `bash-5`, `ksh93`.
+/// Shells by name, without the digits that some systems add: `bash-5`, `ksh93`.
 const SHELLS: &[&str] = &[
     "ash", "bash", "csh", "dash", "elvish", "fish", "hush", "ksh", "lksh", "mksh", "nu", "oksh",
     "pdksh", "posh", "rbash", "rksh", "rzsh", "sash", "sh", "tcsh", "xonsh", "yash", "zsh",
@@ -66,7 +64,7 @@ struct CommandWrapper {
     flags: &'static [&'static str],
     /// Options with a value, glued or as the next word.
     valued: &'static [&'static str],
-    /// Words before the command.
+    /// The number of words before the command.
     operands: usize,
 }
 
@@ -119,7 +117,7 @@ const WRAPPERS: &[CommandWrapper] = &[
     ),
 ];
 
-/// Words that bash reads as no command where one may begin.
+/// Words that bash does not read as a command where one may begin.
 pub const KEYWORDS: &[&str] = &[
     "!", "[[", "]]", "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for",
     "function", "if", "in", "select", "then", "time", "until", "while", "{", "}",
@@ -139,7 +137,7 @@ pub fn base_name(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
-/// What `words` run besides their own command.
+/// Finds what `words` run besides their own command.
 pub fn wrapper_target(words: &[ShellWord]) -> WrapperTarget {
     let Some(name) = words.first().and_then(ShellWord::known).map(base_name) else {
         return WrapperTarget::Nothing;
@@ -178,7 +176,7 @@ pub fn wrapper_target(words: &[ShellWord]) -> WrapperTarget {
     }
 }
 
-/// Whether no rule at all may allow the command without a question, and why.
+/// Why no rule at all may allow the command without a question; `None` where a rule may.
 pub fn never_allowed(words: &[ShellWord]) -> Option<&'static str> {
     let name = words.first().and_then(ShellWord::known)?;
     let has_flag = |letters: &str| {
@@ -201,16 +199,16 @@ pub fn never_allowed(words: &[ShellWord]) -> Option<&'static str> {
     }
 }
 
-/// Whether a command stands among the options of the one that runs it: what is before and behind it
-/// does something, too, and `-execdir` starts it anywhere.
+/// Whether the command that is run stands among the options of the one that runs it. The options
+/// before and behind it act, too, and `-execdir` starts the command in any folder.
 pub fn runs_among_options(words: &[ShellWord]) -> bool {
     let name = words.first().and_then(ShellWord::known).map(base_name);
     matches!(name, Some("find" | "fd" | "fdfind"))
         && !matches!(wrapper_target(words), WrapperTarget::Nothing)
 }
 
-/// Whether the command runs what stands in its arguments or comes on its standard input as a shell
-/// would, or does more than that, so that only a rule with these very words may allow it.
+/// Whether only a rule with exactly these words may allow the command: it runs its arguments or its
+/// standard input as a shell would, or does more than that.
 pub fn needs_exact_rule(words: &[ShellWord]) -> bool {
     let Some(name) = words.first().and_then(ShellWord::known).map(base_name) else { return true };
     if runs_among_options(words) {
@@ -224,12 +222,12 @@ pub fn needs_exact_rule(words: &[ShellWord]) -> bool {
     if matches!(name, "ssh" | "exec" | "busybox" | "toybox") {
         return true;
     }
-    // A variable can make any program run another one.
+    // An assignment can make any program run another one.
     let assigns = |word: &ShellWord| !word.text.starts_with('-') && word.text.contains('=');
     matches!(name, "env" | "sudo" | "doas") && arguments.iter().any(assigns)
 }
 
-/// Whether the command is a shell by its name.
+/// Whether the name is that of a shell, a version at its end aside.
 pub fn is_shell(name: &str) -> bool {
     SHELLS.contains(&stem(name))
 }
@@ -239,7 +237,7 @@ fn stem(name: &str) -> &str {
     name.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'))
 }
 
-/// The arguments of a builtin that takes no options.
+/// The arguments of a builtin that takes no options, without a leading `--`.
 fn past_dashes(arguments: &[ShellWord]) -> &[ShellWord] {
     match arguments.split_first() {
         Some((first, rest)) if first.known() == Some("--") => rest,
@@ -247,8 +245,8 @@ fn past_dashes(arguments: &[ShellWord]) -> &[ShellWord] {
     }
 }
 
-/// Whether the command is one whose arguments name further commands: `git push`, `npm run`. A rule
-/// that refuses such a command names the subcommand, too.
+/// Whether the arguments of the command name further commands: `git push`, `npm run`. A deny rule
+/// on such a command names the subcommand, too.
 pub fn has_subcommands(name: &str) -> bool {
     matches!(
         base_name(name),
@@ -292,8 +290,8 @@ pub fn has_subcommands(name: &str) -> bool {
     )
 }
 
-/// Whether a word can stand before a command: a keyword, a wrapper, an option, an assignment or a
-/// number. For text that does not parse.
+/// Whether a word of text that does not parse can stand before a command: a keyword, a wrapper, an
+/// option, an assignment or a number.
 pub fn may_lead(word: &str) -> bool {
     KEYWORDS.contains(&word)
         || is_wrapper(word)
@@ -302,7 +300,7 @@ pub fn may_lead(word: &str) -> bool {
         || word.starts_with(|c: char| c.is_ascii_digit())
 }
 
-/// Whether a word names a command that runs another.
+/// Whether a word names a command that runs another one.
 pub fn is_wrapper(word: &str) -> bool {
     let name = base_name(word);
     WRAPPERS.iter().any(|wrapper| wrapper.name == name)
@@ -340,9 +338,9 @@ fn parse_wrapper(wrapper: &CommandWrapper, arguments: &[ShellWord]) -> WrapperTa
     if command.is_empty() {
         return WrapperTarget::Nothing;
     }
-    if let Some(mark) = xargs_placeholder(wrapper, &arguments[..at]) {
-        for word in command.iter_mut().filter(|word| word.text.contains(&mark)) {
-            *word = ShellWord::dynamic(word.text.replace(&mark, "${…}"));
+    if let Some(placeholder) = xargs_placeholder(wrapper, &arguments[..at]) {
+        for word in command.iter_mut().filter(|word| word.text.contains(&placeholder)) {
+            *word = ShellWord::dynamic(word.text.replace(&placeholder, "${…}"));
         }
     }
     if wrapper.name == "xargs" {
@@ -351,15 +349,15 @@ fn parse_wrapper(wrapper: &CommandWrapper, arguments: &[ShellWord]) -> WrapperTa
     WrapperTarget::Commands(vec![command])
 }
 
-/// What xargs puts words in the place of.
+/// The placeholder that `xargs -I` replaces with what it reads.
 fn xargs_placeholder(wrapper: &CommandWrapper, options: &[ShellWord]) -> Option<String> {
     let at = options.iter().position(|word| word.text.starts_with("-I"))?;
     let glued = options[at].text[2..].to_owned();
-    let mark = if glued.is_empty() { options.get(at + 1)?.text.clone() } else { glued };
-    (wrapper.name == "xargs" && !mark.is_empty()).then_some(mark)
+    let placeholder = if glued.is_empty() { options.get(at + 1)?.text.clone() } else { glued };
+    (wrapper.name == "xargs" && !placeholder.is_empty()).then_some(placeholder)
 }
 
-/// How many words an option takes, itself included; `None` when it is not known.
+/// The number of words that an option takes, itself included; `None` when the option is not known.
 fn option_length(wrapper: &CommandWrapper, text: &str) -> Option<usize> {
     if wrapper.flags.contains(&text) {
         return Some(1);
@@ -401,7 +399,7 @@ fn shell_script(arguments: &[ShellWord]) -> WrapperTarget {
         }
         at += 1;
         match text.strip_prefix("--") {
-            // fish and nu.
+            // Long options of fish and nu.
             Some("command" | "commands" | "init-command" | "execute") => takes_script = true,
             Some("rcfile" | "init-file") => at += 1,
             Some(_) => {}
@@ -439,7 +437,7 @@ fn find_commands(arguments: &[ShellWord]) -> WrapperTarget {
         }
         let mut command: Vec<ShellWord> = Vec::new();
         for word in words.by_ref() {
-            // A `+` ends it only after `{}`.
+            // `-exec` ends at a `+` only behind `{}`.
             let after_braces = command.last().is_some_and(|last| last.text == "{}");
             if word.text == ";" || (word.text == "+" && after_braces) {
                 break;
@@ -454,7 +452,7 @@ fn find_commands(arguments: &[ShellWord]) -> WrapperTarget {
     if commands.is_empty() { WrapperTarget::Nothing } else { WrapperTarget::Commands(commands) }
 }
 
-/// What `fd --exec` runs, in each way in which its options could be meant.
+/// The commands that `fd --exec` runs, in each way in which its options could be meant.
 fn fd_command(arguments: &[ShellWord]) -> WrapperTarget {
     let mut commands = Vec::new();
     for (at, word) in arguments.iter().enumerate() {
@@ -472,7 +470,7 @@ fn fd_command(arguments: &[ShellWord]) -> WrapperTarget {
             command.insert(0, ShellWord { text: glued.to_owned(), ..word.clone() });
         }
         if !command.is_empty() {
-            // The path that is found.
+            // fd adds the path that it found.
             command.push(ShellWord::dynamic("…"));
             commands.push(command);
         }

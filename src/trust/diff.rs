@@ -1,37 +1,37 @@
-//! What of a folder is new, and what is gone, since the person said yes to it.
+//! What is new in a folder, and what is gone, since the user trusted it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::inventory::{InventoryItem, InventoryItemKind};
 
-/// The lines that were shown of each file with a yes.
+/// The lines of each file that the question showed when the user trusted the folder.
 pub(super) type ShownLines = BTreeMap<PathBuf, Vec<String>>;
 
-/// A file of the question, with what became of it since the last yes.
+/// A file in the question, compared with the last time the user trusted the folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustQuestionFile {
-    /// The file, relative to the folder.
+    /// Relative to the folder.
     pub path: PathBuf,
-    /// What is in it; nothing where nothing in it takes effect.
+    /// Empty where nothing in the file takes effect.
     pub kinds: Vec<InventoryItemKind>,
-    /// Its lines now, and those that are gone.
+    /// The file's lines now, and those that are gone.
     pub lines: Vec<(TrustLineMark, String)>,
 }
 
-/// What became of a line.
+/// What happened to a line since the last time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrustLineMark {
-    /// Nothing, or there was no yes before.
+    /// The line is unchanged, or the folder was not trusted before.
     Same,
-    /// It came in.
+    /// Only in the file as it is now.
     New,
-    /// It went.
+    /// Only in the file as the user trusted it.
     Gone,
 }
 
 impl TrustLineMark {
-    /// Before the line, where people read it.
+    /// The two characters that stand before the line on screen.
     pub fn sign(self) -> &'static str {
         match self {
             Self::Same => "  ",
@@ -42,7 +42,7 @@ impl TrustLineMark {
 }
 
 impl TrustQuestionFile {
-    /// What is in the file.
+    /// What the file holds, as a phrase for the user.
     pub fn words(&self) -> String {
         match &*self.kinds {
             [] => "nothing that takes effect".to_owned(),
@@ -51,18 +51,19 @@ impl TrustQuestionFile {
     }
 }
 
-/// All lines of a question.
+/// The lines of all files of a question.
 pub(super) fn shown_lines(items: &[InventoryItem]) -> ShownLines {
     items.iter().map(|item| (item.path.clone(), item.lines.clone())).collect()
 }
 
-/// The items with the files that `changed`, each against what was shown of it before.
+/// The files of a question. The lines of the `changed` ones are compared with those that were shown
+/// before.
 pub(super) fn question_files(
     items: &[InventoryItem],
     before: &ShownLines,
     changed: &[PathBuf],
 ) -> Vec<TrustQuestionFile> {
-    let asked = |item: &InventoryItem| {
+    let question_file = |item: &InventoryItem| {
         let is_changed = changed.contains(&item.path);
         let then = before.get(&item.path).filter(|_| is_changed);
         let mark = |line: &String| match then {
@@ -79,5 +80,5 @@ pub(super) fn question_files(
         }
         TrustQuestionFile { path: item.path.clone(), kinds: item.kinds.clone(), lines }
     };
-    items.iter().map(asked).collect()
+    items.iter().map(question_file).collect()
 }

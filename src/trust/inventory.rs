@@ -1,4 +1,5 @@
-//! What of a folder would become active with a yes, for the question to the person.
+//! Lists what would become active in a folder when the user trusts it, for the question to the
+//! user.
 
 use std::path::{Path, PathBuf};
 
@@ -9,10 +10,10 @@ use crate::disk::read_regular;
 use crate::domain::{ContentHash, jsonc};
 use crate::hooks::{self, Hook, HookAction};
 
-/// More than this of a file is not looked at.
+/// The most bytes that are read of a file.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// Files that give a folder powers.
+/// Files that give a folder privileges: rules, hooks and configuration.
 const PRIVILEGED_FILES: [(&str, InventoryItemKind); 4] = [
     (".slug/hooks.json", InventoryItemKind::Hooks),
     (".slug/settings.json", InventoryItemKind::Settings),
@@ -23,21 +24,21 @@ const PRIVILEGED_FILES: [(&str, InventoryItemKind); 4] = [
 /// One file that would become active.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct InventoryItem {
-    /// The file, relative to the folder.
+    /// Relative to the folder.
     pub path: PathBuf,
-    /// What is in it; nothing where nothing in it takes effect.
+    /// Empty where nothing in the file takes effect.
     pub kinds: Vec<InventoryItemKind>,
-    /// What it would do, a line for each rule, hook or key.
+    /// One line for each rule, hook or key that would take effect.
     pub lines: Vec<String>,
 }
 
-/// What a file is to slug.
+/// What a file holds for slug.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum InventoryItemKind {
     /// Permission rules.
     Settings,
-    /// Commands that are run at set moments, and texts for the model.
+    /// Commands that run on set events, and texts for the model.
     Hooks,
     /// Keys of the configuration.
     Configuration,
@@ -46,7 +47,7 @@ pub enum InventoryItemKind {
 }
 
 impl InventoryItemKind {
-    /// What a file of this kind holds.
+    /// What a file of this kind holds, as a phrase for the user.
     pub fn words(self) -> &'static str {
         match self {
             Self::Settings => "permission rules",
@@ -57,8 +58,8 @@ impl InventoryItemKind {
     }
 }
 
-/// What is in `folder` that slug would read, each file once: those that run programs first, the
-/// others in the order in which they would be read.
+/// The files in `folder` that slug would read, each once: those that run programs first, the others
+/// in the order in which they would be read.
 pub fn inventory(folder: &Path) -> Vec<InventoryItem> {
     let privileged =
         PRIVILEGED_FILES.into_iter().filter_map(|(name, kind)| item(folder, name.into(), kind));
@@ -68,7 +69,7 @@ pub fn inventory(folder: &Path) -> Vec<InventoryItem> {
     let mut all: Vec<InventoryItem> = Vec::new();
     for item in privileged.chain(scripts(folder)).chain(texts) {
         match all.iter_mut().find(|it| it.path == item.path) {
-            // A hook can name what is read as instructions, too.
+            // A hook can name a file that is read as instructions, too.
             Some(same) => {
                 same.kinds.extend(item.kinds);
                 same.lines.extend(item.lines);
@@ -93,8 +94,8 @@ fn scripts(folder: &Path) -> impl Iterator<Item = InventoryItem> {
     })
 }
 
-/// The files that give powers and are there, each with the hash of its content; those that hooks
-/// name are among them.
+/// The files that give privileges and exist, each with the hash of its content. The files that
+/// hooks name are among them.
 pub fn privileged_files(folder: &Path) -> Vec<(PathBuf, ContentHash)> {
     let mut found = Vec::new();
     for (name, kind) in PRIVILEGED_FILES {
@@ -116,7 +117,7 @@ pub fn privileged_files(folder: &Path) -> Vec<(PathBuf, ContentHash)> {
     found
 }
 
-/// The instruction files by name; that one of SLUG.md, AGENTS.md and CLAUDE.md that is read.
+/// The instruction files by name; of SLUG.md, AGENTS.md and CLAUDE.md only the one that is read.
 fn instructions(folder: &Path) -> Vec<PathBuf> {
     let is_file = |name: &&str| folder.join(name).is_file();
     let mut files: Vec<PathBuf> = ["SLUG.md", "AGENTS.md", "CLAUDE.md"]
@@ -163,9 +164,10 @@ fn hook_lines(text: &str, path: &Path, folder: &Path) -> Vec<String> {
         let when = format!("{} {}", hook.event.name(), hook.filter.text());
         match &hook.action {
             HookAction::Command { line, .. } => {
-                let untold = hooks::unresolved_program(line, folder);
-                let untold = untold.map(|it| format!(" (slug cannot tell which files {it} uses)"));
-                format!("on {} runs {line}{}", when.trim_end(), untold.unwrap_or_default())
+                let unresolved = hooks::unresolved_program(line, folder);
+                let unresolved =
+                    unresolved.map(|it| format!(" (slug cannot tell which files {it} uses)"));
+                format!("on {} runs {line}{}", when.trim_end(), unresolved.unwrap_or_default())
             }
             HookAction::Prompt(text) => format!("on {} tells the model: {text}", when.trim_end()),
             HookAction::Unreadable(why) => format!("on {} not readable: {why}", when.trim_end()),
@@ -212,7 +214,7 @@ fn flatten(before: &str, table: &toml::Table, lines: &mut Vec<String>) {
     }
 }
 
-/// A regular file's content, its first megabyte.
+/// The content of a regular file, one megabyte at most.
 fn content(path: &Path) -> Option<Vec<u8>> {
     read_regular(path, MAX_BYTES).ok()?
 }

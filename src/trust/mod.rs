@@ -1,12 +1,13 @@
-//! Which folders the person said yes to, and with what content.
+//! Which folders the user trusts, and with what content.
 //!
-//! A yes is for one exact real path with its device and inode; folders below it are folders of
-//! their own, and the home folder and `/` are refused. What would give the folder powers (its
-//! settings, hooks and their scripts, and configuration) is kept by SHA-256, and asked again when it changes or appears;
-//! instruction files are part of the question, but are text for the model, and may change freely.
+//! Trust is for one exact real path with its device and inode. Folders below it are separate, and
+//! the home folder and `/` are refused. Files that give the folder privileges (its settings, its
+//! hooks and their scripts, and its configuration) are stored by SHA-256, and the user is asked
+//! again when one changes or appears. Instruction files are part of the question, but they are only
+//! text for the model and may change freely.
 //!
-//! Nothing here runs, interprets or follows anything of the folder: it reads the few files that
-//! slug knows by name, and only regular ones.
+//! Nothing here runs, interprets or follows anything in the folder: only the few files that slug
+//! knows by name are read, and only regular ones.
 
 mod diff;
 mod inventory;

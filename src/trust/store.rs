@@ -1,7 +1,8 @@
-//! `~/.slug/trust.json`: the answers, with mode 0600.
+//! `~/.slug/trust.json`: which folders the user trusts, with mode 0600.
 //!
-//! Read again before each change, so that two running slugs do not lose each other's answers. A
-//! file that cannot be read is an error, never an empty store that the next answer would save.
+//! The file is read again before each change, so that two running slugs do not lose each other's
+//! answers. A file that cannot be read is an error, never an empty store that the next answer would
+//! save.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use crate::platform::paths::replace_private;
 use super::diff::{self, ShownLines, TrustQuestionFile};
 use super::inventory::{inventory, privileged_files};
 
-/// The stored answers.
+/// The user's stored answers.
 #[derive(Debug, Clone)]
 pub struct TrustStore {
     file: PathBuf,
@@ -23,53 +24,47 @@ pub struct TrustStore {
     answers: TrustFile,
 }
 
-/// What the person said of a folder.
+/// What the user answered about a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TrustStatus {
-    /// Yes, and nothing that gives it powers has changed.
+    /// Trusted, and no file that gives the folder privileges has changed.
     Trusted,
-    /// Nothing, or no.
+    /// Not asked yet, or not trusted.
     Unknown,
-    /// Yes, but these files have changed or are new since, relative to the folder.
+    /// Trusted, but these files, relative to the folder, have changed or are new since.
     Changed(Vec<PathBuf>),
-    /// It cannot be trusted, whatever was said: the home folder and the root have everything below
-    /// them.
+    /// The folder cannot be trusted, whatever the user answered: the home folder and the root have
+    /// too much below them.
     TooWide,
 }
 
-/// Why trust could not be read, given or kept.
+/// Why the stored trust could not be read or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
-    /// Everything would be below it.
+    /// Too much lies below the folder.
     #[error(
         "{0} cannot be trusted: too much lies below it. Start slug in the project's own folder."
     )]
     TooWide(PathBuf),
-    /// The operating system says no.
+    /// The operating system refused.
     #[error("cannot {doing} {path}: {source}")]
     Io {
-        /// "read", "write", …
+        /// A verb for the message: "read", "write", …
         doing: &'static str,
-        /// Which file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's own error.
         source: std::io::Error,
     },
-    /// The store holds something else.
+    /// The store cannot be parsed.
     #[error("{file} is not readable ({source}). Repair it, or delete it to be asked again.")]
-    Broken {
-        /// The store.
-        file: PathBuf,
-        /// What is wrong with it.
-        source: serde_json::Error,
-    },
+    Broken { file: PathBuf, source: serde_json::Error },
 }
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[serde(default)]
 struct TrustFile {
     folders: Vec<TrustFolderSnapshot>,
-    /// Origins to which a key may go over plain http.
+    /// Origins that a key may be sent to over plain http.
     http_origins: Vec<String>,
 }
 
@@ -79,12 +74,12 @@ struct TrustFolderSnapshot {
     device: u64,
     inode: u64,
     contents: BTreeMap<PathBuf, ContentHash>,
-    /// What the question showed of it.
+    /// The lines that the question showed of each file.
     #[serde(default)]
     shown: ShownLines,
 }
 
-/// A folder as it was when the person was asked about it. A yes is to that.
+/// A folder as it was when the user was asked about it. Trust is given to exactly that state.
 #[derive(Debug, Clone)]
 pub struct TrustQuestion {
     folder: TrustFolderSnapshot,
@@ -92,21 +87,25 @@ pub struct TrustQuestion {
 }
 
 impl TrustQuestion {
-    /// What would become active, and what of it is new.
+    /// The files that would become active, with what is new in them.
     pub fn items(&self) -> &[TrustQuestionFile] {
         &self.items
     }
 }
 
 impl TrustStore {
-    /// Reads the store in `slug_home`; a missing one is empty. `home` is the person's home folder.
+    /// Reads the store in `slug_home`; a missing one is empty. `home` is the user's home folder.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the file exists and cannot be read or parsed.
     pub fn open(slug_home: &Path, home: Option<&Path>) -> Result<Self, TrustError> {
         let file = slug_home.join("trust.json");
         let answers = read(&file)?;
         Ok(Self { file, home: home.map(Path::to_owned), answers })
     }
 
-    /// What the person said of this folder, against what is in it now.
+    /// What the user answered about this folder, compared with what is in the folder now.
     pub fn status(&self, folder: &Path) -> TrustStatus {
         let Ok(now) = TrustFolderSnapshot::look(folder) else { return TrustStatus::Unknown };
         if self.is_too_wide(&now.path) {
@@ -119,9 +118,13 @@ impl TrustStore {
         if changed.is_empty() { TrustStatus::Trusted } else { TrustStatus::Changed(changed) }
     }
 
-    /// What to ask about a folder.
+    /// The question about a folder, as it is now.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the folder cannot be looked at.
     pub fn question(&self, folder: &Path) -> Result<TrustQuestion, TrustError> {
-        // The hashes first: what changes between the two looks is asked about again.
+        // The hashes come first: what changes between the two looks is asked about again.
         let mut now = TrustFolderSnapshot::look(folder)?;
         let items = inventory(&now.path);
         now.shown = diff::shown_lines(&items);
@@ -131,13 +134,23 @@ impl TrustStore {
         Ok(TrustQuestion { items: diff::question_files(&items, &before, &changed), folder: now })
     }
 
-    /// Keeps a yes for a folder with what is in it now.
+    /// Trusts a folder with what is in it now.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the folder cannot be looked at or is too wide to be trusted, and when the store
+    /// cannot be read or written.
     pub fn grant(&mut self, folder: &Path) -> Result<(), TrustError> {
         let question = self.question(folder)?;
         self.grant_asked(question)
     }
 
-    /// Keeps a yes to what a question showed, and to nothing that changed since.
+    /// Trusts what a question showed, and nothing that changed since.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the folder is too wide to be trusted, and when the store cannot be read or
+    /// written.
     pub fn grant_asked(&mut self, question: TrustQuestion) -> Result<(), TrustError> {
         let now = question.folder;
         if self.is_too_wide(&now.path) {
@@ -149,9 +162,13 @@ impl TrustStore {
         })
     }
 
-    /// Takes note that slug itself has just written `file` (relative to the folder) with `content`
-    /// on the person's word, so that it is not asked about. Nothing happens in a folder that is not
-    /// trusted.
+    /// Notes that slug itself has just written `file` (relative to the folder) with `content` for
+    /// the user, so that the user is not asked about the change. In a folder that is not trusted
+    /// nothing happens.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the folder cannot be looked at, and when the store cannot be read or written.
     pub fn keep_own_change(
         &mut self,
         folder: &Path,
@@ -168,38 +185,47 @@ impl TrustStore {
         })
     }
 
-    /// Whether the person's yes covers `content` as that of `file` (relative to the folder).
+    /// Whether the user trusts `content` as that of `file` (relative to the folder).
     pub fn knows(&self, folder: &Path, file: &Path, content: &[u8]) -> bool {
         let Ok(now) = TrustFolderSnapshot::look(folder) else { return false };
         let then = self.answers.folders.iter().find(|then| then.is_same(&now));
         then.is_some_and(|then| then.contents.get(file) == Some(&ContentHash::of(content)))
     }
 
-    /// The files of this folder that the person's yes covers, relative to it, with their content.
+    /// The files of this folder that the user trusts, relative to it, each with the hash of its
+    /// content.
     pub fn covered(&self, folder: &Path) -> BTreeMap<PathBuf, ContentHash> {
         let Ok(now) = TrustFolderSnapshot::look(folder) else { return BTreeMap::new() };
         let then = self.answers.folders.iter().find(|then| then.is_same(&now));
         then.map(|then| then.contents.clone()).unwrap_or_default()
     }
 
-    /// Takes a yes back.
+    /// Removes the trust in a folder.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the store cannot be read or written.
     pub fn forget(&mut self, folder: &Path) -> Result<(), TrustError> {
         let path = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         self.change(|answers| answers.folders.retain(|then| then.path != path))
     }
 
-    /// The folders with a yes, in the order in which they got it.
+    /// The trusted folders, in the order in which they were trusted.
     pub fn folders(&self) -> impl Iterator<Item = &Path> {
         self.answers.folders.iter().map(|folder| folder.path.as_path())
     }
 
-    /// Whether a key may go to this origin (`http://host:port`) over plain http.
+    /// Whether a key may be sent to this origin (`http://host:port`) over plain http.
     pub fn origin_allowed(&self, origin: &str) -> bool {
         let origin = normal_origin(origin);
         self.answers.http_origins.contains(&origin)
     }
 
-    /// Keeps a yes for an origin.
+    /// Allows keys to be sent to an origin over plain http.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the store cannot be read or written.
     pub fn allow_origin(&mut self, origin: &str) -> Result<(), TrustError> {
         let origin = normal_origin(origin);
         self.change(|answers| {
@@ -233,7 +259,7 @@ impl TrustFolderSnapshot {
         Ok(Self { path, device, inode, contents, shown: ShownLines::new() })
     }
 
-    /// The files that are new or have other content.
+    /// The files that are new or have other content than `then`.
     fn changed_since(&self, then: &Self) -> Vec<PathBuf> {
         let changed =
             self.contents.iter().filter(|(path, hash)| then.contents.get(*path) != Some(hash));
@@ -245,7 +271,8 @@ impl TrustFolderSnapshot {
     }
 }
 
-/// Scheme and host do not depend on case, and a path is no part of an origin.
+/// Makes origins comparable: scheme and host do not depend on case, and a path is no part of an
+/// origin.
 fn normal_origin(origin: &str) -> String {
     origin.trim_end_matches('/').to_ascii_lowercase()
 }
@@ -256,13 +283,13 @@ fn identity(metadata: &std::fs::Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
 }
 
-/// Without inodes the path alone has to do.
+/// Without inodes only the path identifies a folder.
 #[cfg(not(unix))]
 fn identity(_metadata: &std::fs::Metadata) -> (u64, u64) {
     (0, 0)
 }
 
-/// A larger file is cut, and then no JSON.
+/// The most bytes that are read. A larger file is cut off, and then fails to parse.
 const MAX_BYTES: u64 = 64 << 20;
 
 fn read(file: &Path) -> Result<TrustFile, TrustError> {

@@ -1,4 +1,4 @@
-//! What a yes covers, and what is asked again.
+//! What the user's trust covers, and what the user is asked about again.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ struct TrustTestEnv {
     project: PathBuf,
 }
 
-fn scene() -> TrustTestEnv {
+fn test_env() -> TrustTestEnv {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().canonicalize().unwrap().join("home");
     let project = home.join("app");
@@ -32,93 +32,93 @@ impl TrustTestEnv {
 
 #[test]
 fn a_folder_is_unknown_until_it_is_granted_and_after_it_is_forgotten() {
-    let scene = scene();
-    let mut store = scene.store();
-    assert_eq!(store.status(&scene.project), TrustStatus::Unknown);
-    store.grant(&scene.project).unwrap();
-    assert_eq!(scene.store().status(&scene.project), TrustStatus::Trusted);
-    assert_eq!(scene.store().folders().collect::<Vec<_>>(), [scene.project.as_path()]);
-    store.forget(&scene.project).unwrap();
-    assert_eq!(scene.store().status(&scene.project), TrustStatus::Unknown);
+    let env = test_env();
+    let mut store = env.store();
+    assert_eq!(store.status(&env.project), TrustStatus::Unknown);
+    store.grant(&env.project).unwrap();
+    assert_eq!(env.store().status(&env.project), TrustStatus::Trusted);
+    assert_eq!(env.store().folders().collect::<Vec<_>>(), [env.project.as_path()]);
+    store.forget(&env.project).unwrap();
+    assert_eq!(env.store().status(&env.project), TrustStatus::Unknown);
 }
 
 #[test]
 fn s60_trust_is_not_inherited_and_the_widest_folders_are_refused() {
-    let scene = scene();
-    let mut store = scene.store();
-    let inner = scene.project.join("vendor/evil");
+    let env = test_env();
+    let mut store = env.store();
+    let inner = env.project.join("vendor/evil");
     std::fs::create_dir_all(&inner).unwrap();
-    store.grant(&scene.project).unwrap();
+    store.grant(&env.project).unwrap();
     assert_eq!(store.status(&inner), TrustStatus::Unknown);
-    for wide in [scene.home.as_path(), Path::new("/")] {
+    for wide in [env.home.as_path(), Path::new("/")] {
         assert!(matches!(store.grant(wide), Err(TrustError::TooWide(_))));
         assert_eq!(store.status(wide), TrustStatus::TooWide);
     }
-    assert!(matches!(store.grant(&scene.project.join("../.")), Err(TrustError::TooWide(_))));
+    assert!(matches!(store.grant(&env.project.join("../.")), Err(TrustError::TooWide(_))));
 }
 
 #[cfg(unix)]
 #[test]
 fn a_folder_that_took_the_name_is_another_folder() {
-    let scene = scene();
-    let mut store = scene.store();
-    store.grant(&scene.project).unwrap();
-    std::fs::rename(&scene.project, scene.home.join("moved")).unwrap();
-    std::fs::create_dir(&scene.project).unwrap();
-    assert_eq!(store.status(&scene.project), TrustStatus::Unknown);
-    assert_eq!(store.status(&scene.home.join("moved")), TrustStatus::Unknown);
+    let env = test_env();
+    let mut store = env.store();
+    store.grant(&env.project).unwrap();
+    std::fs::rename(&env.project, env.home.join("moved")).unwrap();
+    std::fs::create_dir(&env.project).unwrap();
+    assert_eq!(store.status(&env.project), TrustStatus::Unknown);
+    assert_eq!(store.status(&env.home.join("moved")), TrustStatus::Unknown);
 }
 
 #[cfg(unix)]
 #[test]
 fn a_link_stands_for_where_it_leads() {
-    let scene = scene();
-    let mut store = scene.store();
-    let link = scene.home.join("link");
-    std::os::unix::fs::symlink(&scene.project, &link).unwrap();
+    let env = test_env();
+    let mut store = env.store();
+    let link = env.home.join("link");
+    std::os::unix::fs::symlink(&env.project, &link).unwrap();
     store.grant(&link).unwrap();
-    assert_eq!(store.status(&scene.project), TrustStatus::Trusted);
+    assert_eq!(store.status(&env.project), TrustStatus::Trusted);
 }
 
 #[test]
-fn changed_and_new_powers_are_asked_again() {
-    let scene = scene();
-    let mut store = scene.store();
-    scene.write(".slug/settings.json", "{}");
-    store.grant(&scene.project).unwrap();
-    scene.write(".slug/settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
-    scene.write(".slug/config.toml", "model = \"x\"");
+fn changed_and_new_privileged_files_are_asked_about_again() {
+    let env = test_env();
+    let mut store = env.store();
+    env.write(".slug/settings.json", "{}");
+    store.grant(&env.project).unwrap();
+    env.write(".slug/settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
+    env.write(".slug/config.toml", "model = \"x\"");
     let changed = vec![".slug/config.toml".into(), ".slug/settings.json".into()];
-    assert_eq!(store.status(&scene.project), TrustStatus::Changed(changed));
-    store.grant(&scene.project).unwrap();
-    assert_eq!(store.status(&scene.project), TrustStatus::Trusted);
+    assert_eq!(store.status(&env.project), TrustStatus::Changed(changed));
+    store.grant(&env.project).unwrap();
+    assert_eq!(store.status(&env.project), TrustStatus::Trusted);
 }
 
 #[test]
-fn changed_instructions_and_removed_powers_are_not_asked_again() {
-    let scene = scene();
-    let mut store = scene.store();
-    scene.write("SLUG.md", "one");
-    scene.write(".slug/settings.json", "{}");
-    store.grant(&scene.project).unwrap();
-    scene.write("SLUG.md", "two");
-    scene.write(".slug/rules/new.md", "three");
-    std::fs::remove_file(scene.project.join(".slug/settings.json")).unwrap();
-    assert_eq!(store.status(&scene.project), TrustStatus::Trusted);
+fn changed_instructions_and_removed_privileged_files_are_not_asked_about_again() {
+    let env = test_env();
+    let mut store = env.store();
+    env.write("SLUG.md", "one");
+    env.write(".slug/settings.json", "{}");
+    store.grant(&env.project).unwrap();
+    env.write("SLUG.md", "two");
+    env.write(".slug/rules/new.md", "three");
+    std::fs::remove_file(env.project.join(".slug/settings.json")).unwrap();
+    assert_eq!(store.status(&env.project), TrustStatus::Trusted);
 }
 
 #[test]
-fn what_slug_wrote_itself_is_not_asked_about() {
-    let scene = scene();
-    let mut store = scene.store();
+fn slugs_own_changes_are_not_asked_about() {
+    let env = test_env();
+    let mut store = env.store();
     let file = Path::new(".slug/settings.local.json");
-    store.keep_own_change(&scene.project, file, b"{}").unwrap();
-    assert_eq!(store.status(&scene.project), TrustStatus::Unknown);
-    store.grant(&scene.project).unwrap();
-    scene.write(".slug/settings.local.json", "{}");
-    assert!(matches!(store.status(&scene.project), TrustStatus::Changed(_)));
-    store.keep_own_change(&scene.project, file, b"{}").unwrap();
-    assert_eq!(store.status(&scene.project), TrustStatus::Trusted);
+    store.keep_own_change(&env.project, file, b"{}").unwrap();
+    assert_eq!(store.status(&env.project), TrustStatus::Unknown);
+    store.grant(&env.project).unwrap();
+    env.write(".slug/settings.local.json", "{}");
+    assert!(matches!(store.status(&env.project), TrustStatus::Changed(_)));
+    store.keep_own_change(&env.project, file, b"{}").unwrap();
+    assert_eq!(store.status(&env.project), TrustStatus::Trusted);
 }
 
 /// The files of the question, with what is in each.
@@ -128,19 +128,19 @@ fn found(items: &[super::InventoryItem]) -> Vec<(&str, &[InventoryItemKind])> {
 
 #[test]
 fn the_question_names_every_rule_key_and_instruction_file() {
-    let scene = scene();
-    scene.write(
+    let env = test_env();
+    env.write(
         ".slug/settings.json",
         r#"{"permissions":{"allow":["Bash(npm *)"],"deny":["Read(.env)"]}}"#,
     );
-    scene.write(".slug/settings.local.json", "{");
-    scene.write(".slug/config.toml", "model = \"x\"\n[ui]\ntheme = \"dark\"\n");
-    scene.write("AGENTS.md", "a\nb\n");
-    scene.write("CLAUDE.md", "not read beside AGENTS.md");
-    scene.write(".slug/rules/b.md", "x");
-    scene.write(".slug/rules/a.md", "x");
-    scene.write(".slug/rules/c.txt", "x");
-    let items = inventory(&scene.project);
+    env.write(".slug/settings.local.json", "{");
+    env.write(".slug/config.toml", "model = \"x\"\n[ui]\ntheme = \"dark\"\n");
+    env.write("AGENTS.md", "a\nb\n");
+    env.write("CLAUDE.md", "not read beside AGENTS.md");
+    env.write(".slug/rules/b.md", "x");
+    env.write(".slug/rules/a.md", "x");
+    env.write(".slug/rules/c.txt", "x");
+    let items = inventory(&env.project);
     use InventoryItemKind::{Configuration, Instructions, Settings};
     assert_eq!(
         found(&items),
@@ -161,16 +161,16 @@ fn the_question_names_every_rule_key_and_instruction_file() {
 
 #[test]
 fn the_question_shows_each_line_of_a_hook_and_is_asked_again_for_its_script() {
-    let scene = scene();
-    let mut store = scene.store();
+    let env = test_env();
+    let mut store = env.store();
     let short = r#"{"hooks":[{"event":"Stop","action":{"type":"command","command":"sh done.sh"}},
         {"event":"SessionStart","action":{"type":"prompt","content":"Be brief."}}]}"#;
     let wide = r#"{"permissions":{"allow":["Read"]},"hooks":{"PreToolUse":[
         {"matcher":"Bash","hooks":[{"type":"command","command":"a | b"},{"type":"x"}]}]}}"#;
-    scene.write(".slug/hooks.json", short);
-    scene.write(".slug/settings.json", wide);
-    scene.write("done.sh", "exit 0");
-    let items = inventory(&scene.project);
+    env.write(".slug/hooks.json", short);
+    env.write(".slug/settings.json", wide);
+    env.write("done.sh", "exit 0");
+    let items = inventory(&env.project);
     let hooks = InventoryItemKind::Hooks;
     assert_eq!(
         found(&items),
@@ -182,18 +182,18 @@ fn the_question_shows_each_line_of_a_hook_and_is_asked_again_for_its_script() {
     );
     let lines = ["on Stop runs sh done.sh", "on SessionStart tells the model: Be brief."];
     assert_eq!(items[0].lines, lines);
-    let told = "on PreToolUse Bash runs a | b (slug cannot tell which files a uses)";
-    assert_eq!(items[1].lines[0], told);
+    let line = "on PreToolUse Bash runs a | b (slug cannot tell which files a uses)";
+    assert_eq!(items[1].lines[0], line);
     assert!(items[1].lines[1].starts_with("on PreToolUse Bash not readable"), "{items:?}");
     assert_eq!(items[1].lines[2], "allow Read");
 
-    store.grant(&scene.project).unwrap();
-    assert_eq!(store.status(&scene.project), TrustStatus::Trusted);
-    scene.write("done.sh", "exit 1");
-    assert_eq!(store.status(&scene.project), TrustStatus::Changed(vec!["done.sh".into()]));
-    store.grant(&scene.project).unwrap();
-    scene.write(".slug/hooks.json", &short.replace("done", "gone"));
-    assert_eq!(store.status(&scene.project), TrustStatus::Changed(vec![".slug/hooks.json".into()]));
+    store.grant(&env.project).unwrap();
+    assert_eq!(store.status(&env.project), TrustStatus::Trusted);
+    env.write("done.sh", "exit 1");
+    assert_eq!(store.status(&env.project), TrustStatus::Changed(vec!["done.sh".into()]));
+    store.grant(&env.project).unwrap();
+    env.write(".slug/hooks.json", &short.replace("done", "gone"));
+    assert_eq!(store.status(&env.project), TrustStatus::Changed(vec![".slug/hooks.json".into()]));
 }
 
 #[test]
@@ -205,20 +205,20 @@ fn the_file_by_which_a_hooks_program_knows_what_to_run_is_hashed_with_it() {
         ("just lint", "justfile"),
         ("cd sub && yarn lint", "sub/package.json"),
     ] {
-        let scene = scene();
-        let mut store = scene.store();
+        let env = test_env();
+        let mut store = env.store();
         let hook =
             format!(r#"[{{"event":"Stop","action":{{"type":"command","command":"{command}"}}}}]"#);
-        scene.write(".slug/hooks.json", &format!(r#"{{"hooks":{hook}}}"#));
-        scene.write("sub/x", "");
-        scene.write(file, "1");
-        let items = inventory(&scene.project);
+        env.write(".slug/hooks.json", &format!(r#"{{"hooks":{hook}}}"#));
+        env.write("sub/x", "");
+        env.write(file, "1");
+        let items = inventory(&env.project);
         assert_eq!(items[0].lines, [format!("on Stop runs {command}")]);
         assert!(items.iter().any(|item| item.path == Path::new(file)), "{items:?}");
-        store.grant(&scene.project).unwrap();
-        scene.write(file, "2");
+        store.grant(&env.project).unwrap();
+        env.write(file, "2");
         assert_eq!(
-            store.status(&scene.project),
+            store.status(&env.project),
             TrustStatus::Changed(vec![file.into()]),
             "{command}"
         );
@@ -229,23 +229,23 @@ fn the_file_by_which_a_hooks_program_knows_what_to_run_is_hashed_with_it() {
 #[test]
 fn s57_looking_at_a_folder_runs_nothing_and_never_blocks() {
     use std::os::unix::fs::symlink;
-    let scene = scene();
-    let fifo = scene.project.join("SLUG.md");
+    let env = test_env();
+    let fifo = env.project.join("SLUG.md");
     crate::domain::testing::make_fifo(&fifo);
-    symlink("/dev/zero", scene.project.join(".slug/settings.json")).unwrap();
-    std::fs::create_dir(scene.project.join(".git")).unwrap();
-    std::fs::write(scene.project.join(".git/config"), "[core]\nfsmonitor=touch marker\n").unwrap();
-    assert_eq!(inventory(&scene.project), []);
-    assert_eq!(scene.store().status(&scene.project), TrustStatus::Unknown);
-    assert!(!scene.project.join("marker").exists());
+    symlink("/dev/zero", env.project.join(".slug/settings.json")).unwrap();
+    std::fs::create_dir(env.project.join(".git")).unwrap();
+    std::fs::write(env.project.join(".git/config"), "[core]\nfsmonitor=touch marker\n").unwrap();
+    assert_eq!(inventory(&env.project), []);
+    assert_eq!(env.store().status(&env.project), TrustStatus::Unknown);
+    assert!(!env.project.join("marker").exists());
 }
 
 #[test]
 fn plain_http_origins_are_kept_one_by_one() {
-    let scene = scene();
-    let mut store = scene.store();
+    let env = test_env();
+    let mut store = env.store();
     store.allow_origin("http://Box.lan:8000/").unwrap();
-    let store = scene.store();
+    let store = env.store();
     assert!(store.origin_allowed("http://box.lan:8000"));
     assert!(!store.origin_allowed("http://box.lan:8001"));
     assert!(!store.origin_allowed("http://box.lan:8000.evil"));
@@ -253,33 +253,33 @@ fn plain_http_origins_are_kept_one_by_one() {
 
 #[test]
 fn two_stores_do_not_lose_each_others_answers() {
-    let scene = scene();
-    let other = scene.home.join("other");
+    let env = test_env();
+    let other = env.home.join("other");
     std::fs::create_dir(&other).unwrap();
-    let (mut one, mut two) = (scene.store(), scene.store());
-    one.grant(&scene.project).unwrap();
+    let (mut one, mut two) = (env.store(), env.store());
+    one.grant(&env.project).unwrap();
     two.grant(&other).unwrap();
-    assert_eq!(scene.store().status(&scene.project), TrustStatus::Trusted);
-    assert_eq!(scene.store().status(&other), TrustStatus::Trusted);
+    assert_eq!(env.store().status(&env.project), TrustStatus::Trusted);
+    assert_eq!(env.store().status(&other), TrustStatus::Trusted);
 }
 
 #[cfg(unix)]
 #[test]
 fn the_store_is_private_and_a_broken_one_is_an_error() {
     use std::os::unix::fs::PermissionsExt;
-    let scene = scene();
-    scene.store().grant(&scene.project).unwrap();
-    let file = scene.home.join(".slug/trust.json");
+    let env = test_env();
+    env.store().grant(&env.project).unwrap();
+    let file = env.home.join(".slug/trust.json");
     let mode = std::fs::metadata(&file).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode, 0o600);
     std::fs::write(&file, "{").unwrap();
-    let error = TrustStore::open(&scene.home.join(".slug"), Some(&scene.home)).unwrap_err();
+    let error = TrustStore::open(&env.home.join(".slug"), Some(&env.home)).unwrap_err();
     assert!(error.to_string().contains("Repair it"), "{error}");
 }
 
 /// The lines of a file in the question, with their marks.
-fn asked(scene: &TrustTestEnv, file: &str) -> Vec<String> {
-    let question = scene.store().question(&scene.project).unwrap();
+fn asked(env: &TrustTestEnv, file: &str) -> Vec<String> {
+    let question = env.store().question(&env.project).unwrap();
     let item = question.items().iter().find(|item| item.path == Path::new(file)).unwrap();
     let signed =
         |(mark, line): &(_, String)| format!("{}{line}", super::TrustLineMark::sign(*mark));
@@ -288,95 +288,95 @@ fn asked(scene: &TrustTestEnv, file: &str) -> Vec<String> {
 
 #[test]
 fn s66_a_changed_file_is_asked_again_with_what_is_new_and_what_is_gone() {
-    let scene = scene();
+    let env = test_env();
     let file = ".slug/settings.json";
-    scene.write(file, r#"{"permissions":{"allow":["Bash(ls)","Bash(make)"]}}"#);
-    scene.write(".slug/config.toml", "model = \"x\"");
-    assert_eq!(asked(&scene, file), ["allow Bash(ls)", "allow Bash(make)"]);
-    scene.store().grant(&scene.project).unwrap();
-    scene.write(file, r#"{"permissions":{"deny":["Bash(ls)"],"allow":["Bash(make)","Bash"]}}"#);
+    env.write(file, r#"{"permissions":{"allow":["Bash(ls)","Bash(make)"]}}"#);
+    env.write(".slug/config.toml", "model = \"x\"");
+    assert_eq!(asked(&env, file), ["allow Bash(ls)", "allow Bash(make)"]);
+    env.store().grant(&env.project).unwrap();
+    env.write(file, r#"{"permissions":{"deny":["Bash(ls)"],"allow":["Bash(make)","Bash"]}}"#);
     assert_eq!(
-        asked(&scene, file),
+        asked(&env, file),
         ["+ deny Bash(ls)", "allow Bash(make)", "+ allow Bash", "- allow Bash(ls)"]
     );
-    assert_eq!(asked(&scene, ".slug/config.toml"), ["model = \"x\""]);
+    assert_eq!(asked(&env, ".slug/config.toml"), ["model = \"x\""]);
 }
 
 #[test]
 fn s66_a_file_is_asked_about_once_and_what_went_from_it_is_shown() {
-    let scene = scene();
+    let env = test_env();
     let hooks = r#"{"hooks":[{"event":"Stop","action":{"type":"command","command":"make"}}]}"#;
     for file in [".slug/hooks.json", ".slug/settings.json"] {
-        scene.write(file, hooks);
-        scene.store().grant(&scene.project).unwrap();
-        scene.write(file, "{}");
-        let question = scene.store().question(&scene.project).unwrap();
+        env.write(file, hooks);
+        env.store().grant(&env.project).unwrap();
+        env.write(file, "{}");
+        let question = env.store().question(&env.project).unwrap();
         let items: Vec<_> =
             question.items().iter().filter(|item| item.path == Path::new(file)).collect();
         assert_eq!(items.len(), 1, "{items:?}");
         assert_eq!(items[0].words(), "nothing that takes effect");
         assert_eq!(
-            asked(&scene, file),
+            asked(&env, file),
             ["- on Stop runs make (slug cannot tell which files make uses)"]
         );
-        scene.store().grant(&scene.project).unwrap();
+        env.store().grant(&env.project).unwrap();
     }
 }
 
 #[test]
-fn what_a_hook_names_and_the_model_reads_is_asked_about_once() {
-    let scene = scene();
-    scene.write("SLUG.md", "x");
+fn a_file_that_a_hook_names_and_the_model_reads_is_asked_about_once() {
+    let env = test_env();
+    env.write("SLUG.md", "x");
     let hook =
         r#"{"hooks":[{"event":"Stop","action":{"type":"command","command":"cat SLUG.md"}}]}"#;
-    scene.write(".slug/hooks.json", hook);
-    let question = scene.store().question(&scene.project).unwrap();
+    env.write(".slug/hooks.json", hook);
+    let question = env.store().question(&env.project).unwrap();
     let words: Vec<String> = question.items().iter().map(super::TrustQuestionFile::words).collect();
     let both = "programs that slug would run, instructions for the model";
     assert_eq!(words, ["programs that slug would run", both]);
 }
 
 #[test]
-fn s66_white_space_alone_is_asked_about_too_and_said_to_be_no_other_rule() {
-    let scene = scene();
-    scene.write(".slug/settings.json", r#"{"permissions":{"allow":["Bash(ls)"]}}"#);
-    scene.store().grant(&scene.project).unwrap();
-    scene.write(".slug/settings.json", r#"{"permissions": {"allow":["Bash(ls)"]}}"#);
-    assert!(matches!(scene.store().status(&scene.project), TrustStatus::Changed(_)));
+fn s66_a_change_of_white_space_alone_is_asked_about_without_a_new_rule() {
+    let env = test_env();
+    env.write(".slug/settings.json", r#"{"permissions":{"allow":["Bash(ls)"]}}"#);
+    env.store().grant(&env.project).unwrap();
+    env.write(".slug/settings.json", r#"{"permissions": {"allow":["Bash(ls)"]}}"#);
+    assert!(matches!(env.store().status(&env.project), TrustStatus::Changed(_)));
     assert_eq!(
-        asked(&scene, ".slug/settings.json"),
+        asked(&env, ".slug/settings.json"),
         ["allow Bash(ls)", "+ changed in ways that none of these lines shows"]
     );
 }
 
 #[test]
 fn a_file_that_is_new_since_the_yes_is_new_as_a_whole() {
-    let scene = scene();
-    scene.store().grant(&scene.project).unwrap();
-    scene.write(".slug/config.toml", "model = \"x\"");
-    assert_eq!(asked(&scene, ".slug/config.toml"), ["+ model = \"x\""]);
+    let env = test_env();
+    env.store().grant(&env.project).unwrap();
+    env.write(".slug/config.toml", "model = \"x\"");
+    assert_eq!(asked(&env, ".slug/config.toml"), ["+ model = \"x\""]);
 }
 
 #[test]
-fn a_yes_is_to_what_was_shown_and_to_nothing_later() {
-    let scene = scene();
-    let mut store = scene.store();
-    scene.write(".slug/settings.json", "{}");
-    let question = store.question(&scene.project).unwrap();
-    scene.write(".slug/settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
+fn trust_covers_what_was_shown_and_nothing_later() {
+    let env = test_env();
+    let mut store = env.store();
+    env.write(".slug/settings.json", "{}");
+    let question = store.question(&env.project).unwrap();
+    env.write(".slug/settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
     store.grant_asked(question).unwrap();
-    assert!(matches!(store.status(&scene.project), TrustStatus::Changed(_)));
-    assert_eq!(asked(&scene, ".slug/settings.json"), ["+ allow Bash"]);
+    assert!(matches!(store.status(&env.project), TrustStatus::Changed(_)));
+    assert_eq!(asked(&env, ".slug/settings.json"), ["+ allow Bash"]);
 }
 
 #[test]
-fn s55_what_names_servers_to_start_is_not_read_and_not_asked_about() {
-    let scene = scene();
-    scene.write(".mcp.json", r#"{"mcpServers":{"x":{"command":"touch","args":["marker"]}}}"#);
-    assert_eq!(inventory(&scene.project), []);
-    let mut store = scene.store();
-    store.grant(&scene.project).unwrap();
-    scene.write(".mcp.json", r#"{"mcpServers":{}}"#);
-    assert_eq!(store.status(&scene.project), TrustStatus::Trusted);
-    assert!(!scene.project.join("marker").exists());
+fn s55_files_that_name_servers_to_start_are_not_read_and_not_asked_about() {
+    let env = test_env();
+    env.write(".mcp.json", r#"{"mcpServers":{"x":{"command":"touch","args":["marker"]}}}"#);
+    assert_eq!(inventory(&env.project), []);
+    let mut store = env.store();
+    store.grant(&env.project).unwrap();
+    env.write(".mcp.json", r#"{"mcpServers":{}}"#);
+    assert_eq!(store.status(&env.project), TrustStatus::Trusted);
+    assert!(!env.project.join("marker").exists());
 }

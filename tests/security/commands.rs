@@ -1,5 +1,6 @@
-//! What slug says of a command is certain: what only reads runs unasked, what it does not know can do
-//! anything and says so, and what is known only when it runs is asked.
+//! What slug says of a command is certain: a command that only reads runs without a question, a
+//! program that slug does not know can do anything and slug says so, and what is known only at run
+//! time is asked about.
 
 use slug_code::domain::{PermissionMode, PermissionOutcome};
 use slug_code::permissions::{Workspace, meaning};
@@ -58,7 +59,7 @@ const READERS: [&str; 48] = [
     "git branch",
 ];
 
-/// Lines of programs in the table that write, run or remove something all the same.
+/// Command lines of programs in the table that write, run or remove something all the same.
 const DOING_MORE: [(&str, &[&str]); 11] = [
     (
         "find",
@@ -199,16 +200,16 @@ const DOING_MORE: [(&str, &[&str]); 11] = [
 
 #[test]
 fn what_only_reads_runs_unasked_in_every_mode() {
-    let ground = TestProject::new();
+    let project = TestProject::new();
     for mode in MODES {
-        ground.assert_all(READERS, mode, PermissionOutcome::Allow);
+        project.assert_all(READERS, mode, PermissionOutcome::Allow);
     }
 }
 
 #[test]
 fn what_only_reads_is_asked_where_it_reads_outside() {
-    let ground = TestProject::new();
-    let outside = ground.sibling_path("beside/x.txt");
+    let project = TestProject::new();
+    let outside = project.sibling_path("beside/x.txt");
     let outside = outside.display();
     let lines = [
         format!("cat {outside}"),
@@ -240,27 +241,27 @@ fn what_only_reads_is_asked_where_it_reads_outside() {
         "cat /etc/passwd | head -1".into(),
         "find / -maxdepth 1".into(),
     ];
-    ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
+    project.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
 }
 
 #[test]
 fn an_untrusted_folder_has_no_git_run_unasked() {
-    let mut ground = TestProject::new();
-    let root = ground.root();
-    let (home, slug) = (ground.sibling_path("home"), ground.sibling_path("slug"));
-    ground.workspace = Workspace::new(root, Vec::new(), Some(home), slug);
+    let mut project = TestProject::new();
+    let root = project.root();
+    let (home, slug) = (project.sibling_path("home"), project.sibling_path("slug"));
+    project.workspace = Workspace::new(root, Vec::new(), Some(home), slug);
     let lines =
         ["git status", "git log", "git diff", "git show HEAD", "git branch", "git blame a.txt"];
-    ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
-    let ground = TestProject::with_rules(&["Bash(git *)"], &[]);
-    ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Allow);
+    project.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
+    let project = TestProject::with_rules(&["Bash(git *)"], &[]);
+    project.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Allow);
 }
 
 #[test]
 fn a_program_of_the_table_that_does_more_than_read_is_asked_without_rules() {
-    let ground = TestProject::new();
+    let project = TestProject::new();
     for (_, lines) in DOING_MORE {
-        ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
+        project.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
     }
 }
 
@@ -276,14 +277,14 @@ fn a_wildcard_covers_no_option_that_writes_or_runs() {
             );
             continue;
         }
-        let ground = TestProject::with_rules(&[&rule], &[]);
-        ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
+        let project = TestProject::with_rules(&[&rule], &[]);
+        project.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
     }
 }
 
 #[test]
 fn an_option_that_writes_is_found_among_others_and_behind_what_runs_it() {
-    let ground = TestProject::with_rules(
+    let project = TestProject::with_rules(
         &["Bash(find *)", "Bash(sort *)", "Bash(git *)", "Bash(timeout *)", "Bash(nice *)"],
         &[],
     );
@@ -297,7 +298,7 @@ fn an_option_that_writes_is_found_among_others_and_behind_what_runs_it() {
             }
         }
     }
-    ground.assert_all(all, PermissionMode::Ask, PermissionOutcome::Ask);
+    project.assert_all(all, PermissionMode::Ask, PermissionOutcome::Ask);
 }
 
 #[test]
@@ -313,7 +314,7 @@ fn a_rule_that_names_an_option_which_is_not_listed_says_that_it_allows_any_code(
     }
 }
 
-/// Where a wildcard stands before the option, the rule names it all the same.
+/// Where a wildcard stands before the option, the rule still names the option.
 #[test]
 fn a_rule_that_names_an_option_behind_a_wildcard_says_what_it_allows_or_allows_nothing() {
     for (rule, line) in [
@@ -326,9 +327,9 @@ fn a_rule_that_names_an_option_behind_a_wildcard_says_what_it_allows_or_allows_n
         ("Bash(* *)", "python3 x.py"),
         ("Bash(*)", "python3 x.py"),
     ] {
-        let ground = TestProject::with_rules(&[rule], &[]);
+        let project = TestProject::with_rules(&[rule], &[]);
         let says = meaning(rule).is_some_and(|means| means.contains("any"));
-        let allows = ground.outcome(line, PermissionMode::Ask) == PermissionOutcome::Allow;
+        let allows = project.outcome(line, PermissionMode::Ask) == PermissionOutcome::Allow;
         assert!(says || !allows, "{rule} allows {line} and says {:?}", meaning(rule));
     }
 }
@@ -352,7 +353,7 @@ fn a_wildcard_on_a_program_that_is_not_known_says_that_it_allows_any_code() {
 
 #[test]
 fn a_rule_that_is_offered_has_no_wildcard_and_so_promises_nothing() {
-    let ground = TestProject::new();
+    let project = TestProject::new();
     for line in [
         "python3 -c 'print(1)'",
         "python3 build.py --all",
@@ -364,7 +365,7 @@ fn a_rule_that_is_offered_has_no_wildcard_and_so_promises_nothing() {
         "sort -o out a.txt",
         "awk '{print}' a.txt",
     ] {
-        let decision = ground.decide(line, PermissionMode::Ask);
+        let decision = project.decide(line, PermissionMode::Ask);
         assert_eq!(decision.outcome(), PermissionOutcome::Ask, "{line}");
         for rule in decision.allow_rules() {
             let mut with = TestProject::new();
@@ -380,7 +381,7 @@ fn a_rule_that_is_offered_has_no_wildcard_and_so_promises_nothing() {
     }
 }
 
-/// What runs the command that stands behind it.
+/// Wrappers that run the command behind them.
 const CARRIERS: [fn(&str) -> String; 24] = [
     |line| format!("env {line}"),
     |line| format!("env -i A=b {line}"),
@@ -410,31 +411,31 @@ const CARRIERS: [fn(&str) -> String; 24] = [
 
 #[test]
 fn a_deny_rule_finds_a_command_behind_what_runs_it_in_every_mode() {
-    let ground = TestProject::with_rules(&["Bash"], &["Bash(rm *)", "Bash(git push *)"]);
+    let project = TestProject::with_rules(&["Bash"], &["Bash(rm *)", "Bash(git push *)"]);
     for mode in MODES {
         for line in ["rm -rf build", "git push origin main", "/usr/bin/git push", "git -C . push"] {
-            ground.assert_all(CARRIERS.map(|carry| carry(line)), mode, PermissionOutcome::Deny);
+            project.assert_all(CARRIERS.map(|carry| carry(line)), mode, PermissionOutcome::Deny);
         }
     }
 }
 
 #[test]
 fn a_deny_rule_finds_a_command_behind_two_of_what_runs_it() {
-    let ground = TestProject::with_rules(&["Bash"], &["Bash(rm *)"]);
-    // The words behind a plain `eval` are taken apart once more: with quotes of their own they would
-    // not be what they are here.
+    let project = TestProject::with_rules(&["Bash"], &["Bash(rm *)"]);
+    // A plain `eval` splits the words behind it once more; words with quotes of their own would
+    // then mean something else.
     let outer = CARRIERS.iter().filter(|carry| !carry("x").starts_with("eval x"));
     let twice = outer.flat_map(|outer| {
         CARRIERS
             .iter()
             .map(move |inner| outer(&format!("sh -c {}", quoted(&inner("rm -rf build")))))
     });
-    ground.assert_all(twice, PermissionMode::Yolo, PermissionOutcome::Deny);
+    project.assert_all(twice, PermissionMode::Yolo, PermissionOutcome::Deny);
 }
 
 #[test]
 fn a_deny_rule_finds_a_command_however_it_is_joined_and_quoted() {
-    let ground = TestProject::with_rules(&["Bash"], &["Bash(rm *)"]);
+    let project = TestProject::with_rules(&["Bash"], &["Bash(rm *)"]);
     let lines = [
         "ls; rm x",
         "ls && rm x",
@@ -469,12 +470,12 @@ fn a_deny_rule_finds_a_command_however_it_is_joined_and_quoted() {
         "/bin/rm x",
         "../../bin/rm x",
     ];
-    ground.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Deny);
+    project.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Deny);
 }
 
 #[test]
 fn what_is_known_only_when_it_runs_is_asked_and_yolo_runs_it() {
-    let ground = TestProject::with_rules(
+    let project = TestProject::with_rules(
         &["Bash(echo *)", "Bash(ls *)", "Bash(cat *)", "Bash(npm *)", "Bash(touch *)"],
         &[],
     );
@@ -520,26 +521,26 @@ fn what_is_known_only_when_it_runs_is_asked_and_yolo_runs_it() {
     ];
     let dynamic: Vec<&str> = lines.into_iter().filter(|line| *line != "echo !$").collect();
     for mode in [PermissionMode::Ask, PermissionMode::AllowEdits] {
-        ground.assert_all(&dynamic, mode, PermissionOutcome::Ask);
+        project.assert_all(&dynamic, mode, PermissionOutcome::Ask);
     }
-    ground.assert_all(&dynamic, PermissionMode::Plan, PermissionOutcome::Deny);
-    ground.assert_all(&dynamic, PermissionMode::Yolo, PermissionOutcome::Allow);
+    project.assert_all(&dynamic, PermissionMode::Plan, PermissionOutcome::Deny);
+    project.assert_all(&dynamic, PermissionMode::Yolo, PermissionOutcome::Allow);
     let bare = TestProject::with_rules(&["Bash"], &[]);
     bare.assert_all(&dynamic, PermissionMode::Ask, PermissionOutcome::Allow);
 }
 
 #[test]
 fn what_cannot_be_analysed_is_asked_even_under_a_bare_rule() {
-    let ground = TestProject::with_rules(&["Bash"], &[]);
+    let project = TestProject::with_rules(&["Bash"], &[]);
     let long = format!("echo {}", "x".repeat(17 << 10));
     let deep = format!("{}ls{}", "(".repeat(5000), ")".repeat(5000));
     let lines = ["echo 'open", "if true; then", "ls )", "echo \"$(", &long, &deep, "case x in"];
-    ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
+    project.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
 }
 
 #[test]
 fn a_wildcard_on_what_runs_commands_is_not_enough() {
-    let ground = TestProject::with_rules(
+    let project = TestProject::with_rules(
         &[
             "Bash(env *)",
             "Bash(sudo *)",
@@ -584,5 +585,5 @@ fn a_wildcard_on_what_runs_commands_is_not_enough() {
         "timeout 5 nice nohup make",
         "timeout 5 bash -c ls",
     ];
-    ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
+    project.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
 }

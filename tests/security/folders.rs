@@ -1,5 +1,5 @@
-//! The folder that a command works in is the one that what stands before it leads to, and a rule with a
-//! pattern holds in the workspace only.
+//! A command is judged in the folder to which the commands before it lead, and a rule with a
+//! pattern holds only in the workspace.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use slug_code::domain::{PermissionMode, PermissionOutcome};
 
 use crate::test_project::TestProject;
 
-/// Rules with patterns on all that is used here.
+/// Rules with patterns on every program that is used here.
 const RULES: [&str; 25] = [
     "Bash(npm *)",
     "Bash(pnpm *)",
@@ -37,7 +37,7 @@ const RULES: [&str; 25] = [
     "Bash(read *)",
 ];
 
-/// What leads to the folder `D` and does something there.
+/// Command lines that go to the folder `D` and do something there.
 const LEADING: [&str; 62] = [
     "cd D && npm test",
     "cd D; npm test",
@@ -105,31 +105,33 @@ const LEADING: [&str; 62] = [
 
 #[test]
 fn a_rule_with_a_pattern_holds_in_no_folder_outside_however_it_is_led_to() {
-    let ground = TestProject::with_rules(&RULES, &[]);
+    let project = TestProject::with_rules(&RULES, &[]);
     for file in ["Makefile", "config.toml", "justfile", "pom.xml", "Cargo.toml", "package.json"] {
-        fs::write(ground.sibling_path("beside").join(file), "").unwrap();
+        fs::write(project.sibling_path("beside").join(file), "").unwrap();
     }
-    let beside = ground.sibling_path("beside").display().to_string();
+    let beside = project.sibling_path("beside").display().to_string();
     for folder in [beside.as_str(), "../beside", "src/../../beside", "/usr/share"] {
         let lines = LEADING.iter().filter(|line| {
-            // Behind another folder a relative one is none of those outside, and a file has to be there.
+            // Behind another folder, a relative path leads to none of those outside, and a file has
+            // to exist.
             folder == beside
                 || (!line.contains("src") && !line.contains("file ") && !line.contains("D/"))
         });
         let lines = lines.map(|line| line.replace('D', folder));
-        ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
+        project.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
     }
 }
 
-/// A link of the project that leads out of it.
-fn with_a_link(ground: &TestProject) {
-    std::os::unix::fs::symlink(ground.sibling_path("beside"), ground.root().join("link")).unwrap();
+/// Adds a link that leads out of the project.
+fn with_a_link(project: &TestProject) {
+    std::os::unix::fs::symlink(project.sibling_path("beside"), project.root().join("link"))
+        .unwrap();
 }
 
 #[test]
 fn a_link_that_leads_outside_is_outside() {
-    let ground = TestProject::with_rules(&RULES, &[]);
-    with_a_link(&ground);
+    let project = TestProject::with_rules(&RULES, &[]);
+    with_a_link(&project);
     let lines = [
         "cd link && npm test",
         "cd ./link; make",
@@ -151,17 +153,17 @@ fn a_link_that_leads_outside_is_outside() {
         "rm link/x.txt",
         "cat link/x.txt",
     ];
-    ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
+    project.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
 }
 
 #[test]
 fn a_word_that_is_a_link_which_leads_outside_is_outside() {
-    let ground = TestProject::with_rules(&RULES, &[]);
-    with_a_link(&ground);
+    let project = TestProject::with_rules(&RULES, &[]);
+    with_a_link(&project);
     let lines =
         ["npm -C link test", "just -d link build", "cmake --build link", "gradle -p link test"];
-    ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
-    ground.assert_all(
+    project.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
+    project.assert_all(
         ["pytest link", "python3 link/x.txt", "mvn -f link test"],
         PermissionMode::Ask,
         PermissionOutcome::Ask,
@@ -170,7 +172,7 @@ fn a_word_that_is_a_link_which_leads_outside_is_outside() {
 
 #[test]
 fn a_rule_with_a_pattern_holds_in_the_folders_of_the_workspace() {
-    let ground = TestProject::with_rules(&RULES, &[]);
+    let project = TestProject::with_rules(&RULES, &[]);
     let lines = [
         "cd src && npm test",
         "cd src/deep && make",
@@ -185,24 +187,25 @@ fn a_rule_with_a_pattern_holds_in_the_folders_of_the_workspace() {
         "cd src && cp a.rs ../b.rs",
         "mkdir -p src/new/er && touch src/new/er/x",
     ];
-    ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Allow);
+    project.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Allow);
 }
 
 #[test]
 fn a_bare_rule_holds_in_every_folder() {
-    let ground = TestProject::with_rules(&["Bash"], &[]);
-    let beside = ground.sibling_path("beside").display().to_string();
+    let project = TestProject::with_rules(&["Bash"], &[]);
+    let beside = project.sibling_path("beside").display().to_string();
     let lines = LEADING.iter().map(|line| line.replace('D', &beside));
-    // A repository that is named otherwise than by where it is stands among the protected places.
+    // A repository that is named in another way than by its folder is a case of the protected
+    // places.
     let lines = lines.filter(|line| !line.contains(".git"));
-    ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Allow);
+    project.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Allow);
     let means = slug_code::permissions::meaning("Bash").unwrap();
     assert!(means.contains("every command") && means.contains("every folder"), "{means}");
 }
 
 #[test]
 fn what_is_read_and_written_is_judged_in_the_folder_that_it_is_in() {
-    let mut ground = TestProject::with_rules(&["Bash(touch *)", "Bash(cp *)", "Bash(rm *)"], &[]);
+    let mut project = TestProject::with_rules(&["Bash(touch *)", "Bash(cp *)", "Bash(rm *)"], &[]);
     let asked = [
         "cd src && touch ../../x",
         "cd src/deep && touch ../../../x",
@@ -220,7 +223,7 @@ fn what_is_read_and_written_is_judged_in_the_folder_that_it_is_in() {
         "env -C .. cat beside/x.txt",
         "cd src && cd ../.. && cat beside/x.txt",
     ];
-    ground.assert_all(asked, PermissionMode::Ask, PermissionOutcome::Ask);
+    project.assert_all(asked, PermissionMode::Ask, PermissionOutcome::Ask);
     let allowed = [
         "cd src && touch ../x",
         "cd src && cat ../a.txt",
@@ -228,10 +231,10 @@ fn what_is_read_and_written_is_judged_in_the_folder_that_it_is_in() {
         "cd src && cp a.rs deep/",
         "cd src/deep && cat ../a.rs && cd ../.. && cat a.txt",
     ];
-    ground.assert_all(allowed, PermissionMode::Ask, PermissionOutcome::Allow);
-    // A deny rule on a path finds it there, too.
-    ground.write("src/secret.txt", "x");
-    ground.set_rules(&["Bash"], &["Read(src/secret.txt)", "Edit(src/locked.txt)"]);
+    project.assert_all(allowed, PermissionMode::Ask, PermissionOutcome::Allow);
+    // A deny rule on a path matches there, too.
+    project.write("src/secret.txt", "x");
+    project.set_rules(&["Bash"], &["Read(src/secret.txt)", "Edit(src/locked.txt)"]);
     let denied = [
         "cat src/secret.txt",
         "cd src && cat secret.txt",
@@ -243,13 +246,13 @@ fn what_is_read_and_written_is_judged_in_the_folder_that_it_is_in() {
         "cd src && echo x > locked.txt",
         "cd src; echo x >> ./locked.txt",
     ];
-    ground.assert_all(denied, PermissionMode::Yolo, PermissionOutcome::Deny);
+    project.assert_all(denied, PermissionMode::Yolo, PermissionOutcome::Deny);
 }
 
 #[test]
 fn a_deny_rule_on_edits_finds_what_a_plain_program_is_certain_to_change() {
-    let ground = TestProject::with_rules(&["Bash"], &["Edit(src/locked.txt)"]);
-    ground.write("src/locked.txt", "x");
+    let project = TestProject::with_rules(&["Bash"], &["Edit(src/locked.txt)"]);
+    project.write("src/locked.txt", "x");
     let lines = [
         "cp a.txt src/locked.txt",
         "mv a.txt src/locked.txt",
@@ -258,12 +261,12 @@ fn a_deny_rule_on_edits_finds_what_a_plain_program_is_certain_to_change() {
         "touch src/locked.txt",
         "cd src && cp a.rs locked.txt",
     ];
-    ground.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Deny);
+    project.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Deny);
 }
 
 #[test]
 fn a_folder_that_is_known_only_when_it_runs_is_asked() {
-    let ground = TestProject::with_rules(&RULES, &[]);
+    let project = TestProject::with_rules(&RULES, &[]);
     let lines = [
         "cd $X && npm test",
         "cd \"$(pwd)\" && npm test",
@@ -281,10 +284,10 @@ fn a_folder_that_is_known_only_when_it_runs_is_asked() {
         "git -C `pwd` stash",
         "env -C ~ make",
     ];
-    ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
+    project.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
 }
 
-/// What assigns a variable, or changes what the words behind it mean.
+/// Commands that assign a variable, or change what the words behind them mean.
 const ASSIGNING: [&str; 60] = [
     "PATH=/tmp",
     "PATH=/tmp:$PATH",
@@ -380,21 +383,21 @@ fn what_assigns_makes_a_line_dynamic() {
     .map(|name| format!("Bash({name} *)"))
     .into();
     let wild: Vec<&str> = wild.iter().map(String::as_str).collect();
-    let ground = TestProject::with_rules(&wild, &[]);
+    let project = TestProject::with_rules(&wild, &[]);
     for behind in ["", "; ls", " && npm test", "\nls"] {
         let lines = ASSIGNING.iter().map(|line| format!("{line}{behind}"));
-        // Inside printf's own text there is nothing that bash would take for an assignment.
+        // Inside printf's own text nothing is an assignment to bash.
         let lines = lines.filter(|line| !line.contains("x25n"));
-        ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
+        project.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
     }
     let before = ASSIGNING.iter().filter(|line| line.contains('=') && !line.contains(' '));
     let before: Vec<String> = before.map(|line| format!("{line} npm test")).collect();
-    ground.assert_all(before, PermissionMode::Ask, PermissionOutcome::Ask);
+    project.assert_all(before, PermissionMode::Ask, PermissionOutcome::Ask);
 }
 
 #[test]
 fn what_only_prints_is_no_assignment() {
-    let ground = TestProject::with_rules(&["Bash(printf *)"], &[]);
+    let project = TestProject::with_rules(&["Bash(printf *)"], &[]);
     let lines = [
         "printf '%s\\n' x",
         "printf 'a%%n'",
@@ -402,10 +405,10 @@ fn what_only_prints_is_no_assignment() {
         "printf '%d %x' 1 2",
         "printf '\\n'",
     ];
-    ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Allow);
+    project.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Allow);
 }
 
-/// A name that leads nowhere but where it says.
+/// Names for one step, none of which leads anywhere unexpected.
 fn step() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
         "src", "deep", "..", ".", "link", "../..", "src/deep", "beside", "project",
@@ -415,24 +418,24 @@ fn step() -> impl Strategy<Value = &'static str> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// However a line walks about: where bash ends outside, the rule does not hold.
+    /// However a line changes folders: where bash ends outside, the rule does not hold.
     #[test]
     fn a_walk_that_ends_outside_is_asked(
         steps in prop::collection::vec((step(), prop::sample::select(vec!["cd", "pushd", "cd -P", "cd -L"])), 1..5),
     ) {
-        let ground = TestProject::with_rules(&["Bash(npm *)", "Bash(touch *)"], &[]);
-        std::os::unix::fs::symlink(ground.sibling_path("beside"), ground.root().join("link")).unwrap();
-        fs::create_dir_all(ground.root().join("src/deep/deep")).unwrap();
+        let project = TestProject::with_rules(&["Bash(npm *)", "Bash(touch *)"], &[]);
+        std::os::unix::fs::symlink(project.sibling_path("beside"), project.root().join("link")).unwrap();
+        fs::create_dir_all(project.root().join("src/deep/deep")).unwrap();
         let walk: Vec<String> = steps.iter().map(|(step, how)| format!("{how} {step}")).collect();
         let line = walk.join(" && ");
-        let said = std::process::Command::new("bash")
+        let output = std::process::Command::new("bash")
             .args(["--norc", "-c", &format!("{{ {line}; }} > /dev/null 2>&1 && pwd -P")])
-            .current_dir(ground.root())
+            .current_dir(project.root())
             .output()
             .unwrap();
-        let place = String::from_utf8_lossy(&said.stdout).trim().to_owned();
-        let is_outside = !place.is_empty() && !std::path::Path::new(&place).starts_with(ground.root());
-        let outcome = ground.outcome(&format!("{line} && touch x"), PermissionMode::Ask);
+        let place = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        let is_outside = !place.is_empty() && !std::path::Path::new(&place).starts_with(project.root());
+        let outcome = project.outcome(&format!("{line} && touch x"), PermissionMode::Ask);
         if is_outside {
             prop_assert_eq!(outcome, PermissionOutcome::Ask, "{} ends in {}", line, place);
         }

@@ -1,4 +1,5 @@
-//! What slug's children get of the environment, and what of slug's keys is left of what they print.
+//! Which environment slug's child processes get, and that slug's keys are redacted in what they
+//! print.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
@@ -8,7 +9,8 @@ use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::test_env::{TestEnv, with_server};
 use crate::{bash, result_of};
 
-/// What names programs that others start, code that runs before a program, or how the shell reads.
+/// Variables that name programs for others to start, code that runs before a program, or how the
+/// shell reads.
 const HELPERS: [&str; 47] = [
     "LESSOPEN",
     "LESSCLOSE",
@@ -59,7 +61,7 @@ const HELPERS: [&str; 47] = [
     "TAR_OPTIONS",
 ];
 
-/// Secrets by their name.
+/// Secrets that are recognised by their name.
 const NAMED: [&str; 34] = [
     "DB_PASS",
     "MYSQL_ROOT_PASS",
@@ -97,8 +99,8 @@ const NAMED: [&str; 34] = [
     "GEMINI_API_KEY",
 ];
 
-/// Secrets by their shape, under names that say nothing.
-fn shaped() -> Vec<(String, String)> {
+/// Secrets that are recognised by their shape, under names that say nothing.
+fn secrets_by_shape() -> Vec<(String, String)> {
     [
         format!("ghp_{}", "a1B2".repeat(9)),
         format!("github_pat_{}", "a1B2".repeat(15)),
@@ -120,7 +122,7 @@ fn shaped() -> Vec<(String, String)> {
     .collect()
 }
 
-/// What passes: names that only look alike.
+/// Variables that pass: their names only look alike.
 const PASSING: [(&str, &str); 8] = [
     ("CARGO_TERM_COLOR", "never"),
     ("COMPASS", "north"),
@@ -132,18 +134,18 @@ const PASSING: [(&str, &str); 8] = [
     ("MAKEFLAGS", "-j2"),
 ];
 
-/// What `env` prints as a command of the model's, and as a hook's.
-fn seen(desk: &TestEnv, variables: &[(String, String)]) -> [String; 2] {
+/// The output of `env`, as a command of the model and as a hook.
+fn environments(env: &TestEnv, variables: &[(String, String)]) -> [String; 2] {
     let server = ModelServer::start();
     let hook =
         json!({"matcher": "Bash", "hooks": [{"type": "command", "command": "env > hooked"}]});
     let settings =
         json!({"permissions": {"allow": ["Bash", "Edit"]}, "hooks": {"PreToolUse": [hook]}});
-    desk.write_home("settings.json", &settings.to_string());
+    env.write_home("settings.json", &settings.to_string());
     server.reply(bash("c1", "env > seen; declare -F"));
     server.reply(ServerReply::text("Done."));
     let endpoint = server.endpoint();
-    let mut command = desk.command(&with_server(&endpoint, &["-p", "go"]));
+    let mut command = env.command(&with_server(&endpoint, &["-p", "go"]));
     let output =
         command.envs(variables.iter().map(|(name, value)| (name, value))).output().unwrap();
     assert!(output.status.success(), "{output:?}");
@@ -151,7 +153,7 @@ fn seen(desk: &TestEnv, variables: &[(String, String)]) -> [String; 2] {
         !result_of(&server.chat_requests()[1], "c1").contains("declare"),
         "no function of a variable's"
     );
-    [desk.read("seen"), desk.read("hooked")]
+    [env.read("seen"), env.read("hooked")]
 }
 
 fn set(name: &str) -> (String, String) {
@@ -161,12 +163,12 @@ fn set(name: &str) -> (String, String) {
 
 #[test]
 fn helpers_and_secrets_do_not_reach_commands_or_hooks() {
-    let desk = TestEnv::new();
+    let env = TestEnv::new();
     let mut variables: Vec<(String, String)> =
         HELPERS.iter().chain(&NAMED).map(|it| set(it)).collect();
-    variables.extend(shaped());
+    variables.extend(secrets_by_shape());
     variables.extend(PASSING.map(|(name, value)| (name.to_owned(), value.to_owned())));
-    for (what, text) in ["command", "hook"].into_iter().zip(seen(&desk, &variables)) {
+    for (what, text) in ["command", "hook"].into_iter().zip(environments(&env, &variables)) {
         for (name, value) in &variables {
             let line = format!("{name}={value}");
             let line = line.lines().next().unwrap();
@@ -182,15 +184,15 @@ fn helpers_and_secrets_do_not_reach_commands_or_hooks() {
 
 #[test]
 fn what_is_passed_by_name_reaches_commands_but_what_changes_the_shell() {
-    let desk = TestEnv::new();
+    let env = TestEnv::new();
     let passed =
         ["EDITOR", "NODE_OPTIONS", "GIT_SSH_COMMAND", "DB_PASS", "DATABASE_URL", "PLAIN_7"];
     let never = ["BASH_ENV", "SHELLOPTS", "CDPATH", "SLUG_API_KEY", "OPENAI_API_KEY"];
     let all: Vec<&str> = passed.iter().chain(&never).copied().collect();
-    desk.write_home("config.toml", &format!("[bash]\nenvironment = {}\n", json!(all)));
+    env.write_home("config.toml", &format!("[bash]\nenvironment = {}\n", json!(all)));
     let mut variables: Vec<(String, String)> = all.iter().map(|it| set(it)).collect();
     variables.push(set("VISUAL"));
-    let [text, _] = seen(&desk, &variables);
+    let [text, _] = environments(&env, &variables);
     for name in passed {
         assert!(text.contains(&format!("{name}=CANARY\n")), "{name}:\n{text}");
     }
@@ -199,13 +201,13 @@ fn what_is_passed_by_name_reaches_commands_but_what_changes_the_shell() {
     }
 }
 
-/// Keys of each place in the configuration, used and not.
-fn configured(desk: &TestEnv, endpoint: &str) -> Vec<String> {
+/// Keys in each place of the configuration, used and unused.
+fn configure_keys(env: &TestEnv, endpoint: &str) -> Vec<String> {
     let keys: Vec<String> = ["file", "header", "other", "third", "shell"]
         .iter()
         .map(|name| format!("CANARY/of+{name}~with=odd?letters"))
         .collect();
-    desk.write_home(
+    env.write_home(
         "config.toml",
         &format!(
             "endpoint = \"{endpoint}\"\nmodel = \"test-model\"\napi_key = \"{}\"\n\
@@ -218,7 +220,7 @@ fn configured(desk: &TestEnv, endpoint: &str) -> Vec<String> {
     keys
 }
 
-/// A key in the forms that the documentation names.
+/// A key in each of the forms that the documentation names.
 fn forms(key: &str) -> Vec<String> {
     let hex: String = key.bytes().map(|byte| format!("{byte:02x}")).collect();
     let all_percent: String = key.bytes().map(|byte| format!("%{byte:02X}")).collect();
@@ -236,7 +238,7 @@ fn forms(key: &str) -> Vec<String> {
         percent(|c| format!("%{:02X}", c as u32)),
         percent(|c| format!("%{:02x}", c as u32)),
     ];
-    // As a part of something longer, at each of the three places that base64 knows.
+    // As part of a longer text, at each of the three alignments of base64.
     for before in ["", "x", "xy", "user:", "key = "] {
         for behind in ["", "\n", "&rest=of it"] {
             let text = format!("{before}{key}{behind}");
@@ -248,7 +250,7 @@ fn forms(key: &str) -> Vec<String> {
     forms
 }
 
-/// What no part of may be left of a form: the middle of it.
+/// The middle of a form, of which nothing may be left.
 fn core_of(form: &str) -> String {
     let letters: Vec<char> = form.chars().collect();
     let from = letters.len() / 3;
@@ -257,13 +259,13 @@ fn core_of(form: &str) -> String {
 
 #[test]
 fn a_key_of_any_place_is_redacted_in_each_form_whoever_prints_it() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    let mut keys = configured(&desk, &server.endpoint());
-    desk.write_home("settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let mut keys = configure_keys(&env, &server.endpoint());
+    env.write_home("settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
     keys.push("CANARY-of-the-flag.0123".into());
     let all: Vec<String> = keys.iter().flat_map(|key| forms(key)).collect();
     for (number, part) in all.chunks(60).enumerate() {
-        desk.write(&format!("notes{number}"), &(part.join("\n") + "\n"));
+        env.write(&format!("notes{number}"), &(part.join("\n") + "\n"));
     }
     let files = all.chunks(60).count();
     let mut calls = vec![
@@ -277,30 +279,30 @@ fn a_key_of_any_place_is_redacted_in_each_form_whoever_prints_it() {
         calls.iter().map(|(id, name, input)| (id.as_str(), *name, input.clone())).collect();
     server.reply(ServerReply::calls("", &calls));
     server.reply(ServerReply::text("Done."));
-    let mut command = desk.command(&["--trust-workspace", "-k", &keys[5], "-p", "go"]);
+    let mut command = env.command(&["--trust-workspace", "-k", &keys[5], "-p", "go"]);
     let output = command.env("THIRD", &keys[3]).env("SLUG_API_KEY", &keys[4]).output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let request = server.chat_requests().pop().unwrap();
     for (id, ..) in &calls {
-        let told = result_of(&request, id);
-        assert!(told.contains("[redacted"), "{id}: {told}");
+        let result = result_of(&request, id);
+        assert!(result.contains("[redacted"), "{id}: {result}");
         for form in &all {
-            assert!(!told.contains(&core_of(form)), "{form} in {id}:\n{told}");
+            assert!(!result.contains(&core_of(form)), "{form} in {id}:\n{result}");
         }
     }
 }
 
 #[test]
 fn a_key_is_redacted_in_what_a_hook_says() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    let keys = configured(&desk, &server.endpoint());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let keys = configure_keys(&env, &server.endpoint());
     let all: Vec<String> = keys[..2].iter().flat_map(|key| forms(key)).collect();
-    desk.write("notes", &(all.join("\n") + "\n"));
+    env.write("notes", &(all.join("\n") + "\n"));
     let hook = json!({"hooks": [{"type": "command", "command": "cat notes"}]});
     let settings = json!({"hooks": {"UserPromptSubmit": [hook]}});
-    desk.write_home("settings.json", &settings.to_string());
+    env.write_home("settings.json", &settings.to_string());
     server.reply(ServerReply::text("Done."));
-    let ran = desk.run(&["--trust-workspace", "-p", "go"]).assert_exit_code(0);
+    let ran = env.run(&["--trust-workspace", "-p", "go"]).assert_exit_code(0);
     let sent = server.chat_requests()[0].body.to_string();
     assert!(sent.contains("[redacted"), "{sent}");
     for form in &all {
@@ -311,22 +313,22 @@ fn a_key_is_redacted_in_what_a_hook_says() {
 
 #[test]
 fn a_key_that_a_command_prints_is_redacted_too() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let key = "CANARY+printed/by=a~command";
     let endpoint = server.endpoint();
     let config = format!(
         "endpoint = \"{endpoint}\"\nmodel = \"test-model\"\napi_key_command = \"cat ../key\"\n"
     );
-    desk.write_home("config.toml", &config);
-    std::fs::write(desk.home().join("key"), format!("{key}\n")).unwrap();
-    desk.write("notes", &(forms(key).join("\n") + "\n"));
+    env.write_home("config.toml", &config);
+    std::fs::write(env.home().join("key"), format!("{key}\n")).unwrap();
+    env.write("notes", &(forms(key).join("\n") + "\n"));
     server.reply(ServerReply::calls("", &[("r1", "Read", json!({"file_path": "notes"}))]));
     server.reply(ServerReply::text("Done."));
-    desk.run(&["--trust-workspace", "-p", "go"]).assert_exit_code(0);
+    env.run(&["--trust-workspace", "-p", "go"]).assert_exit_code(0);
     assert_eq!(server.chat_requests()[0].headers["authorization"], format!("Bearer {key}"));
-    let told = result_of(&server.chat_requests()[1], "r1");
+    let result = result_of(&server.chat_requests()[1], "r1");
     for form in forms(key) {
-        assert!(!told.contains(&core_of(&form)), "{form} in {told}");
+        assert!(!result.contains(&core_of(&form)), "{form} in {result}");
     }
 }
 
@@ -334,18 +336,18 @@ fn a_key_that_a_command_prints_is_redacted_too() {
 #[cfg(target_os = "linux")]
 #[test]
 fn neither_hooks_nor_their_helpers_hold_a_key_in_their_environment() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let look = "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' '\\n' | \
                 grep 'CANARY-in-plac[e]' > found; true";
     let hook = json!({"hooks": [{"type": "command", "command": look}]});
     let settings = json!({"hooks": {"UserPromptSubmit": [hook]}});
-    desk.write_home("settings.json", &settings.to_string());
+    env.write_home("settings.json", &settings.to_string());
     server.reply(ServerReply::text("Done."));
     let endpoint = server.endpoint();
     let mut command =
-        desk.command(&with_server(&endpoint, &["-k", "CANARY-in-place-1", "-p", "go"]));
+        env.command(&with_server(&endpoint, &["-k", "CANARY-in-place-1", "-p", "go"]));
     command.env("SLUG_API_KEY", "CANARY-in-place-2").env("ANTHROPIC_API_KEY", "CANARY-in-place-3");
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    assert_eq!(desk.read("found"), "");
+    assert_eq!(env.read("found"), "");
 }

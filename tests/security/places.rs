@@ -1,4 +1,4 @@
-//! What takes orders is asked about whatever rules and modes say: each file of the kind, and each
+//! Protected places are asked about whatever rules and modes say: each file of the kind, and each
 //! command that names one and is not certain to leave it alone.
 
 use std::fs;
@@ -10,7 +10,7 @@ use crate::support::test_env::TestEnv;
 use crate::test_project::{MODES, TestProject, quoted};
 use crate::{bash, result_of};
 
-/// Files of the project that something else takes orders from.
+/// Protected files of a project.
 const PROTECTED: [&str; 92] = [
     ".slug/settings.json",
     ".slug/settings.local.json",
@@ -101,14 +101,14 @@ const PROTECTED: [&str; 92] = [
     "src/.slug/settings.json",
     "src/.gdbinit",
     "src/x.code-workspace",
-    // By other spellings of the same place.
+    // The same places, spelled differently.
     "./.git/config",
     "src/../.git/config",
     ".git/./hooks/../config",
     "src/deep/../../.envrc",
 ];
 
-/// Names that only look like them.
+/// Names that only look like protected ones.
 const PLAIN: [&str; 24] = [
     "git/config",
     "claude/settings.json",
@@ -138,19 +138,19 @@ const PLAIN: [&str; 24] = [
 
 #[test]
 fn a_file_that_something_takes_orders_from_is_asked_about_in_every_mode() {
-    let mut ground = TestProject::with_rules(&["Edit", "Write", "Bash", "Edit(**)"], &[]);
+    let mut project = TestProject::with_rules(&["Edit", "Write", "Bash", "Edit(**)"], &[]);
     for rules in [&["Edit", "Write"][..], &[]] {
-        ground.set_rules(rules, &[]);
+        project.set_rules(rules, &[]);
         for mode in [PermissionMode::Ask, PermissionMode::AllowEdits, PermissionMode::Yolo] {
             for file in PROTECTED {
-                let decision = ground.decide_write(file, mode);
+                let decision = project.decide_write(file, mode);
                 assert_eq!(decision.outcome(), PermissionOutcome::Ask, "{file} in {mode:?}");
                 assert_eq!(decision.allow_rules(), [""; 0], "{file} in {mode:?}");
             }
         }
         for file in PROTECTED {
             assert_eq!(
-                ground.decide_write(file, PermissionMode::Plan).outcome(),
+                project.decide_write(file, PermissionMode::Plan).outcome(),
                 PermissionOutcome::Deny,
                 "{file}"
             );
@@ -160,11 +160,11 @@ fn a_file_that_something_takes_orders_from_is_asked_about_in_every_mode() {
 
 #[test]
 fn a_file_whose_name_only_looks_so_is_written_as_any() {
-    let ground = TestProject::new();
+    let project = TestProject::new();
     for mode in [PermissionMode::AllowEdits, PermissionMode::Yolo] {
         for file in PLAIN {
             assert_eq!(
-                ground.decide_write(file, mode).outcome(),
+                project.decide_write(file, mode).outcome(),
                 PermissionOutcome::Allow,
                 "{file} in {mode:?}"
             );
@@ -174,11 +174,11 @@ fn a_file_whose_name_only_looks_so_is_written_as_any() {
 
 #[test]
 fn what_something_takes_orders_from_is_read_as_any_file_of_the_workspace() {
-    let ground = TestProject::new();
+    let project = TestProject::new();
     for file in PROTECTED {
-        ground.write(file, "x\n");
+        project.write(file, "x\n");
         assert_eq!(
-            ground.decide_read(file, PermissionMode::Ask).outcome(),
+            project.decide_read(file, PermissionMode::Ask).outcome(),
             PermissionOutcome::Allow,
             "{file}"
         );
@@ -195,19 +195,19 @@ fn what_something_takes_orders_from_is_read_as_any_file_of_the_workspace() {
         "cat .husky/pre-commit | head",
         "cd .git && cat config",
     ];
-    ground.assert_all(readers, PermissionMode::Ask, PermissionOutcome::Allow);
+    project.assert_all(readers, PermissionMode::Ask, PermissionOutcome::Allow);
 }
 
 #[test]
 fn a_link_to_such_a_place_is_that_place() {
-    let ground = TestProject::new();
-    let root = ground.root();
+    let project = TestProject::new();
+    let root = project.root();
     std::os::unix::fs::symlink(root.join(".git"), root.join("g")).unwrap();
     std::os::unix::fs::symlink(root.join(".git/config"), root.join("plain.txt")).unwrap();
     std::os::unix::fs::symlink("g", root.join("h")).unwrap();
     for file in ["g/config", "plain.txt", "h/hooks/pre-commit", "src/../h/config"] {
         assert_eq!(
-            ground.decide_write(file, PermissionMode::Yolo).outcome(),
+            project.decide_write(file, PermissionMode::Yolo).outcome(),
             PermissionOutcome::Ask,
             "{file}"
         );
@@ -224,27 +224,27 @@ fn a_link_to_such_a_place_is_that_place() {
         "python3 x.py g/config",
         "sort -o plain.txt a.txt",
     ];
-    ground.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Ask);
+    project.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Ask);
 }
 
 #[test]
 fn what_is_beside_a_head_makes_a_repository_and_is_asked_about() {
-    let ground = TestProject::new();
+    let project = TestProject::new();
     for file in ["sub/HEAD", "HEAD", "a/b/HEAD"] {
         assert_eq!(
-            ground.decide_write(file, PermissionMode::Yolo).outcome(),
+            project.decide_write(file, PermissionMode::Yolo).outcome(),
             PermissionOutcome::Ask,
             "{file}"
         );
     }
     assert_eq!(
-        ground.decide_write("sub/config", PermissionMode::Yolo).outcome(),
+        project.decide_write("sub/config", PermissionMode::Yolo).outcome(),
         PermissionOutcome::Allow
     );
-    ground.write("sub/HEAD", "ref: refs/heads/main\n");
+    project.write("sub/HEAD", "ref: refs/heads/main\n");
     for file in ["sub/config", "sub/hooks/pre-commit", "sub/./config", "src/../sub/config"] {
         assert_eq!(
-            ground.decide_write(file, PermissionMode::Yolo).outcome(),
+            project.decide_write(file, PermissionMode::Yolo).outcome(),
             PermissionOutcome::Ask,
             "{file}"
         );
@@ -258,10 +258,10 @@ fn what_is_beside_a_head_makes_a_repository_and_is_asked_about() {
         "cd src && cp a.rs HEAD",
         "dd if=a.txt of=src/HEAD",
     ];
-    ground.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Ask);
+    project.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Ask);
 }
 
-/// What names a place and is not certain to leave it alone; `P` stands for the place.
+/// Command lines that name a place and are not certain to leave it alone; `P` stands for the place.
 const WRITERS: [&str; 118] = [
     "cp a.txt P",
     "cp -f a.txt b.txt P",
@@ -386,14 +386,14 @@ const WRITERS: [&str; 118] = [
 #[test]
 fn a_command_that_names_such_a_place_and_may_write_it_is_asked_in_every_mode() {
     for allow in [&["Bash"][..], &[]] {
-        let ground = TestProject::with_rules(allow, &[]);
+        let project = TestProject::with_rules(allow, &[]);
         for place in [".git/config", ".slug/settings.json"] {
             let lines: Vec<String> = WRITERS.iter().map(|it| it.replace('P', place)).collect();
-            ground.assert_all(&lines, PermissionMode::Yolo, PermissionOutcome::Ask);
-            ground.assert_all(&lines, PermissionMode::AllowEdits, PermissionOutcome::Ask);
+            project.assert_all(&lines, PermissionMode::Yolo, PermissionOutcome::Ask);
+            project.assert_all(&lines, PermissionMode::AllowEdits, PermissionOutcome::Ask);
             for line in &lines {
                 assert_eq!(
-                    ground.decide(line, PermissionMode::Yolo).allow_rules(),
+                    project.decide(line, PermissionMode::Yolo).allow_rules(),
                     [""; 0],
                     "{line}"
                 );
@@ -404,21 +404,21 @@ fn a_command_that_names_such_a_place_and_may_write_it_is_asked_in_every_mode() {
 
 #[test]
 fn each_such_place_is_known_in_what_a_command_is_given() {
-    let ground = TestProject::with_rules(&["Bash"], &[]);
+    let project = TestProject::with_rules(&["Bash"], &[]);
     for place in PROTECTED {
         let lines = ["python3 x.py P", "cp a.txt P", "some-program --output=P", "dd if=a.txt of=P"];
         let lines = lines.map(|it| it.replace('P', &quoted(place)));
-        ground.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Ask);
+        project.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Ask);
         let inside = format!("python3 -c {}", quoted(&format!("open(\"{place}\", \"w\")")));
         let fed = format!("echo x > a.txt; xargs touch <<< {}", quoted(place));
-        ground.assert_all([inside, fed], PermissionMode::Yolo, PermissionOutcome::Ask);
+        project.assert_all([inside, fed], PermissionMode::Yolo, PermissionOutcome::Ask);
     }
 }
 
 #[test]
 fn a_place_is_known_however_it_is_spelled() {
-    let ground = TestProject::with_rules(&["Bash"], &[]);
-    let root = ground.root();
+    let project = TestProject::with_rules(&["Bash"], &[]);
+    let root = project.root();
     let root = root.display();
     let spelled = [
         "./.git/config".to_owned(),
@@ -442,21 +442,21 @@ fn a_place_is_known_however_it_is_spelled() {
     ];
     for spelling in spelled {
         let lines = [format!("cp a.txt {spelling}"), format!("python3 x.py {spelling}")];
-        ground.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Ask);
+        project.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Ask);
     }
 }
 
 #[test]
 fn a_redirection_into_such_a_place_is_refused() {
-    let ground = TestProject::with_rules(&["Bash", "Write"], &[]);
+    let project = TestProject::with_rules(&["Bash", "Write"], &[]);
     for place in [".git/config", ".slug/settings.json", ".envrc", ".github/workflows/x.yml", "HEAD"]
     {
         let forms = ["> P", ">> P", "1> P", "2> P", "&> P", ">| P", "2>> P", "<> P", ">& P"];
         let lines = forms.map(|form| format!("echo x {}", form.replace('P', place)));
         for mode in MODES {
-            ground.assert_all(&lines, mode, PermissionOutcome::Deny);
+            project.assert_all(&lines, mode, PermissionOutcome::Deny);
         }
-        ground.assert_all(
+        project.assert_all(
             [format!("cd src && echo x > ../{place}")],
             PermissionMode::Yolo,
             PermissionOutcome::Deny,
@@ -466,9 +466,9 @@ fn a_redirection_into_such_a_place_is_refused() {
 
 #[test]
 fn what_runs_in_such_a_folder_is_asked() {
-    let ground = TestProject::with_rules(&["Bash"], &[]);
-    fs::create_dir_all(ground.root().join(".git/hooks")).unwrap();
-    fs::create_dir_all(ground.root().join(".vscode")).unwrap();
+    let project = TestProject::with_rules(&["Bash"], &[]);
+    fs::create_dir_all(project.root().join(".git/hooks")).unwrap();
+    fs::create_dir_all(project.root().join(".vscode")).unwrap();
     let lines = [
         "cd .git && touch x",
         "cd .git/hooks && cp ../../a.txt pre-commit",
@@ -488,15 +488,15 @@ fn what_runs_in_such_a_folder_is_asked() {
         "find .git -exec touch {} ';'",
         "xargs -a .git/config touch",
     ];
-    ground.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Ask);
+    project.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Ask);
 }
 
 #[test]
 fn a_folder_that_holds_such_a_place_is_asked_about_before_it_goes() {
-    let ground = TestProject::with_rules(&["Bash", "Bash(rm *)", "Bash(mv *)"], &[]);
-    ground.write("packages/a/.envrc", "x");
-    ground.write("packages/b/deep/er/.vscode/tasks.json", "{}");
-    ground.write("packages/c/plain.txt", "x");
+    let project = TestProject::with_rules(&["Bash", "Bash(rm *)", "Bash(mv *)"], &[]);
+    project.write("packages/a/.envrc", "x");
+    project.write("packages/b/deep/er/.vscode/tasks.json", "{}");
+    project.write("packages/c/plain.txt", "x");
     let lines = [
         "rm -rf packages/a",
         "rm -rf packages",
@@ -508,8 +508,8 @@ fn a_folder_that_holds_such_a_place_is_asked_about_before_it_goes() {
         "rm -rf packages/c packages/a",
         "cd packages && rm -rf a",
     ];
-    ground.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
-    ground.assert_all(
+    project.assert_all(lines, PermissionMode::Ask, PermissionOutcome::Ask);
+    project.assert_all(
         ["rm -rf packages/c", "mv packages/c d"],
         PermissionMode::Ask,
         PermissionOutcome::Allow,
@@ -518,8 +518,8 @@ fn a_folder_that_holds_such_a_place_is_asked_about_before_it_goes() {
 
 #[test]
 fn places_of_the_home_folder_and_of_the_system_are_asked_about() {
-    let ground = TestProject::with_rules(&["Bash", "Edit", "Write", "Read"], &[]);
-    let home = ground.sibling_path("home");
+    let project = TestProject::with_rules(&["Bash", "Edit", "Write", "Read"], &[]);
+    let home = project.sibling_path("home");
     for file in [
         ".bashrc",
         ".bash_profile",
@@ -539,17 +539,21 @@ fn places_of_the_home_folder_and_of_the_system_are_asked_about() {
     ] {
         let path = home.join(file);
         assert_eq!(
-            ground.decide_write(&path, PermissionMode::Yolo).outcome(),
+            project.decide_write(&path, PermissionMode::Yolo).outcome(),
             PermissionOutcome::Ask,
             "{file}"
         );
         let path = quoted(&path.display().to_string());
         let lines = [format!("cp a.txt {path}"), format!("python3 x.py {path}")];
-        ground.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Ask);
+        project.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Ask);
         let tilde = format!("cp a.txt ~/{file}");
-        assert_ne!(ground.outcome(&tilde, PermissionMode::Ask), PermissionOutcome::Deny, "{tilde}");
+        assert_ne!(
+            project.outcome(&tilde, PermissionMode::Ask),
+            PermissionOutcome::Deny,
+            "{tilde}"
+        );
     }
-    let slug = ground.sibling_path("slug");
+    let slug = project.sibling_path("slug");
     for path in [
         slug.join("settings.json"),
         slug.join("config.toml"),
@@ -561,26 +565,26 @@ fn places_of_the_home_folder_and_of_the_system_are_asked_about() {
         "/dev/sda".into(),
     ] {
         assert_eq!(
-            ground.decide_write(&path, PermissionMode::Yolo).outcome(),
+            project.decide_write(&path, PermissionMode::Yolo).outcome(),
             PermissionOutcome::Ask,
             "{path:?}"
         );
         let line = format!("python3 x.py {}", path.display());
-        ground.assert_all([line], PermissionMode::Yolo, PermissionOutcome::Ask);
+        project.assert_all([line], PermissionMode::Yolo, PermissionOutcome::Ask);
     }
     for path in ["/proc/self/environ", "/proc/1/environ", "/dev/mem", "/sys/kernel/debug/x"] {
         assert_eq!(
-            ground.decide_read(path, PermissionMode::Yolo).outcome(),
+            project.decide_read(path, PermissionMode::Yolo).outcome(),
             PermissionOutcome::Ask,
             "{path}"
         );
-        ground.assert_all([format!("cat < {path}")], PermissionMode::Yolo, PermissionOutcome::Ask);
+        project.assert_all([format!("cat < {path}")], PermissionMode::Yolo, PermissionOutcome::Ask);
     }
 }
 
 #[test]
 fn what_runs_slug_is_asked_in_every_mode() {
-    let ground = TestProject::with_rules(&["Bash"], &[]);
+    let project = TestProject::with_rules(&["Bash"], &[]);
     let lines = [
         "slug --yolo -p x",
         "slug permissions list",
@@ -590,17 +594,17 @@ fn what_runs_slug_is_asked_in_every_mode() {
         "timeout 5 slug config",
         "ls | xargs slug -p",
     ];
-    ground.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Ask);
+    project.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Ask);
 }
 
 /// A folder with the layout of a bare repository, whose configuration runs a program.
-fn bare_repository(desk: &TestEnv, folder: &str) {
-    desk.write(&format!("{folder}/HEAD"), "ref: refs/heads/main\n");
+fn bare_repository(env: &TestEnv, folder: &str) {
+    env.write(&format!("{folder}/HEAD"), "ref: refs/heads/main\n");
     let config = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tworktree = .\n\
                   \tfsmonitor = touch pwned; false\n\tpager = touch pwned\n";
-    desk.write(&format!("{folder}/config"), config);
-    fs::create_dir_all(desk.path(&format!("{folder}/objects"))).unwrap();
-    fs::create_dir_all(desk.path(&format!("{folder}/refs"))).unwrap();
+    env.write(&format!("{folder}/config"), config);
+    fs::create_dir_all(env.path(&format!("{folder}/objects"))).unwrap();
+    fs::create_dir_all(env.path(&format!("{folder}/refs"))).unwrap();
 }
 
 #[test]
@@ -609,9 +613,9 @@ fn git_of_a_command_takes_no_folder_for_a_bare_repository() {
         eprintln!("skipped: there is no git here");
         return;
     }
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    bare_repository(&desk, "assets");
-    desk.write_home("settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    bare_repository(&env, "assets");
+    env.write_home("settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
     let lines = [
         "cd assets && git status; find .. -name pwned",
         "git -C assets status; find . -name pwned",
@@ -622,13 +626,13 @@ fn git_of_a_command_takes_no_folder_for_a_bare_repository() {
         server.reply(bash("c1", line));
         server.reply(ServerReply::text("Done."));
         server.forget();
-        desk.ask(&server, &["-p", "go"]).assert_exit_code(0);
-        let told = result_of(server.chat_requests().last().unwrap(), "c1");
-        assert!(!told.contains("/pwned"), "{line}: {told}");
+        env.ask(&server, &["-p", "go"]).assert_exit_code(0);
+        let result = result_of(server.chat_requests().last().unwrap(), "c1");
+        assert!(!result.contains("/pwned"), "{line}: {result}");
         if line.contains("--get") {
-            assert!(told.starts_with("explicit"), "{told}");
+            assert!(result.starts_with("explicit"), "{result}");
         } else {
-            assert!(told.contains("safe.bareRepository"), "{line}: {told}");
+            assert!(result.contains("safe.bareRepository"), "{line}: {result}");
         }
     }
 }

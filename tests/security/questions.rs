@@ -1,5 +1,6 @@
-//! Every question has one guard: what was typed before it could be read answers none of them, Enter
-//! says yes to none, and a yes counts only once the end of what it is for was on screen.
+//! One guard for every question: keys that were typed before the question could be read answer
+//! nothing, Enter never says yes, and a yes counts only after the end of what it approves was on
+//! screen.
 
 use rustix::process::Signal;
 use serde_json::json;
@@ -11,21 +12,21 @@ use crate::support::test_env::{TestEnv, with_server};
 
 const TRUST: &str = "Do you trust this folder?";
 
-/// A folder whose hook leaves a mark.
+/// A folder whose hook leaves a trace when it runs.
 fn hostile() -> TestEnv {
-    let desk = TestEnv::new();
+    let env = TestEnv::new();
     let hook = json!({"hooks": [{"type": "command", "command": "touch ran"}]});
-    desk.write(".slug/hooks.json", &json!({"hooks": {"SessionStart": [hook]}}).to_string());
-    desk
+    env.write(".slug/hooks.json", &json!({"hooks": {"SessionStart": [hook]}}).to_string());
+    env
 }
 
 #[test]
 fn no_other_key_than_y_trusts_a_folder() {
-    let (desk, server) = (hostile(), ModelServer::start());
+    let (env, server) = (hostile(), ModelServer::start());
     for keys in [" s", "a", "\r\r\r", "\t\r", "te"] {
         let endpoint = server.endpoint();
         let mut slug =
-            PtySlug::at(&desk, 100, 30).args(&["-m", "test-model", "-e", &endpoint]).open();
+            PtySlug::at(&env, 100, 30).args(&["-m", "test-model", "-e", &endpoint]).open();
         slug.wait_for_question(TRUST);
         slug.keys(keys);
         if slug.screen().contains(TRUST) {
@@ -33,15 +34,16 @@ fn no_other_key_than_y_trusts_a_folder() {
         }
         slug.wait_for("Say what you want done");
         slug.kill();
-        assert!(!desk.path("ran").exists(), "{keys:?}");
+        assert!(!env.path("ran").exists(), "{keys:?}");
     }
 }
 
-/// The question whether a folder is trusted, stopped below a shell and called back with keys behind.
-fn called_back(desk: &TestEnv, server: &ModelServer, keys: &str) -> PtySlug {
+/// Opens the question whether a folder is trusted, stops slug under a shell, and calls it back with
+/// keys typed behind.
+fn called_back(env: &TestEnv, server: &ModelServer, keys: &str) -> PtySlug {
     let endpoint = server.endpoint();
     let mut slug =
-        PtySlug::at(desk, 100, 30).args(&["-m", "test-model", "-e", &endpoint]).in_shell().open();
+        PtySlug::at(env, 100, 30).args(&["-m", "test-model", "-e", &endpoint]).in_shell().open();
     slug.wait_for_question(TRUST);
     slug.signal_child(Signal::STOP);
     slug.wait_for("Stopped");
@@ -54,9 +56,9 @@ fn called_back(desk: &TestEnv, server: &ModelServer, keys: &str) -> PtySlug {
 #[test]
 fn what_is_typed_behind_fg_trusts_no_folder() {
     for keys in ["fg\nyy", "fg\ny\n", "fg\ny\ny\n"] {
-        let (desk, server) = (hostile(), ModelServer::start());
-        let slug = called_back(&desk, &server, keys);
-        assert!(!desk.path("ran").exists(), "{keys:?}");
+        let (env, server) = (hostile(), ModelServer::start());
+        let slug = called_back(&env, &server, keys);
+        assert!(!env.path("ran").exists(), "{keys:?}");
         drop(slug);
     }
 }
@@ -64,20 +66,20 @@ fn what_is_typed_behind_fg_trusts_no_folder() {
 #[test]
 fn what_was_typed_while_the_model_answered_approves_nothing() {
     for ahead in ["y", "a", "yyyyyyyy", "and then y"] {
-        let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+        let (env, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
         server.reply(bash("c1", "touch made").gated(&gate));
         server.reply(ServerReply::text("As you wish."));
-        let mut slug = PtySlug::chat(&desk, &server);
+        let mut slug = PtySlug::chat(&env, &server);
         slug.say("run it");
         server.wait_for_requests(1);
         slug.keys(ahead);
         gate.open();
         slug.wait_for_dialog("touch made");
-        assert!(!desk.path("made").exists(), "{ahead:?}");
-        assert!(!desk.path(".slug/settings.local.json").exists(), "{ahead:?}");
+        assert!(!env.path("made").exists(), "{ahead:?}");
+        assert!(!env.path(".slug/settings.local.json").exists(), "{ahead:?}");
         slug.keys("n");
         slug.wait_for("As you wish.");
-        assert!(!desk.path("made").exists(), "{ahead:?}");
+        assert!(!env.path("made").exists(), "{ahead:?}");
         slug.kill();
     }
 }
@@ -85,19 +87,19 @@ fn what_was_typed_while_the_model_answered_approves_nothing() {
 #[test]
 fn enter_approves_nothing_whatever_it_is_bound_to() {
     for answer in ["session", "always"] {
-        let (desk, server) = (TestEnv::new(), ModelServer::start());
-        desk.write_home("keys.toml", &format!("[approval]\n{answer} = [\"a\", \"enter\"]\n"));
+        let (env, server) = (TestEnv::new(), ModelServer::start());
+        env.write_home("keys.toml", &format!("[approval]\n{answer} = [\"a\", \"enter\"]\n"));
         server.reply(bash("c1", "touch made"));
         server.reply(ServerReply::text("As you wish."));
-        let mut slug = PtySlug::chat(&desk, &server);
+        let mut slug = PtySlug::chat(&env, &server);
         slug.say("run it");
         slug.wait_for_dialog("touch made");
         slug.keys("\r\r");
         slug.wait_for_dialog("touch made");
-        assert!(!desk.path("made").exists(), "{answer}");
+        assert!(!env.path("made").exists(), "{answer}");
         slug.keys("n");
         slug.wait_for("As you wish.");
-        assert!(!desk.path("made").exists(), "{answer}");
+        assert!(!env.path("made").exists(), "{answer}");
     }
 }
 
@@ -105,10 +107,10 @@ fn enter_approves_nothing_whatever_it_is_bound_to() {
 fn a_diff_or_a_command_that_is_longer_than_the_screen_takes_no_yes_before_its_end() {
     let many = |from: &str| (0..70).map(|n| format!("{from} {n}\n")).collect::<String>();
     for what in ["Edit", "Bash", "Write"] {
-        let (desk, server) = (TestEnv::new(), ModelServer::start());
+        let (env, server) = (TestEnv::new(), ModelServer::start());
         let (old, new) = (many("before"), many("after"));
-        desk.write("a.txt", &old);
-        let file = desk.path("a.txt");
+        env.write("a.txt", &old);
+        let file = env.path("a.txt");
         let call = match what {
             "Edit" => json!({"file_path": file, "old_string": old, "new_string": new}),
             "Write" => json!({"file_path": file, "content": new}),
@@ -117,11 +119,11 @@ fn a_diff_or_a_command_that_is_longer_than_the_screen_takes_no_yes_before_its_en
         server.reply(ServerReply::calls("", &[("r1", "Read", json!({"file_path": file}))]));
         server.reply(ServerReply::calls("", &[("c1", what, call)]));
         server.reply(ServerReply::text("As you wish."));
-        let mut slug = PtySlug::chat(&desk, &server);
+        let mut slug = PtySlug::chat(&env, &server);
         slug.say("go");
         slug.wait_for_dialog("to the end, then");
         let untouched = || {
-            desk.read("a.txt") == old && !desk.path("made").exists() && !desk.path(".slug").exists()
+            env.read("a.txt") == old && !env.path("made").exists() && !env.path(".slug").exists()
         };
         for keys in ["y", "s", "a", "yyy", "\r"] {
             slug.keys(keys);
@@ -140,13 +142,13 @@ fn a_diff_or_a_command_that_is_longer_than_the_screen_takes_no_yes_before_its_en
 }
 
 #[test]
-fn a_click_says_no_yes_to_what_was_not_seen_to_its_end() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+fn a_click_does_not_approve_before_the_end_was_shown() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let text: String = (0..90).map(|n| format!("line {n}\n")).collect();
-    let input = json!({"file_path": desk.path("long.txt"), "content": text});
+    let input = json!({"file_path": env.path("long.txt"), "content": text});
     server.reply(ServerReply::calls("", &[("c1", "Write", input)]));
     server.reply(ServerReply::text("As you wish."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("write it");
     slug.wait_for_dialog("to the end, then");
     for text in ["yes, once", "yes, always", "yes, for this session"] {
@@ -155,35 +157,35 @@ fn a_click_says_no_yes_to_what_was_not_seen_to_its_end() {
         }
     }
     slug.wait_for_dialog("to the end, then");
-    assert!(!desk.path("long.txt").exists());
+    assert!(!env.path("long.txt").exists());
     slug.keys("n");
     slug.wait_for("As you wish.");
-    assert!(!desk.path("long.txt").exists());
+    assert!(!env.path("long.txt").exists());
 }
 
 #[test]
-fn keys_that_wait_as_the_focus_comes_back_are_no_answer_of_any_kind() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+fn keys_waiting_when_focus_returns_answer_nothing() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
     server.reply(ServerReply::text("As you wish."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("run it");
     slug.wait_for_dialog("touch made");
     for keys in ["a", "s", "d", "n"] {
         slug.keys("\x1b[O");
         slug.keys(&format!("\x1b[I{keys}"));
         slug.wait_for_dialog("touch made");
-        assert!(!desk.path("made").exists(), "{keys}");
-        assert!(!desk.path(".slug/settings.local.json").exists(), "{keys}");
+        assert!(!env.path("made").exists(), "{keys}");
+        assert!(!env.path(".slug/settings.local.json").exists(), "{keys}");
     }
     slug.keys("y");
     slug.wait_for("As you wish.");
-    assert!(desk.path("made").exists());
+    assert!(env.path("made").exists());
 }
 
 #[test]
 fn what_is_typed_behind_undo_takes_nothing_back() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::calls(
         "",
         &[("w1", "Write", json!({"file_path": "a.txt", "content": "two\n"}))],
@@ -191,7 +193,7 @@ fn what_is_typed_behind_undo_takes_nothing_back() {
     server.reply(ServerReply::text("Written."));
     let endpoint = server.endpoint();
     let mut slug =
-        PtySlug::at(&desk, 100, 30).args(&with_server(&endpoint, &["--allow-edits"])).open();
+        PtySlug::at(&env, 100, 30).args(&with_server(&endpoint, &["--allow-edits"])).open();
     slug.wait_for("test-model");
     slug.say("write it");
     slug.wait_for("Written.");
@@ -199,16 +201,16 @@ fn what_is_typed_behind_undo_takes_nothing_back() {
     slug.wait_for("/undo");
     slug.keys("\ryf");
     slug.wait_for_question("a.txt");
-    assert_eq!(desk.read("a.txt"), "two\n");
+    assert_eq!(env.read("a.txt"), "two\n");
     slug.keys("y");
-    assert!(wait_until(|| !desk.path("a.txt").exists()), "{}", slug.screen());
+    assert!(wait_until(|| !env.path("a.txt").exists()), "{}", slug.screen());
 }
 
 #[test]
-fn what_is_typed_behind_a_message_goes_over_no_budget() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+fn keys_typed_behind_a_message_do_not_exceed_the_budget() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::text("Spent."));
-    let mut slug = PtySlug::chat_with(&desk, &server, &["--budget", "10 tokens"]);
+    let mut slug = PtySlug::chat_with(&env, &server, &["--budget", "10 tokens"]);
     slug.keys("hello");
     slug.wait_for("hello");
     slug.keys("\ry");

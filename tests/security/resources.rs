@@ -1,6 +1,6 @@
-//! What is no file is not waited for, what does not end is ended, what will not change is not tried
-//! again; and the small promises: hidden files are counted, exports are closed and clean, hooks are
-//! bound to what they run.
+//! slug does not wait for special files, ends what does not end by itself, and does not retry what
+//! will not change. Also the small promises: hidden files are counted, exports are private and
+//! clean, hooks are bound to the files that they run.
 
 use std::fs;
 use std::io::Read;
@@ -28,7 +28,7 @@ use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::test_env::{HeadlessOutput, TestEnv, with_server};
 use crate::{bash, result_of};
 
-/// Far more than a run takes, and far less than for ever.
+/// Far more than a run takes, and still an end.
 const LONGEST: Duration = Duration::from_secs(20);
 
 /// Runs slug to its end, or kills it and fails.
@@ -49,7 +49,7 @@ fn make_fifo(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-/// Puts something there that is not a regular file.
+/// Creates something at `path` that is not a regular file.
 fn put(kind: &str, path: &Path) -> Option<UnixListener> {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     match kind {
@@ -74,7 +74,7 @@ fn a_walk_opens_nothing_but_regular_files() {
         "shop/.rgignore",
         "shop/sub/.gitignore",
         "shop/sub/data.txt",
-        // Above the folder, and of the person.
+        // Above the folder, and in the user's home.
         ".ignore",
         ".gitignore",
         "home/.config/git/ignore",
@@ -82,10 +82,10 @@ fn a_walk_opens_nothing_but_regular_files() {
     ];
     for place in places {
         for kind in ["fifo", "to a fifo", "endless", "socket"] {
-            let (desk, server) = (TestEnv::new(), ModelServer::start());
-            desk.write("a.txt", "alpha\n");
-            desk.write("sub/b.txt", "alpha\n");
-            let root = desk.home().parent().unwrap().to_owned();
+            let (env, server) = (TestEnv::new(), ModelServer::start());
+            env.write("a.txt", "alpha\n");
+            env.write("sub/b.txt", "alpha\n");
+            let root = env.home().parent().unwrap().to_owned();
             let _listener = put(kind, &root.join(place));
             server.reply(ServerReply::calls(
                 "",
@@ -96,7 +96,7 @@ fn a_walk_opens_nothing_but_regular_files() {
             ));
             server.reply(ServerReply::text("Done."));
             let endpoint = server.endpoint();
-            let mut command = desk.command(&with_server(&endpoint, &["-p", "go"]));
+            let mut command = env.command(&with_server(&endpoint, &["-p", "go"]));
             let ran = in_time(&mut command, &format!("{kind} at {place}")).assert_exit_code(0);
             let found = result_of(&server.chat_requests()[1], "g1");
             assert!(
@@ -111,9 +111,9 @@ fn a_walk_opens_nothing_but_regular_files() {
 #[test]
 fn a_tool_that_is_given_no_regular_file_says_so() {
     for kind in ["fifo", "to a fifo", "endless", "socket"] {
-        let (desk, server) = (TestEnv::new(), ModelServer::start());
-        let _listener = put(kind, &desk.path("it"));
-        desk.write_home("settings.json", r#"{"permissions":{"allow":["Read","Edit","Write"]}}"#);
+        let (env, server) = (TestEnv::new(), ModelServer::start());
+        let _listener = put(kind, &env.path("it"));
+        env.write_home("settings.json", r#"{"permissions":{"allow":["Read","Edit","Write"]}}"#);
         server.reply(ServerReply::calls(
             "",
             &[
@@ -125,14 +125,14 @@ fn a_tool_that_is_given_no_regular_file_says_so() {
         ));
         server.reply(ServerReply::text("Done."));
         let endpoint = server.endpoint();
-        let mut command = desk.command(&with_server(&endpoint, &["-p", "see @it and go"]));
+        let mut command = env.command(&with_server(&endpoint, &["-p", "see @it and go"]));
         let ran = in_time(&mut command, kind);
         assert!(ran.code.is_some(), "{}", ran.describe());
         for id in ["r1", "w1", "e1"] {
-            let told = result_of(&server.chat_requests()[1], id);
-            assert!(told.starts_with("Error"), "{id} on {kind}: {told}");
+            let result = result_of(&server.chat_requests()[1], id);
+            assert!(result.starts_with("Error"), "{id} on {kind}: {result}");
         }
-        let there = desk.path("it").symlink_metadata().unwrap().file_type();
+        let there = env.path("it").symlink_metadata().unwrap().file_type();
         assert!(!there.is_file(), "{kind} was replaced");
     }
 }
@@ -152,15 +152,15 @@ fn slugs_own_folder_is_read_without_waiting() {
         "SLUG.md",
     ] {
         for kind in ["fifo", "endless"] {
-            let (desk, server) = (TestEnv::new(), ModelServer::start());
-            let _listener = put(kind, &desk.slug_home().join(file));
+            let (env, server) = (TestEnv::new(), ModelServer::start());
+            let _listener = put(kind, &env.slug_home().join(file));
             server.reply(ServerReply::text("Done."));
             let endpoint = server.endpoint();
-            let mut asked = desk.command(&with_server(&endpoint, &["-p", "go"]));
+            let mut asked = env.command(&with_server(&endpoint, &["-p", "go"]));
             let ran = in_time(&mut asked, &format!("{kind} at {file}"));
             assert!(ran.code.is_some(), "{file}: {}", ran.describe());
             for arguments in [&["sessions", "list"][..], &["sessions", "search", "x"]] {
-                in_time(&mut desk.command(arguments), &format!("{arguments:?}, {kind} at {file}"));
+                in_time(&mut env.command(arguments), &format!("{arguments:?}, {kind} at {file}"));
             }
         }
     }
@@ -169,26 +169,26 @@ fn slugs_own_folder_is_read_without_waiting() {
 #[test]
 fn the_lists_of_trusted_folders_and_of_sessions_are_read_without_waiting() {
     for kind in ["fifo", "endless"] {
-        let (desk, server) = (TestEnv::new(), ModelServer::start());
-        let _listener = put(kind, &desk.slug_home().join("trust.json"));
+        let (env, server) = (TestEnv::new(), ModelServer::start());
+        let _listener = put(kind, &env.slug_home().join("trust.json"));
         server.reply(ServerReply::text("Done."));
         let endpoint = server.endpoint();
-        in_time(&mut desk.command(&["-m", "test-model", "-e", &endpoint, "-p", "go"]), kind);
-        let desk = TestEnv::new();
-        let _listener = put(kind, &desk.slug_home().join("sessions/index"));
-        in_time(&mut desk.command(&["sessions", "list"]), kind);
+        in_time(&mut env.command(&["-m", "test-model", "-e", &endpoint, "-p", "go"]), kind);
+        let env = TestEnv::new();
+        let _listener = put(kind, &env.slug_home().join("sessions/index"));
+        in_time(&mut env.command(&["sessions", "list"]), kind);
     }
 }
 
 #[test]
 fn an_import_opens_nothing_but_regular_files() {
     for kind in ["fifo", "socket", "endless"] {
-        let desk = TestEnv::new();
-        let _listener = put(kind, &desk.path("logs/a.jsonl"));
-        desk.write("logs/b.jsonl", "{\"role\":\"user\",\"content\":\"hello\"}\n");
-        in_time(&mut desk.command(&["sessions", "import", "logs/a.jsonl"]), kind)
+        let env = TestEnv::new();
+        let _listener = put(kind, &env.path("logs/a.jsonl"));
+        env.write("logs/b.jsonl", "{\"role\":\"user\",\"content\":\"hello\"}\n");
+        in_time(&mut env.command(&["sessions", "import", "logs/a.jsonl"]), kind)
             .assert_exit_code(1);
-        in_time(&mut desk.command(&["sessions", "import", "logs"]), kind);
+        in_time(&mut env.command(&["sessions", "import", "logs"]), kind);
     }
 }
 
@@ -199,15 +199,15 @@ const PROTOCOLS: [(ProviderProtocol, &str); 4] = [
     (ProviderProtocol::Gemini, "gemini"),
 ];
 
-/// Asks a server of this protocol, in yolo.
-fn ask(desk: &TestEnv, server: &ModelServer, name: &str) -> HeadlessOutput {
+/// Asks a server that speaks this protocol, in yolo mode.
+fn ask(env: &TestEnv, server: &ModelServer, name: &str) -> HeadlessOutput {
     let endpoint = server.endpoint();
     let endpoint = if name == "gemini" { endpoint.replace("/v1", "/v1beta") } else { endpoint };
-    desk.write_home(
+    env.write_home(
         "config.toml",
         &format!("provider = \"{name}\"\nendpoint = \"{endpoint}\"\nmodel = \"test-model\"\n"),
     );
-    let mut command = desk.command(&["--trust-workspace", "--yolo", "-p", "go"]);
+    let mut command = env.command(&["--trust-workspace", "--yolo", "-p", "go"]);
     in_time(&mut command, name)
 }
 
@@ -215,7 +215,7 @@ fn ask(desk: &TestEnv, server: &ModelServer, name: &str) -> HeadlessOutput {
 fn an_answer_of_too_many_calls_runs_none_of_them_in_any_protocol() {
     for (protocol, name) in PROTOCOLS {
         for (count, is_too_many) in [(257, true), (3000, true)] {
-            let (desk, server) = (TestEnv::new(), ModelServer::start());
+            let (env, server) = (TestEnv::new(), ModelServer::start());
             let ids: Vec<String> = (0..count).map(|number| format!("c{number}")).collect();
             let calls: Vec<answer_streams::ScriptedCall<'_>> = ids
                 .iter()
@@ -223,8 +223,8 @@ fn an_answer_of_too_many_calls_runs_none_of_them_in_any_protocol() {
                 .collect();
             server.reply(ServerReply::stream(answer_streams::answer(protocol, "Here.", &calls)));
             server.reply(ServerReply::stream(answer_streams::answer(protocol, "Done.", &[])));
-            let ran = ask(&desk, &server, name);
-            assert_eq!(desk.path("made").exists(), !is_too_many, "{name}: {}", ran.describe());
+            let ran = ask(&env, &server, name);
+            assert_eq!(env.path("made").exists(), !is_too_many, "{name}: {}", ran.describe());
             assert_eq!(ran.code, Some(1), "{name}: {}", ran.describe());
             assert!(ran.err.contains("256"), "{name}: {}", ran.describe());
             assert_eq!(server.model_requests().len(), 1, "{name}: it is not asked again");
@@ -234,7 +234,7 @@ fn an_answer_of_too_many_calls_runs_none_of_them_in_any_protocol() {
 
 #[test]
 fn an_answer_of_256_calls_is_one() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let ids: Vec<String> = (0..256).map(|number| format!("c{number}")).collect();
     let calls: Vec<answer_streams::ScriptedCall<'_>> =
         ids.iter().map(|id| (id.as_str(), "Glob", r#"{"pattern": "*.none"}"#)).collect();
@@ -244,25 +244,25 @@ fn an_answer_of_256_calls_is_one() {
         &calls,
     )));
     server.reply(ServerReply::text("Done."));
-    desk.ask(&server, &["-p", "go"]).assert_exit_code(0);
+    env.ask(&server, &["-p", "go"]).assert_exit_code(0);
     assert_eq!(server.chat_requests().len(), 2);
 }
 
 #[test]
 fn calls_that_stand_in_the_text_are_counted_too() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let call = "<tool_call>\n{\"name\": \"Bash\", \"arguments\": {\"command\": \"touch made\"}}\n</tool_call>\n";
     server.reply(ServerReply::text(call));
     server.reply(ServerReply::text("Done."));
-    desk.ask(&server, &["--yolo", "-p", "go"]).assert_exit_code(0);
-    assert!(desk.path("made").exists(), "one such call is made");
-    fs::remove_file(desk.path("made")).unwrap();
+    env.ask(&server, &["--yolo", "-p", "go"]).assert_exit_code(0);
+    assert!(env.path("made").exists(), "one such call is made");
+    fs::remove_file(env.path("made")).unwrap();
     server.forget();
     let many = call.repeat(300);
     server.reply(ServerReply::words([many.as_str()]));
     server.reply(ServerReply::text("Done."));
-    let ran = desk.ask(&server, &["--yolo", "-p", "go"]);
-    assert!(!desk.path("made").exists(), "{}", ran.describe());
+    let ran = env.ask(&server, &["--yolo", "-p", "go"]);
+    assert!(!env.path("made").exists(), "{}", ran.describe());
     assert_eq!(ran.code, Some(1), "{}", ran.describe());
 }
 
@@ -272,15 +272,16 @@ fn chunk(delta: &serde_json::Value) -> String {
     format!("data: {it}\n\n")
 }
 
-/// Has the server send 18 MB and fails unless slug ends at 16 and does not ask again.
+/// Has the server send 18 MB, and fails unless slug ends the answer at 16 MB and does not ask
+/// again.
 #[track_caller]
 fn ends_at_16_mb(what: &str, begin: &str, piece: &str) {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let pieces = std::iter::once(begin.to_owned()).chain(vec![piece.to_owned(); 18]);
     server.reply(ServerReply::stream(pieces));
     server.reply(ServerReply::error(400, "asked again"));
     let endpoint = server.endpoint();
-    let mut command = desk.command(&with_server(&endpoint, &["--yolo", "-p", "go"]));
+    let mut command = env.command(&with_server(&endpoint, &["--yolo", "-p", "go"]));
     let ran = in_time(&mut command, what).assert_exit_code(1);
     assert!(
         ran.err.contains("16 MB"),
@@ -304,10 +305,14 @@ fn a_line_without_an_end_ends_with_an_error() {
     ends_at_16_mb("a line", "data: ", &"x".repeat(1 << 20));
 }
 
-/// A server whose encryption will not do, and how often somebody has come to it.
-fn tls(papers: &TestCertificates, name: &str, years: (i32, i32)) -> (String, Arc<AtomicUsize>) {
+/// A server with a bad certificate, and the number of connections to it.
+fn tls(
+    certificates: &TestCertificates,
+    name: &str,
+    years: (i32, i32),
+) -> (String, Arc<AtomicUsize>) {
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let (certificate, key) = papers.issue_for(name, years);
+    let (certificate, key) = certificates.issue_for(name, years);
     let key = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
     let chain = vec![certificate.der().clone()];
     let config =
@@ -329,28 +334,36 @@ fn tls(papers: &TestCertificates, name: &str, years: (i32, i32)) -> (String, Arc
 }
 
 #[test]
-fn encryption_that_will_not_do_is_tried_once_and_gets_the_right_advice() {
-    let papers = TestCertificates::new();
-    for (name, years, is_known, told) in [
+fn a_bad_certificate_is_tried_once_and_gets_the_right_advice() {
+    let certificates = TestCertificates::new();
+    for (name, years, is_known, message) in [
         ("127.0.0.1", (2019, 2022), true, "expired"),
         ("127.0.0.1", (2150, 2160), true, "not valid yet"),
         ("other.example", (1975, 4096), true, "another name"),
         ("127.0.0.1", (1975, 4096), false, "ca_file"),
     ] {
-        let desk = TestEnv::new();
-        let (endpoint, came) = tls(&papers, name, years);
+        let env = TestEnv::new();
+        let (endpoint, came) = tls(&certificates, name, years);
         if is_known {
-            desk.write_home("config.toml", &format!("ca_file = {:?}\n", papers.file("ca.pem")));
+            env.write_home(
+                "config.toml",
+                &format!("ca_file = {:?}\n", certificates.file("ca.pem")),
+            );
         }
         let arguments = ["--trust-workspace", "-m", "m", "-e", &endpoint, "-p", "go"];
-        let ran = in_time(&mut desk.command(&arguments), told).assert_exit_code(1);
-        assert!(ran.err.contains(told), "{told}: {}", ran.describe());
-        assert!(!ran.err.contains("Trying again"), "{told}: {}", ran.describe());
-        assert_eq!(ran.err.contains("ca_file"), told == "ca_file", "{told}: {}", ran.describe());
-        // The window may be asked for as well as the answer.
+        let ran = in_time(&mut env.command(&arguments), message).assert_exit_code(1);
+        assert!(ran.err.contains(message), "{message}: {}", ran.describe());
+        assert!(!ran.err.contains("Trying again"), "{message}: {}", ran.describe());
+        assert_eq!(
+            ran.err.contains("ca_file"),
+            message == "ca_file",
+            "{message}: {}",
+            ran.describe()
+        );
+        // slug may ask for the context window as well as for the answer.
         assert!(
             came.load(Ordering::SeqCst) <= 3,
-            "{told}: came {} times",
+            "{message}: came {} times",
             came.load(Ordering::SeqCst)
         );
     }
@@ -358,18 +371,18 @@ fn encryption_that_will_not_do_is_tried_once_and_gets_the_right_advice() {
 
 #[test]
 fn hidden_files_are_counted_in_what_is_found() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     for file in ["a.pem", "sub/b.pem", "sub/deep/c.pem", "secret/d.txt", "secret/e.txt"] {
-        desk.write(file, "alpha\n");
+        env.write(file, "alpha\n");
     }
-    desk.write("open.txt", "alpha\n");
-    for (rules, left, told) in [
+    env.write("open.txt", "alpha\n");
+    for (rules, left, expected) in [
         (json!(["Read(*.pem)"]), 3, "3"),
         (json!(["Read(a.pem)"]), 1, "1"),
         (json!(["Read(sub/**)"]), 2, ""),
         (json!([]), 0, ""),
     ] {
-        desk.write_home("settings.json", &json!({"permissions": {"deny": rules}}).to_string());
+        env.write_home("settings.json", &json!({"permissions": {"deny": rules}}).to_string());
         server.forget();
         server.reply(ServerReply::calls(
             "",
@@ -380,35 +393,35 @@ fn hidden_files_are_counted_in_what_is_found() {
             ],
         ));
         server.reply(ServerReply::text("Done."));
-        desk.ask(&server, &["-p", "go"]).assert_exit_code(0);
+        env.ask(&server, &["-p", "go"]).assert_exit_code(0);
         let request = server.chat_requests().pop().unwrap();
         for id in ["g1", "g2", "g3"] {
-            let said = result_of(&request, id);
-            let tells = said.to_lowercase().contains("rule")
-                || said.contains("hid")
-                || said.contains("left out");
-            assert_eq!(tells, left > 0, "{rules} {id}: {said}");
-            assert!(said.contains(told), "{rules} {id}: {said}");
+            let result = result_of(&request, id);
+            let tells = result.to_lowercase().contains("rule")
+                || result.contains("hid")
+                || result.contains("left out");
+            assert_eq!(tells, left > 0, "{rules} {id}: {result}");
+            assert!(result.contains(expected), "{rules} {id}: {result}");
             if left == 3 {
-                assert!(!said.contains(".pem\n") && !said.contains("a.pem"), "{said}");
+                assert!(!result.contains(".pem\n") && !result.contains("a.pem"), "{result}");
             }
         }
     }
 }
 
 /// A session that holds secrets, and its id.
-fn session_with(desk: &TestEnv, text: &str) -> String {
+fn session_with(env: &TestEnv, text: &str) -> String {
     let server = ModelServer::start();
     server.reply(ServerReply::text("Noted."));
-    let ran = desk.ask(&server, &["-p", text, "--output-format", "json"]).assert_exit_code(0);
+    let ran = env.ask(&server, &["-p", text, "--output-format", "json"]).assert_exit_code(0);
     ran.json()["session_id"].as_str().unwrap().to_owned()
 }
 
 #[test]
 fn an_exported_page_allows_its_own_script_and_style_by_hash_and_nothing_else() {
-    let desk = TestEnv::new();
-    let id = session_with(&desk, "hello <script>alert(1)</script> <img src=x onerror=alert(2)>");
-    let page = desk.run(&["sessions", "export", &id, "--format", "html"]).assert_exit_code(0).out;
+    let env = TestEnv::new();
+    let id = session_with(&env, "hello <script>alert(1)</script> <img src=x onerror=alert(2)>");
+    let page = env.run(&["sessions", "export", &id, "--format", "html"]).assert_exit_code(0).out;
     let start = page.find("Content-Security-Policy").unwrap();
     let policy = page[start..].split("content=\"").nth(1).unwrap().split('"').next().unwrap();
     let policy = policy.replace("&#39;", "'").replace("&#x27;", "'");
@@ -463,12 +476,12 @@ fn secrets_by_shape_and_by_name_are_taken_out_of_exports() {
     .collect();
     lines.push(format!("mail key {send_grid} here"));
     lines.push(format!("SENDGRID={send_grid}"));
-    let desk = TestEnv::new();
+    let env = TestEnv::new();
     for line in &lines {
-        let id = session_with(&desk, &format!("see\n{line}\nend"));
+        let id = session_with(&env, &format!("see\n{line}\nend"));
         for format in ["md", "html", "json", "jsonl"] {
             let out =
-                desk.run(&["sessions", "export", &id, "--format", format]).assert_exit_code(0).out;
+                env.run(&["sessions", "export", &id, "--format", format]).assert_exit_code(0).out;
             assert!(!out.contains(secret), "{line} in {format}: {out}");
             assert!(!out.contains(&send_grid[..30]), "{line} in {format}");
             assert!(out.contains("redacted"), "{line} in {format}: {out}");
@@ -476,11 +489,11 @@ fn secrets_by_shape_and_by_name_are_taken_out_of_exports() {
     }
 }
 
-/// Says yes to the folder, and leaves.
-fn trust(desk: &TestEnv, server: &ModelServer, answer: &str) -> HeadlessOutput {
+/// Runs slug with this answer to the question about the folder.
+fn trust(env: &TestEnv, server: &ModelServer, answer: &str) -> HeadlessOutput {
     let endpoint = server.endpoint();
     let arguments = ["--model", "test-model", "--endpoint", &endpoint, "--linear"];
-    desk.run_with_input(&arguments, &format!("{answer}\n")).assert_exit_code(0)
+    env.run_with_input(&arguments, &format!("{answer}\n")).assert_exit_code(0)
 }
 
 #[test]
@@ -510,17 +523,17 @@ fn a_hook_is_asked_about_again_when_what_it_names_has_changed() {
         ("if true; then ./tools/lint.sh; fi", "tools/lint.sh"),
         ("\"./tools/lint.sh\"", "tools/lint.sh"),
     ] {
-        let (desk, server) = (TestEnv::new(), ModelServer::start());
+        let (env, server) = (TestEnv::new(), ModelServer::start());
         let hook = json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": line}]}]}});
-        desk.write(".slug/settings.json", &hook.to_string());
-        desk.write(file, "one\n");
-        let asked = trust(&desk, &server, "y");
+        env.write(".slug/settings.json", &hook.to_string());
+        env.write(file, "one\n");
+        let asked = trust(&env, &server, "y");
         assert!(asked.out.contains("Do you trust this folder?"), "{line}: {}", asked.describe());
         assert!(!asked.out.contains("cannot tell"), "{line}: {}", asked.describe());
-        let again = trust(&desk, &server, "/quit");
+        let again = trust(&env, &server, "/quit");
         assert!(!again.out.contains("has changed"), "{line}: {}", again.describe());
-        desk.write(file, "two\n");
-        let changed = trust(&desk, &server, "/quit");
+        env.write(file, "two\n");
+        let changed = trust(&env, &server, "/quit");
         assert!(changed.out.contains("has changed"), "{line}: {}", changed.describe());
     }
 }
@@ -530,32 +543,32 @@ fn a_hook_whose_files_cannot_be_told_says_so() {
     for line in
         ["$LINT", "\"$HOME\"/x", "$(cat which) run", "eval \"$A\"", "./*.sh", "some-program --all"]
     {
-        let (desk, server) = (TestEnv::new(), ModelServer::start());
+        let (env, server) = (TestEnv::new(), ModelServer::start());
         let hook = json!({"hooks": {"Stop": [{"hooks": [{"type": "command", "command": line}]}]}});
-        desk.write(".slug/settings.json", &hook.to_string());
-        let asked = trust(&desk, &server, "n");
+        env.write(".slug/settings.json", &hook.to_string());
+        let asked = trust(&env, &server, "n");
         assert!(asked.out.contains("cannot tell"), "{line}: {}", asked.describe());
     }
 }
 
 #[test]
 fn a_hook_whose_file_has_changed_is_not_run() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let hook = json!({"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "make -s seen"}]}]}});
-    desk.write(".slug/settings.json", &hook.to_string());
-    desk.write("Makefile", "seen:\n\ttouch first\n");
-    trust(&desk, &server, "y");
-    desk.write("Makefile", "seen:\n\ttouch second\n");
+    env.write(".slug/settings.json", &hook.to_string());
+    env.write("Makefile", "seen:\n\ttouch first\n");
+    trust(&env, &server, "y");
+    env.write("Makefile", "seen:\n\ttouch second\n");
     server.reply(ServerReply::text("Done."));
     let endpoint = server.endpoint();
-    desk.run(&["-m", "test-model", "-e", &endpoint, "-p", "go"]);
-    assert!(!desk.path("second").exists() && !desk.path("first").exists());
+    env.run(&["-m", "test-model", "-e", &endpoint, "-p", "go"]);
+    assert!(!env.path("second").exists() && !env.path("first").exists());
 }
 
-/// What the kernel holds back in the sandbox, whatever sets the bit.
+/// In the sandbox the kernel refuses these bits, whoever sets them.
 #[test]
 fn no_program_in_the_sandbox_sets_a_bit_that_lends_its_owner() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let lines = [
         "cp /bin/true it; chmod u+s it",
         "cp /bin/true it; chmod 6711 it",
@@ -573,13 +586,13 @@ fn no_program_in_the_sandbox_sets_a_bit_that_lends_its_owner() {
         server.reply(bash(&format!("c{number}"), line));
     }
     server.reply(ServerReply::text("Done."));
-    let ran = desk.ask(&server, &["--sandbox", ".", "-p", "go"]);
+    let ran = env.ask(&server, &["--sandbox", ".", "-p", "go"]);
     if ran.code == Some(78) {
         eprintln!("skipped: there can be no sandbox here");
         return;
     }
-    assert!(desk.path("it").exists(), "{}", ran.describe());
-    for entry in fs::read_dir(desk.workspace()).unwrap() {
+    assert!(env.path("it").exists(), "{}", ran.describe());
+    for entry in fs::read_dir(env.workspace()).unwrap() {
         let entry = entry.unwrap();
         let mode = entry.metadata().unwrap().permissions().mode();
         assert_eq!(mode & 0o6000, 0, "{:?} has {mode:o}", entry.path());

@@ -1,4 +1,5 @@
-//! What runs unasked is run for real, and the disk is looked at before and after.
+//! Commands that are allowed without a question are really run, and the disk is compared before and
+//! after.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +11,7 @@ use slug_code::domain::{PermissionMode, PermissionOutcome};
 
 use crate::test_project::{TestProject, quoted};
 
-/// All of a folder: what is in each file, and where each link leads.
+/// The whole content of a folder: the bytes of each file, and the target of each link.
 fn snapshot(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -35,12 +36,12 @@ fn snapshot(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 /// Runs lines in the project, for ten seconds at most.
-fn run(ground: &TestProject, line: &str) {
-    let home = ground.sibling_path("home");
+fn run(project: &TestProject, line: &str) {
+    let home = project.sibling_path("home");
     let path = std::env::var_os("PATH").unwrap();
     let _ = Command::new("timeout")
         .args(["-k", "1", "10", "bash", "-c", line])
-        .current_dir(ground.root())
+        .current_dir(project.root())
         .env_clear()
         .envs([("PATH", path.as_os_str()), ("HOME", home.as_os_str())])
         .env("GIT_CONFIG_NOSYSTEM", "1")
@@ -78,10 +79,11 @@ fn options_of(program: &str) -> Vec<String> {
     words
 }
 
-/// Runs what is allowed unasked of these programs with each of their own options.
+/// Runs these programs with each of their own options, as far as that is allowed without a
+/// question.
 fn try_options(programs: &[&str]) {
-    let ground = TestProject::new();
-    let before = snapshot(&ground.sibling_path(""));
+    let project = TestProject::new();
+    let before = snapshot(&project.sibling_path(""));
     let mut allowed = Vec::new();
     for program in programs {
         for option in options_of(program) {
@@ -92,17 +94,17 @@ fn try_options(programs: &[&str]) {
                 format!("{program} {option} a.txt"),
             ];
             let is_allowed = |line: &String| {
-                ground.outcome(line, PermissionMode::Ask) == PermissionOutcome::Allow
+                project.outcome(line, PermissionMode::Ask) == PermissionOutcome::Allow
             };
             allowed.extend(lines.into_iter().filter(is_allowed));
         }
     }
     assert!(allowed.len() > 10, "{} lines are allowed", allowed.len());
-    // What follows a file for ever.
+    // These follow a file without end.
     let waits = |line: &String| line.starts_with("tail ") && line.contains("-f");
     allowed.retain(|line| !waits(line) && !line.contains("-F"));
-    run(&ground, &allowed.join("\n"));
-    let after = snapshot(&ground.sibling_path(""));
+    run(&project, &allowed.join("\n"));
+    let after = snapshot(&project.sibling_path(""));
     let changed: Vec<&PathBuf> = after
         .iter()
         .filter(|(path, content)| before.get(*path) != Some(content))
@@ -132,7 +134,7 @@ fn no_option_of_what_searches_changes_anything() {
     try_options(&["grep", "rg", "date"]);
 }
 
-/// Words of which lines are made that may or may not write.
+/// Words for lines that may or may not write.
 fn word() -> impl Strategy<Value = String> {
     let fixed = prop::sample::select(vec![
         "a.txt",
@@ -186,7 +188,7 @@ fn word() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Lines that are put together and run unasked are run, and change nothing.
+    /// Generated lines that are allowed without a question are run, and change nothing.
     #[test]
     fn a_line_that_runs_unasked_changes_nothing(
         program in prop::sample::select(vec!["find", "sort", "sed", "grep", "cat", "tail", "file", "du",
@@ -194,19 +196,19 @@ proptest! {
         words in prop::collection::vec(word(), 0..5),
     ) {
         thread_local! {
-            static GROUND: (TestProject, BTreeMap<PathBuf, Vec<u8>>) = {
-                let ground = TestProject::new();
-                let before = snapshot(&ground.sibling_path(""));
-                (ground, before)
+            static PROJECT: (TestProject, BTreeMap<PathBuf, Vec<u8>>) = {
+                let project = TestProject::new();
+                let before = snapshot(&project.sibling_path(""));
+                (project, before)
             };
         }
         let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
         let line = format!("{program} {}", words.join(" "));
         let waits = program == "tail" && words.iter().any(|word| word.contains('f'));
-        GROUND.with(|(ground, before)| {
-            if !waits && ground.outcome(&line, PermissionMode::Ask) == PermissionOutcome::Allow {
-                run(ground, &line);
-                prop_assert_eq!(&snapshot(&ground.sibling_path("")), before, "{}", line);
+        PROJECT.with(|(project, before)| {
+            if !waits && project.outcome(&line, PermissionMode::Ask) == PermissionOutcome::Allow {
+                run(project, &line);
+                prop_assert_eq!(&snapshot(&project.sibling_path("")), before, "{}", line);
             }
             Ok(())
         })?;

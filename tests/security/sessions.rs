@@ -1,5 +1,5 @@
-//! A session that somebody else made restores nothing outside the workspace and nothing that takes
-//! orders, unless the person says so for that very file; and the dialog marks both.
+//! A session that somebody else wrote restores nothing outside the workspace and no protected
+//! place, unless the user says so for that very file; and the dialog marks both.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -18,9 +18,10 @@ fn hash(text: &str) -> String {
     Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Another slug's home with one session, in which these files were changed from one text to another.
-fn theirs(desk: &TestEnv, changes: &[Value]) -> PathBuf {
-    let home = desk.home().parent().unwrap().join("theirs/.slug");
+/// Another user's slug home with one session, in which these files were changed from one text to
+/// another.
+fn theirs(env: &TestEnv, changes: &[Value]) -> PathBuf {
+    let home = env.home().parent().unwrap().join("theirs/.slug");
     for text in ["then", "now", "/etc", "elsewhere"] {
         let hash = hash(text);
         let folder = home.join("blobs").join(&hash[..2]);
@@ -35,21 +36,21 @@ fn theirs(desk: &TestEnv, changes: &[Value]) -> PathBuf {
         entry["turn"] = json!(turn);
         format!("{entry}\n")
     };
-    let cwd = desk.workspace();
+    let cwd = env.workspace();
     let mut log = line(
         0,
         json!({"type": "session", "session_id": ID, "version": 1, "cwd": cwd,
                "model": "test-model", "provider": "openai"}),
     );
-    let said = json!([{"type": "text", "text": "make it so"}]);
-    log += &line(1, json!({"type": "message", "role": "user", "content": said}));
+    let content = json!([{"type": "text", "text": "make it so"}]);
+    log += &line(1, json!({"type": "message", "role": "user", "content": content}));
     for change in changes {
         log += &line(1, change.clone());
     }
-    let said = json!([{"type": "text", "text": "It is so."}]);
+    let content = json!([{"type": "text", "text": "It is so."}]);
     log += &line(
         1,
-        json!({"type": "message", "role": "assistant", "content": said, "stop_reason": "end_turn"}),
+        json!({"type": "message", "role": "assistant", "content": content, "stop_reason": "end_turn"}),
     );
     fs::create_dir_all(home.join("sessions")).unwrap();
     fs::write(home.join("sessions").join(format!("{ID}.jsonl")), log).unwrap();
@@ -60,36 +61,36 @@ fn changed(path: &Path) -> Value {
     json!({"type": "file_change", "path": path, "before": hash("then"), "after": hash("now"), "mode": 0o644})
 }
 
-/// slug with that session taken over, and the dialog of `/undo` open.
-fn undoing(desk: &TestEnv, server: &ModelServer, changes: &[Value], marker: &str) -> PtySlug {
-    let sessions = theirs(desk, changes);
-    desk.run(&["sessions", "import", sessions.to_str().unwrap()]).assert_exit_code(0);
+/// Opens slug with that session imported, and the dialog of `/undo` open.
+fn undoing(env: &TestEnv, server: &ModelServer, changes: &[Value], marker: &str) -> PtySlug {
+    let sessions = theirs(env, changes);
+    env.run(&["sessions", "import", sessions.to_str().unwrap()]).assert_exit_code(0);
     let endpoint = server.endpoint();
     let mut slug =
-        PtySlug::at(desk, 120, 40).args(&with_server(&endpoint, &["--resume", ID])).open();
+        PtySlug::at(env, 120, 40).args(&with_server(&endpoint, &["--resume", ID])).open();
     slug.wait_for("It is so.");
     slug.say("/undo");
     slug.wait_for_question(marker);
     slug
 }
 
-/// Files whose restoring needs an answer of its own: outside, or where others take orders from.
-fn guarded(desk: &TestEnv) -> Vec<PathBuf> {
-    let root = desk.home().parent().unwrap().to_owned();
-    symlink(&root, desk.path("link")).unwrap();
+/// Files that need an answer of their own to be restored: those outside, and protected places.
+fn guarded(env: &TestEnv) -> Vec<PathBuf> {
+    let root = env.home().parent().unwrap().to_owned();
+    symlink(&root, env.path("link")).unwrap();
     vec![
         root.join("outside.txt"),
-        desk.home().join(".bashrc"),
-        desk.home().join(".ssh/authorized_keys"),
-        desk.slug_home().join("settings.json"),
-        desk.path("../dotted.txt"),
-        desk.path("link/linked.txt"),
-        desk.path(".git/hooks/post-checkout"),
-        desk.path(".claude/settings.json"),
-        desk.path(".envrc"),
-        desk.path(".vscode/tasks.json"),
-        desk.path("sub/.npmrc"),
-        desk.path(".github/workflows/ci.yml"),
+        env.home().join(".bashrc"),
+        env.home().join(".ssh/authorized_keys"),
+        env.slug_home().join("settings.json"),
+        env.path("../dotted.txt"),
+        env.path("link/linked.txt"),
+        env.path(".git/hooks/post-checkout"),
+        env.path(".claude/settings.json"),
+        env.path(".envrc"),
+        env.path(".vscode/tasks.json"),
+        env.path("sub/.npmrc"),
+        env.path(".github/workflows/ci.yml"),
     ]
 }
 
@@ -100,18 +101,18 @@ fn put(path: &Path, text: &str) {
 
 #[test]
 fn an_imported_session_takes_back_only_what_is_plain() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    let plain = desk.path("plain.txt");
-    let guarded = guarded(&desk);
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let plain = env.path("plain.txt");
+    let guarded = guarded(&env);
     put(&plain, "now");
-    // slug's own settings stay as they are, or it would not start.
+    // slug's own settings stay as they are, or slug would not start.
     for path in guarded.iter().filter(|path| !path.ends_with(".slug/settings.json")) {
         put(path, "now");
     }
-    put(&desk.slug_home().join("settings.json"), "{}");
+    put(&env.slug_home().join("settings.json"), "{}");
     let mut changes = vec![changed(&plain)];
     changes.extend(guarded.iter().map(|path| changed(path)));
-    let mut slug = undoing(&desk, &server, &changes, "plain.txt");
+    let mut slug = undoing(&env, &server, &changes, "plain.txt");
     let dialog = slug.screen();
     assert!(dialog.contains("outside"), "{dialog}");
     slug.keys(key::END);
@@ -134,16 +135,16 @@ fn the_dialog_marks_each_file_that_is_outside_or_takes_orders() {
         (".claude/settings.json", "agent"),
         (".envrc", "protected"),
     ] {
-        let (desk, server) = (TestEnv::new(), ModelServer::start());
-        let path = desk.workspace().join(file);
+        let (env, server) = (TestEnv::new(), ModelServer::start());
+        let path = env.workspace().join(file);
         put(&path, "now");
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-        let mut slug = undoing(&desk, &server, &[changed(&path)], &name);
+        let mut slug = undoing(&env, &server, &[changed(&path)], &name);
         let screen = slug.screen();
         let line = screen.lines().find(|line| line.contains(&name)).unwrap();
         let around = screen.contains(marks);
         assert!(around, "{file} has no mark: {line}\n{screen}");
-        // Nothing is taken of it by a yes, nor by Enter once it was taken.
+        // Neither a yes nor Enter restores such a file.
         slug.keys("\r");
         slug.keys("y");
         slug.wait_for("went back");
@@ -154,15 +155,15 @@ fn the_dialog_marks_each_file_that_is_outside_or_takes_orders() {
 
 #[test]
 fn a_file_that_was_taken_by_name_goes_back_and_not_by_enter() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    let path = desk.path(".envrc");
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let path = env.path(".envrc");
     put(&path, "now");
-    let mut slug = undoing(&desk, &server, &[changed(&path)], ".envrc");
+    let mut slug = undoing(&env, &server, &[changed(&path)], ".envrc");
     let before = slug.screen();
     slug.keys(" ");
     slug.wait_until("a change of the dialog", |screen| screen != before);
     slug.keys("\r\r");
-    // It still asks.
+    // The dialog still asks.
     slug.wait_for_question(".envrc");
     assert_eq!(fs::read_to_string(&path).unwrap(), "now");
     slug.keys("y");
@@ -171,23 +172,23 @@ fn a_file_that_was_taken_by_name_goes_back_and_not_by_enter() {
 
 #[test]
 fn a_log_that_lies_about_where_a_file_is_leads_nowhere_else() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    let (plain, outside) = (desk.path("plain.txt"), desk.home().join("outside.txt"));
-    let (linked, place) = (desk.path("linked"), desk.path("folder/file.txt"));
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let (plain, outside) = (env.path("plain.txt"), env.home().join("outside.txt"));
+    let (linked, place) = (env.path("linked"), env.path("folder/file.txt"));
     put(&plain, "now");
     put(&outside, "now");
     put(&place, "now");
     symlink("elsewhere", &linked).unwrap();
-    let mut lies = changed(&desk.path("inside.txt"));
+    let mut lies = changed(&env.path("inside.txt"));
     lies["real"] = json!(outside);
-    // What was there is said to have been a link out of the folder, behind which a file is put.
-    let mut out = changed(&desk.path("out"));
+    // The log claims that a link out of the folder was there, behind which a file is put.
+    let mut out = changed(&env.path("out"));
     out["kind_before"] = json!("link");
     out["before"] = json!(hash("/etc"));
-    let behind = changed(&desk.path("out/outside.txt"));
-    put(&desk.path("out"), "now");
+    let behind = changed(&env.path("out/outside.txt"));
+    put(&env.path("out"), "now");
     let changes = [changed(&plain), lies, out, behind];
-    let mut slug = undoing(&desk, &server, &changes, "plain.txt");
+    let mut slug = undoing(&env, &server, &changes, "plain.txt");
     slug.keys("y");
     assert!(wait_until(|| fs::read_to_string(&plain).unwrap() == "then"), "{}", slug.screen());
     slug.wait_for("went back");

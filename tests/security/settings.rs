@@ -1,5 +1,5 @@
-//! Settings that cannot be read as they were meant loosen nothing: every call is asked, a run without a
-//! screen ends before it begins, and the message says what to do where.
+//! Settings that cannot be read as they were meant loosen nothing: every call is asked about, a run
+//! without a screen ends before it begins, and the message says what to do and where.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -24,24 +24,24 @@ const WHOLE: &str = r#"{
   "hooks": {}
 }"#;
 
-/// What is decided by a settings file of this text.
+/// A project with a settings file of this text.
 fn with_text(text: &str) -> TestProject {
-    let mut ground = TestProject::new();
-    ground.rules = RuleSet::new();
-    ground.rules.add_settings(text, Path::new("settings.json"), &ground.workspace);
-    ground
+    let mut project = TestProject::new();
+    project.rules = RuleSet::new();
+    project.rules.add_settings(text, Path::new("settings.json"), &project.workspace);
+    project
 }
 
 /// Fails unless a command and a write are asked about in the loosest mode.
 #[track_caller]
-fn asks(ground: &mut TestProject, text: &str) {
-    ground.rules = RuleSet::new();
-    ground.rules.add_settings(text, Path::new("settings.json"), &ground.workspace);
-    assert!(!ground.rules.faults().is_empty(), "no fault in {text}");
+fn asks(project: &mut TestProject, text: &str) {
+    project.rules = RuleSet::new();
+    project.rules.add_settings(text, Path::new("settings.json"), &project.workspace);
+    assert!(!project.rules.faults().is_empty(), "no fault in {text}");
     let outcomes = [
-        ground.outcome("ls", PermissionMode::Yolo),
-        ground.outcome("make", PermissionMode::Yolo),
-        ground.decide_write("new.txt", PermissionMode::Yolo).outcome(),
+        project.outcome("ls", PermissionMode::Yolo),
+        project.outcome("make", PermissionMode::Yolo),
+        project.decide_write("new.txt", PermissionMode::Yolo).outcome(),
     ];
     assert!(!outcomes.contains(&PermissionOutcome::Allow), "{outcomes:?} by {text}");
 }
@@ -49,17 +49,17 @@ fn asks(ground: &mut TestProject, text: &str) {
 /// Fails unless every call is asked about in every mode that could be looser.
 #[track_caller]
 fn asks_everything(text: &str) {
-    let ground = with_text(text);
-    assert!(!ground.rules.faults().is_empty(), "no fault in {text}");
+    let project = with_text(text);
+    assert!(!project.rules.faults().is_empty(), "no fault in {text}");
     for mode in [PermissionMode::Ask, PermissionMode::AllowEdits, PermissionMode::Yolo] {
         for line in ["ls", "cat a.txt", "touch x", "make", "git status"] {
-            let outcome = ground.outcome(line, mode);
+            let outcome = project.outcome(line, mode);
             assert_ne!(outcome, PermissionOutcome::Allow, "{line} in {mode:?} by {text}");
         }
         for file in ["a.txt", "new.txt", "/etc/passwd"] {
-            let outcome = ground.decide_read(file, mode).outcome();
+            let outcome = project.decide_read(file, mode).outcome();
             assert_ne!(outcome, PermissionOutcome::Allow, "reading {file} in {mode:?} by {text}");
-            let outcome = ground.decide_write(file, mode).outcome();
+            let outcome = project.decide_write(file, mode).outcome();
             assert_ne!(outcome, PermissionOutcome::Allow, "writing {file} in {mode:?} by {text}");
         }
     }
@@ -68,13 +68,13 @@ fn asks_everything(text: &str) {
 #[test]
 fn a_file_that_is_cut_anywhere_asks_about_every_call() {
     assert_eq!(with_text(WHOLE).outcome("make", PermissionMode::Ask), PermissionOutcome::Allow);
-    let mut ground = TestProject::new();
+    let mut project = TestProject::new();
     for end in 0..WHOLE.len() {
-        asks(&mut ground, &WHOLE[..end]);
+        asks(&mut project, &WHOLE[..end]);
     }
-    // Its beginning is lost, or something stands behind it.
+    // The beginning of the file is lost, or something stands behind its end.
     for start in (1..WHOLE.len()).step_by(7) {
-        asks(&mut ground, &WHOLE[start..]);
+        asks(&mut project, &WHOLE[start..]);
     }
     asks_everything(&WHOLE[..WHOLE.len() / 2]);
     for behind in ["}", "{}", " x", "]", "\"", "null", "\0"] {
@@ -98,7 +98,7 @@ fn a_key_that_stands_twice_asks_about_every_call() {
     }
 }
 
-/// All that one slip of a finger makes of a word.
+/// All misspellings of a word that one slip of a finger makes.
 fn slips(word: &str) -> Vec<String> {
     let mut slips = Vec::new();
     for at in 0..word.len() {
@@ -120,20 +120,20 @@ fn slips(word: &str) -> Vec<String> {
 
 #[test]
 fn a_key_that_is_wrongly_spelled_asks_about_every_call() {
-    let mut ground = TestProject::new();
+    let mut project = TestProject::new();
     for slip in slips("permissions") {
-        asks(&mut ground, &json!({slip.clone(): {"deny": ["Bash(rm *)"]}}).to_string());
-        asks(&mut ground, &json!({slip: {}, "permissions": {"allow": ["Bash"]}}).to_string());
+        asks(&mut project, &json!({slip.clone(): {"deny": ["Bash(rm *)"]}}).to_string());
+        asks(&mut project, &json!({slip: {}, "permissions": {"allow": ["Bash"]}}).to_string());
     }
     for slip in slips("hooks") {
-        asks(&mut ground, &json!({slip: {}, "permissions": {"allow": ["Bash"]}}).to_string());
+        asks(&mut project, &json!({slip: {}, "permissions": {"allow": ["Bash"]}}).to_string());
     }
     for key in ["deny", "ask", "allow"] {
         for slip in slips(key) {
-            // One slip may make another of the three.
+            // One slip may turn one of the three keys into another.
             if !["deny", "ask", "allow"].contains(&slip.as_str()) {
                 let lists = json!({"allow": ["Bash"], slip: ["Bash(rm *)"]});
-                asks(&mut ground, &json!({"permissions": lists}).to_string());
+                asks(&mut project, &json!({"permissions": lists}).to_string());
             }
         }
     }
@@ -141,16 +141,16 @@ fn a_key_that_is_wrongly_spelled_asks_about_every_call() {
         ["denied", "block", "disallow", "defaultMode", "rules", "additionalDirectories", ""]
     {
         let lists = json!({"allow": ["Bash"], other: []});
-        asks(&mut ground, &json!({"permissions": lists}).to_string());
+        asks(&mut project, &json!({"permissions": lists}).to_string());
     }
-    // A list of rules at the top, where it does not count.
+    // A list of rules at the top of the file, where it does not count.
     for key in ["deny", "ask", "allow"] {
         asks(
-            &mut ground,
+            &mut project,
             &json!({key: ["Bash(rm *)"], "permissions": {"allow": ["Bash"]}}).to_string(),
         );
         asks(
-            &mut ground,
+            &mut project,
             &json!({"x": {key: ["Bash(rm *)"]}, "permissions": {"allow": ["Bash"]}}).to_string(),
         );
     }
@@ -200,9 +200,13 @@ fn the_rules_that_can_be_read_still_forbid() {
         r#"{"permissions":{"deny":["Bash(rm *)","Bash("]}}"#,
         r#"{"permissions":{"deny":["Bash(rm *)"]},"hoooks":{}}"#,
     ] {
-        let ground = with_text(text);
-        assert_eq!(ground.outcome("rm x", PermissionMode::Yolo), PermissionOutcome::Deny, "{text}");
-        assert_eq!(ground.outcome("ls", PermissionMode::Yolo), PermissionOutcome::Ask, "{text}");
+        let project = with_text(text);
+        assert_eq!(
+            project.outcome("rm x", PermissionMode::Yolo),
+            PermissionOutcome::Deny,
+            "{text}"
+        );
+        assert_eq!(project.outcome("ls", PermissionMode::Yolo), PermissionOutcome::Ask, "{text}");
     }
 }
 
@@ -220,24 +224,25 @@ fn comments_commas_and_marks_at_the_beginning_are_read() {
         format!("{{\"note\": \"// no comment, /* nor this */\",{inner}}}"),
         r#"{"permissions":{"deny":["Bash(rm //x /*)"],"allow":["Bash(make *)"]}}"#.to_owned(),
     ] {
-        let ground = with_text(&text);
-        assert_eq!(ground.rules.faults(), [], "{text}");
+        let project = with_text(&text);
+        assert_eq!(project.rules.faults(), [], "{text}");
         assert_eq!(
-            ground.outcome("make x", PermissionMode::Ask),
+            project.outcome("make x", PermissionMode::Ask),
             PermissionOutcome::Allow,
             "{text}"
         );
     }
 }
 
-/// Runs slug once in mode yolo, and fails unless it ended with 2 before it asked anybody, saying this.
+/// Runs slug in yolo and in allow-edits mode, and fails unless it ends with status 2, before it
+/// asks anybody, with these texts in its message.
 #[track_caller]
-fn ends_with_two(desk: &TestEnv, told: &[&str]) {
+fn ends_with_two(env: &TestEnv, expected: &[&str]) {
     let server = ModelServer::start();
     for mode in ["--yolo", "--allow-edits"] {
         server.reply(ServerReply::text("It went on."));
-        let ran = desk.ask(&server, &[mode, "-p", "go"]).assert_exit_code(2);
-        for text in told {
+        let ran = env.ask(&server, &[mode, "-p", "go"]).assert_exit_code(2);
+        for text in expected {
             assert!(ran.err.contains(text), "no {text:?} in {}", ran.describe());
         }
     }
@@ -251,15 +256,15 @@ fn a_settings_file_of_any_place_that_leaves_something_open_ends_a_run() {
         ("{\"permissions\":\n{\"deny\":[\"Bash(\"]}}", "2"),
         ("{\"permissions\":\n{\n\"denny\":[]}}", "3"),
     ];
-    for (text, told) in texts {
+    for (text, expected) in texts {
         for file in ["home", ".slug/settings.json", ".slug/settings.local.json"] {
-            let desk = TestEnv::new();
+            let env = TestEnv::new();
             match file {
-                "home" => desk.write_home("settings.json", text),
-                file => desk.write(file, text),
+                "home" => env.write_home("settings.json", text),
+                file => env.write(file, text),
             }
             let name = if file == "home" { ".slug/settings.json:" } else { file };
-            ends_with_two(&desk, &[name, told]);
+            ends_with_two(&env, &[name, expected]);
         }
     }
 }
@@ -269,19 +274,19 @@ fn a_settings_file_that_is_no_text_ends_a_run() {
     let utf16: Vec<u8> = WHOLE.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let latin = b"{\"permissions\":{\"deny\":[\"Read(caf\xe9)\"],\"allow\":[\"Bash\"]}}".to_vec();
     for bytes in [utf16, latin, vec![0; 100], b"\xff\xfe".to_vec()] {
-        let desk = TestEnv::new();
-        desk.write_home("settings.json", "");
-        fs::write(desk.slug_home().join("settings.json"), bytes).unwrap();
-        ends_with_two(&desk, &["settings.json"]);
+        let env = TestEnv::new();
+        env.write_home("settings.json", "");
+        fs::write(env.slug_home().join("settings.json"), bytes).unwrap();
+        ends_with_two(&env, &["settings.json"]);
     }
 }
 
 #[test]
 fn something_in_the_place_of_a_settings_file_ends_a_run() {
     for what in ["folder", "circle", "socket", "device", "closed"] {
-        let desk = TestEnv::new();
-        desk.write_home("x", "");
-        let path = desk.slug_home().join("settings.json");
+        let env = TestEnv::new();
+        env.write_home("x", "");
+        let path = env.slug_home().join("settings.json");
         let mut listener = None;
         match what {
             "folder" => fs::create_dir(&path).unwrap(),
@@ -297,7 +302,7 @@ fn something_in_the_place_of_a_settings_file_ends_a_run() {
                 fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
             }
         }
-        ends_with_two(&desk, &["settings.json"]);
+        ends_with_two(&env, &["settings.json"]);
         drop(listener);
     }
 }
@@ -305,10 +310,10 @@ fn something_in_the_place_of_a_settings_file_ends_a_run() {
 #[test]
 fn a_settings_file_behind_a_link_that_leads_nowhere_ends_a_run() {
     for file in ["settings.json", "config.toml"] {
-        let desk = TestEnv::new();
-        desk.write_home("x", "");
-        symlink(desk.home().join("unmounted/file"), desk.slug_home().join(file)).unwrap();
-        ends_with_two(&desk, &[file]);
+        let env = TestEnv::new();
+        env.write_home("x", "");
+        symlink(env.home().join("unmounted/file"), env.slug_home().join(file)).unwrap();
+        ends_with_two(&env, &[file]);
     }
 }
 
@@ -331,34 +336,34 @@ fn a_configuration_that_is_not_meant_so_ends_a_run_with_file_and_line() {
         ("max_tool_rounds = 0\n", ":1"),
         ("max_tool_rounds = -1\n", ":1"),
     ] {
-        let desk = TestEnv::new();
-        desk.write_home("config.toml", text);
-        ends_with_two(&desk, &[&format!("config.toml{line}")]);
+        let env = TestEnv::new();
+        env.write_home("config.toml", text);
+        ends_with_two(&env, &[&format!("config.toml{line}")]);
     }
 }
 
 #[test]
 fn a_project_s_configuration_changes_no_power_even_where_it_is_broken() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    desk.write(
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write(
         ".slug/config.toml",
         "permission_mode = \"yolo\"\n[bash]\nenvironment = [\"A_TOKEN\"]\n",
     );
     server.reply(bash("c1", "touch made"));
     server.reply(ServerReply::text("Done."));
-    let ran = desk.ask(&server, &["-p", "go"]).assert_exit_code(4);
+    let ran = env.ask(&server, &["-p", "go"]).assert_exit_code(4);
     assert!(ran.err.contains("permission_mode"), "{}", ran.describe());
-    assert!(!desk.path("made").exists());
+    assert!(!env.path("made").exists());
 }
 
 #[test]
-fn a_foreign_file_loosens_nothing_and_is_told_with_its_mend() {
+fn a_foreign_file_loosens_nothing_and_is_reported_with_a_remedy() {
     if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: only root can give a file away");
         return;
     }
     for file in ["settings.json", "config.toml", "hooks.json"] {
-        let desk = TestEnv::new();
+        let env = TestEnv::new();
         let text = match file {
             "settings.json" => r#"{"permissions":{"allow":["Bash"]}}"#,
             "config.toml" => "permission_mode = \"yolo\"\n",
@@ -366,13 +371,13 @@ fn a_foreign_file_loosens_nothing_and_is_told_with_its_mend() {
                 r#"{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"touch ran"}]}]}}"#
             }
         };
-        desk.write_home(file, text);
-        chown(desk.slug_home().join(file), Some(4321), None).unwrap();
+        env.write_home(file, text);
+        chown(env.slug_home().join(file), Some(4321), None).unwrap();
         let server = ModelServer::start();
         server.reply(bash("c1", "touch made"));
         server.reply(ServerReply::text("Done."));
         for _ in 0..2 {
-            let ran = desk.ask(&server, &["-p", "go"]);
+            let ran = env.ask(&server, &["-p", "go"]);
             assert_ne!(ran.code, Some(0), "{file}: {}", ran.describe());
             assert!(
                 ran.err.contains(file) && ran.err.contains("4321"),
@@ -380,22 +385,22 @@ fn a_foreign_file_loosens_nothing_and_is_told_with_its_mend() {
                 ran.describe()
             );
         }
-        assert!(!desk.path("made").exists() && !desk.path("ran").exists(), "{file}");
+        assert!(!env.path("made").exists() && !env.path("ran").exists(), "{file}");
     }
-    // Of the folder, too, a third one's are not the folder's own.
+    // In the project's folder, too, a file of a third user does not count.
     for (file, text) in [
         (".slug/settings.json", r#"{"permissions":{"allow":["Bash"]}}"#),
         (".slug/settings.local.json", r#"{"permissions":{"allow":["Bash"]}}"#),
     ] {
-        let desk = TestEnv::new();
-        desk.write(file, text);
-        chown(desk.path(file), Some(4321), None).unwrap();
-        ends_with_two(&desk, &[file, "4321"]);
+        let env = TestEnv::new();
+        env.write(file, text);
+        chown(env.path(file), Some(4321), None).unwrap();
+        ends_with_two(&env, &[file, "4321"]);
     }
 }
 
 #[test]
-fn whatever_file_holds_a_key_that_others_can_read_is_told_at_every_start() {
+fn a_key_file_that_others_can_read_is_reported_at_every_start() {
     let server = ModelServer::start();
     let endpoint = server.endpoint();
     for text in [
@@ -404,38 +409,38 @@ fn whatever_file_holds_a_key_that_others_can_read_is_told_at_every_start() {
         "headers = { X-Auth-Token = \"CANARY-header\" }\n".to_owned(),
         "query = { key = \"CANARY-query\" }\n".to_owned(),
     ] {
-        let desk = TestEnv::new();
-        desk.write_home("config.toml", &text);
-        let path = desk.slug_home().join("config.toml");
+        let env = TestEnv::new();
+        env.write_home("config.toml", &text);
+        let path = env.slug_home().join("config.toml");
         for (mode, is_told) in [(0o604, true), (0o644, true), (0o660, true), (0o600, false), (0o400, false)] {
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
             for _ in 0..2 {
                 server.reply(ServerReply::text("Good morning."));
-                let ran = desk.ask(&server, &["-p", "hello"]).assert_exit_code(0);
+                let ran = env.ask(&server, &["-p", "hello"]).assert_exit_code(0);
                 assert_eq!(ran.err.contains("chmod 600"), is_told, "{mode:o} {text}: {}", ran.describe());
                 assert!(!ran.err.contains("CANARY"), "{}", ran.describe());
             }
         }
-        // Under another name, too.
-        fs::copy(&path, desk.path("other.toml")).unwrap();
-        fs::set_permissions(desk.path("other.toml"), fs::Permissions::from_mode(0o644)).unwrap();
+        // The same for a file under another name.
+        fs::copy(&path, env.path("other.toml")).unwrap();
+        fs::set_permissions(env.path("other.toml"), fs::Permissions::from_mode(0o644)).unwrap();
         server.reply(ServerReply::text("Good morning."));
-        let ran = desk.ask(&server, &["--config", "other.toml", "-p", "hello"]).assert_exit_code(0);
+        let ran = env.ask(&server, &["--config", "other.toml", "-p", "hello"]).assert_exit_code(0);
         assert!(ran.err.contains("other.toml") && ran.err.contains("chmod 600"), "{}", ran.describe());
     }
 }
 
 #[test]
 fn a_screen_asks_about_every_call_where_a_file_is_cut() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    desk.write_home("settings.json", &WHOLE[..70]);
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write_home("settings.json", &WHOLE[..70]);
     server.reply(ServerReply::calls("", &[("r1", "Read", json!({"file_path": "a.txt"}))]));
     server.reply(bash("c1", "ls"));
     server.reply(ServerReply::text("As you wish."));
-    desk.write("a.txt", "alpha\n");
+    env.write("a.txt", "alpha\n");
     let endpoint = server.endpoint();
     let arguments = with_server(&endpoint, &["--yolo"]);
-    let mut slug = PtySlug::at(&desk, 100, 30).args(&arguments).open();
+    let mut slug = PtySlug::at(&env, 100, 30).args(&arguments).open();
     slug.wait_for("settings.json");
     slug.say("go");
     slug.answer("a.txt", "n");

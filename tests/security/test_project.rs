@@ -1,5 +1,5 @@
-//! A folder of a project, with a home and a place beside it, on which commands and paths are decided
-//! without being run.
+//! A project's folder, with a home and other folders beside it, in which commands and paths are
+//! decided without being run.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,17 +14,17 @@ use tempfile::TempDir;
 pub const MODES: [PermissionMode; 4] =
     [PermissionMode::Ask, PermissionMode::AllowEdits, PermissionMode::Plan, PermissionMode::Yolo];
 
-/// The project, trusted, with rules of its own.
+/// A trusted project with rules of its own.
 pub struct TestProject {
     folder: TempDir,
-    /// What is decided in.
+    /// The workspace of each decision.
     pub workspace: Workspace,
-    /// What is decided by.
+    /// The rules of each decision.
     pub rules: RuleSet,
 }
 
 impl TestProject {
-    /// A project of a few files, and no rules.
+    /// A project of a few files, without rules.
     pub fn new() -> Self {
         let folder = tempfile::Builder::new().prefix("slug-security-").tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
@@ -50,14 +50,14 @@ impl TestProject {
         Self { folder, workspace, rules: RuleSet::new() }
     }
 
-    /// The same with rules of these kinds.
+    /// The same project with these rules.
     pub fn with_rules(allow: &[&str], deny: &[&str]) -> Self {
-        let mut ground = Self::new();
-        ground.set_rules(allow, deny);
-        ground
+        let mut project = Self::new();
+        project.set_rules(allow, deny);
+        project
     }
 
-    /// Puts these rules in the place of those that hold.
+    /// Replaces all rules.
     pub fn set_rules(&mut self, allow: &[&str], deny: &[&str]) {
         let text = json!({"permissions": {"allow": allow, "deny": deny}}).to_string();
         self.rules = RuleSet::new();
@@ -71,45 +71,45 @@ impl TestProject {
         self.workspace.root().to_owned()
     }
 
-    /// A path beside the project, its home among them.
+    /// A path beside the project; the home folder is `home`.
     pub fn sibling_path(&self, path: &str) -> PathBuf {
         self.folder.path().canonicalize().unwrap().join(path)
     }
 
-    /// Writes a file of the project, with the folders it needs.
+    /// Writes a file of the project, and creates its folders.
     pub fn write(&self, file: &str, text: &str) {
         let path = self.root().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    /// What is decided of a command.
+    /// Decides a command.
     pub fn decide(&self, command: &str, mode: PermissionMode) -> PermissionDecision {
         let run = ToolAccess::Run { command: command.to_owned(), cwd: self.root() };
         let query = PermissionQuery::resolve("Bash", &[run], &self.workspace);
         decide(&query, &self.rules, mode, &self.workspace)
     }
 
-    /// Allow, ask or deny.
+    /// The outcome for a command.
     pub fn outcome(&self, command: &str, mode: PermissionMode) -> PermissionOutcome {
         self.decide(command, mode).outcome()
     }
 
-    /// What is decided of a file that a tool of files writes.
+    /// Decides a write of a file by the Write tool.
     pub fn decide_write(&self, file: impl AsRef<Path>, mode: PermissionMode) -> PermissionDecision {
         let path = self.root().join(file);
         let query = PermissionQuery::resolve("Write", &[ToolAccess::Write(path)], &self.workspace);
         decide(&query, &self.rules, mode, &self.workspace)
     }
 
-    /// What is decided of a file that a tool of files reads.
+    /// Decides a read of a file by the Read tool.
     pub fn decide_read(&self, file: impl AsRef<Path>, mode: PermissionMode) -> PermissionDecision {
         let path = self.root().join(file);
         let query = PermissionQuery::resolve("Read", &[ToolAccess::Read(path)], &self.workspace);
         decide(&query, &self.rules, mode, &self.workspace)
     }
 
-    /// Fails with all those of the commands that are decided otherwise.
+    /// Fails with a list of the commands that have another outcome.
     #[track_caller]
     pub fn assert_all<S: AsRef<str>>(
         &self,
@@ -133,7 +133,7 @@ impl TestProject {
     }
 }
 
-/// A word as a shell reads it back.
+/// A word, quoted so that a shell reads it back unchanged.
 pub fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }

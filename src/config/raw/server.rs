@@ -1,4 +1,4 @@
-//! What a file says of a server: the same keys at its top and in a `[providers.NAME]`.
+//! The keys of a model server: the same at the top of a file and in a `[providers.NAME]`.
 
 use std::collections::BTreeMap;
 
@@ -7,49 +7,33 @@ use toml::de::DeValue;
 
 use super::{ConfigReader, LineValue, TomlValue};
 
-/// The keys of one server.
+/// The keys of one server, as written. Fields have the names of their keys.
 #[derive(Debug, Default)]
 pub struct RawServer {
-    /// `protocol`; only of a named one.
+    /// Only in a `[providers.NAME]`.
     pub protocol: Option<LineValue<String>>,
-    /// `endpoint`
     pub endpoint: Option<LineValue<String>>,
-    /// `api_key`
     pub api_key: Option<LineValue<RawSecret>>,
-    /// `api_key_command`
     pub api_key_command: Option<LineValue<RawCommand>>,
-    /// `key_header`
     pub key_header: Option<LineValue<String>>,
-    /// `model`
     pub model: Option<LineValue<String>>,
-    /// `models`
     pub models: Option<LineValue<Vec<LineValue<String>>>>,
-    /// `max_tokens`
     pub max_tokens: Option<LineValue<i64>>,
-    /// `context_window`
     pub context_window: Option<LineValue<i64>>,
-    /// `effort`
     pub effort: Option<LineValue<String>>,
-    /// `dialect`
     pub dialect: Option<LineValue<String>>,
-    /// `headers`
     pub headers: Option<LineValue<BTreeMap<String, LineValue<RawSecret>>>>,
-    /// `query`
     pub query: Option<LineValue<BTreeMap<String, LineValue<String>>>>,
-    /// `ca_file`
     pub ca_file: Option<LineValue<String>>,
-    /// `client_certificate`
     pub client_certificate: Option<LineValue<String>>,
-    /// `client_key`
     pub client_key: Option<LineValue<String>>,
-    /// `proxy`
     pub proxy: Option<LineValue<SecretString>>,
 }
 
-/// A secret as written.
+/// A secret as written: the text itself, or where it is.
 #[derive(Debug, Clone)]
 pub enum RawSecret {
-    /// `"…"`
+    /// The secret itself, in the file.
     Text(SecretString),
     /// `{ env = "NAME" }`
     Variable(String),
@@ -62,13 +46,13 @@ pub enum RawSecret {
 pub enum RawCommand {
     /// `"…"`, for `sh -c`.
     Shell(String),
-    /// `["program", "argument"]`
+    /// `["program", "argument"]`, run without a shell.
     Words(Vec<String>),
 }
 
 impl ConfigReader<'_> {
-    /// Reads one of the keys that a server has at the top and in a table of its own; says whether
-    /// it is one. `below` stands before its name in messages.
+    /// Reads one of the keys that a server has at the top and in a table of its own, and says
+    /// whether `key` is one. `below` stands before the key's name in messages.
     pub(super) fn of_server(
         &mut self,
         server: &mut RawServer,
@@ -99,7 +83,6 @@ impl ConfigReader<'_> {
         true
     }
 
-    /// `[providers]`
     pub(super) fn providers(&mut self, value: &TomlValue<'_>) {
         let Some(table) = self.table("providers", value) else { return };
         for (key, value) in table {
@@ -121,7 +104,7 @@ impl ConfigReader<'_> {
         }
     }
 
-    /// Text, or where it stands.
+    /// A text, or a table that says where the text is.
     fn secret(&mut self, name: &str, value: &TomlValue<'_>) -> Option<LineValue<RawSecret>> {
         let line = self.line(value.span());
         let found = match value.get_ref() {
@@ -152,12 +135,12 @@ impl ConfigReader<'_> {
         }
     }
 
-    /// Text that may have a password in it.
+    /// A text that may hold a password, and is kept as a secret.
     fn hidden(&mut self, name: &str, value: &TomlValue<'_>) -> Option<LineValue<SecretString>> {
         self.string(name, value).map(|text| LineValue { value: text.value.into(), line: text.line })
     }
 
-    /// A line for the shell, or words.
+    /// A line for the shell, or a list of words.
     fn command(&mut self, name: &str, value: &TomlValue<'_>) -> Option<LineValue<RawCommand>> {
         let line = self.line(value.span());
         let command = match value.get_ref() {
@@ -174,7 +157,7 @@ impl ConfigReader<'_> {
         Some(LineValue { value: command, line })
     }
 
-    /// A table whose keys are the person's.
+    /// A table with keys of the user's choice.
     fn each<T>(
         &mut self,
         name: &str,

@@ -1,4 +1,4 @@
-//! Each key with its line, and what is said of mistakes.
+//! Each key with its line, and what messages say about mistakes.
 
 use proptest::prelude::*;
 use secrecy::ExposeSecret;
@@ -137,23 +137,23 @@ protocol = "anthropic"
 }
 
 #[test]
-fn unknown_keys_are_told_with_their_line() {
+fn unknown_keys_are_reported_with_their_line() {
     let text = "modle = \"x\"\n[ui]\ncolour = 1\n[providers.p]\nkey = 1\n[brudget]\nmax = 1\n\
                 [sandbox]\nhost = []\n[budget]\nturns = 1\n[context]\nx = 1\n[timeouts]\ny = 1\n";
     let parsed = parse(text);
     assert!(parsed.errors.is_empty(), "{:?}", parsed.errors);
-    let told = |remarks: &[ConfigRemark], keys: &[&str]| -> Vec<(usize, bool)> {
+    let reported = |remarks: &[ConfigRemark], keys: &[&str]| -> Vec<(usize, bool)> {
         assert_eq!(remarks.len(), keys.len(), "{remarks:?}");
         let pairs = remarks.iter().zip(keys);
         pairs.map(|(remark, key)| (remark.line, remark.text.contains(key))).collect()
     };
     let unknown = ["`modle`", "`providers.p.key`", "`brudget`", "`sandbox.host`", "`budget.turns`"];
     assert_eq!(
-        told(&parsed.unknown, &unknown),
+        reported(&parsed.unknown, &unknown),
         [(1, true), (5, true), (6, true), (9, true), (11, true)]
     );
     let harmless = ["`ui.colour`", "`context.x`", "`timeouts.y`"];
-    assert_eq!(told(&parsed.warnings, &harmless), [(3, true), (13, true), (15, true)]);
+    assert_eq!(reported(&parsed.warnings, &harmless), [(3, true), (13, true), (15, true)]);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Precedence and powers, as tables; what there is on servers stands in files of its own.
+//! Precedence and privileges, as tables; tests about servers stand in files of their own.
 
 mod connection;
 mod servers;
@@ -10,7 +10,7 @@ use secrecy::ExposeSecret;
 use super::super::{ConfigKeySource, ConfigText, ModelChoice};
 use super::*;
 
-/// What a test writes down of each layer; empty texts mean nothing there.
+/// The input of each layer that a test sets; an empty text means that the layer is missing.
 #[derive(Default)]
 struct TestConfigLayers<'a> {
     user: &'a str,
@@ -135,7 +135,7 @@ fn a_trusted_project_sets_preferences() {
 }
 
 #[test]
-fn what_makes_no_sense_for_the_screen_is_told() {
+fn bad_values_for_the_screen_are_reported() {
     for (text, words) in [
         ("[ui]\nwheel_rows = 0", "`ui.wheel_rows` has to be from 1 to 50"),
         ("[ui]\nwheel_events = 51", "`ui.wheel_events` has to be from 1 to 50"),
@@ -160,7 +160,7 @@ fn a_project_gives_no_powers() {
     assert_eq!(found.mode.value, PermissionMode::Ask);
     assert_eq!(found.server.name.value.as_str(), "openai");
     assert!(found.status_command.is_none());
-    let powers = [
+    let privileged_keys = [
         (1, "endpoint"),
         (2, "api_key"),
         (3, "provider"),
@@ -168,15 +168,15 @@ fn a_project_gives_no_powers() {
         (6, "ui.status_command"),
         (7, "providers"),
     ];
-    assert_eq!(found.warnings.len(), powers.len(), "{:?}", found.warnings);
-    for (warning, (line, power)) in found.warnings.iter().zip(powers) {
-        let start = format!("p.toml:{line}: a project cannot set `{power}`");
+    assert_eq!(found.warnings.len(), privileged_keys.len(), "{:?}", found.warnings);
+    for (warning, (line, key_name)) in found.warnings.iter().zip(privileged_keys) {
+        let start = format!("p.toml:{line}: a project cannot set `{key_name}`");
         assert!(warning.starts_with(&start), "{warning}");
     }
 }
 
 #[test]
-fn the_limits_of_time_and_the_other_model_are_the_persons() {
+fn timeouts_and_the_fallback_model_are_the_users() {
     let nothing = config(&TestConfigLayers::default());
     let limits = |found: &ResolvedConfig| {
         [&found.first_byte, &found.idle, &found.total].map(|it| it.as_ref().map(|it| it.value))
@@ -208,8 +208,11 @@ fn an_unknown_item_of_the_first_line_is_a_warning() {
     let found = config(&TestConfigLayers { user, ..TestConfigLayers::default() });
     assert_eq!(found.status.value.names(), ["|", "mode"]);
     assert_eq!(found.status_command.as_ref().unwrap().value, "date");
-    let told = &found.warnings[0];
-    assert!(told.starts_with("user.toml:2: ") && told.contains("did you mean `mode`"), "{told}");
+    let warning = &found.warnings[0];
+    assert!(
+        warning.starts_with("user.toml:2: ") && warning.contains("did you mean `mode`"),
+        "{warning}"
+    );
 }
 
 #[test]
@@ -243,7 +246,7 @@ fn a_bad_value_is_an_error_with_its_place_and_a_remedy() {
 }
 
 #[test]
-fn all_mistakes_are_told_at_once() {
+fn all_mistakes_are_reported_at_once() {
     let problem = problem(&TestConfigLayers {
         user: "model = 1\nmax_tokens = 0",
         environment: &[("SLUG_ENDPOINT", "nowhere")],
@@ -292,8 +295,9 @@ fn s118_no_project_says_anything_of_the_sandbox() {
     assert_eq!((found.sandbox_network.value, found.sandbox_method.value), (false, None));
     assert_eq!(found.sandbox_hosts, None);
     for key in ["permission_mode", "sandbox.network", "sandbox.hosts", "sandbox.method"] {
-        let told = found.warnings.iter().any(|it| it.contains(&format!("cannot set `{key}`")));
-        assert!(told, "{key}: {:?}", found.warnings);
+        let is_reported =
+            found.warnings.iter().any(|it| it.contains(&format!("cannot set `{key}`")));
+        assert!(is_reported, "{key}: {:?}", found.warnings);
     }
 }
 
@@ -324,7 +328,7 @@ fn files_are_found_where_they_belong() {
     let other = home.join("other.toml");
     let missing = read(Named(&other), None).unwrap_err();
     assert!(matches!(missing, ConfigError::Missing(_)), "{missing}");
-    // Working in the folder that holds slug's home: its file is the person's, not a project's.
+    // The working folder holds slug's home: its file is the user's, not a project's.
     let slug_home = project.join(".slug");
     let own = read(Home(&slug_home), Some(&project)).unwrap();
     assert!(own.user.is_some() && own.project.is_none());

@@ -1,16 +1,17 @@
-//! Folders: what is in one goes with it, and links to one lead where they lead.
+//! Folders: a change of a folder changes what is in it, and a linked folder counts where the link
+//! leads.
 
 use super::*;
 
 #[test]
 fn a_folder_that_holds_a_protected_place_is_asked_about_before_it_is_changed() {
-    let attack = BypassTestEnv::new(PermissionMode::Yolo);
-    let root = attack.workspace.root().to_owned();
+    let env = BypassTestEnv::new(PermissionMode::Yolo);
+    let root = env.workspace.root().to_owned();
     for folder in ["nest/r/.git", "tpl/.vscode", "gw/wrapper", "src/deep/plain", "bare/refs"] {
         std::fs::create_dir_all(root.join(folder)).unwrap();
     }
     std::fs::write(root.join("bare/HEAD"), "").unwrap();
-    attack.all(
+    env.all(
         Ask,
         &[
             "mv nest moved",
@@ -21,15 +22,15 @@ fn a_folder_that_holds_a_protected_place_is_asked_about_before_it_is_changed() {
             "mv bare d",
         ],
     );
-    attack.all(Allow, &["mv src other", "rm -rf src", "chmod -R 755 src", "mv gw other"]);
+    env.all(Allow, &["mv src other", "rm -rf src", "chmod -R 755 src", "mv gw other"]);
 }
 
 #[test]
-fn a_large_folder_is_more_than_a_rule_speaks_of_and_nothing_to_yolo() {
+fn a_large_folder_is_not_covered_by_a_rule_but_allowed_in_yolo() {
     let rule = BypassTestEnv::new(PermissionMode::Ask).allow("Bash(rm *)");
     let yolo = BypassTestEnv::new(PermissionMode::Yolo);
-    for attack in [&rule, &yolo] {
-        let folder = attack.workspace.root().join("node_modules");
+    for env in [&rule, &yolo] {
+        let folder = env.workspace.root().join("node_modules");
         std::fs::create_dir(&folder).unwrap();
         for at in 0..2_100 {
             std::fs::write(folder.join(at.to_string()), "").unwrap();
@@ -42,20 +43,20 @@ fn a_large_folder_is_more_than_a_rule_speaks_of_and_nothing_to_yolo() {
 
 #[test]
 fn a_program_goes_where_a_link_really_leads() {
-    let attack = BypassTestEnv::new(PermissionMode::Ask).allow("Bash(env *)").allow("Bash(make *)");
-    let root = attack.workspace.root();
-    let elsewhere = attack.workspace.home().unwrap().join("elsewhere/deep");
+    let env = BypassTestEnv::new(PermissionMode::Ask).allow("Bash(env *)").allow("Bash(make *)");
+    let root = env.workspace.root();
+    let elsewhere = env.workspace.home().unwrap().join("elsewhere/deep");
     std::fs::create_dir_all(&elsewhere).unwrap();
     std::os::unix::fs::symlink(&elsewhere, root.join("link")).unwrap();
-    attack.all(Ask, &["env -C link/.. make", "env -C link make", "make -C link/.. x"]);
-    attack.all(Allow, &["env -C src make"]);
+    env.all(Ask, &["env -C link/.. make", "env -C link make", "make -C link/.. x"]);
+    env.all(Allow, &["env -C src make"]);
 }
 
 #[test]
-fn after_a_way_back_the_rest_is_asked_about_and_denied_as_ever() {
-    let attack = BypassTestEnv::new(PermissionMode::Ask).allow("Bash").deny("Read(//etc/hosts)");
+fn after_cd_back_questions_and_denials_stay() {
+    let env = BypassTestEnv::new(PermissionMode::Ask).allow("Bash").deny("Read(//etc/hosts)");
     for back in ["cd -", "popd", "cd \"$OLDPWD\"", "cd -P -", "cd $(pwd)"] {
-        let then = |rest: &str| attack.outcome(&format!("cd src && {back} && {rest}"));
+        let then = |rest: &str| env.outcome(&format!("cd src && {back} && {rest}"));
         assert_eq!(then("cat /etc/hosts"), Deny, "{back}");
         assert_eq!(then("cd \"$HOME\" && cat /etc/hosts"), Deny, "{back}");
         assert_eq!(
@@ -68,9 +69,8 @@ fn after_a_way_back_the_rest_is_asked_about_and_denied_as_ever() {
 
 #[test]
 fn s64_a_link_to_a_folder_of_the_project_is_one_of_its_own() {
-    let attack = BypassTestEnv::new(PermissionMode::Ask);
-    let (root, home) =
-        (attack.workspace.root().to_owned(), attack.workspace.home().unwrap().to_owned());
+    let env = BypassTestEnv::new(PermissionMode::Ask);
+    let (root, home) = (env.workspace.root().to_owned(), env.workspace.home().unwrap().to_owned());
     std::fs::create_dir(root.join("bin")).unwrap();
     std::fs::write(root.join("bin/ls"), "").unwrap();
     use std::os::unix::fs::PermissionsExt;
@@ -78,6 +78,6 @@ fn s64_a_link_to_a_folder_of_the_project_is_one_of_its_own() {
     std::fs::set_permissions(root.join("bin/ls"), mode).unwrap();
     std::os::unix::fs::symlink(root.join("bin"), home.join("b")).unwrap();
     let path = format!("{}/b:/usr/bin:/bin", home.display());
-    let workspace = attack.workspace.clone().with_search_path(path.as_ref());
-    BypassTestEnv { workspace, ..attack }.all(Ask, &["ls"]);
+    let workspace = env.workspace.clone().with_search_path(path.as_ref());
+    BypassTestEnv { workspace, ..env }.all(Ask, &["ls"]);
 }

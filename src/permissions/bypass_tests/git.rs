@@ -1,4 +1,4 @@
-//! What git may look at without a question.
+//! Which repositories git may read without a question.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::platform::environment::{ChildEnvironment, EnvironmentRules};
 
 use super::*;
 
-/// What git accepts as a repository, at `.git`.
+/// Makes what git accepts as a repository, at `git`.
 fn make_repository(git: &Path, config: &str) {
     std::fs::create_dir_all(git.join("objects/info")).unwrap();
     std::fs::create_dir_all(git.join("refs/heads")).unwrap();
@@ -17,20 +17,20 @@ fn make_repository(git: &Path, config: &str) {
 }
 
 fn trusted(config: &str) -> BypassTestEnv {
-    let attack = BypassTestEnv::new(PermissionMode::Ask);
-    make_repository(&attack.workspace.root().join(".git"), config);
-    attack
+    let env = BypassTestEnv::new(PermissionMode::Ask);
+    make_repository(&env.workspace.root().join(".git"), config);
+    env
 }
 
-/// A command as slug's child, in the root; what it printed, errors included.
-fn run(attack: &BypassTestEnv, command: &str) -> String {
-    let home = attack.workspace.home().unwrap();
+/// Runs a command as slug's child process in the root; gives what it printed, errors included.
+fn run(env: &BypassTestEnv, command: &str) -> String {
+    let home = env.workspace.home().unwrap();
     let given = [("PATH", std::env::var_os("PATH").unwrap()), ("HOME", home.into())]
         .map(|(name, value)| (name.into(), value));
     let environment = ChildEnvironment::from_variables(given, &EnvironmentRules::default());
     let run = Command::new("bash")
         .args(["--noprofile", "--norc", "-c", command])
-        .current_dir(attack.workspace.root())
+        .current_dir(env.workspace.root())
         .env_clear()
         .envs(environment.variables())
         .stdin(Stdio::null())
@@ -42,8 +42,8 @@ fn run(attack: &BypassTestEnv, command: &str) -> String {
 /// A repository of git's own making with a commit, of which more is made by `script`. There
 /// `$evil` leaves `ran` in the home folder.
 fn made(script: &str) -> BypassTestEnv {
-    let attack = BypassTestEnv::new(PermissionMode::Ask);
-    let home = attack.workspace.home().unwrap();
+    let env = BypassTestEnv::new(PermissionMode::Ask);
+    let home = env.workspace.home().unwrap();
     std::fs::write(home.join("secret"), "password=hunter2\n").unwrap();
     let evil = home.join("evil");
     std::fs::write(&evil, format!("touch '{}'; cat \"$@\"", home.join("ran").display())).unwrap();
@@ -53,19 +53,19 @@ fn made(script: &str) -> BypassTestEnv {
         "set -e; evil='sh {}'; git init -q .; echo hi >a.txt; git add a.txt; git commit -qm one",
         evil.display()
     );
-    run(&attack, &format!("{begin}\n{script}\n: >'{}'", home.join("made").display()));
+    run(&env, &format!("{begin}\n{script}\n: >'{}'", home.join("made").display()));
     assert!(home.join("made").exists(), "{script}");
     std::fs::remove_file(home.join("ran")).ok();
-    attack
+    env
 }
 
-/// Is asked, and rightly: git runs what the repository names.
-fn runs_and_asks(attack: &BypassTestEnv, commands: &[&str]) {
-    let ran = attack.workspace.home().unwrap().join("ran");
+/// Asserts that each command is asked about, and that git really runs what the repository names.
+fn runs_and_asks(env: &BypassTestEnv, commands: &[&str]) {
+    let ran = env.workspace.home().unwrap().join("ran");
     for command in commands {
-        assert_eq!(attack.outcome(command), Ask, "{command}");
-        let said = run(attack, command);
-        assert!(ran.exists(), "{command}: {said}");
+        assert_eq!(env.outcome(command), Ask, "{command}");
+        let output = run(env, command);
+        assert!(ran.exists(), "{command}: {output}");
         std::fs::remove_file(&ran).unwrap();
     }
 }
@@ -130,38 +130,38 @@ fn s57_what_could_run_something_is_asked() {
 
 #[test]
 fn a_repository_above_the_workspace_is_not_looked_at() {
-    let attack = trusted("");
-    let root = attack.workspace.root().to_owned();
+    let env = trusted("");
+    let root = env.workspace.root().to_owned();
     std::fs::rename(root.join(".git"), root.parent().unwrap().join(".git")).unwrap();
-    attack.all(Ask, &["git status"]);
+    env.all(Ask, &["git status"]);
 }
 
 #[test]
 fn a_linked_worktree_is_looked_at_where_its_repository_knows_it() {
-    let attack = made("git worktree add -q ../w; cd ..; rm -r app; mv w app; cd app");
-    // Moved by hand, it is another one's.
-    attack.all(Ask, &LOOKS);
-    let attack = made(
+    let env = made("git worktree add -q ../w; cd ..; rm -r app; mv w app; cd app");
+    // Moved by hand, the worktree belongs to another repository.
+    env.all(Ask, &LOOKS);
+    let env = made(
         "mv .git ../main; mkdir ../main/worktrees ../main/worktrees/w; cd ../main
          cp HEAD index worktrees/w; echo ../.. >worktrees/w/commondir
          echo \"$PWD/../app/.git\" >worktrees/w/gitdir
          echo \"gitdir: $PWD/worktrees/w\" >../app/.git",
     );
-    attack.all(Allow, &LOOKS);
-    assert!(run(&attack, "git log").contains("one"));
-    let own = attack.workspace.home().unwrap().join("main/worktrees/w");
+    env.all(Allow, &LOOKS);
+    assert!(run(&env, "git log").contains("one"));
+    let own = env.workspace.home().unwrap().join("main/worktrees/w");
     std::fs::write(own.join("config.worktree"), "[core]\n\tfsmonitor = ./x\n").unwrap();
-    attack.all(Ask, &LOOKS);
+    env.all(Ask, &LOOKS);
     std::fs::remove_file(own.join("config.worktree")).unwrap();
     symlink("../../../secret", own.join("MERGE_MSG")).unwrap();
-    attack.all(Ask, &LOOKS);
+    env.all(Ask, &LOOKS);
 }
 
 const EVIL_DIFF: &str = "echo '*.txt diff=x' >.gitattributes; echo y >>a.txt
     git config diff.x.textconv \"$evil\"";
 
 #[test]
-fn what_git_takes_for_no_repository_is_passed_over() {
+fn folders_that_git_takes_for_no_repository_are_ignored() {
     for nearer in [
         "mkdir .git",
         "mkdir .git; touch .git/config",
@@ -174,50 +174,50 @@ fn what_git_takes_for_no_repository_is_passed_over() {
         let script = format!(
             "{EVIL_DIFF}; mkdir n; cd n; echo hi >b.txt; git add b.txt; git commit -qm two; echo y >>b.txt; {nearer}"
         );
-        let attack = made(&script);
-        runs_and_asks(&attack, &["git diff", "cd n && git diff", "git -C n log -p -- ../a.txt"]);
+        let env = made(&script);
+        runs_and_asks(&env, &["git diff", "cd n && git diff", "git -C n log -p -- ../a.txt"]);
         // The same where the workspace begins there.
-        let (root, home) = (attack.workspace.root(), attack.workspace.home().unwrap());
+        let (root, home) = (env.workspace.root(), env.workspace.home().unwrap());
         let workspace =
             Workspace::new(root.join("n"), Vec::new(), Some(home.into()), home.join(".slug"));
-        let inner = BypassTestEnv { workspace: workspace.trusted(), ..attack };
+        let inner = BypassTestEnv { workspace: workspace.trusted(), ..env };
         runs_and_asks(&inner, &["git diff"]);
     }
     made("mkdir n; cd n; git init -q .").all(Allow, &["cd n && git diff", "git -C n status"]);
-    let attack = trusted("[remote \"origin\"]\n\turl = x\n").allow("Bash(git *)");
-    attack.all(Allow, &["git status", "git push origin"]);
-    std::fs::write(attack.workspace.root().join(".git/commondir"), "../src\n").unwrap();
-    attack.all(Ask, &["git push origin"]);
-    BypassTestEnv { rules: RuleSet::new(), ..attack }.all(Ask, &LOOKS);
+    let env = trusted("[remote \"origin\"]\n\turl = x\n").allow("Bash(git *)");
+    env.all(Allow, &["git status", "git push origin"]);
+    std::fs::write(env.workspace.root().join(".git/commondir"), "../src\n").unwrap();
+    env.all(Ask, &["git push origin"]);
+    BypassTestEnv { rules: RuleSet::new(), ..env }.all(Ask, &LOOKS);
     for odd in ["gitdir: ../.git\n", "gitdir: nowhere\n", "x"] {
-        let attack = trusted("");
-        std::fs::write(attack.workspace.root().join("src/.git"), odd).unwrap();
-        attack.all(Ask, &["cd src && git status", "git -C src log"]);
+        let env = trusted("");
+        std::fs::write(env.workspace.root().join("src/.git"), odd).unwrap();
+        env.all(Ask, &["cd src && git status", "git -C src log"]);
     }
-    let attack = trusted("");
-    symlink("../.git", attack.workspace.root().join("src/.git")).unwrap();
-    attack.all(Ask, &["cd src && git status"]);
+    let env = trusted("");
+    symlink("../.git", env.workspace.root().join("src/.git")).unwrap();
+    env.all(Ask, &["cd src && git status"]);
 }
 
 #[test]
 fn a_folder_in_a_repository_may_be_one() {
     for name in ["modules", "worktrees"] {
-        let attack = made(&format!(
+        let env = made(&format!(
             "mkdir -p foo/.git/{name}; cp -r .git foo/.git/{name}/x; cd foo/.git/{name}/x
              echo '*.txt diff=x' >info/attributes
              git config core.bare true; git config diff.x.textconv \"$evil\""
         ));
         let there = format!("foo/.git/{name}/x");
         let commands = [format!("git -C {there} log -p"), format!("cd {there} && git show")];
-        runs_and_asks(&attack, &commands.each_ref().map(String::as_str));
+        runs_and_asks(&env, &commands.each_ref().map(String::as_str));
     }
     trusted("").all(Ask, &["git -C .git log", "cd .git/refs && git log"]);
-    let attack = trusted("");
-    std::fs::write(attack.workspace.root().join("src/HEAD"), "").unwrap();
-    attack.all(Ask, &["git -C src log", "cd src/x && git log"]);
+    let env = trusted("");
+    std::fs::write(env.workspace.root().join("src/HEAD"), "").unwrap();
+    env.all(Ask, &["git -C src log", "cd src/x && git log"]);
 }
 
-/// A repository inside, and how it is known to git.
+/// A repository inside another, and how git knows of it.
 fn with_module(then: &str) -> BypassTestEnv {
     made(&format!(
         "(mkdir s; cd s; git init -q .; echo hi >a.txt; git add -A; git commit -qm i)
@@ -242,7 +242,7 @@ fn a_submodule_is_one_by_the_index() {
         with_module(then).all(Ask, &["git status", "git diff --stat", "git blame a.txt"]);
     }
     with_module("rm .gitmodules").all(Allow, &["git log"]);
-    // Whatever the version, files alone are no hindrance.
+    // In any version, an index of files alone is no hindrance.
     for then in [
         "true",
         "git update-index --index-version 4",
@@ -255,21 +255,21 @@ fn a_submodule_is_one_by_the_index() {
     made("git update-index --split-index").all(Ask, &["git status"]);
 }
 
-/// Threads would take it from the index where the part of each begins.
+/// With threads, git would take the start of each part from the index.
 #[test]
 fn the_index_is_read_from_its_beginning() {
-    let attack = made(
+    let env = made(
         "touch b; git add b; git config index.threads 3
          git -c index.threads=3 update-index --force-write-index",
     );
-    let file = attack.workspace.root().join(".git/index");
+    let file = env.workspace.root().join(".git/index");
     let mut index = std::fs::read(&file).unwrap();
     let parts = index.windows(4).rposition(|it| it == b"IEOT").unwrap();
     index.copy_within(parts + 12..parts + 16, parts + 20);
     std::fs::write(&file, index).unwrap();
-    attack.all(Allow, &["git ls-files"]);
-    assert_eq!(run(&attack, "git ls-files"), "a.txt\nb\n");
-    assert_eq!(run(&attack, "git -c index.threads=3 ls-files"), "a.txt\na.txt\n");
+    env.all(Allow, &["git ls-files"]);
+    assert_eq!(run(&env, "git ls-files"), "a.txt\nb\n");
+    assert_eq!(run(&env, "git -c index.threads=3 ls-files"), "a.txt\na.txt\n");
 }
 
 #[test]
@@ -290,29 +290,29 @@ fn git_reads_nothing_outside_through_its_own_files() {
         "index",
         "new-in-a-later-version",
     ] {
-        let attack = made("");
-        let link = attack.workspace.root().join(".git").join(name);
+        let env = made("");
+        let link = env.workspace.root().join(".git").join(name);
         std::fs::create_dir_all(link.parent().unwrap()).unwrap();
         std::fs::remove_file(&link).ok();
-        symlink(attack.workspace.home().unwrap().join("secret"), &link).unwrap();
-        attack.all(Ask, &LOOKS);
+        symlink(env.workspace.home().unwrap().join("secret"), &link).unwrap();
+        env.all(Ask, &LOOKS);
     }
     for name in ["objects", "refs", "info", "refs/heads", "objects/info", "objects/pack", "logs"] {
-        let attack = made("");
-        let (git, home) = (attack.workspace.root().join(".git"), attack.workspace.home().unwrap());
+        let env = made("");
+        let (git, home) = (env.workspace.root().join(".git"), env.workspace.home().unwrap());
         let moved = home.join("moved");
         std::fs::rename(git.join(name), &moved).unwrap();
         symlink(&moved, git.join(name)).unwrap();
-        attack.all(Ask, &LOOKS);
+        env.all(Ask, &LOOKS);
     }
     let others =
         "git init -q ../private; cd ../private; echo x >f; git add f; git commit -qm private
         cd ../app; echo \"$PWD/../private/.git/objects\" >.git/objects/info/alternates";
-    let attack = made(others);
-    let shown = run(&attack, "git show $(git -C ../private rev-parse HEAD)");
+    let env = made(others);
+    let shown = run(&env, "git show $(git -C ../private rev-parse HEAD)");
     assert!(shown.contains("private"), "{shown}");
-    attack.all(Ask, &LOOKS);
-    // What git that only looks does not read may be a link, as other tools make them.
+    env.all(Ask, &LOOKS);
+    // What git does not read may be a link, as other tools create them.
     made("rm -rf .git/hooks; ln -s ../hooks .git/hooks").all(Allow, &LOOKS);
 }
 
@@ -333,8 +333,8 @@ fn a_signature_is_not_looked_at_unasked() {
 
 #[test]
 fn options_that_may_show_contents_are_asked_where_some_are_denied() {
-    let attack = trusted("").deny("Read(.env)");
-    attack.all(
+    let env = trusted("").deny("Read(.env)");
+    env.all(
         Ask,
         &[
             "git status -v",
@@ -353,7 +353,7 @@ fn options_that_may_show_contents_are_asked_where_some_are_denied() {
             "git branch '--format=%(raw)'",
         ],
     );
-    attack.all(
+    env.all(
         Allow,
         &[
             "git status -sb",
@@ -372,8 +372,8 @@ fn options_that_may_show_contents_are_asked_where_some_are_denied() {
 #[test]
 fn a_wildcard_covers_configured_addresses_alone() {
     let config = "[remote \"origin\"]\n\turl = https://example.org/a\n[remote \"none\"]\n\turl =\n";
-    let attack = trusted(config).allow("Bash(git *)");
-    attack.all(
+    let env = trusted(config).allow("Bash(git *)");
+    env.all(
         Allow,
         &[
             "git push",
@@ -385,7 +385,7 @@ fn a_wildcard_covers_configured_addresses_alone() {
             "git remote get-url origin",
         ],
     );
-    attack.all(
+    env.all(
         Ask,
         &[
             "git fetch x",

@@ -1,14 +1,14 @@
-//! Parts: what one part of a command line changes, another finds changed; what stands around a
-//! command that is run does something, too.
+//! Parts: what one part of a command line changes, a later part finds changed; and the options
+//! around a command that is run act, too.
 
 use super::*;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
 
 /// A workspace with links that lead out of it, one of them in a folder.
-fn with_links(attack: BypassTestEnv) -> BypassTestEnv {
-    let root = attack.workspace.root();
-    let outside = attack.workspace.home().unwrap().join("outside");
+fn with_links(env: BypassTestEnv) -> BypassTestEnv {
+    let root = env.workspace.root();
+    let outside = env.workspace.home().unwrap().join("outside");
     for folder in [&outside, &root.join("d"), &root.join("plain")] {
         std::fs::create_dir_all(folder).unwrap();
     }
@@ -16,17 +16,17 @@ fn with_links(attack: BypassTestEnv) -> BypassTestEnv {
     std::fs::write(root.join("plain/a.txt"), "").unwrap();
     symlink(&outside, root.join("d/out")).unwrap();
     symlink("../../outside/f", root.join("d/file")).unwrap();
-    attack
+    env
 }
 
 #[test]
 fn a_link_is_not_followed_to_where_another_part_puts_it() {
     let all = ["mv", "git", "touch", "cp", "cat", "tee"];
     let rules = all.iter().map(|name| format!("Bash({name} *)"));
-    let attack = with_links(
-        rules.fold(BypassTestEnv::new(PermissionMode::Ask), |attack, rule| attack.allow(&rule)),
+    let env = with_links(
+        rules.fold(BypassTestEnv::new(PermissionMode::Ask), |env, rule| env.allow(&rule)),
     );
-    attack.all(
+    env.all(
         Ask,
         &[
             "mv d z && cat z/out/f",
@@ -45,7 +45,7 @@ fn a_link_is_not_followed_to_where_another_part_puts_it() {
             "git reset --hard && cd new && cat f",
         ],
     );
-    attack.all(
+    env.all(
         Allow,
         &[
             "mv plain/a.txt b.txt && cat b.txt",
@@ -60,18 +60,18 @@ fn a_link_is_not_followed_to_where_another_part_puts_it() {
 #[test]
 fn a_program_is_not_run_after_what_was_hashed_of_it_is_changed() {
     for mode in [PermissionMode::Ask, PermissionMode::AllowEdits] {
-        let mut attack = BypassTestEnv::new(mode).allow("Bash(cp *)").allow("Bash(git *)");
-        let program = attack.workspace.root().join("bin/lint");
+        let mut env = BypassTestEnv::new(mode).allow("Bash(cp *)").allow("Bash(git *)");
+        let program = env.workspace.root().join("bin/lint");
         std::fs::create_dir_all(program.parent().unwrap()).unwrap();
         std::fs::write(&program, "#!/bin/sh\n").unwrap();
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-        let path = format!("{}:/usr/bin:/bin", attack.workspace.root().join("bin").display());
-        attack.workspace = attack.workspace.clone().with_search_path(path.as_ref());
+        let path = format!("{}:/usr/bin:/bin", env.workspace.root().join("bin").display());
+        env.workspace = env.workspace.clone().with_search_path(path.as_ref());
         let hash = crate::domain::ContentHash::of(b"#!/bin/sh\n");
         let rule = format!("Bash(./bin/lint@sha256:{} src)", &hash.as_str()[..24]);
-        let attack = attack.allow(&rule);
-        attack.all(Allow, &["lint src", "cp src/a src/b && lint src", "cat src/a | lint src"]);
-        attack.all(
+        let env = env.allow(&rule);
+        env.all(Allow, &["lint src", "cp src/a src/b && lint src", "cat src/a | lint src"]);
+        env.all(
             Ask,
             &[
                 "echo x > bin/lint && lint src",
@@ -85,10 +85,10 @@ fn a_program_is_not_run_after_what_was_hashed_of_it_is_changed() {
 }
 
 #[test]
-fn what_find_does_besides_running_a_command_is_not_waved_through() {
-    let attack = BypassTestEnv::new(PermissionMode::Ask).allow("Bash(find *)").allow("Bash(fd *)");
-    let attack = attack.allow("Bash(cat *)").allow("Bash(cp *)").allow("Bash(python3 *)");
-    attack.all(
+fn other_actions_of_find_are_asked_about() {
+    let env = BypassTestEnv::new(PermissionMode::Ask).allow("Bash(find *)").allow("Bash(fd *)");
+    let env = env.allow("Bash(cat *)").allow("Bash(cp *)").allow("Bash(python3 *)");
+    env.all(
         Ask,
         &[
             "find src -exec cat a ';' -delete",
@@ -100,7 +100,7 @@ fn what_find_does_besides_running_a_command_is_not_waved_through() {
             "fd -x cat",
         ],
     );
-    attack.all(Allow, &["find src -name x"]);
+    env.all(Allow, &["find src -name x"]);
     let yolo = BypassTestEnv::new(PermissionMode::Yolo);
     yolo.all(Ask, &["find . -fprintf .slug/settings.json x -exec cat a ';' -print"]);
     let exact = BypassTestEnv::new(PermissionMode::Ask)
@@ -111,10 +111,10 @@ fn what_find_does_besides_running_a_command_is_not_waved_through() {
 
 #[test]
 fn an_option_that_moves_the_folder_is_seen_in_a_bundle() {
-    let attack = BypassTestEnv::new(PermissionMode::Ask);
+    let env = BypassTestEnv::new(PermissionMode::Ask);
     let rules = ["Bash(env *)", "Bash(tee *)", "Bash(npm *)", "Bash(sudo *)", "Bash(make *)"];
-    let attack = rules.iter().fold(attack, |attack, rule| attack.allow(rule));
-    attack.all(
+    let env = rules.iter().fold(env, |env, rule| env.allow(rule));
+    env.all(
         Ask,
         &[
             "env -C .. tee x",
@@ -128,26 +128,26 @@ fn an_option_that_moves_the_folder_is_seen_in_a_bundle() {
             "make -kC .. x",
         ],
     );
-    attack.all(Allow, &["env -i tee x", "env -iC src tee x", "sudo -nD src npm test"]);
+    env.all(Allow, &["env -i tee x", "env -iC src tee x", "sudo -nD src npm test"]);
     let yolo = BypassTestEnv::new(PermissionMode::Yolo);
     yolo.all(Ask, &["sudo -D.git touch x", "env -iC.git touch x"]);
 }
 
 #[test]
 fn deny_rules_find_what_fd_runs_however_its_option_is_written() {
-    let attack = BypassTestEnv::new(PermissionMode::Yolo).deny("Bash(rm *)");
+    let env = BypassTestEnv::new(PermissionMode::Yolo).deny("Bash(rm *)");
     let ways = ["-x rm", "-Hx rm", "-xrm", "-X rm", "--exec=rm", "--exec rm", "--exec-batch=rm"];
     for way in ways {
-        attack.all(Deny, &[&format!("fd a {way}"), &format!("fd -x ls ';' {way}")]);
+        env.all(Deny, &[&format!("fd a {way}"), &format!("fd -x ls ';' {way}")]);
     }
 }
 
 #[test]
 fn a_redirection_that_sets_a_variable_hides_no_command() {
-    let attack = BypassTestEnv::new(PermissionMode::Yolo).deny("Bash(rm *)");
+    let env = BypassTestEnv::new(PermissionMode::Yolo).deny("Bash(rm *)");
     let texts =
         ["{fd}>g rm a", "{fd}<a rm a", "{fd}>&1 rm a", "{fd}>>g timeout 1 rm a", "{x[0]}>g rm a"];
-    attack.all(Deny, &texts);
+    env.all(Deny, &texts);
     let ask = BypassTestEnv::new(PermissionMode::Ask).allow("Bash(echo *)");
     ask.all(Ask, &["{fd}>g echo a", "echo a {fd}>g"]);
 }
@@ -155,14 +155,14 @@ fn a_redirection_that_sets_a_variable_hides_no_command() {
 #[test]
 fn a_file_with_other_names_is_not_changed_unasked() {
     for mode in [PermissionMode::AllowEdits, PermissionMode::Ask, PermissionMode::Yolo] {
-        let attack =
+        let env =
             BypassTestEnv::new(mode).allow("Bash(tee *)").allow("Bash(cp *)").allow("Bash(rm *)");
-        let attack = attack.allow("Bash(echo *)").allow("Edit");
-        let root: PathBuf = attack.workspace.root().to_owned();
+        let env = env.allow("Bash(echo *)").allow("Edit");
+        let root: PathBuf = env.workspace.root().to_owned();
         std::fs::create_dir_all(root.join(".git")).unwrap();
         std::fs::write(root.join(".git/config"), "").unwrap();
         std::fs::hard_link(root.join(".git/config"), root.join("linked")).unwrap();
-        attack.all(
+        env.all(
             Ask,
             &[
                 "echo x > linked",
@@ -171,6 +171,6 @@ fn a_file_with_other_names_is_not_changed_unasked() {
                 "cp linked src/b; echo x >> linked",
             ],
         );
-        attack.all(Allow, &["cp linked src/b", "rm -r linked", "echo x > src/c"]);
+        env.all(Allow, &["cp linked src/b", "rm -r linked", "echo x > src/c"]);
     }
 }

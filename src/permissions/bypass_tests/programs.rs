@@ -10,13 +10,13 @@ fn program(path: &Path, text: &str) {
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-fn with_path(attack: BypassTestEnv, path: &str) -> BypassTestEnv {
-    let root = attack.workspace.root().to_owned();
+fn with_path(env: BypassTestEnv, path: &str) -> BypassTestEnv {
+    let root = env.workspace.root().to_owned();
     let path = path.replace("ROOT", root.to_str().unwrap());
-    let workspace = attack.workspace.clone().with_search_path(path.as_ref());
+    let workspace = env.workspace.clone().with_search_path(path.as_ref());
     program(&root.join("bin/ls"), "#!/bin/sh\n");
     program(&root.join("bin/eslint"), "#!/bin/sh\n");
-    BypassTestEnv { workspace, ..attack }
+    BypassTestEnv { workspace, ..env }
 }
 
 #[test]
@@ -30,14 +30,14 @@ fn s64_a_program_of_the_project_is_none_that_a_rule_means() {
     ] {
         let rules =
             || BypassTestEnv::new(PermissionMode::Ask).allow("Bash(ls *)").allow("Bash(eslint *)");
-        let attack = with_path(rules(), path);
+        let env = with_path(rules(), path);
         if path == ":/usr/bin" {
-            program(&attack.workspace.root().join("ls"), "");
-            program(&attack.workspace.root().join("eslint"), "");
+            program(&env.workspace.root().join("ls"), "");
+            program(&env.workspace.root().join("eslint"), "");
         }
-        attack.all(Ask, &["ls", "ls -la", "eslint src", "timeout 5 ls", "cat x | ls"]);
-        // Those of the system and of bash itself are meant as ever.
-        attack.all(Allow, &["echo x", "cat x", "true"]);
+        env.all(Ask, &["ls", "ls -la", "eslint src", "timeout 5 ls", "cat x | ls"]);
+        // Programs of the system and of bash itself are found as always.
+        env.all(Allow, &["echo x", "cat x", "true"]);
         let plan = with_path(BypassTestEnv::new(PermissionMode::Plan), path);
         if path == ":/usr/bin" {
             program(&plan.workspace.root().join("ls"), "");
@@ -52,14 +52,14 @@ fn s64_a_program_of_the_project_is_none_that_a_rule_means() {
 
 #[test]
 fn s64_its_rule_has_its_path_and_its_hash() {
-    let mut attack = with_path(BypassTestEnv::new(PermissionMode::Ask), "ROOT/bin:/usr/bin:/bin");
-    let decided = |attack: &BypassTestEnv, command: &str| {
-        let cwd = attack.workspace.root().to_owned();
+    let mut env = with_path(BypassTestEnv::new(PermissionMode::Ask), "ROOT/bin:/usr/bin:/bin");
+    let decided = |env: &BypassTestEnv, command: &str| {
+        let cwd = env.workspace.root().to_owned();
         let access = ToolAccess::Run { command: command.into(), cwd };
-        let query = PermissionQuery::resolve("Bash", &[access], &attack.workspace);
-        decide(&query, &attack.rules, attack.mode, &attack.workspace)
+        let query = PermissionQuery::resolve("Bash", &[access], &env.workspace);
+        decide(&query, &env.rules, env.mode, &env.workspace)
     };
-    let decision = decided(&attack, "eslint src");
+    let decision = decided(&env, "eslint src");
     let rule = decision.allow_rules()[0].clone();
     assert!(rule.starts_with("Bash(./bin/eslint@sha256:"), "{rule}");
     assert!(
@@ -67,22 +67,22 @@ fn s64_its_rule_has_its_path_and_its_hash() {
         "{}",
         decision.reason()
     );
-    attack.rules.add_session(RuleKind::Allow, &rule, &attack.workspace).unwrap();
-    let decision = decided(&attack, "eslint src");
+    env.rules.add_session(RuleKind::Allow, &rule, &env.workspace).unwrap();
+    let decision = decided(&env, "eslint src");
     assert_eq!(decision.outcome(), Allow);
-    attack.all(Ask, &["eslint other"]);
+    env.all(Ask, &["eslint other"]);
     let call = crate::domain::ToolCall {
         id: crate::domain::CallId::new("1"),
         name: "Bash".into(),
         input: crate::domain::CallInput::Valid(serde_json::json!({"command": "eslint src"})),
     };
-    // It is found where it lies, and nothing else that lies there by chance.
-    let root = attack.workspace.root().display().to_string();
+    // The program is found where PATH finds it, not where another file happens to lie.
+    let root = env.workspace.root().display().to_string();
     let approved = decision.approve(&call).unwrap();
     assert_eq!(approved.search_path().unwrap(), &*format!("{root}/bin:/usr/bin:/bin"));
-    let approved = decided(&attack, "cat src").approve(&call).unwrap();
+    let approved = decided(&env, "cat src").approve(&call).unwrap();
     assert_eq!(approved.search_path().unwrap(), "/usr/bin:/bin");
-    // Another content is another program.
-    program(&attack.workspace.root().join("bin/eslint"), "#!/bin/sh\nevil\n");
-    attack.all(Ask, &["eslint src"]);
+    // Other content is another program.
+    program(&env.workspace.root().join("bin/eslint"), "#!/bin/sh\nevil\n");
+    env.all(Ask, &["eslint src"]);
 }

@@ -1,4 +1,4 @@
-//! What an approval is bound to.
+//! Which call, target, folder and environment an approval is bound to.
 
 use std::path::Path;
 
@@ -10,63 +10,63 @@ use super::*;
 
 #[test]
 fn s109_an_approval_is_bound_to_what_was_approved() {
-    let scene = allow(["Bash(ls *)"]);
-    let cwd = scene.workspace.root().to_owned();
+    let env = allow(["Bash(ls *)"]);
+    let cwd = env.workspace.root().to_owned();
     let run = |command: &str, cwd: &Path| {
-        scene.query("Bash", &[ToolAccess::Run { command: command.into(), cwd: cwd.to_owned() }])
+        env.query("Bash", &[ToolAccess::Run { command: command.into(), cwd: cwd.to_owned() }])
     };
     let one = call("Bash", json!({"command": "rm x", "timeout": 1}));
-    let approved = scene.bash("rm x").approve_by_user(&one, "once").unwrap();
+    let approved = env.bash("rm x").approve_by_user(&one, "once").unwrap();
     assert_eq!(approved.input(), &json!({"command": "rm x", "timeout": 1}));
-    assert_eq!(approved.approved_by(), "person (once)");
+    assert_eq!(approved.approved_by(), "user (once)");
     assert!(approved.still_holds(&run("rm x", &cwd)));
     assert!(!approved.still_holds(&run("rm y", &cwd)));
     assert!(!approved.still_holds(&run("rm x", &cwd.join("src"))));
     let other = call("Bash", json!({"timeout": 1, "command": "rm x"}));
-    let same = scene.bash("rm x").approve_by_user(&other, "once").unwrap();
+    let same = env.bash("rm x").approve_by_user(&other, "once").unwrap();
     assert_eq!(same.binding(), approved.binding());
     let other = call("Bash", json!({"timeout": 2, "command": "rm x"}));
-    let changed = scene.bash("rm x").approve_by_user(&other, "once").unwrap();
+    let changed = env.bash("rm x").approve_by_user(&other, "once").unwrap();
     assert_ne!(changed.binding(), approved.binding());
 }
 
 #[test]
 fn s109_only_an_allowed_call_gets_a_ticket() {
-    let scene = allow(["Bash(ls *)"]).deny("Bash(rm *)");
+    let env = allow(["Bash(ls *)"]).deny("Bash(rm *)");
     let one = call("Bash", json!({"command": "ls"}));
-    assert!(scene.bash("make").approve(&one).is_err());
-    assert!(scene.bash("rm x").approve(&one).is_err());
-    assert!(scene.bash("rm x").approve_by_user(&one, "once").is_err());
-    assert!(scene.bash("ls").approve(&call("Read", json!({}))).is_err());
+    assert!(env.bash("make").approve(&one).is_err());
+    assert!(env.bash("rm x").approve(&one).is_err());
+    assert!(env.bash("rm x").approve_by_user(&one, "once").is_err());
+    assert!(env.bash("ls").approve(&call("Read", json!({}))).is_err());
     let raw = ToolCall { input: CallInput::Invalid("{".into()), ..one.clone() };
-    assert!(scene.bash("ls").approve(&raw).is_err());
-    assert_eq!(scene.bash("ls").approve(&one).unwrap().approved_by(), "rule Bash(ls *)");
+    assert!(env.bash("ls").approve(&raw).is_err());
+    assert_eq!(env.bash("ls").approve(&one).unwrap().approved_by(), "rule Bash(ls *)");
 }
 
 #[cfg(unix)]
 #[test]
 fn s109_a_target_that_has_moved_no_longer_holds() {
     use std::os::unix::fs::symlink;
-    let scene = scene();
-    let access = [ToolAccess::Write(scene.path("src/d/f"))];
-    std::fs::create_dir(scene.path("src/d")).unwrap();
+    let env = test_env();
+    let access = [ToolAccess::Write(env.path("src/d/f"))];
+    std::fs::create_dir(env.path("src/d")).unwrap();
     let one = call("Write", json!({"file_path": "src/d/f"}));
-    let approved = scene.decide("Write", &access).approve_by_user(&one, "once").unwrap();
-    assert!(approved.still_holds(&scene.query("Write", &access)));
-    std::fs::remove_dir(scene.path("src/d")).unwrap();
-    symlink(scene.folder.path(), scene.path("src/d")).unwrap();
-    assert!(!approved.still_holds(&scene.query("Write", &access)));
+    let approved = env.decide("Write", &access).approve_by_user(&one, "once").unwrap();
+    assert!(approved.still_holds(&env.query("Write", &access)));
+    std::fs::remove_dir(env.path("src/d")).unwrap();
+    symlink(env.folder.path(), env.path("src/d")).unwrap();
+    assert!(!approved.still_holds(&env.query("Write", &access)));
 }
 
 #[test]
 fn s109_an_approval_is_bound_to_the_folder_and_the_environment() {
-    let scene = scene();
-    let access = [ToolAccess::Write(scene.path("src/f"))];
-    let (here, there) = (scene.workspace.root(), scene.path("src"));
+    let env = test_env();
+    let access = [ToolAccess::Write(env.path("src/f"))];
+    let (here, there) = (env.workspace.root(), env.path("src"));
     let (one, other) = (ContentHash::of(b"A=1"), ContentHash::of(b"A=2"));
-    let within = |cwd: &Path, environment| scene.query("Write", &access).within(cwd, environment);
+    let within = |cwd: &Path, environment| env.query("Write", &access).within(cwd, environment);
     let ticket = |query: &PermissionQuery| {
-        let decision = decide(query, &scene.rules, scene.mode, &scene.workspace);
+        let decision = decide(query, &env.rules, env.mode, &env.workspace);
         decision.approve_by_user(&call("Write", json!({"file_path": "f"})), "once").unwrap()
     };
     let approved = ticket(&within(here, &one));

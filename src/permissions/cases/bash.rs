@@ -32,7 +32,7 @@ fn s3_a_line_end_and_a_backslash_begin_a_second_command() {
 
 #[test]
 fn s4_unreadable_characters_are_asked() {
-    let scene = allow(["Bash(ls *)", "Bash(ls)", "Bash"]);
+    let env = allow(["Bash(ls *)", "Bash(ls)", "Bash"]);
     for c in [
         '\r',
         '\u{b}',
@@ -47,15 +47,15 @@ fn s4_unreadable_characters_are_asked() {
         '\u{7f}',
         '\u{feff}',
     ] {
-        scene.all(Ask, &[&format!("ls{c}rm"), &format!("ls '{c}'")]);
+        env.all(Ask, &[&format!("ls{c}rm"), &format!("ls '{c}'")]);
     }
     deny(["Bash(rm *)"]).all(Deny, &["ls\rrm x", "ls\u{a0}rm"]);
-    scene.all(Allow, &["ls\t-l", "ls 'naïve 日本語'"]);
+    env.all(Allow, &["ls\t-l", "ls 'naïve 日本語'"]);
 }
 
 #[test]
 fn s6_expansions_and_evaluating_builtins_are_asked() {
-    let scene = allow([
+    let env = allow([
         "Bash(echo *)",
         "Bash(printf *)",
         "Bash(ls *)",
@@ -70,7 +70,7 @@ fn s6_expansions_and_evaluating_builtins_are_asked() {
         "Bash(printf -v 'a[$(id)]' x)",
         "Bash(unset 'a[$(id)]')",
     ]);
-    scene.all(
+    env.all(
         Ask,
         &[
             "echo $((a[$(id)]))",
@@ -103,7 +103,7 @@ fn s6_expansions_and_evaluating_builtins_are_asked() {
             "wait -p 'a[0]'",
         ],
     );
-    scene.all(Allow, &["printf '%s' -v", "test -f x", "[ -f x ]"]);
+    env.all(Allow, &["printf '%s' -v", "test -f x", "[ -f x ]"]);
 }
 
 #[test]
@@ -114,8 +114,8 @@ fn s7_ifs_is_an_expansion() {
 
 #[test]
 fn s9_deny_rules_match_words_without_quotes() {
-    let scene = deny(["Bash(rm *)"]);
-    scene.all(
+    let env = deny(["Bash(rm *)"]);
+    env.all(
         Deny,
         &[
             "'rm' -rf /",
@@ -129,7 +129,7 @@ fn s9_deny_rules_match_words_without_quotes() {
             "\"rm\" x",
         ],
     );
-    scene.all(Ask, &["$'\\xzz' x", "$rm x"]);
+    env.all(Ask, &["$'\\xzz' x", "$rm x"]);
 }
 
 #[test]
@@ -151,9 +151,9 @@ fn s12_here_documents_are_asked_and_looked_into() {
 
 #[test]
 fn s13_an_assignment_in_front_needs_a_rule_that_spells_it() {
-    let scene =
+    let env =
         allow(["Bash(git diff *)", "Bash(ls *)", "Bash(*)", "Bash(RUST_LOG=debug cargo test *)"]);
-    scene.all(
+    env.all(
         Ask,
         &[
             "GIT_EXTERNAL_DIFF=./x git diff",
@@ -165,7 +165,7 @@ fn s13_an_assignment_in_front_needs_a_rule_that_spells_it() {
             "A=1",
         ],
     );
-    scene.all(Allow, &["RUST_LOG=debug cargo test --lib"]);
+    env.all(Allow, &["RUST_LOG=debug cargo test --lib"]);
     deny(["Bash(rm *)"]).all(Deny, &["A=1 rm x"]);
     let wrapped = allow(["Bash(env *)", "Bash(git diff *)"]);
     wrapped.all(Ask, &["env GIT_EXTERNAL_DIFF=./x git diff"]);
@@ -239,7 +239,7 @@ fn s16_code_in_arguments_is_never_allowed_by_a_wildcard() {
     ]);
     every.all(Ask, &commands);
     every.all(Ask, &others);
-    // Any other program can do anything, and a wildcard on it says so.
+    // Any other program can do anything, and a wildcard on it allows that.
     every.all(Allow, &["python3 -c x", "node -e x", "watch x"]);
     deny(["Bash(rm *)"]).all(Deny, &commands);
     allow(["Bash(sh -c 'ls -l')"]).all(Allow, &["sh -c 'ls -l'"]);
@@ -264,8 +264,8 @@ fn s18_commands_inside_control_flow_are_seen() {
 
 #[test]
 fn s19_redirections_are_writes() {
-    let scene = allow(["Bash(echo *)"]);
-    scene.all(
+    let env = allow(["Bash(echo *)"]);
+    env.all(
         Ask,
         &[
             "echo x > f",
@@ -281,7 +281,7 @@ fn s19_redirections_are_writes() {
             "echo x >&$f",
         ],
     );
-    scene.all(
+    env.all(
         Allow,
         &[
             "echo x 2>&1",
@@ -291,7 +291,7 @@ fn s19_redirections_are_writes() {
             "echo x </dev/null",
         ],
     );
-    scene.all(
+    env.all(
         Deny,
         &["echo x > ~/.bashrc", "echo x >> .git/hooks/pre-commit", "echo x > .slug/settings.json"],
     );
@@ -310,79 +310,79 @@ fn s19_redirections_are_writes() {
 
 #[test]
 fn s21_no_number_of_commands_hides_one() {
-    let scene = deny(["Bash(curl *)"]);
+    let env = deny(["Bash(curl *)"]);
     let started = Instant::now();
-    scene.all(Deny, &[&format!("{}curl evil", "true && ".repeat(60))]);
-    scene.all(Deny, &[&format!("{}curl evil", "true && ".repeat(5_000))]);
+    env.all(Deny, &[&format!("{}curl evil", "true && ".repeat(60))]);
+    env.all(Deny, &[&format!("{}curl evil", "true && ".repeat(5_000))]);
     // Each in 50 ms, four times as long without optimisation on a busy machine.
     assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
 }
 
 #[test]
 fn s22_what_does_not_parse_is_asked_and_still_denied() {
-    let scene = allow(["Bash(ls *)", "Bash(ls)", "Bash"]);
-    scene.all(Ask, &["ls &&", "ls 'x", "ls ;; rm", "ls )", "ls \"$("]);
+    let env = allow(["Bash(ls *)", "Bash(ls)", "Bash"]);
+    env.all(Ask, &["ls &&", "ls 'x", "ls ;; rm", "ls )", "ls \"$("]);
     deny(["Bash(rm *)"]).all(Deny, &["ls ;; rm", "ls 'x; rm y", "ls && (rm", "$(rm x"]);
     let started = Instant::now();
     for command in
         ["x".repeat(1 << 20), "a ".repeat(1 << 19), "$(".repeat(10_000), "{".repeat(10_000)]
     {
-        assert_eq!(scene.bash(&command).outcome(), Ask);
+        assert_eq!(env.bash(&command).outcome(), Ask);
     }
     // Four of 100 ms each, with room for a build without optimisation.
     assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
-    let decision = scene.bash("ls 'x");
+    let decision = env.bash("ls 'x");
     assert_eq!((decision.allow_rules().len(), decision.run_as()), (0, None));
 }
 
 #[test]
 fn s24_patterns_end_at_words() {
-    let scene = allow(["Bash(npm *)"]);
-    scene.all(Allow, &["npm", "npm i", "npm\ti"]);
-    scene.all(Ask, &["npmx i", "np m", "/tmp/npm i"]);
+    let env = allow(["Bash(npm *)"]);
+    env.all(Allow, &["npm", "npm i", "npm\ti"]);
+    env.all(Ask, &["npmx i", "np m", "/tmp/npm i"]);
     let mut rules = RuleSet::new();
     let text = "{\n\"permissions\":{\"allow\":[\n\"Bash(ls*)\"]}}";
-    rules.add_settings(text, Path::new("s.json"), &scene.workspace);
+    rules.add_settings(text, Path::new("s.json"), &env.workspace);
     assert_eq!(rules.warnings()[0].line, Some(3));
     assert!(rules.warnings()[0].to_string().contains("write `ls *`"), "{}", rules.warnings()[0]);
 }
 
 #[test]
 fn s25_the_rule_that_is_offered_is_the_narrowest() {
-    let scene = scene();
-    assert_eq!(scene.bash("git stash").allow_rules(), ["Bash(git stash)"]);
+    let env = test_env();
+    assert_eq!(env.bash("git stash").allow_rules(), ["Bash(git stash)"]);
     assert_eq!(
-        scene.bash("git add a && git push").allow_rules(),
+        env.bash("git add a && git push").allow_rules(),
         ["Bash(git add a)", "Bash(git push)"]
     );
-    assert_eq!(scene.bash("python x.py").allow_rules(), ["Bash(python x.py)"]);
-    assert_eq!(scene.bash("ls $x").allow_rules(), Vec::<String>::new());
-    assert_eq!(scene.bash("git push origin").deny_rule(), Some("Bash(git push *)"));
-    assert_eq!(scene.bash("rm -rf build/").deny_rule(), Some("Bash(rm *)"));
-    assert_eq!(scene.bash("timeout 5 git push").deny_rule(), Some("Bash(git push *)"));
+    assert_eq!(env.bash("python x.py").allow_rules(), ["Bash(python x.py)"]);
+    assert_eq!(env.bash("ls $x").allow_rules(), Vec::<String>::new());
+    assert_eq!(env.bash("git push origin").deny_rule(), Some("Bash(git push *)"));
+    assert_eq!(env.bash("rm -rf build/").deny_rule(), Some("Bash(rm *)"));
+    assert_eq!(env.bash("timeout 5 git push").deny_rule(), Some("Bash(git push *)"));
     let known = allow(["Bash(git add *)"]);
     assert_eq!(known.bash("git add a && git push").allow_rules(), ["Bash(git push)"]);
 }
 
 #[test]
 fn s27_what_was_checked_is_what_runs() {
-    let scene = allow(["Bash(ls *)", "Bash(pwd)"]);
-    let decision = scene.bash("ls \\-l && pwd # and more");
+    let env = allow(["Bash(ls *)", "Bash(pwd)"]);
+    let decision = env.bash("ls \\-l && pwd # and more");
     assert_eq!(decision.run_as(), Some("ls -l && pwd"));
     let input = json!({"command": "ls \\-l && pwd # and more", "timeout": 5});
     let approved = decision.approve(&call("Bash", input)).unwrap();
     assert_eq!(approved.input(), &json!({"command": "ls -l && pwd", "timeout": 5}));
-    let cwd = scene.workspace.root().to_owned();
+    let cwd = env.workspace.root().to_owned();
     let again = ToolAccess::Run { command: "ls -l && pwd".into(), cwd };
-    assert!(approved.still_holds(&scene.query("Bash", &[again])));
+    assert!(approved.still_holds(&env.query("Bash", &[again])));
 }
 
 #[test]
 fn a_bare_bash_matches_every_call_that_can_be_read() {
-    let scene = allow(["Bash"]);
-    scene.all(Allow, &["ls $x", "for i in a; do rm x; done", "eval ls", "sh -c ls", "A=1 ls"]);
-    scene.all(Ask, &["ls 'x"]);
-    scene.all(Deny, &["echo $x > .git/config"]);
+    let env = allow(["Bash"]);
+    env.all(Allow, &["ls $x", "for i in a; do rm x; done", "eval ls", "sh -c ls", "A=1 ls"]);
+    env.all(Ask, &["ls 'x"]);
+    env.all(Deny, &["echo $x > .git/config"]);
 }
 
 #[test]
@@ -416,11 +416,12 @@ fn bash_patterns_match_word_by_word() {
     }
 }
 
-/// What stands in the dialog beside a part that a rule allows, where the whole is asked about.
+/// In the dialog, the rule stands beside the part that it allows, although the whole is asked
+/// about.
 #[test]
 fn a_rule_that_is_not_enough_is_named_and_decides_nothing() {
-    let scene = allow(["Bash(npm *)"]);
-    let decision = scene.bash("npm install && for f in *.md; do rm \"$f\"; done");
+    let env = allow(["Bash(npm *)"]);
+    let decision = env.bash("npm install && for f in *.md; do rm \"$f\"; done");
     let named: Vec<_> = decision
         .parts()
         .iter()

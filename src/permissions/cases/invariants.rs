@@ -1,4 +1,5 @@
-//! What holds for any command: an offered rule allows exactly its own, and a deny rule never loosens.
+//! What holds for any command: an offered rule allows exactly its own command, and a deny rule
+//! never loosens a decision.
 
 use proptest::prelude::*;
 
@@ -18,14 +19,14 @@ proptest! {
     #[test]
     fn an_offered_rule_allows_exactly_its_command(words in prop::collection::vec(word(), 1..5)) {
         let command: Vec<String> = words.iter().map(|word| crate::permissions::words::quote(word)).collect();
-        let mut scene = scene();
-        let decision = scene.bash(&command.join(" "));
+        let mut env = test_env();
+        let decision = env.bash(&command.join(" "));
         prop_assert_eq!(decision.outcome(), Ask);
         if let [rule] = decision.allow_rules() {
-            scene.rules.add_session(RuleKind::Allow, rule, &scene.workspace).unwrap();
-            prop_assert_eq!(scene.bash(&command.join(" ")).outcome(), Allow, "{}", rule);
+            env.rules.add_session(RuleKind::Allow, rule, &env.workspace).unwrap();
+            prop_assert_eq!(env.bash(&command.join(" ")).outcome(), Allow, "{}", rule);
             let longer = format!("{} more", command.join(" "));
-            prop_assert_eq!(scene.bash(&longer).outcome(), Ask, "{}", rule);
+            prop_assert_eq!(env.bash(&longer).outcome(), Ask, "{}", rule);
         }
     }
 

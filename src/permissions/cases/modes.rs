@@ -4,12 +4,12 @@ use super::*;
 
 #[test]
 fn s106_plan_mode_changes_nothing() {
-    let scene =
+    let env =
         allow(["Edit", "Write", "Bash", "Bash(touch *)", "Bash(*)"]).mode(PermissionMode::Plan);
     for tool in ["Write", "Edit", "MultiEdit"] {
-        assert_eq!(scene.decide(tool, &[ToolAccess::Write(scene.path("src/x"))]).outcome(), Deny);
+        assert_eq!(env.decide(tool, &[ToolAccess::Write(env.path("src/x"))]).outcome(), Deny);
     }
-    scene.all(
+    env.all(
         Deny,
         &[
             "touch x",
@@ -29,7 +29,7 @@ fn s106_plan_mode_changes_nothing() {
             "tee f",
         ],
     );
-    scene.all(
+    env.all(
         Allow,
         &[
             "ls -la src",
@@ -41,30 +41,30 @@ fn s106_plan_mode_changes_nothing() {
             "cat < src/a",
         ],
     );
-    scene.all(
+    env.all(
         Ask,
         &["cat /etc/passwd", "ls ../", "cat < ../x", "cat /proc/self/environ", "grep x /etc/hosts"],
     );
-    scene.all(Ask, &["head -c5 ~/x"].map(|_| "tail ../x"));
-    assert_eq!((scene.read("src/x"), scene.read("../x")), (Allow, Ask));
-    scene.deny("Read(.env)").all(Deny, &["cat .env"]);
+    env.all(Ask, &["head -c5 ~/x"].map(|_| "tail ../x"));
+    assert_eq!((env.read("src/x"), env.read("../x")), (Allow, Ask));
+    env.deny("Read(.env)").all(Deny, &["cat .env"]);
 }
 
 #[test]
 fn s108_yolo_has_a_floor() {
-    let scene = deny(["Bash(git push *)"]).mode(PermissionMode::Yolo);
-    scene.all(
+    let env = deny(["Bash(git push *)"]).mode(PermissionMode::Yolo);
+    env.all(
         Deny,
         &["git push", "ls && git push origin", "sh -c 'git push'", "$(git push)", "env git push"],
     );
-    scene.all(Allow, &["rm -rf x", "ls $x", "ls 'x", "curl x | sh", "eval ls", "cat ../x > ../y"]);
+    env.all(Allow, &["rm -rf x", "ls $x", "ls 'x", "curl x | sh", "eval ls", "cat ../x > ../y"]);
     for path in
         [".slug/settings.local.json", "~/.slug/settings.json", ".mcp.json", "~/.slug/config.toml"]
     {
-        assert_eq!(scene.write(path), Ask, "{path}");
+        assert_eq!(env.write(path), Ask, "{path}");
     }
-    scene.all(Deny, &["echo x > .slug/settings.json", "for i in 1; do echo x > .git/config; done"]);
-    scene.all(
+    env.all(Deny, &["echo x > .slug/settings.json", "for i in 1; do echo x > .git/config; done"]);
+    env.all(
         Ask,
         &[
             "cp x .slug/settings.json",
@@ -73,9 +73,9 @@ fn s108_yolo_has_a_floor() {
             "sh -c 'cp x .slug/y'",
         ],
     );
-    scene.all(Allow, &["cat .slug/settings.json"]);
-    assert_eq!((scene.read("../x"), scene.write("../x")), (Allow, Allow));
-    let asks = scene.rule(RuleKind::Ask, "Bash(deploy *)");
+    env.all(Allow, &["cat .slug/settings.json"]);
+    assert_eq!((env.read("../x"), env.write("../x")), (Allow, Allow));
+    let asks = env.rule(RuleKind::Ask, "Bash(deploy *)");
     asks.all(Ask, &["deploy now"]);
 }
 
@@ -86,77 +86,77 @@ fn each_mode_does_what_its_name_says() {
         (AskMode, Allow, Ask, Ask, Ask, Ask),
         (AllowEdits, Allow, Ask, Allow, Ask, Ask),
         (Plan, Allow, Ask, Deny, Deny, Deny),
-        // Until one is in force.
+        // As without a sandbox, until one is in force.
         (Sandbox, Allow, Ask, Ask, Ask, Ask),
         (Yolo, Allow, Allow, Allow, Allow, Allow),
     ] {
-        let scene = scene().mode(mode);
-        assert_eq!(scene.read("src/x"), read, "{mode}");
-        assert_eq!(scene.read("../x"), read_out, "{mode}");
-        assert_eq!(scene.write("src/x"), write, "{mode}");
-        assert_eq!(scene.write("../x"), write_out, "{mode}");
-        assert_eq!(scene.bash("npm test").outcome(), run, "{mode}");
-        assert_eq!(scene.decide("TodoWrite", &[ToolAccess::Nothing]).outcome(), Allow, "{mode}");
+        let env = test_env().mode(mode);
+        assert_eq!(env.read("src/x"), read, "{mode}");
+        assert_eq!(env.read("../x"), read_out, "{mode}");
+        assert_eq!(env.write("src/x"), write, "{mode}");
+        assert_eq!(env.write("../x"), write_out, "{mode}");
+        assert_eq!(env.bash("npm test").outcome(), run, "{mode}");
+        assert_eq!(env.decide("TodoWrite", &[ToolAccess::Nothing]).outcome(), Allow, "{mode}");
     }
 }
 
-/// In a sandbox around the workspace.
-fn sandboxed(scene: PermissionTestEnv) -> PermissionTestEnv {
-    let root = scene.workspace.root().to_owned();
-    let workspace = scene.workspace.with_sandbox(&root);
-    PermissionTestEnv { workspace, mode: PermissionMode::Sandbox, ..scene }
+/// The same env with a sandbox around the workspace.
+fn sandboxed(env: PermissionTestEnv) -> PermissionTestEnv {
+    let root = env.workspace.root().to_owned();
+    let workspace = env.workspace.with_sandbox(&root);
+    PermissionTestEnv { workspace, mode: PermissionMode::Sandbox, ..env }
 }
 
 #[test]
 fn in_the_sandbox_commands_and_its_folder_are_not_asked_about() {
-    let scene = sandboxed(scene());
-    let all = (scene.read("src/x"), scene.write("src/x"), scene.read("../x"), scene.write("../x"));
+    let env = sandboxed(test_env());
+    let all = (env.read("src/x"), env.write("src/x"), env.read("../x"), env.write("../x"));
     assert_eq!(all, (Allow, Allow, Ask, Ask));
     let commands =
         ["npm test", "ls $(id)", "for i in a b; do rm $i; done", "echo x > ../y", "ls 'x"];
-    scene.all(Allow, &commands);
-    scene.all(Allow, &["rm -rf .slug"]);
-    assert_eq!((scene.write(".git/config"), scene.write(".slug/settings.json")), (Ask, Ask));
-    scene.all(Deny, &["echo x > .git/config"]);
+    env.all(Allow, &commands);
+    env.all(Allow, &["rm -rf .slug"]);
+    assert_eq!((env.write(".git/config"), env.write(".slug/settings.json")), (Ask, Ask));
+    env.all(Deny, &["echo x > .git/config"]);
     sandboxed(deny(["Bash(rm *)"])).all(Deny, &["rm x", "ls; rm x"]);
-    sandboxed(super::scene().rule(RuleKind::Ask, "Bash(git push *)")).all(Ask, &["git push"]);
+    sandboxed(test_env().rule(RuleKind::Ask, "Bash(git push *)")).all(Ask, &["git push"]);
 }
 
 #[test]
-fn s111_a_command_elsewhere_is_none_that_the_sandbox_holds() {
-    let scene = sandboxed(scene());
-    let cwd = scene.workspace.home().unwrap().to_owned();
+fn s111_a_command_in_another_folder_is_not_sandboxed() {
+    let env = sandboxed(test_env());
+    let cwd = env.workspace.home().unwrap().to_owned();
     let run = ToolAccess::Run { command: "npm test".into(), cwd };
-    assert_eq!(scene.decide("Bash", &[run]).outcome(), Ask);
+    assert_eq!(env.decide("Bash", &[run]).outcome(), Ask);
 }
 
 #[cfg(unix)]
 #[test]
 fn s114_a_link_out_of_the_sandbox_is_no_way_out_for_slug_itself() {
     use std::os::unix::fs::symlink;
-    let scene = sandboxed(scene());
-    scene.file("~/.bashrc");
-    scene.file("~/notes");
-    symlink(scene.path("~/.bashrc"), scene.path("out")).unwrap();
-    symlink(scene.path("~/notes"), scene.path("src/out")).unwrap();
-    symlink(scene.path("~/"), scene.path("home")).unwrap();
+    let env = sandboxed(test_env());
+    env.file("~/.bashrc");
+    env.file("~/notes");
+    symlink(env.path("~/.bashrc"), env.path("out")).unwrap();
+    symlink(env.path("~/notes"), env.path("src/out")).unwrap();
+    symlink(env.path("~/"), env.path("home")).unwrap();
     for path in ["out", "src/out", "home/notes", "home/new"] {
-        assert_eq!(scene.write(path), Ask, "{path}");
+        assert_eq!(env.write(path), Ask, "{path}");
     }
 }
 
 #[test]
 fn deny_comes_before_ask_before_allow() {
-    let scene = allow(["Bash(git *)"]);
-    scene.all(Allow, &["git push"]);
-    let scene = scene.rule(RuleKind::Ask, "Bash(git push *)");
-    scene.all(Ask, &["git push", "git add a; git push"]);
-    scene.all(Allow, &["git status"]);
-    scene.deny("Bash(git push --force *)").all(Deny, &["git push --force", "git push --force x"]);
-    let scene =
+    let env = allow(["Bash(git *)"]);
+    env.all(Allow, &["git push"]);
+    let env = env.rule(RuleKind::Ask, "Bash(git push *)");
+    env.all(Ask, &["git push", "git add a; git push"]);
+    env.all(Allow, &["git status"]);
+    env.deny("Bash(git push --force *)").all(Deny, &["git push --force", "git push --force x"]);
+    let env =
         allow(["Edit(src/**)"]).rule(RuleKind::Ask, "Edit(src/gen/**)").deny("Edit(src/gen/x)");
     assert_eq!(
-        (scene.write("src/a"), scene.write("src/gen/a"), scene.write("src/gen/x")),
+        (env.write("src/a"), env.write("src/gen/a"), env.write("src/gen/x")),
         (Allow, Ask, Deny)
     );
     let nothing = [ToolAccess::Nothing];
@@ -174,7 +174,7 @@ fn what_slug_cannot_see_is_asked_about_unless_a_rule_names_the_tool() {
         read_only,
     };
     let fetch = ToolAccess::Fetch { url: "https://example.org/a".into() };
-    let scene = scene();
+    let env = test_env();
     for (accesses, in_plan) in [
         (vec![], Deny),
         (vec![external(false)], Deny),
@@ -182,9 +182,8 @@ fn what_slug_cannot_see_is_asked_about_unless_a_rule_names_the_tool() {
         (vec![fetch], Ask),
         (vec![ToolAccess::Nothing, external(false)], Deny),
     ] {
-        let query = PermissionQuery::resolve("Tickets", &accesses, &scene.workspace);
-        let outcome =
-            |rules: &RuleSet, mode| decide(&query, rules, mode, &scene.workspace).outcome();
+        let query = PermissionQuery::resolve("Tickets", &accesses, &env.workspace);
+        let outcome = |rules: &RuleSet, mode| decide(&query, rules, mode, &env.workspace).outcome();
         for mode in [PermissionMode::Ask, PermissionMode::AllowEdits, PermissionMode::Sandbox] {
             assert_eq!(outcome(&RuleSet::new(), mode), Ask, "{accesses:?}");
         }
@@ -192,16 +191,16 @@ fn what_slug_cannot_see_is_asked_about_unless_a_rule_names_the_tool() {
         assert_eq!(outcome(&RuleSet::new(), PermissionMode::Yolo), Allow, "{accesses:?}");
         for (kind, wanted) in [(RuleKind::Allow, Allow), (RuleKind::Deny, Deny)] {
             let mut rules = RuleSet::new();
-            rules.add_session(kind, "Tickets", &scene.workspace).unwrap();
+            rules.add_session(kind, "Tickets", &env.workspace).unwrap();
             assert_eq!(outcome(&rules, PermissionMode::Ask), wanted, "{accesses:?}");
         }
     }
 }
 
 #[test]
-fn what_touches_nothing_is_allowed_in_every_mode() {
-    let scene = scene();
-    let query = PermissionQuery::resolve("TodoWrite", &[ToolAccess::Nothing], &scene.workspace);
+fn calls_that_touch_nothing_are_allowed_in_every_mode() {
+    let env = test_env();
+    let query = PermissionQuery::resolve("TodoWrite", &[ToolAccess::Nothing], &env.workspace);
     for mode in [
         PermissionMode::Ask,
         PermissionMode::AllowEdits,
@@ -209,6 +208,6 @@ fn what_touches_nothing_is_allowed_in_every_mode() {
         PermissionMode::Plan,
         PermissionMode::Yolo,
     ] {
-        assert_eq!(decide(&query, &RuleSet::new(), mode, &scene.workspace).outcome(), Allow);
+        assert_eq!(decide(&query, &RuleSet::new(), mode, &env.workspace).outcome(), Allow);
     }
 }

@@ -1,10 +1,10 @@
-//! Files: inside and outside, links, places that take orders, and patterns.
+//! Files: inside and outside, links, protected places, and patterns.
 
 use super::*;
 
 #[test]
 fn s39_inside_is_compared_by_component() {
-    let scene = scene();
+    let env = test_env();
     for (path, outcome) in [
         ("src/x", Allow),
         ("../app-secrets/k", Ask),
@@ -13,9 +13,9 @@ fn s39_inside_is_compared_by_component() {
         ("~/x", Ask),
         ("/etc/passwd", Ask),
     ] {
-        assert_eq!(scene.read(path), outcome, "{path}");
+        assert_eq!(env.read(path), outcome, "{path}");
     }
-    let edits = scene.mode(PermissionMode::AllowEdits);
+    let edits = env.mode(PermissionMode::AllowEdits);
     for path in ["../app-secrets/k", "src/../../x", "~/x", "/etc/passwd"] {
         assert_eq!(edits.write(path), Ask, "{path}");
     }
@@ -25,14 +25,14 @@ fn s39_inside_is_compared_by_component() {
 #[test]
 fn s40_both_ends_of_a_link_are_tested() {
     use std::os::unix::fs::symlink;
-    let scene = deny(["Read(/etc/passwd)", "Read(/etc/ssl/**)", "Read(hidden)"]);
-    symlink("/etc/passwd", scene.path("a")).unwrap();
-    symlink("/etc", scene.path("d")).unwrap();
-    symlink("src", scene.path("hidden")).unwrap();
+    let env = deny(["Read(/etc/passwd)", "Read(/etc/ssl/**)", "Read(hidden)"]);
+    symlink("/etc/passwd", env.path("a")).unwrap();
+    symlink("/etc", env.path("d")).unwrap();
+    symlink("src", env.path("hidden")).unwrap();
     for path in ["a", "d/passwd", "d/ssl/x", "hidden", "hidden/x", "/etc/passwd"] {
-        assert_eq!(scene.read(path), Deny, "{path}");
+        assert_eq!(env.read(path), Deny, "{path}");
     }
-    assert_eq!(scene.read("d/hosts"), Ask);
+    assert_eq!(env.read("d/hosts"), Ask);
     // A link out of the workspace is outside, and an allow rule on the link alone is not enough.
     let edits = allow(["Edit(**)", "Edit(e/**)"]).mode(PermissionMode::AllowEdits);
     symlink("/etc", edits.path("e")).unwrap();
@@ -42,7 +42,7 @@ fn s40_both_ends_of_a_link_are_tested() {
 
 #[test]
 fn s45_the_running_system_is_always_asked() {
-    let scene = allow(["Read", "Read(/**)", "Edit"]).mode(PermissionMode::Yolo);
+    let env = allow(["Read", "Read(/**)", "Edit"]).mode(PermissionMode::Yolo);
     for path in [
         "/proc/self/environ",
         "/proc/1/root/etc/shadow",
@@ -51,22 +51,22 @@ fn s45_the_running_system_is_always_asked() {
         "/sys/x",
         "/proc/self/cwd/../x",
     ] {
-        assert_eq!(scene.read(path), Ask, "{path}");
-        assert_eq!(scene.write(path), Ask, "{path}");
+        assert_eq!(env.read(path), Ask, "{path}");
+        assert_eq!(env.write(path), Ask, "{path}");
     }
-    assert_eq!(scene.read("/etc/hosts"), Allow);
+    assert_eq!(env.read("/etc/hosts"), Allow);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn s45_a_link_into_the_running_system_is_asked() {
-    let scene = allow(["Read(**)"]);
-    std::os::unix::fs::symlink("/proc/self/environ", scene.path("env")).unwrap();
-    assert_eq!(scene.read("env"), Ask);
+    let env = allow(["Read(**)"]);
+    std::os::unix::fs::symlink("/proc/self/environ", env.path("env")).unwrap();
+    assert_eq!(env.read("env"), Ask);
 }
 
 #[test]
-fn s46_s48_places_that_take_orders_are_always_asked() {
+fn s46_s48_protected_places_are_always_asked_about() {
     let paths = [
         ".git/hooks/pre-commit",
         ".git/config",
@@ -92,35 +92,35 @@ fn s46_s48_places_that_take_orders_are_always_asked() {
         ".GIT/config",
     ];
     for mode in [PermissionMode::Ask, PermissionMode::AllowEdits, PermissionMode::Yolo] {
-        let scene = allow(["Edit(**)", "Edit", "Edit(~/**)", "Write"]).mode(mode);
+        let env = allow(["Edit(**)", "Edit", "Edit(~/**)", "Write"]).mode(mode);
         for path in paths {
-            let decision = scene.decide("Write", &[ToolAccess::Write(scene.path(path))]);
+            let decision = env.decide("Write", &[ToolAccess::Write(env.path(path))]);
             assert_eq!(decision.outcome(), Ask, "{path} {mode}");
             assert!(decision.allow_rules().is_empty(), "{path}");
         }
-        assert_eq!(scene.write("src/x"), Allow);
-        assert_eq!(scene.write("~/.slug/memory/x.md"), Allow);
+        assert_eq!(env.write("src/x"), Allow);
+        assert_eq!(env.write("~/.slug/memory/x.md"), Allow);
     }
     // Reading them is plain reading.
-    assert_eq!(scene().read(".git/config"), Allow);
+    assert_eq!(test_env().read(".git/config"), Allow);
 }
 
 #[test]
 fn s49_a_denied_file_is_denied_by_every_way() {
-    let scene = deny(["Read(.env)"]);
-    scene.file(".env");
-    scene.file("sub/.env");
+    let env = deny(["Read(.env)"]);
+    env.file(".env");
+    env.file("sub/.env");
     for path in [".env", "sub/.env", "src/../.env"] {
-        assert_eq!(scene.read(path), Deny, "{path}");
+        assert_eq!(env.read(path), Deny, "{path}");
     }
     for tool in ["Grep", "Glob"] {
-        assert_eq!(scene.decide(tool, &[ToolAccess::Read(scene.path(".env"))]).outcome(), Deny);
+        assert_eq!(env.decide(tool, &[ToolAccess::Read(env.path(".env"))]).outcome(), Deny);
     }
-    assert_eq!(scene.decide("Edit", &[ToolAccess::Write(scene.path(".env"))]).outcome(), Deny);
-    assert!(scene.rules.hides(&scene.path(".env")));
-    assert!(scene.rules.hides(&scene.path("sub/.env")));
-    assert!(!scene.rules.hides(&scene.path("src/env")));
-    scene.all(
+    assert_eq!(env.decide("Edit", &[ToolAccess::Write(env.path(".env"))]).outcome(), Deny);
+    assert!(env.rules.hides(&env.path(".env")));
+    assert!(env.rules.hides(&env.path("sub/.env")));
+    assert!(!env.rules.hides(&env.path("src/env")));
+    env.all(
         Deny,
         &[
             "cat .env",
@@ -135,10 +135,10 @@ fn s49_a_denied_file_is_denied_by_every_way() {
             "if true; then cat .env; fi",
         ],
     );
-    scene.all(Allow, &["echo env", "cat .environment"]);
+    env.all(Allow, &["echo env", "cat .environment"]);
     // What shows files that it is not given by name may show this one.
-    scene.all(Ask, &["grep -r KEY", "grep -r KEY .", "rg KEY", "diff -r a b"]);
-    scene.all(Allow, &["grep KEY src/x", "ls -la"]);
+    env.all(Ask, &["grep -r KEY", "grep -r KEY .", "rg KEY", "diff -r a b"]);
+    env.all(Allow, &["grep KEY src/x", "ls -la"]);
     let yolo = deny(["Read(.env)"]).mode(PermissionMode::Yolo);
     yolo.all(Deny, &["cat .env"]);
 }
@@ -146,10 +146,10 @@ fn s49_a_denied_file_is_denied_by_every_way() {
 #[cfg(unix)]
 #[test]
 fn s49_a_link_to_a_denied_file_is_denied_to_commands() {
-    let scene = deny(["Read(.env)"]);
-    scene.file(".env");
-    std::os::unix::fs::symlink(".env", scene.path("link")).unwrap();
-    scene.all(Deny, &["cat link", "cat src/../link"]);
+    let env = deny(["Read(.env)"]);
+    env.file(".env");
+    std::os::unix::fs::symlink(".env", env.path("link")).unwrap();
+    env.all(Deny, &["cat link", "cat src/../link"]);
 }
 
 #[test]
@@ -210,13 +210,13 @@ fn a_refusing_path_pattern_covers_more_than_an_allowing_one() {
 #[test]
 fn offered_path_rules_allow_what_they_were_offered_for() {
     for path in ["src/a b.rs", "x", "src/[a]*.rs", "/tmp/slug-outside/f"] {
-        let mut scene = scene();
-        let decision = scene.decide("Edit", &[ToolAccess::Write(scene.path(path))]);
+        let mut env = test_env();
+        let decision = env.decide("Edit", &[ToolAccess::Write(env.path(path))]);
         let rule = decision.allow_rules()[0].clone();
-        scene.rules.add_session(RuleKind::Allow, &rule, &scene.workspace).unwrap();
-        assert_eq!(scene.write(path), Allow, "{rule}");
-        assert_eq!(scene.write("src/other"), Ask, "{rule}");
+        env.rules.add_session(RuleKind::Allow, &rule, &env.workspace).unwrap();
+        assert_eq!(env.write(path), Allow, "{rule}");
+        assert_eq!(env.write("src/other"), Ask, "{rule}");
     }
-    let folder = scene().decide("Grep", &[ToolAccess::Read("/usr".into())]);
+    let folder = test_env().decide("Grep", &[ToolAccess::Read("/usr".into())]);
     assert_eq!(folder.allow_rules(), ["Read(/usr/**)"]);
 }

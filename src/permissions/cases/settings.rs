@@ -12,8 +12,8 @@ use crate::permissions::store::{self, ProjectSettingsTrust, RuleEdit, SettingsFi
 use super::*;
 
 #[test]
-fn bad_rules_are_told_with_their_line_and_the_others_hold() {
-    let scene = scene();
+fn bad_rules_are_reported_with_their_line_and_the_others_hold() {
+    let env = test_env();
     let mut rules = RuleSet::new();
     let text = r#"{
   "hooks": {"x": ["Bash(rm *"]},
@@ -23,7 +23,7 @@ fn bad_rules_are_told_with_their_line_and_the_others_hold() {
     "denied": [], "ask": "Bash"
   }
 }"#;
-    rules.add_settings(text, Path::new("/s.json"), &scene.workspace);
+    rules.add_settings(text, Path::new("/s.json"), &env.workspace);
     let found: Vec<_> = rules.warnings().iter().map(|warning| warning.line).collect();
     assert_eq!(
         found,
@@ -35,28 +35,28 @@ fn bad_rules_are_told_with_their_line_and_the_others_hold() {
     assert_eq!((sources[0].line, sources[0].rule.as_str()), (Some(4), "Bash(ls *)"));
     assert!(rules.warnings()[1].to_string().starts_with("/s.json:4: `Bash(ls` is not a rule"));
     let mut rules = RuleSet::new();
-    rules.add_settings("{\n\"permissions\": [}", Path::new("/s.json"), &scene.workspace);
+    rules.add_settings("{\n\"permissions\": [}", Path::new("/s.json"), &env.workspace);
     assert_eq!(rules.warnings()[0].line, Some(2));
 }
 
 #[test]
 fn a_pattern_of_absurd_length_is_no_rule_and_none_below_fails_later() {
-    let scene = scene();
+    let env = test_env();
     let check = |length: usize| {
         let rule = format!("Read(/{})", "?{a,[b-y]}*".repeat(length));
-        RuleSet::check(&rule, RuleKind::Deny, &scene.workspace).map(|()| rule)
+        RuleSet::check(&rule, RuleKind::Deny, &env.workspace).map(|()| rule)
     };
     assert!(check(1_000).unwrap_err().to_string().contains("longer than"));
     let mut rules = RuleSet::new();
-    rules.add_session(RuleKind::Deny, &check(350).unwrap(), &scene.workspace).unwrap();
+    rules.add_session(RuleKind::Deny, &check(350).unwrap(), &env.workspace).unwrap();
     assert!(!rules.hides(Path::new("/elsewhere")));
 }
 
 #[test]
 fn settings_are_read_in_order_and_the_projects_only_when_trusted() {
-    let scene = scene();
-    let root = scene.workspace.root().to_owned();
-    let home = scene.workspace.slug_home().to_owned();
+    let env = test_env();
+    let root = env.workspace.root().to_owned();
+    let home = env.workspace.slug_home().to_owned();
     for (file, rule) in [
         (home.join("settings.json"), "Bash(a)"),
         (root.join(".slug/settings.json"), "Bash(b)"),
@@ -66,7 +66,7 @@ fn settings_are_read_in_order_and_the_projects_only_when_trusted() {
         std::fs::write(file, format!(r#"{{"permissions":{{"allow":["{rule}"]}}}}"#)).unwrap();
     }
     let rules = |project| -> Vec<String> {
-        store::load(&scene.workspace, project).sources().map(|source| source.rule.clone()).collect()
+        store::load(&env.workspace, project).sources().map(|source| source.rule.clone()).collect()
     };
     assert_eq!(rules(ProjectSettingsTrust::Trusted), ["Bash(a)", "Bash(b)", "Bash(c)"]);
     assert_eq!(rules(ProjectSettingsTrust::Untrusted), ["Bash(a)"]);
@@ -74,11 +74,11 @@ fn settings_are_read_in_order_and_the_projects_only_when_trusted() {
 
 /// Changes a rule of one of the files that count in a trusted project.
 fn change(
-    scene: &PermissionTestEnv,
+    env: &PermissionTestEnv,
     file: &Path,
     edit: &RuleEdit,
 ) -> Result<(), store::RuleSaveError> {
-    let mut settings = SettingsFiles::read(&scene.workspace, ProjectSettingsTrust::Trusted);
+    let mut settings = SettingsFiles::read(&env.workspace, ProjectSettingsTrust::Trusted);
     settings.change(file, edit, |_| false).map(|_| ())
 }
 
@@ -86,9 +86,9 @@ fn rule(text: &str) -> store::RuleEntry {
     (RuleKind::Allow, text.to_owned())
 }
 
-/// A file of the project, with this in it.
-fn with_text(scene: &PermissionTestEnv, text: &str) -> PathBuf {
-    let file = store::rule_file(&scene.workspace, ProjectSettingsTrust::Trusted).0;
+/// Writes the project's settings file, and gives its path.
+fn with_text(env: &PermissionTestEnv, text: &str) -> PathBuf {
+    let file = store::rule_file(&env.workspace, ProjectSettingsTrust::Trusted).0;
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     std::fs::write(&file, text).unwrap();
     file
@@ -100,11 +100,11 @@ fn flat(file: &Path) -> String {
 
 #[test]
 fn saving_a_rule_keeps_the_rest_of_the_file() {
-    let scene = scene();
+    let env = test_env();
     let before = r#"{"z":1,"permissions":{"deny":["Bash(rm *)"],"x":2},"hooks":{"b":1,"a":2}}"#;
-    let file = with_text(&scene, before);
+    let file = with_text(&env, before);
     for _ in 0..2 {
-        change(&scene, &file, &RuleEdit::Add(rule("Bash(ls)"))).unwrap();
+        change(&env, &file, &RuleEdit::Add(rule("Bash(ls)"))).unwrap();
     }
     assert_eq!(
         flat(&file),
@@ -114,63 +114,63 @@ fn saving_a_rule_keeps_the_rest_of_the_file() {
 
 #[test]
 fn a_rule_is_removed_and_replaced_where_it_stands() {
-    let scene = scene();
+    let env = test_env();
     let before =
         r#"{"permissions":{"allow":["Bash(a)","Bash(b)","Bash(c)"],"deny":["Bash(d)"]},"z":1}"#;
-    let file = with_text(&scene, before);
-    change(&scene, &file, &RuleEdit::Remove(rule("Bash(a)"))).unwrap();
+    let file = with_text(&env, before);
+    change(&env, &file, &RuleEdit::Remove(rule("Bash(a)"))).unwrap();
     let to = rule("Bash(b *)");
-    change(&scene, &file, &RuleEdit::Replace { from: rule("Bash(b)"), to }).unwrap();
+    change(&env, &file, &RuleEdit::Replace { from: rule("Bash(b)"), to }).unwrap();
     let to = (RuleKind::Deny, "Bash(c)".to_owned());
-    change(&scene, &file, &RuleEdit::Replace { from: rule("Bash(c)"), to }).unwrap();
+    change(&env, &file, &RuleEdit::Replace { from: rule("Bash(c)"), to }).unwrap();
     assert_eq!(
         flat(&file),
         r#"{"permissions":{"allow":["Bash(b*)"],"deny":["Bash(d)","Bash(c)"]},"z":1}"#
     );
-    let error = change(&scene, &file, &RuleEdit::Remove(rule("Bash(a)"))).unwrap_err();
+    let error = change(&env, &file, &RuleEdit::Remove(rule("Bash(a)"))).unwrap_err();
     assert!(error.to_string().contains("any more"), "{error}");
 }
 
 #[test]
 fn only_the_files_that_count_are_changed() {
-    let scene = scene();
-    let file = scene.path("package.json");
+    let env = test_env();
+    let file = env.path("package.json");
     std::fs::write(&file, "{}").unwrap();
-    assert!(change(&scene, &file, &RuleEdit::Add(rule("Bash(a)"))).is_err());
+    assert!(change(&env, &file, &RuleEdit::Add(rule("Bash(a)"))).is_err());
     assert_eq!(flat(&file), "{}");
 }
 
 #[test]
-fn what_others_change_in_a_projects_file_does_not_come_in_with_a_saved_rule() {
-    let scene = scene();
-    let file = with_text(&scene, r#"{"permissions":{"allow":["Bash(a)"]}}"#);
-    let mut settings = SettingsFiles::read(&scene.workspace, ProjectSettingsTrust::Trusted);
+fn foreign_changes_of_a_projects_file_do_not_come_in_with_a_saved_rule() {
+    let env = test_env();
+    let file = with_text(&env, r#"{"permissions":{"allow":["Bash(a)"]}}"#);
+    let mut settings = SettingsFiles::read(&env.workspace, ProjectSettingsTrust::Trusted);
     let foreign = r#"{"permissions":{"allow":["Bash"]}}"#;
     std::fs::write(&file, foreign).unwrap();
     let edit = RuleEdit::Add(rule("Bash(b)"));
     let error = settings.change(&file, &edit, |_| false).unwrap_err();
     assert!(error.to_string().contains("changed since slug read it"), "{error}");
     settings.refresh();
-    let own = scene.workspace.slug_home().join("settings.json");
+    let own = env.workspace.slug_home().join("settings.json");
     settings.change(&own, &edit, |_| false).unwrap();
-    let rules = settings.rules(&scene.workspace);
+    let rules = settings.rules(&env.workspace);
     let rules: Vec<&str> = rules.sources().map(|source| source.rule.as_str()).collect();
     assert_eq!(rules, ["Bash(b)", "Bash(a)"]);
     settings.change(&file, &edit, |text| text == foreign).unwrap();
-    assert_eq!(settings.rules(&scene.workspace).sources().count(), 3);
+    assert_eq!(settings.rules(&env.workspace).sources().count(), 3);
 }
 
 #[cfg(unix)]
 #[test]
 fn a_saved_file_is_private_and_a_broken_one_is_left_alone() {
     use std::os::unix::fs::PermissionsExt;
-    let scene = scene();
+    let env = test_env();
     let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    let file = store::rule_file(&scene.workspace, ProjectSettingsTrust::Untrusted).0;
-    change(&scene, &file, &RuleEdit::Add(rule("Bash(a)"))).unwrap();
-    assert_eq!((mode(&file), mode(scene.workspace.slug_home())), (0o600, 0o700));
+    let file = store::rule_file(&env.workspace, ProjectSettingsTrust::Untrusted).0;
+    change(&env, &file, &RuleEdit::Add(rule("Bash(a)"))).unwrap();
+    assert_eq!((mode(&file), mode(env.workspace.slug_home())), (0o600, 0o700));
     std::fs::write(&file, "{").unwrap();
-    let error = change(&scene, &file, &RuleEdit::Add(rule("Bash(b)"))).unwrap_err();
+    let error = change(&env, &file, &RuleEdit::Add(rule("Bash(b)"))).unwrap_err();
     assert!(error.to_string().contains("Repair it"), "{error}");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "{");
 }
@@ -194,11 +194,11 @@ fn a_report_has_the_documented_shape() {
     );
 }
 
-/// What the calls of a table come to under the rules of a text, in each mode.
-fn outcomes(scene: &PermissionTestEnv, text: &str) -> Vec<PermissionOutcome> {
+/// The outcomes of a table of calls under the rules of a text, in each mode.
+fn outcomes(env: &PermissionTestEnv, text: &str) -> Vec<PermissionOutcome> {
     let mut rules = RuleSet::new();
-    rules.add_settings(text, Path::new("/s.json"), &scene.workspace);
-    let cwd = scene.workspace.root().to_owned();
+    rules.add_settings(text, Path::new("/s.json"), &env.workspace);
+    let cwd = env.workspace.root().to_owned();
     let run = |command: &str| {
         ("Bash", vec![ToolAccess::Run { command: command.into(), cwd: cwd.clone() }])
     };
@@ -206,12 +206,12 @@ fn outcomes(scene: &PermissionTestEnv, text: &str) -> Vec<PermissionOutcome> {
         run("ls src"),
         run("rm x"),
         run("cat .env"),
-        ("Read", vec![ToolAccess::Read(scene.path("src/a"))]),
-        ("Read", vec![ToolAccess::Read(scene.path(".env"))]),
-        ("Write", vec![ToolAccess::Write(scene.path("src/a"))]),
+        ("Read", vec![ToolAccess::Read(env.path("src/a"))]),
+        ("Read", vec![ToolAccess::Read(env.path(".env"))]),
+        ("Write", vec![ToolAccess::Write(env.path("src/a"))]),
         ("TodoWrite", vec![]),
     ];
-    let queries = calls.map(|(tool, accesses)| scene.query(tool, &accesses));
+    let queries = calls.map(|(tool, accesses)| env.query(tool, &accesses));
     let modes = [
         PermissionMode::Ask,
         PermissionMode::AllowEdits,
@@ -219,7 +219,7 @@ fn outcomes(scene: &PermissionTestEnv, text: &str) -> Vec<PermissionOutcome> {
         PermissionMode::Sandbox,
         PermissionMode::Yolo,
     ];
-    let decide = |(mode, query)| decide(query, &rules, mode, &scene.workspace).outcome();
+    let decide = |(mode, query)| decide(query, &rules, mode, &env.workspace).outcome();
     modes.iter().flat_map(|mode| queries.iter().map(move |it| (*mode, it))).map(decide).collect()
 }
 
@@ -255,9 +255,9 @@ proptest! {
         text in any_settings(),
         at in any::<prop::sample::Index>(),
     ) {
-        let scene = scene();
+        let env = test_env();
         let cut = &text[..at.index(text.len())];
-        let (whole, rest) = (outcomes(&scene, &text), outcomes(&scene, cut));
+        let (whole, rest) = (outcomes(&env, &text), outcomes(&env, cut));
         prop_assert!(is_no_looser(&whole, &rest), "{cut}\n{whole:?}\n{rest:?}");
     }
 
@@ -268,17 +268,17 @@ proptest! {
         to in any::<prop::sample::Index>(),
         into in any::<prop::sample::Index>(),
     ) {
-        let scene = scene();
+        let env = test_env();
         let text = text.replace("// mine\n", "");
         let (from, to) = (from.index(text.len()), to.index(text.len()));
         let into = into.index(text.len());
-        // What is made a comment is taken out on purpose, as far as anybody can tell.
+        // Rules inside a comment are removed on purpose, as far as slug can tell.
         let piece = text[from.min(to)..from.max(to)].split('/').next().unwrap_or_default();
         let doubled = format!("{}{piece}{}", &text[..into], &text[into..]);
-        // Rules that come in whole are rules; what is asked is that none is lost.
+        // Rules that are added as a whole count as rules; the test is that none is lost.
         let restricts = |text: &str| {
             let mut rules = RuleSet::new();
-            rules.add_settings(text, Path::new("/s.json"), &scene.workspace);
+            rules.add_settings(text, Path::new("/s.json"), &env.workspace);
             let kinds = rules.sources().filter(|rule| rule.kind != RuleKind::Allow);
             (kinds.count(), !rules.faults().is_empty())
         };
@@ -287,24 +287,24 @@ proptest! {
     }
 
     #[test]
-    fn a_key_that_is_wrongly_spelled_closes(
+    fn a_misspelled_key_fails_closed(
         key in prop::sample::select(vec!["permissions", "deny", "allow", "ask"]),
         at in any::<prop::sample::Index>(),
         change in prop::sample::select(vec!["", "x", "S"]),
     ) {
-        let scene = scene();
+        let env = test_env();
         let at = at.index(key.len());
         let wrong = format!("{}{change}{}", &key[..at], &key[at + 1..]);
         let settings = json!({"permissions": {"deny": ["Read"], "ask": ["Bash"], "allow": ["Edit"]}});
         let text = settings.to_string().replace(&format!("\"{key}\""), &format!("\"{wrong}\""));
-        let found = outcomes(&scene, &text);
+        let found = outcomes(&env, &text);
         prop_assert!(!found.contains(&Allow), "{text}: {found:?}");
     }
 }
 
 #[test]
-fn whatever_leaves_open_what_is_forbidden_closes_and_says_where() {
-    let scene = scene();
+fn unreadable_prohibitions_fail_closed_with_file_and_line() {
+    let env = test_env();
     for (text, line, part) in [
         ("", 1, "empty"),
         ("{\n\"permissions\": {\n\"deny\": [\"Read\"", 3, "unterminated"),
@@ -323,9 +323,9 @@ fn whatever_leaves_open_what_is_forbidden_closes_and_says_where() {
         ("{\n\"hooks\": \"x\"}", 2, "neither a list nor an object"),
         ("[]", 1, "not an object"),
     ] {
-        assert!(!outcomes(&scene, text).contains(&Allow), "{text}");
+        assert!(!outcomes(&env, text).contains(&Allow), "{text}");
         let mut rules = RuleSet::new();
-        rules.add_settings(text, Path::new("/s.json"), &scene.workspace);
+        rules.add_settings(text, Path::new("/s.json"), &env.workspace);
         let fault = rules.faults()[0].to_string();
         assert!(fault.starts_with(&format!("/s.json:{line}: ")) && fault.contains(part), "{fault}");
         assert!(fault.ends_with('.'), "{fault}");
@@ -334,34 +334,34 @@ fn whatever_leaves_open_what_is_forbidden_closes_and_says_where() {
         ["{}", "{\"model\": 1, \"env\": {}}", "\u{feff}// x\n{\"permissions\": {\"allow\": [],},}"]
     {
         let mut rules = RuleSet::new();
-        rules.add_settings(text, Path::new("/s.json"), &scene.workspace);
+        rules.add_settings(text, Path::new("/s.json"), &env.workspace);
         assert_eq!(rules.warnings(), [], "{text}");
-        assert!(outcomes(&scene, text).contains(&Allow), "{text}");
+        assert!(outcomes(&env, text).contains(&Allow), "{text}");
     }
 }
 
 #[test]
-fn a_file_that_gives_no_text_closes_and_is_not_written_to() {
-    let scene = scene();
-    let file = store::rule_file(&scene.workspace, ProjectSettingsTrust::Untrusted).0;
+fn an_unreadable_file_fails_closed_and_is_not_written() {
+    let env = test_env();
+    let file = store::rule_file(&env.workspace, ProjectSettingsTrust::Untrusted).0;
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     let faults = || {
-        let rules = store::load(&scene.workspace, ProjectSettingsTrust::Untrusted);
+        let rules = store::load(&env.workspace, ProjectSettingsTrust::Untrusted);
         rules.faults().iter().map(ToString::to_string).collect::<Vec<_>>()
     };
     std::fs::write(&file, "{\"permissions\": {\"allow\": [\"Bash\"]}}").unwrap();
     assert_eq!(faults(), [""; 0]);
-    // Only root can give one away.
+    // Only root can give a file to another user.
     if std::os::unix::fs::chown(&file, Some(12_345), None).is_ok() {
         assert!(faults()[0].contains("belongs to another user (number 12345)"), "{:?}", faults());
-        let rules = store::load(&scene.workspace, ProjectSettingsTrust::Untrusted);
+        let rules = store::load(&env.workspace, ProjectSettingsTrust::Untrusted);
         assert_eq!(rules.sources().count(), 0);
         std::fs::remove_file(&file).unwrap();
     }
     for bytes in [&b"\xff\xfe"[..], b"{}\0"] {
         std::fs::write(&file, bytes).unwrap();
         assert!(faults()[0].contains("is not UTF-8 text"), "{:?}", faults());
-        let error = change(&scene, &file, &RuleEdit::Add(rule("Bash(a)"))).unwrap_err();
+        let error = change(&env, &file, &RuleEdit::Add(rule("Bash(a)"))).unwrap_err();
         assert!(error.to_string().contains("not UTF-8 text"), "{error}");
     }
     std::fs::remove_file(&file).unwrap();

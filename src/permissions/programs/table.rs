@@ -1,20 +1,21 @@
 //! The plain programs that slug knows, with their options and what their operands are.
 //!
-//! An option that is not here takes its command out of the table. Left out are those that run a
-//! program, write where they are told to, follow links, or read names of files from a file.
+//! An option that is not listed here makes its command unknown. Left out on purpose are options
+//! that run a program, write to a file that they name, follow links, or read file names from a
+//! file.
 
 use super::GitUse;
 
 /// A program of the table.
 pub(super) struct PlainProgram {
-    /// Its name; of git's subcommands two words.
+    /// Its name; for git's subcommands two words.
     pub(super) name: &'static str,
     /// Letters of options without a value.
     pub(super) flags: &'static str,
     /// Letters of options with a value that is no path.
     pub(super) valued: &'static str,
-    /// Long options. `name=` takes a value that is no path, glued or as the next word; `name=?` may
-    /// have one, glued.
+    /// Long options, with spaces between. `name=` takes a value that is no path, glued or as the
+    /// next word; `name=?` may have one, glued.
     pub(super) long: &'static str,
     pub(super) operands: ProgramOperands,
 }
@@ -24,17 +25,17 @@ pub(super) struct PlainProgram {
 pub(super) enum ProgramOperands {
     /// Files and folders to read.
     Reads,
-    /// One at most: a second would be written.
+    /// At most one file to read: a second would be written.
     ReadsOne,
     /// A pattern, then files and folders.
     PatternThenReads,
-    /// Two to compare.
+    /// Two files or folders to compare.
     Compares,
     /// Text that is only printed or compared.
     Text,
     /// Formats that begin with `+`.
     Formats,
-    /// None.
+    /// No operands.
     Nothing,
     /// A script of `sed` that only prints, then files.
     Lines,
@@ -42,21 +43,21 @@ pub(super) enum ProgramOperands {
     Search,
     /// Operators and files.
     Test,
-    /// A folder to go to.
+    /// The folder to change to.
     Folder,
-    /// Made, changed or removed.
+    /// Files and folders that are created, changed or removed.
     Writes,
-    /// A mode or an owner, then what gets it.
+    /// A mode or an owner, then the files that get it.
     TextThenWrites,
     /// The last is where the others are copied to.
     Copies,
     /// The last is where the others are moved to.
     Moves,
-    /// Revisions and paths, only looked at.
+    /// Revisions and paths that git only reads.
     GitReads(GitUse),
-    /// The same, of branches: an operand would make one.
+    /// Branches that git only lists: an operand would create one.
     GitBranches,
-    /// Paths that git takes into the repository.
+    /// Paths that git adds to the repository, or a commit's message.
     GitTakes,
     /// Revisions and paths that git changes.
     GitChanges,
@@ -86,7 +87,7 @@ const fn program(
     PlainProgram { name, flags, valued, long, operands }
 }
 
-/// Options of `git log`, `diff` and `show` that print.
+/// Options of `git log`, `diff` and `show` that only print.
 const GIT_SHOWS: &str = "abbrev-commit abbrev=? after= all author= before= branches=? cached color=? \
          committer= date= decorate=? diff-filter= dirstat=? exit-code first-parent follow \
          format= graph grep= histogram ignore-all-space ignore-blank-lines \
@@ -95,7 +96,7 @@ const GIT_SHOWS: &str = "abbrev-commit abbrev=? after= all author= before= branc
          oneline patch patience pretty=? quiet raw reverse shortstat since= skip= staged \
          stat=? stat-width= summary tags=? unified= until= word-diff=? wrap=";
 
-/// The plain programs, by name; git's subcommands behind the others.
+/// The plain programs, by name; git's subcommands after the others.
 pub(super) const PROGRAMS: &[PlainProgram] = &[
     program("basename", "az", "s", "", Text),
     program("cat", "AbeEnstTuv", "", "number show-all", Reads),
@@ -312,8 +313,8 @@ pub(super) const PROGRAMS: &[PlainProgram] = &[
     ),
 ];
 
-/// git's looks, each with the letters and the long options with which it is known to show nothing of
-/// files that it is not given by name.
+/// git commands that only read, each with the short and the long options with which it is known to
+/// show no contents of files that it is not given by name.
 pub(super) const CONTENT_FREE_OPTIONS: &[(&str, &str, &str)] = &[
     (
         "git blame",
@@ -350,7 +351,7 @@ pub(super) const CONTENT_FREE_OPTIONS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Tests and actions of find that only read, each with how many words follow.
+/// Tests and actions of `find` that only read, each with the number of words that follow it.
 pub(super) const SEARCHES: &[(&str, usize)] = &[
     ("!", 0),
     ("(", 0),

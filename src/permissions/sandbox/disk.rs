@@ -1,5 +1,5 @@
-//! The disk, as far as the policy looks at it: what is where, never what is in it but for git's own
-//! few lines.
+//! The disk, as far as the sandbox policy looks at it: which entries exist where. Contents are read
+//! only of git's own short files.
 
 use std::ffi::OsString;
 use std::fs::{self, ReadDir};
@@ -13,38 +13,43 @@ use crate::disk::read_regular;
 use crate::domain::MaskedPathKind;
 use crate::platform::sandbox;
 
-/// The most that is read of a file.
-const FEW: u64 = 4096;
+/// The most bytes that are read of a file.
+const MAX_READ_BYTES: u64 = 4096;
 
 /// What is at a path, links not followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SandboxDiskEntry {
-    /// Nothing.
     Nothing,
-    /// A folder.
     Folder,
-    /// A symbolic link.
     Link,
-    /// Anything else.
+    /// A file, or anything else.
     File,
-    /// It cannot be told: a folder above it, of who runs slug, cannot be looked into. A command
-    /// could open it again.
+    /// Slug cannot tell, because a folder above belongs to the user who runs slug and is closed. A
+    /// command could open it again.
     Closed,
 }
 
-/// A look at the disk.
+/// Read access to the disk, so that tests can replace it.
 pub trait SandboxDisk {
-    /// What is at `path`.
+    /// What is at `path`, links not followed.
     fn at(&self, path: &Path) -> SandboxDiskEntry;
-    /// What is in `folder`, in any order; an error where that cannot be told.
+    /// The entries of `folder`, in any order.
+    ///
+    /// # Errors
+    ///
+    /// Fails where slug cannot tell what is in the folder.
     fn list(&self, folder: &Path) -> io::Result<Vec<(OsString, SandboxDiskEntry)>>;
-    /// Where `path` really is; `None` where there is nothing, an error where that cannot be told.
+    /// The real path of `path`; `None` where nothing exists.
+    ///
+    /// # Errors
+    ///
+    /// Fails where slug cannot tell where `path` leads.
     fn real(&self, path: &Path) -> io::Result<Option<PathBuf>>;
-    /// The text of a small file; `None` where there is none.
+    /// The text of a small file; `None` where there is none, or where it is a link or not UTF-8.
     fn read(&self, file: &Path) -> Option<String>;
 }
 
-/// The disk itself.
+/// The disk of the machine. A placeholder of the sandbox's own counts as nothing.
 #[derive(Debug, Clone, Copy)]
 pub struct HostSandboxDisk;
 
@@ -57,14 +62,15 @@ impl SandboxDisk for HostSandboxDisk {
             return SandboxDiskEntry::Nothing;
         }
         match fs::symlink_metadata(path) {
-            Ok(there) => found(there.file_type()),
+            Ok(metadata) => found(metadata.file_type()),
             Err(error) if is_out_of_reach(&error, path) => SandboxDiskEntry::Nothing,
             Err(_) => SandboxDiskEntry::Closed,
         }
     }
 
     fn list(&self, folder: &Path) -> io::Result<Vec<(OsString, SandboxDiskEntry)>> {
-        // By its own dot a folder that shows its names and cannot be entered is an error, too.
+        // Through its own dot, a folder that lists its names but cannot be entered is an error,
+        // too.
         match fs::read_dir(folder.join(".")).and_then(entries) {
             Err(error) if is_out_of_reach(&error, folder) => Ok(Vec::new()),
             listed => listed,
@@ -80,7 +86,7 @@ impl SandboxDisk for HostSandboxDisk {
 
     fn read(&self, file: &Path) -> Option<String> {
         let is_link = fs::symlink_metadata(file).is_ok_and(|found| found.is_symlink());
-        let bytes = read_regular(file, FEW).ok()?.filter(|_| !is_link)?;
+        let bytes = read_regular(file, MAX_READ_BYTES).ok()?.filter(|_| !is_link)?;
         String::from_utf8(bytes).ok()
     }
 }
@@ -91,7 +97,7 @@ fn entries(listing: ReadDir) -> io::Result<Vec<(OsString, SandboxDiskEntry)>> {
         let entry = entry?;
         match entry.file_type() {
             Ok(kind) => entries.push((entry.file_name(), found(kind))),
-            // Gone meanwhile.
+            // The entry was removed meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
             Err(error) => return Err(error),
         }
@@ -99,8 +105,8 @@ fn entries(listing: ReadDir) -> io::Result<Vec<(OsString, SandboxDiskEntry)>> {
     Ok(entries)
 }
 
-/// Whether commands find nothing at `path`, either, whatever they do: there is nothing, or a folder
-/// of somebody else's is closed. One of one's own they could open.
+/// Whether commands find nothing at `path`, either, whatever they do: nothing exists there, or a
+/// folder of another user is closed. A folder of the same user they could open.
 fn is_out_of_reach(error: &io::Error, path: &Path) -> bool {
     match Errno::from_io_error(error) {
         Some(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG | Errno::LOOP) => true,

@@ -1,10 +1,10 @@
-//! What the deny rules on reading name, found on the disk, so that a command does not read it,
-//! either.
+//! Finds the files on the disk that deny rules on reading match, so that a command in the sandbox
+//! cannot read them, either.
 //!
-//! A rule that names a path says where it is; one with a wildcard is looked for from where its
-//! wildcards begin, but for folders of other people's programs and git's own, unless it names them.
-//! What is made later, a second name of the same file, and what is in git's
-//! history are not found. A rule on all reading (`Read` alone) is for slug's own tools.
+//! A rule that names a path says where to look. A rule with a wildcard is searched from where its
+//! wildcards begin, except in folders of other people's programs and in `.git`, unless the rule
+//! names those. Files that are created later, further hard links of the same file, and git's
+//! history are not found. A rule on all reading (`Read` alone) applies only to slug's own tools.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -16,32 +16,32 @@ use crate::domain::{MaskedPath, MaskedPathKind, ScanExtent};
 use crate::permissions::pattern::PathPattern;
 use crate::permissions::rules::RuleSet;
 
-/// As many can be covered one by one.
+/// The most paths that can be masked one by one.
 const MAX_HIDDEN_PATHS: usize = 1000;
 
-/// The rules that hold now, told to whoever looks what commands may read.
+/// The rules in force, shared with the code that builds sandbox profiles.
 #[derive(Debug, Default)]
 pub struct ReadRules(Mutex<Arc<RuleSet>>);
 
 impl ReadRules {
-    /// These hold from now on.
+    /// Replaces the rules; the next profile follows the new ones.
     pub fn set(&self, rules: &RuleSet) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules.clone());
     }
 
-    /// What holds.
+    /// The rules in force now.
     pub fn current(&self) -> Arc<RuleSet> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// What cannot be read.
+/// The paths to mask, and whether all of them were found.
 pub(super) struct HiddenPaths {
     pub spots: BTreeSet<MaskedPath>,
     pub extent: ScanExtent,
 }
 
-/// Looks for what the rules name, first in `dir`.
+/// Searches for what the rules match, first in `dir`.
 pub(super) fn find(
     dir: &Path,
     disk: &dyn SandboxDisk,
@@ -65,7 +65,7 @@ pub(super) fn find(
     search.run()
 }
 
-/// Whether what is in a folder is looked at.
+/// Whether the entries of a folder are searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FolderDescent {
     Enter,
@@ -98,8 +98,8 @@ impl HiddenPathSearch<'_> {
                     return Ok(self.hidden);
                 }
                 self.left -= 1;
-                let others = name == ".git" || NOT_ENTERED.iter().any(|other| name == *other);
-                let below = if others { FolderDescent::Skip } else { FolderDescent::Enter };
+                let is_skipped = name == ".git" || NOT_ENTERED.iter().any(|other| name == *other);
+                let below = if is_skipped { FolderDescent::Skip } else { FolderDescent::Enter };
                 self.look_at(folder.join(name), found, below)?;
             }
             if self.hidden.spots.len() > MAX_HIDDEN_PATHS {
@@ -118,7 +118,7 @@ impl HiddenPathSearch<'_> {
         found: SandboxDiskEntry,
         below: FolderDescent,
     ) -> Result<(), SandboxPolicyError> {
-        // Nothing of a file system that the kernel makes up.
+        // Nothing in a file system that the kernel makes up.
         if ["/proc", "/sys", "/dev"].iter().any(|root| path.starts_with(root)) {
             return Ok(());
         }
@@ -130,7 +130,7 @@ impl HiddenPathSearch<'_> {
             return Ok(());
         }
         let Some(spot) = existing_spot(&path, self.dir, self.disk)? else { return Ok(()) };
-        // A link to some folder of the system would take that away from every command.
+        // A link to a system folder would take that folder away from every command.
         if found != SandboxDiskEntry::Link
             || spot.kind == MaskedPathKind::File
             || spot.path.starts_with(self.dir)

@@ -1,5 +1,5 @@
-//! What takes orders in a folder: where it is, so that it stays as it is, and where it is not, so
-//! that it does not come into being.
+//! Finds the protected places in a sandbox's folder: those that exist stay unchanged, and those
+//! that do not exist cannot be created.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,20 +8,20 @@ use super::{SandboxDisk, SandboxDiskEntry, SandboxPolicyError};
 use crate::domain::{MaskedPath, MaskedPathKind, ScanExtent};
 use crate::permissions::places::is_protected_entry;
 
-/// How many entries are looked at, those near the top first.
+/// The most entries that are searched, those near the top first.
 pub(super) const ENTRIES: usize = 20_000;
 
-/// Folders that are full of other people's programs: what runs there runs as those do.
+/// Folders full of other people's programs: protected places in them are not looked for.
 pub(super) const NOT_ENTERED: [&str; 4] = ["node_modules", "target", ".venv", "venv"];
 
-/// What of a folder takes orders, while it is looked for.
+/// The protected places of a folder, while they are searched.
 pub(super) struct ProtectedPathScan<'a> {
     dir: &'a Path,
     disk: &'a dyn SandboxDisk,
     pub(super) fixed: BTreeSet<PathBuf>,
     pub(super) held: BTreeSet<PathBuf>,
     pub(super) absent: BTreeSet<MaskedPath>,
-    /// Folders that cannot be looked into, and that a command could open.
+    /// Folders that slug cannot look into, and that a command could open.
     pub(super) closed: BTreeSet<PathBuf>,
 }
 
@@ -31,7 +31,8 @@ impl<'a> ProtectedPathScan<'a> {
         Self { dir, disk, fixed, held, absent, closed }
     }
 
-    /// Keeps `path` as it is; where it is missing, the topmost folder that is missing with it.
+    /// Keeps `path` unchanged. Where it is missing, keeps the topmost folder that is missing with
+    /// it from being created.
     pub(super) fn protect(
         &mut self,
         path: &Path,
@@ -72,7 +73,7 @@ impl<'a> ProtectedPathScan<'a> {
         Ok(())
     }
 
-    /// What takes orders in the folders below, however deep. A link there is not followed.
+    /// Searches the folders below, however deep, for protected places. Links are not followed.
     pub(super) fn scan_subfolders(&mut self) -> Result<ScanExtent, SandboxPolicyError> {
         let mut left = ENTRIES;
         let mut level = vec![self.dir.to_owned()];
@@ -91,7 +92,7 @@ impl<'a> ProtectedPathScan<'a> {
                     let path = folder.join(&name);
                     let text = name.to_string_lossy();
                     if found != SandboxDiskEntry::Link && is_protected_entry(&folder, &text) {
-                        // What only keeps a name free is as good as nothing.
+                        // A placeholder that only reserves a name counts as nothing.
                         if self.disk.at(&path) != SandboxDiskEntry::Nothing {
                             self.fixed.insert(path);
                         }

@@ -10,8 +10,8 @@ use crate::permissions::Workspace;
 
 use super::*;
 
-/// A disk with these paths; those that end in `/` are folders, those with `@` at the end links, and
-/// those with `!` folders that cannot be looked into.
+/// A disk with these paths. A path that ends in `/` is a folder, in `@` a link, and in `!` a folder
+/// that cannot be looked into.
 struct FakeSandboxDisk(BTreeMap<PathBuf, SandboxDiskEntry>);
 
 impl FakeSandboxDisk {
@@ -81,7 +81,7 @@ fn around(dir: &str) -> SandboxPolicy {
     }
 }
 
-fn view(paths: &[&str]) -> SandboxProfile {
+fn profile(paths: &[&str]) -> SandboxProfile {
     around("/home/u/app").profile(&FakeSandboxDisk::with(paths), &RuleSet::new()).unwrap()
 }
 
@@ -90,35 +90,36 @@ fn shown(paths: impl IntoIterator<Item = PathBuf>) -> Vec<String> {
 }
 
 #[test]
-fn what_takes_orders_is_fixed_where_it_is_and_kept_free_where_it_is_not() {
-    let view = view(&["/home/u/app/.git/config", "/home/u/app/.npmrc", "/home/u/app/src/main.rs"]);
-    assert_eq!(shown(view.fixed), ["/home/u/app/.git", "/home/u/app/.npmrc"]);
-    let absent: Vec<String> = shown(view.absent.iter().map(|spot| spot.path.clone()));
+fn existing_protected_places_are_fixed_and_missing_ones_reserved() {
+    let profile =
+        profile(&["/home/u/app/.git/config", "/home/u/app/.npmrc", "/home/u/app/src/main.rs"]);
+    assert_eq!(shown(profile.fixed), ["/home/u/app/.git", "/home/u/app/.npmrc"]);
+    let absent: Vec<String> = shown(profile.absent.iter().map(|spot| spot.path.clone()));
     for name in [".slug", ".mcp.json", ".vscode", ".gitmodules", ".envrc", ".cargo", ".husky"] {
         assert!(absent.contains(&format!("/home/u/app/{name}")), "{name}: {absent:?}");
     }
     assert!(!absent.iter().any(|path| path.ends_with(".git")), "{absent:?}");
-    let kind = |name: &str| view.absent.iter().find(|it| it.path.ends_with(name)).unwrap().kind;
+    let kind = |name: &str| profile.absent.iter().find(|it| it.path.ends_with(name)).unwrap().kind;
     assert_eq!((kind(".vscode"), kind(".envrc")), (MaskedPathKind::Folder, MaskedPathKind::File));
 }
 
 #[test]
-fn what_tools_run_later_is_kept_free() {
-    let view = view(&["/home/u/app/gradle/libs.versions.toml"]);
-    let absent: Vec<String> = shown(view.absent.iter().map(|spot| spot.path.clone()));
+fn files_that_tools_run_later_are_reserved() {
+    let profile = profile(&["/home/u/app/gradle/libs.versions.toml"]);
+    let absent: Vec<String> = shown(profile.absent.iter().map(|spot| spot.path.clone()));
     let names = "bunfig.toml .pnpmfile.mjs .mvn rust-toolchain rust-toolchain.toml gradle/wrapper";
     for name in names.split_whitespace() {
         assert!(absent.contains(&format!("/home/u/app/{name}")), "{name}: {absent:?}");
     }
-    // Names that many use for something else are kept free in their folder alone.
+    // Names that are common for something else are reserved only in their own folder.
     for name in ["gradle", ".yarn", ".github", ".config"] {
         assert!(!absent.contains(&format!("/home/u/app/{name}")), "{name}: {absent:?}");
     }
-    assert_eq!(shown(view.held), ["/home/u/app/gradle"]);
+    assert_eq!(shown(profile.held), ["/home/u/app/gradle"]);
 }
 
 #[test]
-fn what_browsers_and_stores_of_keys_keep_cannot_be_read() {
+fn data_of_browsers_and_key_stores_cannot_be_read() {
     let names = "\
         .var/app/org.mozilla.firefox/x .var/app/com.google.Chrome/x snap/firefox/common/x \
         .config/vivaldi/x .config/opera/x .config/microsoft-edge/x .librewolf/x .thunderbird/x \
@@ -130,7 +131,7 @@ fn what_browsers_and_stores_of_keys_keep_cannot_be_read() {
         .zsh_history .psql_history";
     let paths: Vec<String> =
         names.split_whitespace().map(|name| format!("/home/u/{name}")).collect();
-    let covered = view(&paths.iter().map(String::as_str).collect::<Vec<_>>()).covered;
+    let covered = profile(&paths.iter().map(String::as_str).collect::<Vec<_>>()).covered;
     for path in &paths {
         assert!(covered.iter().any(|spot| Path::new(path).starts_with(&spot.path)), "{path}");
     }
@@ -138,15 +139,15 @@ fn what_browsers_and_stores_of_keys_keep_cannot_be_read() {
 
 #[test]
 fn a_folder_with_something_to_protect_stays_where_it_is() {
-    let view = view(&["/home/u/app/.cargo/config.toml", "/home/u/app/.cargo/bin/x"]);
-    assert_eq!(shown(view.held), ["/home/u/app/.cargo"]);
-    assert_eq!(shown(view.fixed), ["/home/u/app/.cargo/config.toml"]);
-    assert!(view.absent.iter().any(|spot| spot.path.ends_with(".cargo/config")));
+    let profile = profile(&["/home/u/app/.cargo/config.toml", "/home/u/app/.cargo/bin/x"]);
+    assert_eq!(shown(profile.held), ["/home/u/app/.cargo"]);
+    assert_eq!(shown(profile.fixed), ["/home/u/app/.cargo/config.toml"]);
+    assert!(profile.absent.iter().any(|spot| spot.path.ends_with(".cargo/config")));
 }
 
 #[test]
-fn what_takes_orders_further_down_is_fixed_too() {
-    let view = view(&[
+fn protected_places_further_down_are_fixed_too() {
+    let profile = profile(&[
         "/home/u/app/a/.git/config",
         "/home/u/app/a/b/.vscode/tasks.json",
         "/home/u/app/a/b/.cargo/config.toml",
@@ -156,7 +157,7 @@ fn what_takes_orders_further_down_is_fixed_too() {
         "/home/u/app/node_modules/x/.npmrc",
     ]);
     assert_eq!(
-        shown(view.fixed),
+        shown(profile.fixed),
         [
             "/home/u/app/a/.git",
             "/home/u/app/a/b/.cargo/config.toml",
@@ -168,28 +169,28 @@ fn what_takes_orders_further_down_is_fixed_too() {
 }
 
 #[test]
-fn what_is_above_something_fixed_stays_where_it_is() {
-    let view = view(&["/home/u/app/a/b/.git/config", "/home/u/app/c/x"]);
-    assert_eq!(shown(view.fixed), ["/home/u/app/a/b/.git"]);
-    assert_eq!(shown(view.held), ["/home/u/app/a", "/home/u/app/a/b"]);
+fn folders_above_something_fixed_stay_where_they_are() {
+    let profile = profile(&["/home/u/app/a/b/.git/config", "/home/u/app/c/x"]);
+    assert_eq!(shown(profile.fixed), ["/home/u/app/a/b/.git"]);
+    assert_eq!(shown(profile.held), ["/home/u/app/a", "/home/u/app/a/b"]);
 }
 
 #[test]
-fn the_folders_down_to_the_one_that_slug_works_in_are_kept_free_too() {
+fn places_are_reserved_down_to_the_folder_that_slug_works_in() {
     let sandbox = around("/home/u/app").with_work_in("/home/u/app/a/b".into());
     let disk =
         FakeSandboxDisk::with(&["/home/u/app/.git/config", "/home/u/app/a/b/", "/home/u/app/a/c/"]);
-    let view = sandbox.profile(&disk, &RuleSet::new()).unwrap();
-    let absent = shown(view.absent.into_iter().map(|spot| spot.path));
+    let profile = sandbox.profile(&disk, &RuleSet::new()).unwrap();
+    let absent = shown(profile.absent.into_iter().map(|spot| spot.path));
     for path in ["/home/u/app/a/.git", "/home/u/app/a/b/.git", "/home/u/app/a/b/.mcp.json"] {
         assert!(absent.contains(&path.to_owned()), "{path}: {absent:?}");
     }
     assert!(!absent.iter().any(|path| path.starts_with("/home/u/app/a/c")), "{absent:?}");
-    assert_eq!(shown(view.held), ["/home/u/app/a", "/home/u/app/a/b"]);
+    assert_eq!(shown(profile.held), ["/home/u/app/a", "/home/u/app/a/b"]);
 }
 
 #[test]
-fn what_cannot_be_looked_into_is_covered_as_a_whole() {
+fn a_closed_folder_is_masked_as_a_whole() {
     let disk = FakeSandboxDisk::with(&[
         "/home/u/app/.cargo!",
         "/home/u/app/a/shut!",
@@ -198,18 +199,18 @@ fn what_cannot_be_looked_into_is_covered_as_a_whole() {
         "/home/u/private!",
     ]);
     let rules = denying(&["Read(a/shut/exact)", "Read(~/private/x)", "Read(~/private/**)"]);
-    let view = around("/home/u/app").profile(&disk, &rules).unwrap();
-    let covered = shown(view.covered.iter().map(|spot| spot.path.clone()));
+    let profile = around("/home/u/app").profile(&disk, &rules).unwrap();
+    let covered = shown(profile.covered.iter().map(|spot| spot.path.clone()));
     assert_eq!(
         covered,
         ["/home/u/.config", "/home/u/app/.cargo", "/home/u/app/a/shut", "/home/u/private"]
     );
-    assert!(view.covered.iter().all(|spot| spot.kind == MaskedPathKind::Folder));
-    assert!(view.held.contains(&"/home/u/app/a".into()), "{:?}", view.held);
+    assert!(profile.covered.iter().all(|spot| spot.kind == MaskedPathKind::Folder));
+    assert!(profile.held.contains(&"/home/u/app/a".into()), "{:?}", profile.held);
 }
 
 #[test]
-fn where_nothing_can_be_told_there_is_no_view() {
+fn a_disk_that_cannot_be_read_gives_no_profile() {
     for shut in ["/home/u/app!", "/home/u!"] {
         let disk = FakeSandboxDisk::with(&[shut]);
         let error = around("/home/u/app").profile(&disk, &RuleSet::new()).unwrap_err();
@@ -217,9 +218,9 @@ fn where_nothing_can_be_told_there_is_no_view() {
     }
 }
 
-/// As the disk has it; root looks into everything.
+/// On the real disk. Skipped for root, who can look into everything.
 #[test]
-fn a_folder_of_ones_own_is_closed_and_somebody_elses_is_nothing() {
+fn a_closed_folder_counts_only_where_it_is_the_users_own() {
     if rustix::process::geteuid().is_root() {
         return;
     }
@@ -246,7 +247,7 @@ fn a_folder_of_ones_own_is_closed_and_somebody_elses_is_nothing() {
 
 #[test]
 fn keys_and_slugs_own_state_are_covered() {
-    let view = view(&[
+    let profile = profile(&[
         "/home/u/.ssh/id_ed25519",
         "/home/u/.slug/settings.json",
         "/home/u/.netrc",
@@ -254,23 +255,23 @@ fn keys_and_slugs_own_state_are_covered() {
         "/tmp/",
         "/run/user/",
     ]);
-    let covered = shown(view.covered.iter().map(|spot| spot.path.clone()));
+    let covered = shown(profile.covered.iter().map(|spot| spot.path.clone()));
     assert_eq!(covered, ["/home/u/.netrc", "/home/u/.slug", "/home/u/.ssh"]);
-    assert_eq!(shown(view.private), ["/tmp", "/run"]);
+    assert_eq!(shown(profile.private), ["/tmp", "/run"]);
 }
 
 #[test]
 fn s112_slugs_state_in_the_folder_is_covered_there() {
     let state = SandboxPolicy { slug_home: "/home/u/app/state".into(), ..around("/home/u/app") };
     state.check().unwrap();
-    let view = state
+    let profile = state
         .profile(&FakeSandboxDisk::with(&["/home/u/app/state/trust.json"]), &RuleSet::new())
         .unwrap();
-    assert_eq!(shown(view.covered.into_iter().map(|spot| spot.path)), ["/home/u/app/state"]);
+    assert_eq!(shown(profile.covered.into_iter().map(|spot| spot.path)), ["/home/u/app/state"]);
 }
 
 #[test]
-fn s112_too_much_and_what_takes_orders_is_refused() {
+fn s112_folders_that_are_too_wide_or_protected_are_refused() {
     for (dir, words) in [
         ("/", "the whole machine"),
         ("/home/u", "your home folder"),
@@ -317,7 +318,7 @@ fn s112_a_link_is_followed_once_and_what_is_missing_refused() {
 }
 
 #[test]
-fn a_link_in_the_place_of_what_takes_orders_is_refused() {
+fn a_link_in_a_protected_place_is_refused() {
     let disk = FakeSandboxDisk::with(&["/home/u/app/.git@"]);
     let error = around("/home/u/app").profile(&disk, &RuleSet::new()).unwrap_err();
     assert!(matches!(&error, SandboxPolicyError::Link(path) if path.ends_with(".git")), "{error}");
@@ -327,9 +328,9 @@ fn a_link_in_the_place_of_what_takes_orders_is_refused() {
 fn start_up_files_are_fixed_where_the_folder_holds_some() {
     let disk =
         FakeSandboxDisk::with(&["/home/u/.config/fish/config.fish", "/home/u/.config/app/x"]);
-    let view = around("/home/u/.config").profile(&disk, &RuleSet::new()).unwrap();
-    assert_eq!(shown(view.fixed), ["/home/u/.config/fish"]);
-    assert!(view.absent.iter().any(|spot| spot.path == Path::new("/home/u/.config/git")));
+    let profile = around("/home/u/.config").profile(&disk, &RuleSet::new()).unwrap();
+    assert_eq!(shown(profile.fixed), ["/home/u/.config/fish"]);
+    assert!(profile.absent.iter().any(|spot| spot.path == Path::new("/home/u/.config/git")));
 }
 
 #[test]
@@ -359,7 +360,7 @@ fn with_the_network_names_can_be_looked_up() {
     );
 }
 
-/// The rules of a person who denies these.
+/// The rules of a user who denies these.
 fn denying(rules: &[&str]) -> RuleSet {
     let home = PathBuf::from("/home/u");
     let workspace =
@@ -372,7 +373,7 @@ fn denying(rules: &[&str]) -> RuleSet {
 }
 
 #[test]
-fn s49_what_deny_rules_on_reading_name_is_covered_wherever_it_is() {
+fn s49_files_of_deny_rules_on_reading_are_masked_wherever_they_are() {
     let disk = FakeSandboxDisk::with(&[
         "/home/u/app/.env",
         "/home/u/app/a/b/c/d/e/f/.env",
@@ -386,8 +387,8 @@ fn s49_what_deny_rules_on_reading_name_is_covered_wherever_it_is() {
         "/srv/token2",
     ]);
     let covered = |rules: &[&str]| {
-        let view = around("/home/u/app").profile(&disk, &denying(rules)).unwrap();
-        (shown(view.covered.into_iter().map(|spot| spot.path)), shown(view.held))
+        let profile = around("/home/u/app").profile(&disk, &denying(rules)).unwrap();
+        (shown(profile.covered.into_iter().map(|spot| spot.path)), shown(profile.held))
     };
     let (dotenv, held) = covered(&["Read(.env)"]);
     let found = ["/home/u/app/.env", "/home/u/app/a/b/c/d/e/f/.env", "/home/u/app/linked/.env"];
@@ -404,7 +405,7 @@ fn s49_what_deny_rules_on_reading_name_is_covered_wherever_it_is() {
 }
 
 #[test]
-fn s49_more_than_can_be_covered_is_refused() {
+fn s49_more_than_can_be_masked_is_refused() {
     let many: Vec<String> = (0..1100).map(|at| format!("/home/u/app/k/{at}.pem")).collect();
     let disk = FakeSandboxDisk::with(&many.iter().map(String::as_str).collect::<Vec<_>>());
     let error = around("/home/u/app").profile(&disk, &denying(&["Read(*.pem)"])).unwrap_err();
@@ -413,7 +414,7 @@ fn s49_more_than_can_be_covered_is_refused() {
 }
 
 #[test]
-fn where_the_look_ends_is_told() {
+fn a_search_that_ends_early_is_reported() {
     let many: Vec<String> = (0..places::ENTRIES).map(|at| format!("/home/u/app/d/{at}")).collect();
     let mut paths: Vec<&str> = many.iter().map(String::as_str).collect();
     let survey = |paths: &[&str], rules: &[&str]| {
@@ -426,17 +427,17 @@ fn where_the_look_ends_is_told() {
     };
     assert!(matches!(again(ScanExtent::Whole), Err(SandboxPolicyError::Grown { .. })));
     assert!(again(ScanExtent::Part).is_ok());
-    // What is denied is looked for by itself.
-    let view = |rules: &[&str]| {
+    // What is denied is searched for separately.
+    let denied_extent = |rules: &[&str]| {
         around("/home/u/app")
             .profile(&FakeSandboxDisk::with(&paths), &denying(rules))
             .unwrap()
             .denied
     };
-    assert_eq!(view(&[]), ScanExtent::Whole);
-    assert_eq!(view(&["Read(/home/u/app/d/1)"]), ScanExtent::Whole);
-    assert_eq!(view(&["Read(.env)"]), ScanExtent::Part);
-    // Other people's programs are not looked through.
+    assert_eq!(denied_extent(&[]), ScanExtent::Whole);
+    assert_eq!(denied_extent(&["Read(/home/u/app/d/1)"]), ScanExtent::Whole);
+    assert_eq!(denied_extent(&["Read(.env)"]), ScanExtent::Part);
+    // Other people's programs are not searched.
     let modules: Vec<String> =
         many.iter().map(|path| path.replace("/d/", "/node_modules/")).collect();
     paths = modules.iter().map(String::as_str).collect();

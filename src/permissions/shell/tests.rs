@@ -150,7 +150,7 @@ fn hostile_nesting_is_refused_at_once() {
     ] {
         analyse(&command);
     }
-    // What grows with more than the text would take hours here; a loaded machine takes seconds.
+    // Work that grows faster than the text would take hours here; a loaded machine takes seconds.
     assert!(started.elapsed() < Duration::from_secs(60));
 }
 

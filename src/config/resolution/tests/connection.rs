@@ -1,4 +1,5 @@
-//! How a server is reached and with which key, and that what belongs to one goes to no other.
+//! How a server is reached and with which key, and that what belongs to one server is not sent to
+//! another.
 
 use super::*;
 use crate::domain::ChatDialect;
@@ -81,7 +82,7 @@ fn a_key_is_where_the_file_says() {
             let found = config(&TestConfigLayers { user, flags, ..TestConfigLayers::default() });
             assert_eq!(found.server.api_key.unwrap().value.to_string(), shown, "{user}");
         }
-        // It goes nowhere but to its own server.
+        // The key is sent only to its own server.
         let elsewhere = flags(|it| it.endpoint = Some("https://evil.example/v1".to_owned()));
         let found = config(&TestConfigLayers {
             user: written,
@@ -100,13 +101,13 @@ fn s102_a_panic_with_the_configuration_in_scope_shows_no_key() {
     let flags = flags(|it| it.api_key = Some("CANARY-three".into()));
     let found = config(&TestConfigLayers { user: &user, flags, ..TestConfigLayers::default() });
     let whole = || panic!("{found:?} {found:#?}");
-    let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(whole)).unwrap_err();
-    let told = told.downcast_ref::<String>().unwrap();
-    assert!(told.contains("p.example") && !told.contains("CANARY"), "{told}");
+    let message = std::panic::catch_unwind(std::panic::AssertUnwindSafe(whole)).unwrap_err();
+    let message = message.downcast_ref::<String>().unwrap();
+    assert!(message.contains("p.example") && !message.contains("CANARY"), "{message}");
 }
 
 #[test]
-fn what_is_sent_to_one_server_is_sent_to_no_other() {
+fn headers_of_one_server_are_sent_to_no_other() {
     let own = "headers = { X-Team = \"t\" }\nquery = { v = \"1\" }\nkey_header = \"api-key\"\n\
                client_certificate = \"me.pem\"\nmodels = [\"m\"]\ndialect = \"mistral\"\n";
     let user = format!(
@@ -121,7 +122,7 @@ fn what_is_sent_to_one_server_is_sent_to_no_other() {
     let file = connection.origin_bound.client_certificate.as_ref().unwrap();
     assert_eq!(file.value, PathBuf::from("me.pem"));
 
-    // The system of certificates and proxies is the person's whole network.
+    // Certificates and the proxy are those of the user's whole network.
     let elsewhere = flags(|it| it.endpoint = Some("https://evil.example/v1".to_owned()));
     let found =
         config(&TestConfigLayers { user: &user, flags: elsewhere, ..TestConfigLayers::default() });
@@ -148,7 +149,7 @@ fn a_project_does_not_say_how_a_server_is_reached() {
 }
 
 #[test]
-fn a_connection_that_cannot_be_is_told() {
+fn an_impossible_connection_is_reported() {
     for (user, words) in [
         ("api_key = \"k\"\napi_key_command = \"c\"", "user.toml:2: `api_key` and"),
         ("api_key_command = []", "is empty"),

@@ -1,4 +1,5 @@
-//! Which server is asked, and which others could be: named ones, and each protocol's own service.
+//! Which server is asked, and which others the user can switch to: named ones, and each protocol's
+//! own service.
 
 use super::super::super::ModelChoice;
 use super::*;
@@ -49,7 +50,7 @@ fn a_protocol_brings_its_own_service_key_model_and_limit() {
     let here = "endpoint = \"http://localhost:8080/v1\"\napi_key = \"k\"\nmodel = \"small\"";
     let file = "provider = \"anthropic\"";
     let there = format!("{file}\n{here}");
-    // What stands in the file, the flags, extra variables; endpoint, key, model and limit.
+    // Each row: the file, the flags, extra variables; then endpoint, key, model and limit.
     for (user, flags, extra, want) in [
         (
             file,
@@ -140,12 +141,12 @@ fn a_protocol_brings_its_own_service_key_model_and_limit() {
     assert_eq!(found.server.endpoint.value.as_str(), "https://api.openai.com/v1");
     assert_eq!((key(&found), found.server.protocol), (Some("oa"), ProviderProtocol::Responses));
     let wrong: &[_] = &[("ANTHROPIC_MAX_TOKENS", "many")];
-    let told = problem(&TestConfigLayers {
+    let message = problem(&TestConfigLayers {
         user: file,
         environment: wrong,
         ..TestConfigLayers::default()
     });
-    assert!(told.contains("ANTHROPIC_MAX_TOKENS"), "{told}");
+    assert!(message.contains("ANTHROPIC_MAX_TOKENS"), "{message}");
 }
 
 #[test]
@@ -159,11 +160,11 @@ fn a_named_provider_says_its_protocol() {
     });
     assert_eq!(found.server.protocol, ProviderProtocol::Anthropic);
     assert_eq!((key(&found), found.server.model.value.name()), (None, "default"));
-    let told = problem(&TestConfigLayers {
+    let message = problem(&TestConfigLayers {
         user: &user.replace("anthropic", "smtp"),
         ..TestConfigLayers::default()
     });
-    assert!(told.contains("`openai`, `responses`, `anthropic`"), "{told}");
+    assert!(message.contains("`openai`, `responses`, `anthropic`"), "{message}");
 }
 
 fn names(config: &ResolvedConfig) -> Vec<&str> {
@@ -187,10 +188,10 @@ fn all_servers_that_could_be_switched_to_are_known() {
     assert_eq!(zed.effort, None);
     assert_eq!(anthropic.endpoint.value.as_str(), "https://api.anthropic.com/v1");
     assert_eq!(server_key(anthropic), Some("a"));
-    // What is said for the chosen server alone is not said of them.
+    // What is set for the chosen server alone does not apply to the others.
     assert_eq!(work.model.value, ModelChoice::Served);
     assert_eq!(anthropic.model.value.name(), "claude-sonnet-5-5");
-    // What would be withheld from them is no matter of this run.
+    // A key that would be withheld from the others does not matter for this run.
     assert!(found.warnings.is_empty(), "{:?}", found.warnings);
 
     let choose = |name: &str| flags(|it| it.provider = Some(name.to_owned()));
