@@ -1,6 +1,6 @@
-//! What a frame allocates does not depend on the length of the session.
+//! A frame allocates the same whatever the length of the session.
 //!
-//! An allocator that counts is a process-wide thing, so these have a test binary of their own.
+//! A counting allocator holds for the whole process, so these tests have a binary of their own.
 
 #![allow(clippy::unwrap_used, reason = "in a test, failing loudly is the point")]
 #![allow(unsafe_code, reason = "an allocator cannot be written without")]
@@ -34,17 +34,17 @@ use slug_code::tui::view::{ViewLayouts, view};
 #[allow(dead_code, reason = "the benches use all of it")]
 mod samples;
 
-/// Counts what each thread allocates.
+/// Counts the bytes that each thread allocates.
 struct CountingAllocator;
 
 thread_local! {
     static BYTES: Cell<usize> = const { Cell::new(0) };
 }
 
-// SAFETY: every call is handed to the system's allocator as it came.
+// SAFETY: every call is passed unchanged to the system's allocator.
 unsafe impl GlobalAlloc for CountingAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // A thread that ends allocates after its counter is gone.
+        // A thread that ends still allocates after its counter is gone.
         let _ = BYTES.try_with(|bytes| bytes.set(bytes.get() + layout.size()));
         unsafe { System.alloc(layout) }
     }
@@ -57,7 +57,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// A screen whose terminal swallows everything.
+/// A screen whose terminal discards everything.
 struct AllocationScreen {
     model: ScreenModel,
     layouts: ViewLayouts,
@@ -66,7 +66,7 @@ struct AllocationScreen {
 }
 
 impl AllocationScreen {
-    /// With a session of so many messages that has been read to its end, and a running turn.
+    /// A screen with a session of `messages` messages, fully read, and a running turn.
     fn new(messages: usize) -> Self {
         let viewport = Viewport::Fixed(Rect::new(0, 0, 120, 40));
         let backend = CrosstermBackend::new(io::sink());
@@ -109,7 +109,7 @@ impl AllocationScreen {
         self.take(ScreenMsg::Drawn(Box::new(geometry.unwrap())));
     }
 
-    /// How many bytes `work` and its frame allocate.
+    /// The bytes that `work` and the frame after it allocate.
     fn costs(&mut self, work: impl FnOnce(&mut Self)) -> usize {
         let before = BYTES.get();
         work(self);
@@ -118,7 +118,7 @@ impl AllocationScreen {
     }
 }
 
-/// Something that happens to a screen.
+/// An event on the screen.
 type ScreenAction = fn(&mut AllocationScreen);
 
 fn key(screen: &mut AllocationScreen, code: KeyCode) {
@@ -139,7 +139,7 @@ fn a_frame_allocates_the_same_however_long_the_session_is() {
         ("the tail", |screen| key(screen, KeyCode::End)),
     ];
     let (mut short, mut long) = (AllocationScreen::new(1_000), AllocationScreen::new(100_000));
-    // One byte for each message of the longer one would show.
+    // One byte per message of the longer session would exceed this.
     let slack = 64 << 10;
     for (name, work) in works {
         let (few, many) = (short.costs(work), long.costs(work));
@@ -147,7 +147,7 @@ fn a_frame_allocates_the_same_however_long_the_session_is() {
     }
 }
 
-/// A screen with the list of so many sessions.
+/// A screen with a list of `count` sessions.
 fn with_sessions(count: usize) -> AllocationScreen {
     let mut screen = AllocationScreen::new(10);
     let now = DateTime::UNIX_EPOCH.fixed_offset();
@@ -164,8 +164,8 @@ fn with_sessions(count: usize) -> AllocationScreen {
     };
     let rows = (0..count).map(row).collect();
     let ctrl_b = KeyEvent::new(KeyCode::Char('b'), KeyModifiers::CONTROL);
-    let asked = update(&mut screen.model, ScreenMsg::Key(ctrl_b));
-    let id = asked.iter().find_map(|effect| match effect {
+    let effects = update(&mut screen.model, ScreenMsg::Key(ctrl_b));
+    let id = effects.iter().find_map(|effect| match effect {
         ScreenEffect::Sessions { id, .. } => Some(*id),
         _ => None,
     });
@@ -189,6 +189,6 @@ fn a_frame_of_a_filtered_list_makes_one_matcher() {
         screen.costs(|_| {})
     };
     let (one, many) = (costs(1), costs(25));
-    // A matcher for each of the 24 others would be 3 MB.
+    // A matcher for each of the 24 other titles would take 3 MB.
     assert!(many < one + (512 << 10), "{one} bytes with one title, {many} with 25");
 }

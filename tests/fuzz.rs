@@ -1,9 +1,9 @@
-//! Readers of other people's bytes, fed with damaged ones: what is read may be wrong, but nothing
-//! panics, hangs or breaks the law of its reader.
+//! Feeds damaged input to the readers of foreign bytes: the result may be wrong, but no reader
+//! panics, hangs or breaks its law.
 //!
 //! Each run has a fixed number of cases and starts from `tests/corpora`, so that it costs the same
-//! each time. Readers with a law that needs their insides are tested beside their code: shell
-//! commands against bash itself, the decoders of the protocols, edits, patches, keys and themes.
+//! each time. Readers whose law needs their internals are tested beside their code: shell commands
+//! against bash itself, the decoders of the protocols, edits, patches, keys and themes.
 
 #![allow(
     clippy::unwrap_used,
@@ -25,10 +25,10 @@ use slug_code::permissions::{PathZone, RuleSet, Workspace};
 use slug_code::tui::layout::ansi::{self, AnsiExcerpt};
 use slug_code::tui::layout::{StyleRole, StyledLine, SyntaxHighlighter, markdown, plain};
 
-/// Cases of each law.
+/// The number of cases per law.
 const CASES: u32 = 200;
 
-/// The files of a corpus.
+/// The contents of all files in a corpus.
 fn corpus(name: &str) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpora").join(name);
     let mut files: Vec<PathBuf> =
@@ -37,7 +37,7 @@ fn corpus(name: &str) -> Vec<Vec<u8>> {
     files.iter().map(|file| fs::read(file).unwrap()).collect()
 }
 
-/// One damage to a text; places are parts of its length.
+/// One mutation of a text; places are fractions of its length.
 #[derive(Debug, Clone)]
 enum CorpusMutation {
     Cut(f64),
@@ -48,7 +48,7 @@ enum CorpusMutation {
     Splice(f64, usize),
 }
 
-/// Pieces that mean something to one reader or another.
+/// Pieces that have a meaning for one reader or another.
 const PIECES: [&str; 28] = [
     "\u{1b}",
     "\u{1b}[",
@@ -142,21 +142,22 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Nothing that a terminal would obey or a reader not see is in what is drawn.
+/// Asserts that the lines hold nothing that a terminal would obey or a reader could not see.
 fn assert_harmless(lines: &[StyledLine]) {
     for span in lines.iter().flat_map(|line| &line.spans) {
         assert!(!span.text.chars().any(is_harmful), "{span:?}");
     }
 }
 
-/// Joiners and variation selectors are none: what they belong to may stand in the row before.
+/// Joiners and variation selectors are harmless: the character that they belong to may be in the
+/// row above.
 fn is_harmful(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}')
         || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
-/// A workspace that nothing is written to.
+/// A workspace that no test writes to.
 static WORKSPACE: LazyLock<(tempfile::TempDir, Workspace)> = LazyLock::new(|| {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().canonicalize().unwrap();
@@ -165,7 +166,7 @@ static WORKSPACE: LazyLock<(tempfile::TempDir, Workspace)> = LazyLock::new(|| {
     (folder, workspace)
 });
 
-/// Names of which paths and links are made.
+/// Names for paths and links.
 fn path_text() -> impl Strategy<Value = String> {
     let name = prop::sample::select(vec!["a", "b", "c", "d", "..", ".", "a/b", "/"]);
     prop::collection::vec(name, 1..5).prop_map(|names| names.join("/"))
@@ -175,7 +176,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(CASES) })]
 
     #[test]
-    fn s73_what_is_drawn_of_any_output_is_harmless(bytes in damaged("terminal"), width in 1..60_u16) {
+    fn s73_any_output_is_drawn_harmless(bytes in damaged("terminal"), width in 1..60_u16) {
         let text = text(&bytes);
         let clean = sanitize(&text);
         prop_assert!(clean.chars().all(|c| matches!(c, '\n' | '\t') || !c.is_control()));
@@ -186,7 +187,7 @@ proptest! {
     }
 
     #[test]
-    fn s73_what_is_drawn_of_any_answer_is_harmless(
+    fn s73_any_answer_is_drawn_harmless(
         answer in prop_oneof![damaged("markdown"), damaged("terminal")],
         width in 1..60_u16,
     ) {
@@ -194,7 +195,7 @@ proptest! {
     }
 
     #[test]
-    fn any_log_opens_and_opens_the_same_once_it_is_mended(bytes in damaged("session")) {
+    fn any_log_opens_and_opens_the_same_after_repair(bytes in damaged("session")) {
         let loaded = slug_code::session::load(&bytes);
         prop_assert!(loaded.good_len <= bytes.len());
         let mended = slug_code::session::load(&bytes[..loaded.good_len]);
@@ -210,14 +211,14 @@ proptest! {
         let read = |user, project| {
             let texts = ConfigTexts { user, project, is_open_to_others: false };
             match slug_code::config::resolve(&texts, &ConfigEnvironment::default(), &ConfigFlags::default()) {
-                // A header's name and the like may be shown; a value that is a key never is.
+                // A warning may show a header's name and the like, but never a value that is a key.
                 Ok(config) => config.warnings,
                 Err(errors) => errors.iter().map(ToString::to_string).collect(),
             }
         };
-        let mut told = read(Some(file.clone()), None);
-        told.extend(read(None, Some(file)));
-        prop_assert!(!told.join("\n").contains("CANARY-"), "{told:?}");
+        let mut warnings = read(Some(file.clone()), None);
+        warnings.extend(read(None, Some(file)));
+        prop_assert!(!warnings.join("\n").contains("CANARY-"), "{warnings:?}");
     }
 
     #[test]
@@ -252,7 +253,7 @@ proptest! {
         fs::create_dir_all(root.join("a/b/c")).unwrap();
         fs::create_dir_all(root.join("c/a")).unwrap();
         for (name, target) in links {
-            // A name that is taken stays what it is.
+            // If the name is taken, the entry stays what it is.
             let _ = symlink(target.trim_start_matches('/'), root.join(name));
         }
         let workspace = Workspace::new(&root, Vec::new(), None, root.join("slug"));

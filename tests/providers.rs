@@ -1,5 +1,5 @@
-//! The chat-completions provider over real sockets against the scripted server, and its decoder
-//! against recorded streams of real servers where they are at hand.
+//! The chat-completions provider over real sockets against the scripted server, and the decoders
+//! against recorded streams of real servers where these are available.
 
 #![allow(
     clippy::unwrap_used,
@@ -40,7 +40,7 @@ mod rate_limiter;
 #[path = "providers/recordings.rs"]
 mod recordings;
 
-/// What came of an answer.
+/// The events of an answer, combined.
 #[derive(Debug, Default, PartialEq)]
 struct CollectedResponse {
     events: Vec<StreamEvent>,
@@ -117,11 +117,11 @@ fn request(messages: Vec<Message>) -> ProviderRequest {
 
 async fn ask(provider: &ChatCompletionsProvider, messages: Vec<Message>) -> CollectedResponse {
     let mut stream = provider.stream(request(messages), CancellationToken::new());
-    let mut heard = CollectedResponse::default();
+    let mut response = CollectedResponse::default();
     while let Some(event) = stream.next().await {
-        heard.add(event);
+        response.add(event);
     }
-    heard
+    response
 }
 
 async fn hello(server: &ModelServer) -> CollectedResponse {
@@ -132,27 +132,27 @@ async fn hello(server: &ModelServer) -> CollectedResponse {
 async fn an_answer_streams_from_socket_to_events() {
     let server = ModelServer::start();
     server.reply(ServerReply::thinking("hm", "Hello"));
-    let heard = hello(&server).await;
-    assert_eq!(heard.events.first(), Some(&StreamEvent::Started));
-    assert_eq!((heard.thinking.as_str(), heard.text.as_str()), ("hm", "Hello"));
+    let response = hello(&server).await;
+    assert_eq!(response.events.first(), Some(&StreamEvent::Started));
+    assert_eq!((response.thinking.as_str(), response.text.as_str()), ("hm", "Hello"));
     assert_eq!(
-        heard.usage,
+        response.usage,
         Some(TokenUsage { input: 100, output: 10, cache_read: 60, ..TokenUsage::default() })
     );
-    assert_eq!(heard.finished, Some(StopReason::EndTurn));
+    assert_eq!(response.finished, Some(StopReason::EndTurn));
     server.assert_clean();
 }
 
 #[tokio::test]
 async fn each_protocol_asks_at_its_own_address_with_its_own_header() {
     const KEY: &str = "sk-canary";
-    let said = json!({"type": "message", "content": [{"type": "output_text", "text": "Hi"}]});
+    let message = json!({"type": "message", "content": [{"type": "output_text", "text": "Hi"}]});
     let whole = [
         (
             ProviderProtocol::Responses,
             "/v1/responses",
             ("authorization", "Bearer sk-canary"),
-            json!({"status": "completed", "output": [said]}),
+            json!({"status": "completed", "output": [message]}),
         ),
         (
             ProviderProtocol::Anthropic,
@@ -177,16 +177,16 @@ async fn each_protocol_asks_at_its_own_address_with_its_own_header() {
             protocol,
             ConnectionConfig::new(Arc::new(HttpClient::new()), endpoint(&server), key),
         );
-        let said = request(vec![Message::user("hi")]);
-        let mut heard = CollectedResponse::default();
-        let mut events = provider.stream(said, CancellationToken::new());
+        let greeting = request(vec![Message::user("hi")]);
+        let mut response = CollectedResponse::default();
+        let mut events = provider.stream(greeting, CancellationToken::new());
         while let Some(event) = events.next().await {
-            heard.add(event);
+            response.add(event);
         }
-        assert_eq!((heard.error, heard.text.as_str()), (None, "Hi"), "{protocol}");
-        let asked = server.requests().pop().unwrap();
-        assert_eq!((asked.path.as_str(), asked.headers[header].as_str()), (path, value));
-        let keys = asked.headers.values().filter(|it| it.contains(KEY)).count();
+        assert_eq!((response.error, response.text.as_str()), (None, "Hi"), "{protocol}");
+        let recorded = server.requests().pop().unwrap();
+        assert_eq!((recorded.path.as_str(), recorded.headers[header].as_str()), (path, value));
+        let keys = recorded.headers.values().filter(|it| it.contains(KEY)).count();
         assert_eq!(keys, 1, "{protocol} sends the key once");
     }
 }
@@ -203,14 +203,14 @@ async fn a_tool_loop_sends_what_a_strict_server_takes() {
             "Looking.",
             &[(&id, "Read", path), (&format!("{id}b"), "Read", json!({}))],
         ));
-        let heard = ask(&provider, messages.clone()).await;
-        assert_eq!(heard.finished, Some(StopReason::ToolUse));
+        let response = ask(&provider, messages.clone()).await;
+        assert_eq!(response.finished, Some(StopReason::ToolUse));
         let mut content = vec![
             ContentBlock::Thinking { thinking: format!("thought {turn}"), signature: None },
-            ContentBlock::Text { text: heard.text.clone() },
+            ContentBlock::Text { text: response.text.clone() },
         ];
         let mut results = Vec::new();
-        for (id, name, arguments) in heard.calls {
+        for (id, name, arguments) in response.calls {
             let input = match turn {
                 3 => CallInput::Invalid("{\"cut".into()),
                 _ => CallInput::parse(&arguments),
@@ -265,8 +265,8 @@ async fn cancelling_closes_the_connection_in_every_phase() {
         let cancel = CancellationToken::new();
         let mut stream =
             provider(&server).stream(request(vec![Message::user("hi")]), cancel.clone());
-        let heard = Arc::new(AtomicUsize::new(0));
-        let counted = Arc::clone(&heard);
+        let event_count = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&event_count);
         let listening = tokio::spawn(async move {
             while let Some(event) = stream.next().await {
                 event.unwrap();
@@ -274,7 +274,7 @@ async fn cancelling_closes_the_connection_in_every_phase() {
             }
         });
         server.wait_for_requests(1);
-        assert!(wait_until(|| heard.load(Ordering::SeqCst) == events), "{phase}");
+        assert!(wait_until(|| event_count.load(Ordering::SeqCst) == events), "{phase}");
         let stopped = Instant::now();
         cancel.cancel();
         listening.await.unwrap();
@@ -294,10 +294,10 @@ async fn an_answer_that_breaks_off_is_an_error_to_retry() {
     for reply in table {
         let server = ModelServer::start();
         server.reply(reply);
-        let heard = hello(&server).await;
-        assert_eq!(heard.text, "one ");
-        assert_eq!(heard.finished, None);
-        assert_eq!(heard.error().recovery, ErrorRecovery::Retry);
+        let response = hello(&server).await;
+        assert_eq!(response.text, "one ");
+        assert_eq!(response.finished, None);
+        assert_eq!(response.error().recovery, ErrorRecovery::Retry);
     }
 }
 
@@ -305,8 +305,8 @@ async fn an_answer_that_breaks_off_is_an_error_to_retry() {
 async fn a_complete_answer_stays_complete_when_the_connection_breaks() {
     let server = ModelServer::start();
     server.reply(ServerReply::text("x").resetting_after(3));
-    let heard = hello(&server).await;
-    assert_eq!((heard.text.as_str(), heard.finished), ("x", Some(StopReason::EndTurn)));
+    let response = hello(&server).await;
+    assert_eq!((response.text.as_str(), response.finished), ("x", Some(StopReason::EndTurn)));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -321,7 +321,7 @@ async fn an_open_connection_does_not_hold_up_the_end() {
 }
 
 #[tokio::test]
-async fn refusals_come_with_what_to_do() {
+async fn error_responses_carry_a_remedy() {
     let table = [
         (
             ServerReply::error(429, "slow down").with_header("retry-after", "7"),
@@ -377,11 +377,11 @@ async fn refusals_come_with_what_to_do() {
 }
 
 #[tokio::test]
-async fn no_server_is_told_with_a_remedy() {
+async fn a_missing_server_is_reported_with_a_remedy() {
     let server = ModelServer::start();
     let there = endpoint(&server);
     drop(server);
-    // Until the listener's thread has seen the end, one more connection may be taken.
+    // Until the listener's thread notices the end, it may accept one more connection.
     let refused = || std::net::TcpStream::connect((there.host(), port(&there))).is_err();
     assert!(wait_until(refused));
     let provider = ChatCompletionsProvider::new(ConnectionConfig::new(
@@ -456,9 +456,9 @@ async fn llama_cpp_is_asked_for_its_window_and_its_progress() {
         null}}],\"prompt_progress\":{\"total\":637,\"cache\":5,\"processed\":300,\"time_ms\":1}}\n\n:\n\n";
     let end = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
     server.reply(ServerReply::stream([progress, end]));
-    let heard = ask(&provider, vec![Message::user("hi")]).await;
+    let response = ask(&provider, vec![Message::user("hi")]).await;
     let prefill = PrefillProgress { processed: 300, total: 637, cached: 5 };
-    assert!(heard.events.contains(&StreamEvent::Prefill(prefill)), "{heard:?}");
+    assert!(response.events.contains(&StreamEvent::Prefill(prefill)), "{response:?}");
     assert_eq!(server.chat_requests()[0].body["return_progress"], json!(true));
 }
 
@@ -488,7 +488,7 @@ async fn ollama_and_lm_studio_are_asked_for_their_windows_in_their_own_places() 
 }
 
 #[tokio::test]
-async fn progress_is_asked_of_no_server_that_has_not_shown_to_be_llama_cpp() {
+async fn progress_is_requested_only_once_a_server_is_known_to_be_llama_cpp() {
     let server = ModelServer::start();
     let provider = provider(&server);
     server.reply(ServerReply::text("x").with_header("Server", "llama.cpp"));
@@ -496,16 +496,16 @@ async fn progress_is_asked_of_no_server_that_has_not_shown_to_be_llama_cpp() {
     for _ in 0..2 {
         ask(&provider, vec![Message::user("hi")]).await;
     }
-    let asked: Vec<bool> = server
+    let asks_progress: Vec<bool> = server
         .chat_requests()
         .iter()
         .map(|chat| chat.body.get("return_progress").is_some())
         .collect();
-    assert_eq!(asked, [false, true]);
+    assert_eq!(asks_progress, [false, true]);
 }
 
 #[tokio::test]
-async fn a_list_that_is_none_is_told_with_a_remedy() {
+async fn an_invalid_model_list_is_reported_with_a_remedy() {
     let server = ModelServer::start();
     for reply in [
         ServerReply::raw(200, "text/html", ["<html>"]),

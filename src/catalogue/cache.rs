@@ -1,14 +1,15 @@
-//! Where the catalogue stands until somebody asks for it.
+//! Reads the model catalogue on first use: the bundled one, with the user's own file laid over it.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use super::ModelCatalogue;
 
-/// The most bytes of a catalogue of the person's own; slug writes some hundred thousand.
+/// The largest user file that is read. The catalogue that slug itself writes has some hundred
+/// kilobytes.
 const MAX_FILE_BYTES: u64 = 16 << 20;
 
-/// The catalogue, read when it is first asked for.
+/// Loads the catalogue when it is first asked for, and keeps it.
 #[derive(Debug)]
 pub struct CatalogueCache {
     user_file: PathBuf,
@@ -22,17 +23,19 @@ struct LoadedCatalogue {
 }
 
 impl CatalogueCache {
-    /// The bundled catalogue, with the one in the file `own` over it where there is one.
+    /// A cache over the bundled catalogue and the file `own`, which need not exist. Reads nothing
+    /// yet.
     pub fn new(own: PathBuf) -> Self {
         Self { user_file: own, read: OnceLock::new() }
     }
 
-    /// The catalogue. Reads files the first time, which takes some milliseconds.
+    /// The catalogue. The first call reads files, which takes some milliseconds.
     pub fn catalogue(&self) -> &ModelCatalogue {
         &self.read().catalogue
     }
 
-    /// What is wrong with the person's own file, in a sentence.
+    /// What is wrong with the user's own file, in a sentence; `None` if the file is fine or
+    /// missing.
     pub fn complaint(&self) -> Option<&str> {
         self.read().complaint.as_deref()
     }
@@ -44,14 +47,14 @@ impl CatalogueCache {
                 ModelCatalogue::default()
             });
             let complaint = match self.read_user_file() {
-                // One that is older than slug's own has nothing to add to it.
+                // A file that is older than the bundled catalogue has nothing to add.
                 Ok(Some(own)) if own.date >= catalogue.date => {
                     catalogue.lay_over(own);
                     None
                 }
                 Ok(Some(_) | None) => None,
                 Err(problem) => {
-                    tracing::warn!(problem, "the catalogue of the person's own is left out");
+                    tracing::warn!(problem, "the catalogue of the user's own is left out");
                     Some(problem)
                 }
             };
@@ -88,9 +91,9 @@ mod tests {
         if let Some(own) = own {
             std::fs::write(&path, own).unwrap();
         }
-        let shelf = CatalogueCache::new(path);
-        let found = shelf.catalogue().find("api.openai.com", "gpt-5");
-        (found.map(|facts| facts.window), shelf.complaint().is_some())
+        let cache = CatalogueCache::new(path);
+        let found = cache.catalogue().find("api.openai.com", "gpt-5");
+        (found.map(|facts| facts.window), cache.complaint().is_some())
     }
 
     fn dated(date: &str) -> String {
@@ -99,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_fetched_lies_over_what_is_bundled() {
+    fn a_newer_user_file_overrides_the_bundled_catalogue() {
         let bundled = window(None);
         assert!(bundled.0.is_some_and(|window| window > 7) && !bundled.1);
         assert_eq!(window(Some(&dated("2999-01-01"))), (Some(7), false));
@@ -107,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_makes_no_sense_is_told_and_left_out() {
+    fn an_unreadable_user_file_is_reported_and_ignored() {
         assert_eq!(window(Some("{")), (window(None).0, true));
     }
 }

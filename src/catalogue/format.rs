@@ -1,9 +1,10 @@
-//! The file of a catalogue: JSON with one model a line, so that a refresh reads as a diff.
+//! The file format of a catalogue: JSON with one model per line, so that a refresh gives a readable
+//! diff.
 //!
-//! The same form is bundled (compressed) and written by `slug models refresh`. A price is `[input, output,
-//! cache read, cache write]` in dollars for a million tokens, as far as known, and `above` has the
-//! same behind the number of tokens above which it holds. `reasoning` lists the steps, `toggle`
-//! and `budget`.
+//! The bundled file (compressed) and the one that `slug models refresh` writes share this format. A
+//! price is `[input, output, cache read, cache write]` in dollars per million tokens, as far as
+//! they are known. `above` holds such prices by the number of input tokens above which they apply.
+//! `reasoning` lists the effort steps, `toggle` and `budget`.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -15,13 +16,13 @@ use serde::{Deserialize, Serialize, Serializer};
 use super::{ImageSupport, ModelCatalogue, ModelFacts, ReasoningCapability, ReasoningSetting};
 use crate::domain::{ModelPrice, ReasoningEffort, TokenRate, TokenRates};
 
-/// The facts that come with slug: `assets/catalogue/models.json`, a tenth of its size.
+/// The bundled catalogue: `assets/catalogue/models.json`, compressed to a tenth of its size.
 const BUNDLED: &[u8] = include_bytes!("../../assets/catalogue/models.json.gz");
 
-/// Where they are from.
+/// Where the facts come from; written into the file.
 const SOURCE: &str = "https://models.dev";
 
-/// What they may be used under.
+/// The licence of the facts; written into the file.
 const LICENCE: &str = "MIT, Copyright (c) 2025 models.dev";
 
 #[derive(Deserialize)]
@@ -46,20 +47,28 @@ struct CatalogueRow {
     above: Vec<(u64, Vec<Option<PriceNumber>>)>,
 }
 
-/// A number that is written without a point where it is whole.
+/// A price that is written without a decimal point if it is whole.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(transparent)]
 struct PriceNumber(f64);
 
 impl ModelCatalogue {
-    /// The one that comes with slug.
+    /// Reads the catalogue that is compiled into slug.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the bundled bytes are damaged; a test reads them.
     pub fn bundled() -> Result<Self, serde_json::Error> {
         let mut text = String::new();
         GzDecoder::new(BUNDLED).read_to_string(&mut text).map_err(serde_json::Error::io)?;
         Self::parse(&text)
     }
 
-    /// Reads a file.
+    /// Reads a catalogue from the text of a file.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `text` is not JSON in this format; the error carries the place.
     pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
         let CatalogueFile { date, providers } = serde_json::from_str(text)?;
         let models = |rows: BTreeMap<String, CatalogueRow>| {
@@ -69,7 +78,11 @@ impl ModelCatalogue {
         Ok(Self { date, providers })
     }
 
-    /// Writes it as a file.
+    /// The catalogue as the text of a file, with models sorted by provider and name.
+    ///
+    /// # Errors
+    ///
+    /// Fails if a value cannot be written as JSON.
     pub fn text(&self) -> Result<String, serde_json::Error> {
         let head = |name, value: &str| Ok(format!("{name}: {}", serde_json::to_string(value)?));
         let mut providers = Vec::new();
@@ -150,7 +163,7 @@ fn words(reasoning: &ReasoningCapability) -> String {
     words.join(" ")
 }
 
-/// A word that is not known is a setting that slug does not have.
+/// Unknown words are ignored: they name settings that slug does not have.
 fn reasoning(words: &str) -> ReasoningCapability {
     let words = || words.split_ascii_whitespace();
     ReasoningCapability {
@@ -203,12 +216,12 @@ mod tests {
 
     use super::*;
 
-    /// What the bundled bytes were made of.
+    /// The file that the bundled bytes are made from.
     const FACTS: &str = include_str!("../../assets/catalogue/models.json");
 
-    /// `SLUG_WRITE_CATALOGUE=1 cargo test --lib catalogue` makes the bundled bytes anew.
+    /// `SLUG_WRITE_CATALOGUE=1 cargo test --lib catalogue` rebuilds the bundled bytes.
     #[test]
-    fn what_is_bundled_are_the_facts() {
+    fn the_bundled_bytes_hold_the_facts_file() {
         if std::env::var_os("SLUG_WRITE_CATALOGUE").is_some() {
             let place = concat!(env!("CARGO_MANIFEST_DIR"), "/assets/catalogue/models.json.gz");
             let mut file =
@@ -234,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_says_all_that_is_known() {
+    fn a_row_holds_every_fact() {
         let text = r#"{"date": "2026-10-30", "providers": {"a": {"m":
             {"released":"2026-01-02","window":1000000,"output":64000,"images":true,
              "reasoning":"low high new budget","price":[3,15.5,null,3.75],
@@ -253,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_price_is_none() {
+    fn an_invalid_price_is_ignored() {
         let text = r#"{"date": "2026-10-30", "providers": {"a": {"m":
             {"released":"2026-01-02","window":8192,"price":[-3,15]}}}}"#;
         let catalogue = ModelCatalogue::parse(text).unwrap();

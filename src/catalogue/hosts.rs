@@ -1,26 +1,25 @@
-//! Whose host it is. Data only: a provider gets a row.
+//! Which provider a host belongs to. Data only: a new provider is a new row.
 
-/// A provider of models and the hosts that are its own.
+/// A provider of models, and the hosts that belong to it.
 #[derive(Debug)]
 pub struct ProviderHosts {
-    /// Its name at models.dev.
+    /// The provider's id at models.dev.
     pub provider: &'static str,
-    /// Its hosts; one that begins with a dot stands for all below it.
+    /// Host names; one that begins with a dot stands for all its subdomains.
     pub names: &'static [&'static str],
-    /// Whether the models are its own.
     pub(super) role: ProviderRole,
 }
 
 /// Where a provider's models come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProviderRole {
-    /// From itself: their names are the ones that others use, too.
+    /// It makes its models: others use the same model names.
     Maker,
-    /// From others.
+    /// It serves models of other makers.
     Gateway,
 }
 
-/// All of them, in the order of the file.
+/// All known providers, sorted by provider. A test holds the order.
 pub(super) const HOSTS: [ProviderHosts; 18] = [
     maker("alibaba", &["dashscope-intl.aliyuncs.com"]),
     maker("anthropic", &["api.anthropic.com"]),
@@ -42,7 +41,7 @@ pub(super) const HOSTS: [ProviderHosts; 18] = [
     maker("zai", &["api.z.ai"]),
 ];
 
-/// The provider whose host this is.
+/// The provider that `host` belongs to.
 pub fn provider_at(host: &str) -> Option<&'static str> {
     let is_named = |name: &&'static str| match name.strip_prefix('.') {
         Some(_) => host.ends_with(*name),
@@ -51,7 +50,7 @@ pub fn provider_at(host: &str) -> Option<&'static str> {
     HOSTS.iter().find(|it| it.names.iter().any(is_named)).map(|it| it.provider)
 }
 
-/// Those who make models.
+/// The providers that make models themselves.
 pub(super) fn makers() -> impl Iterator<Item = &'static str> {
     HOSTS.iter().filter(|host| host.role == ProviderRole::Maker).map(|host| host.provider)
 }
@@ -88,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_is_in_the_order_of_the_file() {
+    fn the_table_is_sorted_by_provider() {
         assert!(HOSTS.is_sorted_by_key(|host| host.provider));
     }
 }

@@ -1,32 +1,32 @@
-//! Finds a model by the name that a server knows it by.
+//! Finds a model by the name that a server uses for it.
 //!
-//! Names come with dates (`claude-haiku-4-5-20251001`, `gpt-5-2025-08-07`) and with the maker in
-//! front (`openai/gpt-5`). Nothing else is taken away from them: `:nitro` and the like stand for
-//! another price.
+//! Names may carry a date (`claude-haiku-4-5-20251001`, `gpt-5-2025-08-07`) and the maker in front
+//! (`openai/gpt-5`). Only these two are stripped: `:nitro` and the like stand for a different
+//! price, so only the lookup of a window ignores them.
 
 use super::hosts::{makers, provider_at};
 use super::{ModelCatalogue, ModelFacts};
 
 impl ModelCatalogue {
-    /// What is known of a model at this host; `None` where the host is no provider's.
+    /// The facts about a model at this host; `None` if the host belongs to no known provider.
     pub fn find(&self, host: &str, model: &str) -> Option<&ModelFacts> {
         self.at(provider_at(host)?, model)
     }
 
-    /// How much a model reads at once, in tokens, where its server at this host does not say.
+    /// The context window in tokens, for a server at this host that does not list it.
     pub fn fallback_window(&self, host: &str, model: &str) -> Option<u64> {
         let here = self.find(host, model).map(|facts| facts.window);
         here.or_else(|| self.maker_window(model))
     }
 
-    /// How much a model reads at once where the host is not known, in tokens: as it has it from
-    /// its maker. Everything else is its server's matter.
+    /// The context window in tokens that the model's maker gives it, for a host that is not known.
+    /// No other fact is taken from the maker: the rest depends on the server.
     pub fn maker_window(&self, model: &str) -> Option<u64> {
         let model = model.split_once(':').map_or(model, |(model, _)| model);
         makers().find_map(|maker| self.at(maker, model)).map(|facts| facts.window)
     }
 
-    /// The newest model of a provider whose name begins so.
+    /// The newest model of a provider whose name begins with `prefix`.
     pub fn newest(&self, provider: &str, prefix: &str) -> Option<&str> {
         let models = self.providers.get(provider)?.iter();
         let named = models.filter(|(id, _)| id.starts_with(prefix));
@@ -40,7 +40,7 @@ impl ModelCatalogue {
     }
 }
 
-/// The name without `-20251001`, `@20251001` or `-2025-10-01` at its end.
+/// The name without a date (`-20251001`, `@20251001` or `-2025-10-01`) at its end.
 fn undated(model: &str) -> &str {
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let cut = |length: usize| {

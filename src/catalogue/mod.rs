@@ -1,11 +1,11 @@
-//! What is known of hosted models without asking anyone: windows, limits, prices and abilities.
+//! Facts about hosted models that need no request: windows, limits, prices and abilities.
 //!
-//! The facts are those of <https://models.dev>, in a lean form of slug's own (`assets/catalogue`,
-//! with their licence). They are read when somebody first asks, never on the way to the first
-//! frame. What `slug models refresh` has fetched lies over them.
+//! The facts come from <https://models.dev>, in slug's own compact format (`assets/catalogue`, with
+//! their licence). They are read on first use, never before the first frame. What
+//! `slug models refresh` has fetched is laid over them.
 //!
-//! A price belongs to a model at a provider, so it is given only where the host that is asked is
-//! one of a provider's own. A server on this machine has none, nor has a host that nobody knows.
+//! A price belongs to a model at a provider, so slug gives one only if the host is one of a
+//! provider's own. A server on this machine has no price, nor has an unknown host.
 
 mod cache;
 mod format;
@@ -27,75 +27,76 @@ pub use refresh::{CatalogueRefreshError, SOURCE, refresh};
 /// Facts about models, by provider.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelCatalogue {
-    /// When they were fetched.
+    /// The day on which the facts were fetched.
     pub date: NaiveDate,
     providers: BTreeMap<String, BTreeMap<String, ModelFacts>>,
 }
 
-/// What is known of a model at a provider. All of them write text and call tools.
+/// The facts about one model at one provider. Only models that write text and call tools are
+/// listed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelFacts {
-    /// When it came out.
+    /// The day of the model's release.
     pub released: NaiveDate,
-    /// How much it can read at once, in tokens.
+    /// The context window, in tokens.
     pub window: u64,
-    /// The longest answer, in tokens.
+    /// The output limit, in tokens; `None` if it is not known.
     pub output: Option<u64>,
-    /// Whether it takes images.
+    /// Whether it accepts images.
     pub images: ImageSupport,
-    /// How its reasoning can be set; `None` for one that does not reason.
+    /// How its reasoning can be set; `None` if the model does not reason.
     pub reasoning: Option<ReasoningCapability>,
-    /// What its tokens cost.
+    /// `None` if models.dev gives no price.
     pub price: Option<ModelPrice>,
 }
 
-/// Whether a model takes images.
+/// Whether a model accepts images.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ImageSupport {
-    /// It does.
+    /// Images may be part of a message.
     Supported,
-    /// It does not.
+    /// The server would refuse an image.
     #[default]
     Unsupported,
 }
 
-/// How a model's reasoning can be set. With nothing in it, nobody has told.
+/// How a model's reasoning can be set. Empty if the model reasons, but models.dev lists no setting.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReasoningCapability {
-    /// The steps that it knows, the least first.
+    /// The effort steps that it knows, the least first.
     pub efforts: Vec<ReasoningEffort>,
-    /// Its other settings.
+    /// The settings besides the effort steps.
     pub settings: Vec<ReasoningSetting>,
 }
 
-/// A setting of a model's reasoning besides its steps.
+/// A setting of a model's reasoning besides its effort steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReasoningSetting {
-    /// On or off.
+    /// Reasoning can be switched on and off.
     Switch,
-    /// So many tokens.
+    /// Reasoning takes a budget in tokens.
     Budget,
 }
 
 impl ModelCatalogue {
-    /// All models, by provider and name.
+    /// All models as (provider, model, facts), sorted by provider and name.
     pub fn models(&self) -> impl Iterator<Item = (&str, &str, &ModelFacts)> {
         self.providers.iter().flat_map(|(provider, models)| {
             models.iter().map(|(id, facts)| (provider.as_str(), id.as_str(), facts))
         })
     }
 
-    /// How many models there are.
+    /// The number of models of all providers.
     pub fn len(&self) -> usize {
         self.providers.values().map(BTreeMap::len).sum()
     }
 
-    /// Whether there is none.
+    /// Whether the catalogue has no model.
     pub fn is_empty(&self) -> bool {
         self.providers.values().all(BTreeMap::is_empty)
     }
 
-    /// Lays a newer catalogue over this one. What it no longer has stays known.
+    /// Lays a newer catalogue over this one. Models that `newer` does not list stay.
     pub fn lay_over(&mut self, newer: Self) {
         self.date = newer.date;
         for (provider, models) in newer.providers {

@@ -1,8 +1,8 @@
 //! Reads what models.dev publishes (`api.json`): all providers with all their models.
 //!
-//! It comes over the network, so nothing in it is taken on trust: what is no text model that calls
-//! tools, has no window, or has a name that no server would take, is left out, and so is each model
-//! whose entry makes no sense. Only providers that slug knows the hosts of are of use.
+//! The text comes over the network and is not trusted. A model is left out if it is no text model
+//! that calls tools, has no window, or has a name that no server would accept; so is an entry that
+//! cannot be read. Only providers whose hosts slug knows are kept.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,11 @@ use super::hosts::HOSTS;
 use super::{ImageSupport, ModelCatalogue, ModelFacts, ReasoningCapability, ReasoningSetting};
 use crate::domain::{ModelPrice, ReasoningEffort, TokenRate, TokenRates};
 
-/// The longest name of a model that is taken, in bytes.
+/// The longest name of a model that is kept, in bytes.
 const LONGEST: usize = 128;
 
-/// Where the price of long requests begins when it is not said, in tokens.
+/// The input length in tokens above which the price of long requests holds, if models.dev gives
+/// none.
 const LONG: u64 = 200_000;
 
 #[derive(Deserialize)]
@@ -90,7 +91,7 @@ struct ModelsDevTierBound {
     size: u64,
 }
 
-/// The models that are of use, as of `date`.
+/// The usable models in `text`, as a catalogue dated `date`.
 pub(super) fn read(text: &str, date: NaiveDate) -> Result<ModelCatalogue, serde_json::Error> {
     let mut all: BTreeMap<String, Value> = serde_json::from_str(text)?;
     let mut providers = BTreeMap::new();
@@ -130,7 +131,7 @@ fn facts(model: &ModelsDevModel) -> Option<ModelFacts> {
     })
 }
 
-/// Some dates have no day.
+/// Reads a date; some at models.dev have no day.
 fn date(text: &str) -> Option<NaiveDate> {
     text.parse().or_else(|_| format!("{text}-01").parse()).ok()
 }
@@ -213,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_slug_has_no_use_for_is_left_out() {
+    fn unusable_models_are_left_out() {
         let table = [
             ("gpt-x", model(&json!({})), 1),
             ("gpt-x", model(&json!({"cost": null})), 1),
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn a_price_that_is_none_takes_nothing_else_with_it() {
+    fn an_invalid_price_does_not_drop_the_model() {
         let free = model(&json!({"cost": {"input": -1, "output": 2}}));
         let read = read(&json!({"openai": {"models": {"m": free}}}));
         assert_eq!(read.models().next().unwrap().2.price, None);

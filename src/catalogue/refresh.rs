@@ -1,4 +1,4 @@
-//! Fetches newer facts from models.dev. Only ever on request.
+//! Fetches newer facts from models.dev. Only ever on the user's request.
 
 use chrono::NaiveDate;
 
@@ -7,38 +7,43 @@ use crate::providers::ProviderError;
 use crate::providers::failure::RequestTarget;
 use crate::providers::http::{self, HttpClient, HttpEndpoint};
 
-/// Where the facts are published.
+/// The site that publishes the facts.
 pub const SOURCE: &str = "https://models.dev";
 
-/// What is below it.
+/// The path of the file below [`SOURCE`].
 const FILE: &str = "api.json";
 
-/// The most bytes that are read; there are about four million.
+/// The most bytes that are downloaded; the file has about four million.
 const MAX_DOWNLOAD_BYTES: usize = 32 << 20;
 
-/// Why there are no newer facts.
+/// Why a refresh gives no newer facts.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogueRefreshError {
-    /// They did not come.
+    /// The request failed.
     #[error(transparent)]
     NotFetched(#[from] ProviderError),
-    /// What came is something else.
+    /// The answer is not the file that slug expects.
     #[error("{address} does not have what slug looks for there: {source}. Try again later.")]
     NotRead {
-        /// Where it came from.
+        /// The address that was asked.
         address: String,
-        /// What is wrong with it.
+        /// What the parser says about the text.
         source: serde_json::Error,
     },
-    /// There is none in it that slug could use.
+    /// The file has no model that slug can use.
     #[error("{address} lists no model that slug could use. Try again later.")]
     Empty {
-        /// Where it came from.
+        /// The address that was asked.
         address: String,
     },
 }
 
-/// What `from` has, normally [`SOURCE`], as of `today`.
+/// Downloads the catalogue from `from`, normally [`SOURCE`], and dates it `today`.
+///
+/// # Errors
+///
+/// Fails if the request fails, if the text is not in the format of models.dev, or if it has no
+/// usable model. The error is a sentence with a remedy.
 pub async fn refresh(
     http: &HttpClient,
     from: &HttpEndpoint,
@@ -61,7 +66,7 @@ mod tests {
     use super::*;
     use crate::providers::http::PlainHttp;
 
-    /// What comes of a server that answers one request with `body`.
+    /// The result of a refresh from a server that answers one request with `body`.
     async fn refreshed(
         body: &'static str,
     ) -> (Result<ModelCatalogue, CatalogueRefreshError>, String) {
@@ -94,7 +99,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-    async fn what_is_no_catalogue_is_told() {
+    async fn a_text_that_is_no_catalogue_is_an_error() {
         for (body, error) in [
             ("<html>sorry</html>", "does not have what slug looks for"),
             ("{}", "lists no model that slug could use"),

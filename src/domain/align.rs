@@ -1,7 +1,8 @@
-//! What two lists have in common, in order: lines of two versions of a file, words of two lines.
+//! The longest common part of two lists, in order: lines of two versions of a file, words of two
+//! lines.
 //!
-//! The items are numbered first, so that the search, which is large code, exists once for numbers
-//! and not for each kind of item.
+//! The items are numbered first, so that the search, which is much code, is compiled once for
+//! numbers and not for each item type.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -11,8 +12,8 @@ use std::time::{Duration, Instant};
 use similar::DiffOp;
 use similar::algorithms::{Capture, Compact, Replace, myers};
 
-/// The steps that make `new` of `old`. What the search has found within `limit` is a way, too, if
-/// perhaps not the shortest.
+/// The steps that turn `old` into `new`. If the search reaches the time `limit`, the steps are
+/// still correct, but may not be the fewest.
 pub fn align<T: Eq + Hash>(old: &[T], new: &[T], limit: Option<Duration>) -> Vec<DiffOp> {
     let mut numbers = HashMap::new();
     let mut number = |item| {

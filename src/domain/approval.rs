@@ -1,4 +1,4 @@
-//! A question to the person before a call runs, and the answer.
+//! A question to the user before a call runs, and the answer.
 
 use std::path::PathBuf;
 
@@ -8,30 +8,30 @@ use serde_json::Value;
 use super::lookalike::{LookalikeWord, lookalikes};
 use super::{CallId, DiffLineTag, ExcludedHunks, FileDiff, TurnId};
 
-/// Names one question. Made by the agent; an answer with another id is stale.
+/// Identifies one question. The agent makes the id; an answer with another id is stale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ApprovalId(pub u64);
 
-/// What rules and mode say of a call.
+/// What rules and mode decide for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PermissionOutcome {
-    /// Runs with no question.
+    /// The call runs without a question.
     Allow,
-    /// The person is asked; without a person it is refused.
+    /// The user is asked; in a headless run the call is refused.
     Ask,
-    /// Refused with no question.
+    /// The call is refused without a question.
     Deny,
 }
 
-/// Everything the dialog shows.
+/// Everything that the permission dialog shows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApprovalRequest {
-    /// To be named in the answer.
+    /// The id that the answer has to carry.
     pub id: ApprovalId,
-    /// The turn it belongs to.
+    /// The turn that makes the call.
     pub turn: TurnId,
-    /// The call that waits.
+    /// The call that waits for the answer.
     pub call: CallId,
     /// The tool's name.
     pub tool: String,
@@ -39,21 +39,22 @@ pub struct ApprovalRequest {
     pub input: Value,
     /// The folder that the call works in.
     pub cwd: PathBuf,
-    /// What the question is.
+    /// What the user is asked about.
     pub kind: ApprovalKind,
-    /// Why it is asked, in a sentence.
+    /// Why slug asks, in a sentence.
     pub reason: String,
-    /// The simple commands of a shell command, or the paths touched, each with what was decided.
+    /// The simple commands of a shell command, or the paths touched, each with its own decision.
     pub parts: Vec<CallPart>,
-    /// The rules an "always" would save: as narrow as they can be, one for each part that has
-    /// none. Empty where no rule can be offered (the command cannot be analysed, or it changes
-    /// slug's own powers), and then neither "always" nor "for this session" is offered.
+    /// The rules that an "always" would save, as narrow as possible: one for each part that no rule
+    /// allows yet. Empty if slug can offer no rule (it cannot analyse the command, or the command
+    /// changes slug's own permissions); then the dialog offers neither "always" nor "for this
+    /// session".
     pub allow_rules: Vec<String>,
     /// The rule that a "never" would save.
     pub deny_rule: Option<String>,
     /// The file that an "always" or a "never" is written to.
     pub rule_file: RuleFile,
-    /// What Edit or Write would change, against what is on disk now.
+    /// What Edit or Write would change, compared with the file on disk now.
     pub preview: Option<FileDiff>,
 }
 
@@ -64,14 +65,14 @@ pub enum ApprovalKind {
     Permission,
     /// Whether a command that failed in the sandbox may run again outside of it.
     SandboxEscalation,
-    /// Whether the model may go on with a call that leads nowhere; a no ends the turn.
+    /// Whether the model may repeat a call that leads nowhere; a no ends the turn.
     RepeatedCall,
-    /// Whether a turn may overdraw its budget or the session's; a no ends it.
+    /// Whether a turn may exceed its budget or the session's; a no ends the turn.
     Budget,
 }
 
 impl ApprovalRequest {
-    /// What in it looks like something else, a sentence each.
+    /// One sentence for each word in the request that imitates another word with foreign letters.
     pub fn lookalikes(&self) -> Vec<String> {
         let mut text = String::new();
         gather(&self.input, &mut text);
@@ -83,15 +84,15 @@ impl ApprovalRequest {
                 .collect::<Vec<_>>()
                 .join("\n");
         }
-        let told = lookalikes(&text).into_iter().map(|LookalikeWord { word, letter }| {
+        let warnings = lookalikes(&text).into_iter().map(|LookalikeWord { word, letter }| {
             let code = u32::from(letter);
             format!("Look twice: the {letter} in {word} is U+{code:04X} and no Latin letter.")
         });
-        told.collect()
+        warnings.collect()
     }
 }
 
-/// All texts of a value, apart from each other.
+/// Appends all texts in `value` to `into`, separated from each other.
 fn gather(value: &Value, into: &mut String) {
     match value {
         Value::String(text) => {
@@ -109,43 +110,43 @@ fn gather(value: &Value, into: &mut String) {
 pub struct CallPart {
     /// The command or path as it will be used.
     pub text: String,
-    /// What was decided for it alone.
+    /// The decision for this part alone.
     pub decision: PermissionOutcome,
-    /// The rule that decided, if one did; where it is asked for, it may be one that allows this part
-    /// alone, and that is not enough.
+    /// The rule that decided, if one did. If `decision` is `Ask`, this may be a rule that allows
+    /// the part alone, which is not enough to allow the call.
     pub rule: Option<RuleSource>,
 }
 
-/// A rule and where it stands.
+/// A rule, and where it is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleSource {
-    /// The rule: `Bash(git status)`.
+    /// The rule as written: `Bash(git status)`.
     pub rule: String,
-    /// Which list it is in.
+    /// The list that holds the rule.
     pub kind: RuleKind,
-    /// The settings file; `None` for a rule of this session alone and for built-in ones.
+    /// The settings file; `None` for a rule of this session and for built-in rules.
     pub file: Option<PathBuf>,
-    /// The line in that file, from 1.
+    /// The line in that file, counted from 1.
     pub line: Option<usize>,
 }
 
-/// Which list a rule is in.
+/// The list of rules that a rule is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RuleKind {
-    /// Refuses.
+    /// Calls that match are refused.
     Deny,
-    /// Asks even where a later rule would allow.
+    /// slug asks, even if a later rule would allow the call.
     Ask,
-    /// Allows.
+    /// Calls that match run without a question.
     Allow,
 }
 
 impl RuleKind {
-    /// All of them, in the order in which they are asked.
+    /// All lists, in the order in which they are consulted.
     pub const ALL: [Self; 3] = [Self::Deny, Self::Ask, Self::Allow];
 
-    /// Its list in a settings file.
+    /// The name of the list in a settings file.
     pub fn word(self) -> &'static str {
         match self {
             Self::Deny => "deny",
@@ -156,7 +157,7 @@ impl RuleKind {
 }
 
 impl PermissionOutcome {
-    /// What it is called.
+    /// The outcome as one lowercase word.
     pub fn word(self) -> &'static str {
         match self {
             Self::Allow => "allow",
@@ -170,39 +171,39 @@ impl PermissionOutcome {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleFile(pub PathBuf);
 
-/// What the person says.
+/// The user's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ApprovalAnswer {
     /// Yes, this time.
     Once,
-    /// Yes, this time, to a part of the change that was shown. At least one change is taken.
+    /// Yes, this time, to a part of the shown change. At least one change is accepted.
     Part {
-        /// What is not to be done.
+        /// The changes that the user leaves out.
         left_out: ExcludedHunks,
     },
-    /// Yes, and for the same rules until slug ends.
+    /// Yes, and the same rules hold until slug ends.
     Session {
-        /// As offered or edited.
+        /// The rules as slug offered them, or as the user edited them.
         rules: Vec<String>,
     },
     /// Yes, and save these rules.
     Always {
-        /// As offered or edited.
+        /// The rules as slug offered them, or as the user edited them.
         rules: Vec<String>,
     },
     /// No, and save this rule.
     Never {
-        /// As offered or edited.
+        /// The rule as slug offered it, or as the user edited it.
         rule: String,
     },
-    /// Run this instead; it is decided again first.
+    /// Run these arguments instead; they go through the permission decision again.
     Edited {
-        /// The new arguments.
+        /// The arguments as the user edited them.
         input: Value,
     },
     /// No, this time.
     Deny {
-        /// What the model should do instead.
+        /// What the model should do instead; `None` if the user gave no instruction.
         instruction: Option<String>,
     },
 }

@@ -1,35 +1,36 @@
-//! How much may be taken before the person is asked.
+//! How much money and how many tokens may be spent before slug asks the user.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::Money;
 
-/// A budget in money, in tokens, or in both; what is reached first counts.
+/// A budget in money, in tokens, or in both; the limit that is reached first counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UsageBudget {
-    /// In money.
+    /// The limit in money; `None` for no limit.
     pub money: Option<Money>,
-    /// In tokens that a model had to read or write: what comes from a cache is not counted.
+    /// The limit in tokens that a model has to read or write; cached tokens do not count. `None`
+    /// for no limit.
     pub tokens: Option<u64>,
 }
 
-/// What bounds an agent.
+/// The limits of one agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AgentBudgets {
-    /// Each turn.
+    /// The limit of each turn.
     pub turn: UsageBudget,
-    /// The session.
+    /// The limit of the whole session.
     pub session: UsageBudget,
 }
 
-/// What is no budget.
+/// The text is not a budget.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a budget is written like 2.50 (dollars), 500k tokens, or both with a comma between them")]
 pub struct ParseBudgetError;
 
 impl UsageBudget {
-    /// So many times as much.
+    /// The budget multiplied by `factor`, capped at the largest number.
     #[must_use]
     pub fn times(self, factor: u64) -> Self {
         Self {
@@ -62,7 +63,7 @@ impl FromStr for UsageBudget {
     }
 }
 
-/// A whole number, perhaps of thousands or millions.
+/// Reads a whole number, with an optional suffix for thousands or millions.
 fn tokens(text: &str) -> Result<u64, ParseBudgetError> {
     let text = text.trim();
     let (digits, unit) = match text.strip_suffix(['k', 'K']) {

@@ -1,4 +1,4 @@
-//! How much a number of bytes is, in words.
+//! Formats a number of bytes for display.
 
 /// "512 bytes", "3.4 kB", "1.2 MB", "2.0 GB".
 pub fn format_bytes(count: u64) -> String {
@@ -17,8 +17,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_told_in_the_unit_that_fits() {
-        let told = [0, 1, 999, 1_000, 2_500_000, 3_000_000_000].map(format_bytes);
-        assert_eq!(told, ["0 bytes", "1 byte", "999 bytes", "1.0 kB", "2.5 MB", "3.0 GB"]);
+    fn sizes_use_the_unit_that_fits() {
+        let formatted = [0, 1, 999, 1_000, 2_500_000, 3_000_000_000].map(format_bytes);
+        assert_eq!(formatted, ["0 bytes", "1 byte", "999 bytes", "1.0 kB", "2.5 MB", "3.0 GB"]);
     }
 }

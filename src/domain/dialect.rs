@@ -1,46 +1,47 @@
-//! Whose chat completions they are: servers and services differ in what they want to be told.
+//! The dialects of chat completions: servers and services differ in the fields that they accept.
 
 use std::fmt;
 
-/// A way of speaking chat completions. What each differs in is the provider's to know.
+/// A variant of the chat-completions protocol. What each one changes is in
+/// `providers::chat::dialect`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ChatDialect {
-    /// What nearly all servers understand.
+    /// The fields that nearly all servers accept.
     Common,
     /// OpenAI's own service.
     OpenAi,
-    /// OpenAI's models at Microsoft's.
+    /// OpenAI's models on Microsoft Azure.
     Azure,
-    /// vLLM.
+    /// vLLM's own server.
     Vllm,
     /// llama.cpp's server.
     LlamaCpp,
-    /// Ollama.
+    /// A local or hosted Ollama server.
     Ollama,
-    /// LM Studio.
+    /// LM Studio's local server.
     LmStudio,
-    /// SGLang.
+    /// SGLang's own server.
     Sglang,
     /// OpenRouter.
     OpenRouter,
     /// DeepSeek.
     DeepSeek,
-    /// Groq.
+    /// Groq's hosted service.
     Groq,
-    /// Mistral's service, and any server with Mistral's own tokenizer.
+    /// Mistral's service, and any server that uses Mistral's own tokenizer.
     Mistral,
-    /// xAI.
+    /// xAI's service, which serves Grok.
     Xai,
-    /// Moonshot, the house of Kimi.
+    /// Moonshot's service, which serves Kimi.
     Moonshot,
-    /// Z.AI, the house of GLM.
+    /// Z.AI's service, which serves GLM.
     Zai,
     /// MiniMax.
     MiniMax,
 }
 
 impl ChatDialect {
-    /// All of them.
+    /// All dialects, in the order of their declaration.
     pub const ALL: [Self; 16] = [
         Self::Common,
         Self::OpenAi,
@@ -60,7 +61,7 @@ impl ChatDialect {
         Self::MiniMax,
     ];
 
-    /// Its name in the configuration.
+    /// The dialect's name in the configuration.
     pub fn name(self) -> &'static str {
         match self {
             Self::Common => "common",
@@ -82,7 +83,7 @@ impl ChatDialect {
         }
     }
 
-    /// The one of this name.
+    /// The dialect with this configuration name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)
     }

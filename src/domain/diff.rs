@@ -8,50 +8,50 @@ use similar::{DiffOp, group_diff_ops};
 
 use super::align;
 
-/// What changes in one file.
+/// The changes in one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileDiff {
-    /// The file, absolute.
+    /// The file's absolute path.
     pub path: PathBuf,
-    /// The changed places, in order, each with some lines around it.
+    /// The changed places, in order, each with some unchanged lines around it.
     pub hunks: Vec<Hunk>,
-    /// Lines added in all.
+    /// Number of added lines in all hunks.
     pub added: usize,
-    /// Lines removed in all.
+    /// Number of removed lines in all hunks.
     pub removed: usize,
-    /// The permissions, where they change too.
+    /// The change of the file's permissions; `None` if they stay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<FileModeChange>,
 }
 
-/// Permission bits of a file, before and after.
+/// The permission bits of a file, before and after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileModeChange {
-    /// Before.
+    /// The permission bits before the change.
     pub old: u32,
-    /// After.
+    /// The permission bits after the change.
     pub new: u32,
 }
 
-/// One changed place.
+/// One changed place, with its context lines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hunk {
-    /// Number of the first line in the old file, from 1.
+    /// Number of the first line in the old file, counted from 1.
     pub old_start: usize,
-    /// Number of the first line in the new file, from 1.
+    /// Number of the first line in the new file, counted from 1.
     pub new_start: usize,
-    /// The lines, old and new ones interleaved as in a unified diff.
+    /// The lines, old and new interleaved as in a unified diff.
     pub lines: Vec<DiffLine>,
 }
 
-/// One line of a hunk, without its line end.
+/// One line of a hunk, without its line ending.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffLine {
-    /// Which side it is on.
+    /// Whether the line is in the old file, the new file or both.
     pub tag: DiffLineTag,
-    /// Its text.
+    /// The line without its line ending.
     pub text: String,
-    /// What ends it.
+    /// The line ending; logs leave it out if it is a line feed.
     #[serde(default, skip_serializing_if = "LineEnding::is_lf")]
     pub end: LineEnding,
 }
@@ -60,15 +60,15 @@ pub struct DiffLine {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DiffLineTag {
-    /// On both.
+    /// The line is in both files.
     Context,
-    /// Only in the old file.
+    /// The line is only in the old file.
     Removed,
-    /// Only in the new file.
+    /// The line is only in the new file.
     Added,
 }
 
-/// What ends a line.
+/// The end of a line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LineEnding {
@@ -77,33 +77,34 @@ pub enum LineEnding {
     Lf,
     /// A carriage return and a line feed.
     CrLf,
-    /// Nothing: the file ends here.
+    /// Nothing: the file ends without a line feed.
     Missing,
 }
 
-/// How much of what did not change a diff holds.
+/// How many unchanged lines a diff holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DiffContextSize {
-    /// So many lines around each change.
+    /// This many lines before and after each change.
     Lines(usize),
     /// All lines of the file.
     WholeFile,
 }
 
-/// Lines around a change, unless told otherwise.
+/// Unchanged lines around a change by default, as in `diff -u`.
 const CONTEXT_LINES: usize = 3;
-/// How long the search for the smallest diff may take. What it has by then is a diff, too.
+/// The time limit of the search for the smallest diff. The diff is still correct when it is
+/// reached.
 const SEARCH: Duration = Duration::from_millis(500);
 
 impl FileDiff {
-    /// Compares two versions of `path`.
+    /// Compares two versions of `path`, with three lines of context.
     pub fn between(path: impl Into<PathBuf>, old: &str, new: &str) -> Self {
         Self::with(path, old, new, DiffContextSize::Lines(CONTEXT_LINES))
     }
 
-    /// Compares two versions of `path`, with so much of what did not change.
+    /// Compares two versions of `path`, with the context that `around` asks for.
     pub fn with(path: impl Into<PathBuf>, old: &str, new: &str, around: DiffContextSize) -> Self {
-        // Lines as git has them: a carriage return alone ends none.
+        // As in git, a carriage return alone does not end a line.
         let old_lines: Vec<&str> = old.split_inclusive('\n').collect();
         let new_lines: Vec<&str> = new.split_inclusive('\n').collect();
         let steps = align(&old_lines, &new_lines, Some(SEARCH));
@@ -130,13 +131,13 @@ impl FileDiff {
         Self { path: path.into(), hunks, added, removed, mode: None }
     }
 
-    /// All lines, with the hunk that each is in.
+    /// All lines in order, each with its hunk.
     pub fn lines(&self) -> impl Iterator<Item = (&Hunk, &DiffLine)> {
         self.hunks.iter().flat_map(|hunk| hunk.lines.iter().map(move |line| (hunk, line)))
     }
 }
 
-/// The lines of one step: those that go before those that come.
+/// The lines of one step: removed lines before added ones.
 fn diff_lines<'a>(
     step: DiffOp,
     old: &'a [&str],
@@ -167,7 +168,7 @@ impl DiffLine {
 }
 
 impl LineEnding {
-    /// Whether it is the usual one.
+    /// Whether it is a line feed, which logs leave out.
     fn is_lf(&self) -> bool {
         *self == Self::Lf
     }

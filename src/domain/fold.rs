@@ -1,15 +1,15 @@
-//! How much of something is shown: a pane of the transcript, and what is remembered of it.
+//! How much of a transcript pane is shown. The session log stores it.
 
 use serde::{Deserialize, Serialize};
 
-/// How much is shown.
+/// How much of a pane is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PaneFold {
-    /// Its head alone.
+    /// Only the head.
     Closed,
-    /// Some rows.
+    /// The head and the first rows.
     Preview,
-    /// All of it.
+    /// Every row.
     Open,
 }

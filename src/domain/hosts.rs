@@ -1,10 +1,10 @@
-//! Hosts as a request names them, and the lists that say which may be reached.
+//! Hosts as a request names them, and the lists that allow them.
 //!
-//! A host is compared as it is named, before anything is looked up: lower case, without the dot at
-//! the end, and an address only in its one usual spelling (`0x7f.1` and `2130706433` are no hosts
-//! here). What a name leads to is another question, and a list answers both: most of what it names
-//! may lead to the public network alone, so that nobody's name server opens the way to this machine
-//! or to the network around it.
+//! A host is compared by its name, before any lookup: in lower case, without a trailing dot, and an
+//! address only in its usual spelling (`0x7f.1` and `2130706433` are not hosts here). Which
+//! addresses a name resolves to is a second question, and the list answers both: most listed names
+//! may lead to the public network only, so that no name server can open the way to this machine or
+//! its local network.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -12,20 +12,20 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// What a host listed without a port may be reached at.
+/// The ports at which a host that is listed without a port may be reached: http and https.
 const USUAL_PORTS: [u16; 2] = [80, 443];
 
 /// A host, by name or by address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NetworkHost {
-    /// A name in lower case.
+    /// A name in lower case, without a trailing dot.
     Name(String),
-    /// An address; an IPv4 one is told as such, however it is wrapped.
+    /// An address. An IPv4 address that is wrapped in an IPv6 one is unwrapped.
     Address(IpAddr),
 }
 
 impl NetworkHost {
-    /// Reads a host, an IPv6 address in brackets. `None` where it is none.
+    /// Reads a host; an IPv6 address has brackets. `None` if the text is not a host.
     pub fn parse(text: &str) -> Option<Self> {
         if let Some(inner) = text.strip_prefix('[') {
             let address: Ipv6Addr = inner.strip_suffix(']')?.parse().ok()?;
@@ -39,7 +39,8 @@ impl NetworkHost {
             (1..=63).contains(&label.len())
                 && label.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-' || c == b'_')
         };
-        // What ends in a number is an address to those who look it up, in one spelling or another.
+        // Resolvers read a name whose last label is a number as an address, in one spelling or
+        // another.
         let last = name.rsplit('.').next().unwrap_or_default();
         let is_number = last.bytes().all(|c| c.is_ascii_digit()) || last.starts_with("0x");
         let is_name = name.len() <= 253 && name.split('.').all(is_label) && !is_number;
@@ -47,7 +48,8 @@ impl NetworkHost {
     }
 }
 
-/// Reads `host` or `host:port`. Anything more, as a user's name before an `@`, makes it none.
+/// Reads `host` or `host:port`. `None` if there is anything more, such as a user name before an
+/// `@`.
 pub fn authority(text: &str) -> Option<(NetworkHost, Option<u16>)> {
     let colon = text.rfind(':').filter(|at| !text[*at..].contains(']'));
     let Some(colon) = colon else { return Some((NetworkHost::parse(text)?, None)) };
@@ -67,12 +69,12 @@ impl fmt::Display for NetworkHost {
     }
 }
 
-/// One entry of a list: `example.org`, `*.example.org`, either with a port.
+/// One entry of a list: `example.org`, `*.example.org`, either with or without a port.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct HostRule {
     host: NetworkHost,
-    /// Whether the names below it are meant, and not it.
+    /// Whether the entry means the subdomains of the name and not the name itself.
     subdomains_only: SubdomainsOnly,
     port: Option<u16>,
 }
@@ -83,7 +85,7 @@ enum SubdomainsOnly {
     No,
 }
 
-/// Why an entry names no host. A phrase to stand behind it.
+/// Why an entry is not a host. The message follows the entry in a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "is no host: write \"example.org\", \"*.example.org\" for what is below it, or \
@@ -129,7 +131,7 @@ impl fmt::Display for HostRule {
 }
 
 impl HostRule {
-    /// Whether it names `host`, at some port.
+    /// Whether the entry matches `host`, at any port.
     pub fn matches_host(&self, host: &NetworkHost) -> bool {
         match (&self.host, host, self.subdomains_only) {
             (NetworkHost::Name(rule), NetworkHost::Name(host), SubdomainsOnly::Yes) => {
@@ -151,22 +153,22 @@ impl HostRule {
     }
 }
 
-/// How far a request for a host may go.
+/// Which addresses a request for a host may reach; a later variant allows more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AddressScope {
-    /// It is not listed.
+    /// None: the host is not listed.
     Nothing,
-    /// To addresses of the public network.
+    /// Addresses of the public network.
     Public,
-    /// To those of this machine and the network around it, too: it is listed with this port. Not
-    /// to those behind which a cloud hands out keys.
+    /// Also addresses of this machine and its local network, because the host is listed with this
+    /// port. Not the metadata addresses at which a cloud hands out credentials.
     Private,
-    /// To this very address, which is listed.
+    /// Exactly this address, because the address itself is listed.
     Anything,
 }
 
 impl AddressScope {
-    /// Whether a request may go to an address that the host leads to.
+    /// Whether a request may connect to `address`, to which the host resolves.
     pub fn allows(self, address: IpAddr) -> bool {
         match self {
             Self::Nothing => false,
@@ -177,8 +179,8 @@ impl AddressScope {
     }
 }
 
-/// Where clouds hand out keys beside the link-local addresses: Azure, Alibaba and Oracle; Amazon,
-/// Google, Oracle and Scaleway.
+/// Metadata addresses besides the link-local ones, at which clouds hand out credentials. IPv4:
+/// Azure, Alibaba and Oracle; IPv6: Amazon, Google, Oracle and Scaleway.
 const METADATA_V4: [Ipv4Addr; 3] = [
     Ipv4Addr::new(168, 63, 129, 16),
     Ipv4Addr::new(100, 100, 100, 200),
@@ -198,26 +200,26 @@ fn is_metadata_address(address: IpAddr) -> bool {
     }
 }
 
-/// How far `rules` let a request for `host` at `port` go.
+/// Which addresses `rules` allow for a request to `host` at `port`.
 pub fn address_scope(rules: &[HostRule], host: &NetworkHost, port: u16) -> AddressScope {
     rules.iter().map(|rule| rule.address_scope(host, port)).max().unwrap_or(AddressScope::Nothing)
 }
 
-/// Whether an address belongs to the public network, and not to this machine, to the network around
-/// it, or to nobody.
+/// Whether an address belongs to the public network: not to this machine, its local network, or a
+/// reserved range.
 fn is_public(address: IpAddr) -> bool {
     match unwrapped(address) {
         IpAddr::V4(address) => is_public_v4(address),
-        // Only this eighth is given out.
+        // IANA assigns global unicast addresses from 2000::/3 only.
         IpAddr::V6(address) => address.segments()[0] & 0xe000 == 0x2000,
     }
 }
 
-/// The IPv4 address that is inside an IPv6 one, where one is; else the address.
+/// The IPv4 address inside an IPv6 address, if there is one; otherwise the address itself.
 fn unwrapped(address: IpAddr) -> IpAddr {
     let IpAddr::V6(whole) = address else { return address };
     match whole.segments() {
-        // Mapped, compatible and translated addresses, :: and ::1 among them; then 6to4.
+        // Mapped, compatible and translated addresses, including :: and ::1; then 6to4.
         [0, 0, 0, 0, 0, 0 | 0xffff, high, low]
         | [0x64, 0xff9b, 0, 0, 0, 0, high, low]
         | [0x2002, high, low, ..] => {
@@ -253,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_told_however_it_is_written() {
+    fn a_host_is_read_in_its_usual_spelling_only() {
         for (text, told) in [
             ("example.org", Some("example.org")),
             ("EXAMPLE.Org.", Some("example.org")),
@@ -310,7 +312,7 @@ mod tests {
     #[test]
     fn a_list_names_hosts_by_their_whole_name() {
         use AddressScope::{Anything, Nothing, Private, Public};
-        for (listed, asked, reach) in [
+        for (listed, asked, scope) in [
             ("example.org", "example.org:443", Public),
             ("Example.ORG.", "eXample.org.:80", Public),
             ("example.org", "example.org:22", Nothing),
@@ -330,14 +332,14 @@ mod tests {
             ("127.0.0.1:80", "localhost:80", Nothing),
             ("[::1]:80", "[0:0::1]:80", Anything),
         ] {
-            assert_eq!(scope_of(&[listed], asked), reach, "{listed} {asked}");
+            assert_eq!(scope_of(&[listed], asked), scope, "{listed} {asked}");
         }
         assert_eq!(scope_of(&[], "example.org:443"), Nothing);
         assert_eq!(scope_of(&["a.org", "b.org:443", "b.org"], "b.org:443"), Private);
     }
 
     #[test]
-    fn what_is_listed_is_read_as_it_is_shown_and_nonsense_refused() {
+    fn a_rule_is_read_as_it_is_shown_and_nonsense_is_refused() {
         for text in ["example.org", "*.example.org:8080", "127.0.0.1", "[::1]:80"] {
             assert_eq!(text.parse::<HostRule>().unwrap().to_string(), text);
         }
@@ -347,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn s85_how_a_host_is_listed_says_where_it_may_lead() {
+    fn s85_the_kind_of_rule_limits_the_addresses() {
         use AddressScope::{Anything, Nothing, Private, Public};
         for (address, reaches) in [
             ("1.1.1.1", [false, true, true, true]),

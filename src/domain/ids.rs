@@ -7,24 +7,24 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-/// Names one session; also the stem of its files.
+/// Identifies one session; also the stem of its file names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SessionId(Uuid);
 
-/// Names one line of a session log. Version 7, so ids made later sort later.
+/// Identifies one line of a session log. A version 7 UUID, so later ids sort later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct EntryId(Uuid);
 
-/// Counts the turns of a session, from 1. Zero stands for what came before the first turn.
+/// Counts the turns of a session from 1. Zero stands for everything before the first turn.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
 #[serde(transparent)]
 pub struct TurnId(pub u32);
 
-/// The id that the provider, or slug where it gave none, put on a tool call.
+/// The id of a tool call: the provider's, or one that slug made if the provider gave none.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CallId(String);
@@ -34,19 +34,19 @@ pub struct CallId(String);
 #[serde(transparent)]
 pub struct ContentHash(String);
 
-/// Hashes a value piece by piece.
+/// Hashes several values one after another into one [`ContentHash`].
 #[derive(Debug, Clone, Default)]
 pub struct JsonHasher(Sha256);
 
 impl SessionId {
-    /// A new id, ordered by the time it was made.
+    /// A new id that sorts after all earlier ones.
     pub fn generate() -> Self {
         Self(Uuid::now_v7())
     }
 }
 
 impl EntryId {
-    /// A new id, ordered by the time it was made.
+    /// A new id that sorts after all earlier ones.
     pub fn generate() -> Self {
         Self(Uuid::now_v7())
     }
@@ -60,26 +60,26 @@ impl TurnId {
 }
 
 impl CallId {
-    /// Takes the id as the provider gave it.
+    /// Wraps the id that the provider gave.
     pub fn new(id: impl Into<String>) -> Self {
         Self(id.into())
     }
 
-    /// An id of slug's own, for providers that give none.
+    /// A new id of slug's own, for providers that give none.
     pub fn generate() -> Self {
         Self(format!("call_{}", Uuid::now_v7().simple()))
     }
 
-    /// The id as sent back to the provider.
+    /// The id as it is sent back to the provider.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// Bytes that are gathered before they are hashed.
+/// Size of the write buffer in front of the hasher, in bytes.
 const HASHED_AT_ONCE: usize = 16 * 1024;
 
-/// Hashes what is written.
+/// Feeds everything that is written into the hasher.
 struct HashWriter<'h>(&'h mut Sha256);
 
 impl std::io::Write for HashWriter<'_> {
@@ -94,38 +94,39 @@ impl std::io::Write for HashWriter<'_> {
 }
 
 impl ContentHash {
-    /// The hash of `bytes`.
+    /// The SHA-256 hash of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Self(format!("{:x}", Sha256::digest(bytes)))
     }
 
-    /// The hash of what `value` is as JSON, which is never in memory as a whole.
+    /// The hash of `value` as JSON. The JSON text is never in memory as a whole.
     pub fn of_json(value: &impl Serialize) -> Self {
         let mut hasher = JsonHasher::default();
         hasher.json(value);
         hasher.hash()
     }
 
-    /// The hexadecimal digits.
+    /// The hash as 64 lowercase hexadecimal digits.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl JsonHasher {
-    /// Takes in what `value` is as JSON.
+    /// Adds `value`, as JSON, to what is hashed.
     pub fn json(&mut self, value: &impl Serialize) {
         let mut out = std::io::BufWriter::with_capacity(HASHED_AT_ONCE, HashWriter(&mut self.0));
-        // A hasher takes everything; what cannot be serialised is hashed as far as it goes.
+        // Writing to a hasher cannot fail. A value that cannot be serialised is hashed up to that
+        // point.
         let _ = serde_json::to_writer(&mut out, value);
     }
 
-    /// Takes in some bytes.
+    /// Adds `bytes` to what is hashed.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// The hash of all that was taken in.
+    /// The hash of everything that was added.
     pub fn hash(self) -> ContentHash {
         ContentHash(format!("{:x}", self.0.finalize()))
     }

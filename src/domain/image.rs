@@ -1,7 +1,8 @@
-//! Images that the person shows to the model, without their bytes: those are kept once, by hash,
-//! among the session's contents.
+//! Images that the user attaches to a message, without their bytes: the session store keeps the
+//! bytes once, by hash.
 //!
-//! A name comes from a file or a program and is foreign text: it is made harmless here, once.
+//! An image's name comes from a file or a program and is untrusted text: it is made harmless here,
+//! once.
 
 use std::fmt;
 
@@ -13,64 +14,64 @@ use super::{ContentBlock, ContentHash};
 /// The most characters of a name that are kept.
 const NAME: usize = 60;
 
-/// An image as a message holds it.
+/// An image in a message. Its bytes are in the session's content store, under `hash`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "UncheckedImage")]
 pub struct MessageImage {
-    /// What it is called: a file's name, or where it is from. One line, harmless.
+    /// A file's name, or where the image comes from. One line without control characters.
     name: String,
-    /// What the bytes are.
+    /// The format of the bytes.
     pub media_type: MediaType,
-    /// Pixels from left to right.
+    /// Width in pixels.
     pub width: u32,
-    /// Pixels from top to bottom.
+    /// Height in pixels.
     pub height: u32,
-    /// How many bytes are kept.
+    /// Size of the stored bytes.
     pub bytes: u64,
-    /// The bytes among the contents.
+    /// The key of the bytes in the session's content store.
     pub hash: ContentHash,
-    /// How large it was before it was scaled down.
+    /// Width and height before slug scaled the image down; `None` if it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaled_from: Option<(u32, u32)>,
 }
 
-/// The kinds of images that servers of models take.
+/// The image formats that model servers accept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MediaType {
-    /// PNG.
+    /// Bytes that begin with the PNG signature.
     #[serde(rename = "image/png")]
     Png,
-    /// JPEG.
+    /// Bytes that begin with the JPEG start-of-image marker.
     #[serde(rename = "image/jpeg")]
     Jpeg,
-    /// GIF.
+    /// Bytes that begin with `GIF87a` or `GIF89a`.
     #[serde(rename = "image/gif")]
     Gif,
-    /// WebP.
+    /// Bytes in a RIFF container of type `WEBP`.
     #[serde(rename = "image/webp")]
     Webp,
 }
 
-/// What the person typed: a text, and the images that it names.
+/// What the user typed: a text, and the images that its labels stand for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserInput {
-    /// The text.
+    /// The text, with a label in the place of each image.
     pub text: String,
-    /// The images, in the order in which the text names them.
+    /// The images, in the order of their labels in the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Attachment>,
 }
 
-/// An image that a text names.
+/// An image, and the label that stands for it in the text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
-    /// What stands for it in the text.
+    /// The label in the text; it ends with the image's name and size.
     pub label: String,
-    /// The image.
+    /// The image that the label stands for.
     pub image: MessageImage,
 }
 
-/// An image as it is written down, perhaps by someone else.
+/// An image as a log holds it. The log may come from someone else, so its name is checked.
 #[derive(Deserialize)]
 struct UncheckedImage {
     name: String,
@@ -84,7 +85,7 @@ struct UncheckedImage {
 }
 
 impl MessageImage {
-    /// An image of these bytes.
+    /// Describes these bytes: hashes them and makes the name harmless. `size` is width and height.
     pub fn new(name: &str, media_type: MediaType, size: (u32, u32), bytes: &[u8]) -> Self {
         Self {
             name: harmless(name),
@@ -97,17 +98,17 @@ impl MessageImage {
         }
     }
 
-    /// The same, made smaller than it was.
+    /// Records that the image was larger before slug scaled it down.
     pub fn scaled_from(self, size: (u32, u32)) -> Self {
         Self { scaled_from: Some(size), ..self }
     }
 
-    /// What it is called.
+    /// The image's name: one harmless line.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Its size in pixels, and what it was before.
+    /// The size in pixels, with the size before scaling if there was one.
     pub fn size(&self) -> String {
         match self.scaled_from {
             Some((width, height)) => {
@@ -119,7 +120,7 @@ impl MessageImage {
 }
 
 impl MediaType {
-    /// As headers and data addresses name it.
+    /// The media type, as headers and data URLs name it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Png => "image/png",
@@ -129,7 +130,7 @@ impl MediaType {
         }
     }
 
-    /// As people name it.
+    /// The short name that users know.
     pub fn short(self) -> &'static str {
         match self {
             Self::Png => "PNG",
@@ -139,7 +140,7 @@ impl MediaType {
         }
     }
 
-    /// The kind that some bytes begin as.
+    /// The format that the first bytes show; `None` for any other.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
             Some(Self::Png)
@@ -156,19 +157,19 @@ impl MediaType {
 }
 
 impl UserInput {
-    /// Whether it says nothing.
+    /// Whether there is neither text nor image.
     pub fn is_blank(&self) -> bool {
         self.text.trim().is_empty() && self.images.is_empty()
     }
 
-    /// This and then another on the next line. Labels that both have are told apart when they are
-    /// taken in, where each image is found behind the one before it.
+    /// This input, and then `next` on a new line. If both have the same label, `into_blocks` still
+    /// tells the images apart, because it looks for each label behind the one before.
     pub fn followed_by(self, next: Self) -> Self {
         let images = self.images.into_iter().chain(next.images).collect();
         Self { text: format!("{}\n{}", self.text, next.text), images }
     }
 
-    /// What a message of these parts was typed as.
+    /// The input that a message with these blocks was typed as.
     pub fn from_blocks(blocks: &[ContentBlock]) -> Self {
         let (mut texts, mut images) = (Vec::new(), Vec::new());
         for block in blocks {
@@ -183,7 +184,7 @@ impl UserInput {
             }
         }
         let text = texts.join("\n");
-        // The text names each image by a label that ends in its name and size.
+        // Each label in the text ends with the image's name and size.
         let mut from = 0;
         let named = images.into_iter().filter_map(|image| {
             let end = format!(" {image}]");
@@ -196,7 +197,7 @@ impl UserInput {
         Self { text, images }
     }
 
-    /// As the parts of a message.
+    /// The input as the blocks of a message.
     pub fn into_blocks(self) -> impl Iterator<Item = ContentBlock> {
         let images = self.images.into_iter().map(|attached| ContentBlock::Image(attached.image));
         std::iter::once(ContentBlock::Text { text: self.text }).chain(images)
@@ -228,7 +229,7 @@ impl fmt::Display for MessageImage {
     }
 }
 
-/// A name on one line, without what would end a label.
+/// The name on one line, without the characters that would end a label.
 fn harmless(name: &str) -> String {
     let name = sanitize(name).replace(['\n', '\t'], " ").replace('[', "(").replace(']', ")");
     match name.trim() {
@@ -256,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_scaled_says_so() {
+    fn a_scaled_image_shows_both_sizes() {
         let image = MessageImage::new("a.png", MediaType::Png, (2000, 1000), b"x");
         assert_eq!(
             image.scaled_from((4000, 2000)).to_string(),
@@ -265,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn kinds_are_told_by_how_the_bytes_begin() {
+    fn formats_are_recognised_by_their_first_bytes() {
         let rows: [(&[u8], Option<MediaType>); 6] = [
             (b"\x89PNG\r\n\x1a\n...", Some(MediaType::Png)),
             (b"\xff\xd8\xff\xe0", Some(MediaType::Jpeg)),

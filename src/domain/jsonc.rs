@@ -1,7 +1,8 @@
-//! JSON with comments and trailing commas, as people write settings: read whole or not at all.
+//! JSON with comments and trailing commas, for files that users write. A text is read whole or not
+//! at all.
 //!
-//! A key that stands twice in one object is a mistake wherever it stands, since one of the two
-//! would be lost without a word. Each value is told with its line, from 1.
+//! A key that occurs twice in one object is an error at any depth, because one of the two values
+//! would be lost silently. Each value is reported with its line, counted from 1.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,33 +12,33 @@ use jsonc_parser::ast::{self, ObjectPropName};
 use jsonc_parser::common::Range;
 use serde_json::{Map, Value};
 
-/// One step from a value to one inside it.
+/// One step from a value to a value inside it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum JsonPathStep {
-    /// Into an object.
+    /// To the value of a key of an object.
     Key(String),
-    /// Into an array.
+    /// To an item of an array, counted from 0.
     Index(usize),
 }
 
-/// A text that was read.
+/// The value of a text, with the line of each value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct JsoncDocument {
-    /// What it says.
+    /// The value of the whole text.
     pub value: Value,
     lines: Vec<(Vec<JsonPathStep>, usize)>,
 }
 
-/// Why a text is not read, and where.
+/// Why a text cannot be read, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsoncError {
-    /// From 1.
+    /// The line of the error, counted from 1.
     pub line: usize,
-    /// What is wrong, without a full stop.
+    /// The problem, without a full stop.
     pub text: String,
 }
 
-/// What is read beyond JSON.
+/// The extensions of JSON that are accepted: comments and trailing commas.
 pub const OPTIONS: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_trailing_commas: true,
@@ -52,6 +53,11 @@ pub const OPTIONS: ParseOptions = ParseOptions {
 };
 
 /// Reads a text, which may begin with a byte order mark.
+///
+/// # Errors
+///
+/// Fails if the text is empty or not JSON, or if a key occurs twice in an object. The error carries
+/// the line.
 pub fn parse(text: &str) -> Result<JsoncDocument, JsoncError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let parsed = jsonc_parser::parse_to_ast(text, &Default::default(), &OPTIONS);
@@ -71,9 +77,10 @@ pub fn parse(text: &str) -> Result<JsoncDocument, JsoncError> {
 }
 
 impl JsoncDocument {
-    /// The line of the first thing there that is not itself full of others.
-    pub fn line(&self, way: &[JsonPathStep]) -> Option<usize> {
-        self.lines.iter().find(|(to, _)| to.starts_with(way)).map(|(_, line)| *line)
+    /// The line of the first value at or below `path` that is not an object or array with values of
+    /// its own.
+    pub fn line(&self, path: &[JsonPathStep]) -> Option<usize> {
+        self.lines.iter().find(|(to, _)| to.starts_with(path)).map(|(_, line)| *line)
     }
 }
 
@@ -86,7 +93,7 @@ impl fmt::Display for JsoncError {
 struct JsoncReader<'a> {
     text: &'a str,
     path: Vec<JsonPathStep>,
-    /// A place in the text and its line. Places come in order.
+    /// An offset in the text and its line. Offsets only grow, so lines are counted once.
     seen: (usize, usize),
     lines: Vec<(Vec<JsonPathStep>, usize)>,
 }
@@ -155,7 +162,8 @@ impl JsoncReader<'_> {
         })
     }
 
-    /// A line end in a string is a quote that went missing, and JSON forbids it; the parser does not.
+    /// A line break in a string usually means a missing quote. JSON forbids it, but the parser
+    /// accepts it.
     fn check_string(&mut self, range: Range) -> Result<(), JsoncError> {
         let source = self.text.get(range.start..range.end).unwrap_or_default();
         if !source.contains(|c: char| c < ' ') {
@@ -194,7 +202,7 @@ mod tests {
         let document = parse(text).unwrap();
         assert_eq!(document.value, json!({"a": [1, "x\"]", {"b": null}], "c": {}}));
         let key = |name: &str| JsonPathStep::Key(name.into());
-        for (way, line) in [
+        for (path, line) in [
             (vec![], Some(3)),
             (vec![key("a"), JsonPathStep::Index(0)], Some(3)),
             (vec![key("a"), JsonPathStep::Index(1)], Some(4)),
@@ -202,12 +210,12 @@ mod tests {
             (vec![key("c")], Some(7)),
             (vec![key("d")], None),
         ] {
-            assert_eq!(document.line(&way), line, "{way:?}");
+            assert_eq!(document.line(&path), line, "{path:?}");
         }
     }
 
     #[test]
-    fn what_is_not_certain_is_a_mistake_with_its_line() {
+    fn ambiguous_text_is_an_error_with_its_line() {
         for (text, line, part) in [
             ("", 1, "empty"),
             ("// nothing\n", 1, "empty"),
@@ -266,7 +274,7 @@ mod tests {
             prop_assert_eq!(parse(&text).map(|it| it.value), Ok(expected));
         }
 
-        /// Without comments and trailing commas nothing is read that is not JSON.
+        /// Without comments and trailing commas this parser accepts only JSON.
         #[test]
         fn what_serde_refuses_is_refused(text in "[\\[\\]{}\",:a1e.+\\-\\\\u\n\t ]{0,24}") {
             let lenient = text.replace(char::is_whitespace, "");
@@ -276,7 +284,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_ends(text in "[\\[\\]{}\",:a1/*\\\\\n ]{0,60}") {
+        fn parsing_ends_on_any_text(text in "[\\[\\]{}\",:a1/*\\\\\n ]{0,60}") {
             let _ = parse(&text);
         }
     }

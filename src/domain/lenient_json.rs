@@ -1,25 +1,25 @@
-//! JSON as models write it: read where its meaning is certain, refused with the place of the mistake
-//! where it is not.
+//! JSON as models write it: accepted if its meaning is certain, otherwise refused with the place of
+//! the mistake.
 //!
-//! Understood beyond JSON are commas before a closing bracket, single quotes, keys without quotes,
-//! Python's `True`, `False` and `None`, line breaks within strings, backslashes that begin no escape,
-//! and a code fence or words around the one object. What breaks off is never completed, and nothing
-//! is guessed: a missing comma, a bare word, a quote inside a string are mistakes. Every valid
-//! document reads as `serde_json` reads it.
+//! Beyond JSON this reader accepts commas before a closing bracket, single quotes, keys without
+//! quotes, Python's `True`, `False` and `None`, line breaks in strings, backslashes that begin no
+//! escape, and a code fence or words around the one object. It never completes a text that breaks
+//! off, and never guesses: a missing comma, a bare word or a quote inside a string is an error.
+//! Every valid document reads as `serde_json` reads it.
 
 use std::fmt;
 
 use serde_json::{Map, Number, Value};
 
-/// Levels of nesting that are read.
+/// The most levels of nesting that are read.
 const MAX_DEPTH: usize = 100;
 
-/// Why a text is not read.
+/// Why a text cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LenientJsonError {
-    /// It ends too early.
+    /// The text ends before the value is complete.
     Truncated,
-    /// It is wrong in one place.
+    /// There is a mistake at one place.
     Syntax(LenientSyntaxError),
 }
 
@@ -28,7 +28,7 @@ pub enum LenientJsonError {
 pub struct LenientSyntaxError {
     /// Counted from 1.
     line: usize,
-    /// In letters, counted from 1.
+    /// In characters, counted from 1.
     column: usize,
     expected: &'static str,
     found: String,
@@ -45,11 +45,16 @@ impl fmt::Display for LenientJsonError {
     }
 }
 
-/// Reads the one object that `text` consists of, or that stands between words or in a fence.
+/// Reads the one object in `text`, which may have words or a code fence around it.
+///
+/// # Errors
+///
+/// Fails with `Truncated` if the object breaks off, and with `Syntax` if there is no object, more
+/// than one value, or a mistake in it.
 pub fn parse_object(text: &str) -> Result<Map<String, Value>, LenientJsonError> {
     match serde_json::from_str(text) {
         Ok(Value::Object(fields)) => return Ok(fields),
-        // An object that was written twice over, as a string of JSON.
+        // A model sometimes writes the object as a JSON string.
         Ok(Value::String(inner)) => return parse_object(&inner),
         Ok(Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_)) | Err(_) => {}
     }
@@ -71,7 +76,11 @@ pub fn parse_object(text: &str) -> Result<Map<String, Value>, LenientJsonError> 
     }
 }
 
-/// Reads the value that begins at `start`; returns it with the place behind it.
+/// Reads the value that begins at byte `start`, and returns it with the offset behind it.
+///
+/// # Errors
+///
+/// Fails with `Truncated` if the text ends within the value, and with `Syntax` at a mistake.
 pub fn parse_value(text: &str, start: usize) -> Result<(Value, usize), LenientJsonError> {
     let mut reader = LenientJsonReader { text, at: start, depth: 0 };
     reader.skip_space();
@@ -100,12 +109,13 @@ struct LenientJsonReader<'a> {
     depth: usize,
 }
 
-/// Which escapes a string holds, by which its meaning is judged.
+/// The kinds of escapes in a string, by which its meaning is judged.
 #[derive(Default)]
 struct StringEscapes {
-    /// A backslash that begins no escape, and so stands for itself.
+    /// A backslash that begins no escape and so stands for itself.
     stray: bool,
-    /// `\b` or `\f`: next to stray ones rather the beginning of a word boundary or a folder's name.
+    /// `\b` or `\f`. Beside a stray backslash this is more likely a regex's word boundary or a
+    /// path.
     rare: bool,
     /// `\n`, `\r` or `\t`.
     blank: bool,
@@ -244,7 +254,7 @@ impl LenientJsonReader<'_> {
         Ok(text)
     }
 
-    /// Reads on behind a backslash.
+    /// Reads the rest of an escape, behind the backslash.
     fn escape(
         &mut self,
         quote: char,
@@ -289,7 +299,7 @@ impl LenientJsonReader<'_> {
         Ok(())
     }
 
-    /// The letter that `u` and its digits stand for; none where no digits follow.
+    /// The character of a `\u` escape; `None` if no digits follow.
     fn code_point(&mut self) -> Result<Option<char>, LenientJsonError> {
         let Some(first) = hex(self.text.get(self.at..self.at + 5), 'u') else {
             return match self.text.len() - self.at < 5 {
@@ -344,13 +354,13 @@ fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || matches!(letter, '_' | '-' | '$')
 }
 
-/// Four digits behind `letter`.
+/// The value of four hexadecimal digits at the start of `text`, behind `letter`.
 fn hex(text: Option<&str>, letter: char) -> Option<u32> {
     let digits = text?.strip_prefix(letter)?;
     digits.bytes().all(|it| it.is_ascii_hexdigit()).then(|| u32::from_str_radix(digits, 16).ok())?
 }
 
-/// Four hexadecimal digits always fit.
+/// Four hexadecimal digits always fit into 16 bits.
 fn unit(digits: u32) -> u16 {
     u16::try_from(digits).unwrap_or(u16::MAX)
 }
@@ -389,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn what_breaks_off_is_not_completed() {
+    fn truncated_json_is_not_completed() {
         let whole = "{'a': [1, 2.5, {\"b\": \"x\\u00e9\\\"y\"}], c: True, 'd': None, }";
         assert!(parse_object(whole).is_ok());
         for (cut, _) in whole.char_indices().skip(1) {
@@ -403,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_certain_is_refused_with_its_place() {
+    fn ambiguous_json_is_refused_with_its_place() {
         let table = [
             ("", "line 1, column 1: expected an object, found the end"),
             ("[1]", "line 1, column 1: expected an object, found `[1]`"),
@@ -420,9 +430,9 @@ mod tests {
             (r#"{"a": "C:\dir\new"}"#, r"every backslash in this text written as `\\`"),
             (r#"{"a": "\ud800 x    "}"#, "a whole surrogate pair"),
         ];
-        for (text, said) in table {
+        for (text, expected) in table {
             let flaw = parse_object(text).unwrap_err().to_string();
-            assert!(flaw.contains(said), "{text}: {flaw}");
+            assert!(flaw.contains(expected), "{text}: {flaw}");
         }
         assert!(matches!(parse_object(&"{\"a\":".repeat(1000)), Err(LenientJsonError::Syntax(_))));
     }
@@ -449,7 +459,7 @@ mod tests {
         #[test]
         fn valid_json_is_read_as_it_is(json in json()) {
             for text in [json.to_string(), serde_json::to_string_pretty(&json).unwrap_or_default()] {
-                // serde_json itself reads some fractions in a neighbouring value.
+                // serde_json itself reads some fractions as a neighbouring value.
                 let read: Value = serde_json::from_str(&text).unwrap_or_default();
                 prop_assert_eq!(parse_value(&text, 0), Ok((read, text.len())));
             }

@@ -1,22 +1,23 @@
-//! Words that look like other words: letters of another script among Latin ones.
+//! Finds words that imitate other words: Latin words with letters of another script.
 //!
-//! `pаypal` with a Cyrillic а is another name than the one that is read. Only what a person is to
-//! approve is looked at, and nothing is changed: honest text mixes scripts, too, so this is told and
-//! not decided. A word that is foreign as a whole is not found here.
+//! `pаypal` with a Cyrillic а is a different name from the one that is read. Only text that the
+//! user is to approve is checked. Nothing is changed or decided, because honest text mixes scripts
+//! too: the dialog shows a warning. A word that is entirely in another script is not found here.
 
-/// Characters that are looked at; what is longer is looked through anyway before it is approved.
+/// The most bytes that are checked. The user has to look through longer text before approving it
+/// anyway.
 const SCAN_LIMIT: usize = 1 << 20;
 
-/// A word with a letter that is not what it looks like.
+/// A word with a letter that imitates another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LookalikeWord<'a> {
     /// The whole word.
     pub word: &'a str,
-    /// The first such letter in it.
+    /// The first imitating letter in it.
     pub letter: char,
 }
 
-/// The first few different ones in a text.
+/// The first few such words in a text, each once.
 pub fn lookalikes(text: &str) -> Vec<LookalikeWord<'_>> {
     let text = &text[..text.floor_char_boundary(SCAN_LIMIT)];
     let mut found: Vec<LookalikeWord<'_>> = Vec::new();
@@ -37,13 +38,14 @@ pub fn lookalikes(text: &str) -> Vec<LookalikeWord<'_>> {
     found
 }
 
-/// Letters with marks, which are Latin, too.
+/// Latin letters include those with diacritics.
 fn is_latin(c: char) -> bool {
     matches!(c, '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}') && c.is_alphabetic()
 }
 
-/// All of Cyrillic, Armenian and Cherokee, Latin letters in other dress, and of Greek what has the
-/// shape of a Latin letter: formulas and units mix the rest with Latin in good faith.
+/// Letters that look like Latin ones: all of Cyrillic, Armenian and Cherokee, Latin letters in
+/// other forms, and the Greek letters with a Latin shape. Formulas and units mix in the other Greek
+/// letters in good faith.
 fn passes_for_latin(c: char) -> bool {
     matches!(c,
         '\u{400}'..='\u{52f}' | '\u{1c80}'..='\u{1c8f}' | '\u{a640}'..='\u{a69f}'

@@ -1,44 +1,44 @@
-//! Mentions in what the person writes: `@src/main.rs`, `@"with a space.md"`, `@src/main.rs:10-40`,
-//! `@session:ID`. A mention is a reference: it stays in the text as it was written.
+//! Mentions in what the user writes: `@src/main.rs`, `@"with a space.md"`, `@src/main.rs:10-40`,
+//! `@session:ID`. A mention is a reference: the text keeps it as written.
 
 use std::fmt;
 use std::ops::Range;
 
 use super::SessionId;
 
-/// Something that a text refers to.
+/// A reference in a text to a file, a folder or a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention {
-    /// Where it stands in the text, from the `@` on, in bytes.
+    /// The byte range in the text, including the `@`.
     pub span: Range<usize>,
-    /// What it names.
+    /// What the mention refers to.
     pub target: MentionTarget,
 }
 
-/// What a mention names.
+/// What a mention refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MentionTarget {
     /// A file or folder, or some lines of a file.
     Path {
-        /// As it was written, without its quotes.
+        /// The path as written, without quotes.
         path: String,
-        /// Which lines, where it says so.
+        /// The lines; `None` for the whole file or folder.
         lines: Option<LineRange>,
     },
-    /// A past session.
+    /// An earlier session.
     Session(SessionId),
 }
 
-/// Lines of a file, from 1, both ends included.
+/// A range of lines, counted from 1, with both ends included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineRange {
-    /// The first one.
+    /// The first line, from 1.
     pub first: u64,
-    /// The last one; not before the first.
+    /// The last line; not less than `first`.
     pub last: u64,
 }
 
-/// All mentions of a text, in order.
+/// All mentions in a text, in order.
 pub fn mentions(text: &str) -> Vec<Mention> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -56,12 +56,12 @@ pub fn mentions(text: &str) -> Vec<Mention> {
     found
 }
 
-/// Whether a mention may begin behind this text: not inside of a word, as in an address.
+/// Whether a mention may begin behind `before`: not inside a word, as in an e-mail address.
 pub fn can_begin(before: &str) -> bool {
     before.chars().next_back().is_none_or(|c| c.is_whitespace() || "([{\"'`".contains(c))
 }
 
-/// A path as it is written in a mention: in quotes where it would not be read whole.
+/// A path as a mention writes it: in quotes if it would not be read whole without them.
 pub fn quote_path(path: &str) -> String {
     let plain = path.chars().all(|c| !c.is_whitespace() && c != '"')
         && !path.ends_with(TRAILING)
@@ -69,10 +69,10 @@ pub fn quote_path(path: &str) -> String {
     if plain { path.to_owned() } else { format!("\"{path}\"") }
 }
 
-/// What may follow a mention without being part of it.
+/// Punctuation that may follow a mention without belonging to it.
 const TRAILING: [char; 12] = ['.', ',', ';', ':', '!', '?', ')', ']', '}', '"', '\'', '`'];
 
-/// What is named at the beginning of a text, and how long that is.
+/// The target at the beginning of a text, and its length in bytes.
 fn parse_target(text: &str) -> Option<(usize, MentionTarget)> {
     if let Some(quoted) = text.strip_prefix('"') {
         let end = quoted.find(['"', '\n']).filter(|end| quoted[*end..].starts_with('"'))?;
@@ -112,7 +112,7 @@ impl LineRange {
         (first > 0 && first <= last).then_some(Self { first, last })
     }
 
-    /// Reads the range at the end of a path.
+    /// Splits a line range off the end of a path.
     fn split(word: &str) -> Option<(&str, Self)> {
         let (path, range) = word.rsplit_once(':')?;
         let range = Self::parse(range)?;

@@ -1,5 +1,5 @@
-//! What the person, the model and the tools said, in the one form that the log keeps and every
-//! provider is fed from.
+//! Messages of the user, the model and the tools, in the one form that the log stores and every
+//! provider translates from.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -10,15 +10,15 @@ use super::{CallId, ContentHash, MessageImage, ProviderProtocol};
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
-    /// Who speaks. Tool results are the user's.
+    /// Who speaks. Tool results belong to the user.
     pub role: MessageRole,
-    /// What is said, in order.
+    /// The blocks, in order.
     pub content: Vec<ContentBlock>,
 }
 
 impl ContentBlock {
-    /// What names a block that is bound to every byte before it, as Anthropic's sealed thinking
-    /// is, also behind a gateway of chat completions; nothing for the others.
+    /// A hash that identifies a block whose signature covers every byte before it: Anthropic's
+    /// signed thinking, also behind a chat-completions gateway. `None` for all other blocks.
     pub fn signature_hash(&self) -> Option<ContentHash> {
         match self {
             Self::Thinking { signature: Some(signature), .. } => {
@@ -42,11 +42,11 @@ impl ContentBlock {
     }
 }
 
-/// Who speaks.
+/// The sender of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MessageRole {
-    /// The person, and slug on the person's side: context and tool results.
+    /// The user, and what slug adds on the user's side: context and tool results.
     User,
     /// The model.
     Assistant,
@@ -58,43 +58,43 @@ pub enum MessageRole {
 pub enum ContentBlock {
     /// Plain or Markdown text.
     Text {
-        /// The text as it was said.
+        /// The text as the user or the model wrote it.
         text: String,
     },
-    /// What slug adds to a person's message: date, git state and the like. The person's screen
-    /// leaves it out; the provider gets it as `<context name="…">…</context>`.
+    /// What slug adds to a user message: date, git state and the like. The screen hides it; the
+    /// provider receives it as `<context name="…">…</context>`.
     Context {
-        /// Which context provider made it.
+        /// The name of the context provider that made it.
         name: String,
         /// The text inside the tags.
         text: String,
     },
-    /// An image that the person shows. Its bytes are among the session's contents.
+    /// An image that the user attached. Its bytes are in the session's content store.
     Image(MessageImage),
     /// The model's reasoning.
     Thinking {
         /// The text as it was streamed.
         thinking: String,
-        /// The provider's seal over it, sent back unchanged.
+        /// The provider's signature over the text, sent back unchanged.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<String>,
     },
     /// A piece of a response in its protocol's own shape: reasoning that only its server can read,
-    /// a seal over the piece behind it. It goes back as it is, where it stood, to a server of that
-    /// protocol, and to no other.
+    /// or a signature of the piece behind it. It is sent back unchanged, in its place, to servers
+    /// of that protocol only.
     Sealed {
-        /// Whose shape it has.
+        /// The protocol whose shape `data` has.
         protocol: ProviderProtocol,
-        /// What the provider needs to send it back.
+        /// What the provider needs to send the piece back.
         data: Value,
     },
-    /// The model asks for a tool.
+    /// A tool call by the model.
     ToolUse(ToolCall),
-    /// What came of a call.
+    /// The result of a tool call.
     ToolResult {
-        /// The call that this answers.
+        /// The call that this result answers.
         tool_use_id: CallId,
-        /// What the model reads.
+        /// The text that the model reads.
         content: String,
         /// Whether the call failed, was refused or was cancelled.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -102,24 +102,25 @@ pub enum ContentBlock {
     },
 }
 
-/// A tool that the model wants run.
+/// A tool call by the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "WireCall", into = "WireCall")]
 pub struct ToolCall {
-    /// Ties the result to the call.
+    /// Connects the call with its result.
     pub id: CallId,
     /// The tool's name as the model wrote it.
     pub name: String,
-    /// The arguments.
+    /// The call's arguments.
     pub input: CallInput,
 }
 
-/// The arguments of a call. What cannot be read is kept as it came, and the call is never run.
+/// The arguments of a call. Arguments that cannot be read are kept as text, and the call never
+/// runs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum CallInput {
     /// A JSON value, normally an object.
     Valid(Value),
-    /// Text that is not JSON, nor anything that can mean only one object.
+    /// Text that is not JSON and has no single certain meaning as an object.
     Invalid(String),
 }
 
@@ -127,17 +128,17 @@ pub enum CallInput {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
-    /// It had said what it wanted to say.
+    /// The model finished its answer.
     EndTurn,
-    /// It waits for the results of its tool calls.
+    /// The model waits for the results of its tool calls.
     ToolUse,
-    /// It ran into the output limit.
+    /// The answer reached the output limit.
     MaxTokens,
-    /// The provider withheld the rest.
+    /// The provider withheld the rest of the answer.
     Refusal,
-    /// The provider paused a long response: sent back as it is, it goes on.
+    /// The provider paused a long response. Sent back unchanged, the response continues.
     Paused,
-    /// The person stopped it. What had streamed is kept.
+    /// The user interrupted it. What had streamed is kept.
     Interrupted,
 }
 
@@ -171,8 +172,8 @@ impl From<ToolCall> for WireCall {
 }
 
 impl CallInput {
-    /// Parses streamed arguments, and mends what has one meaning only. Nothing at all means a call
-    /// without arguments; what is nested too deeply is not valid.
+    /// Parses streamed arguments, and repairs mistakes that have only one meaning. Empty text means
+    /// a call without arguments; arguments that are nested too deeply are invalid.
     pub fn parse(text: &str) -> Self {
         if text.trim().is_empty() {
             return Self::Valid(Value::Object(serde_json::Map::new()));
@@ -183,14 +184,14 @@ impl CallInput {
         }
     }
 
-    /// Whether streamed arguments end before they are whole.
+    /// Whether streamed arguments end before they are complete.
     pub fn is_truncated(text: &str) -> bool {
         lenient_json::parse_object(text) == Err(LenientJsonError::Truncated)
     }
 }
 
-/// Levels of nesting in a call's arguments. serde_json reads 128 of them, and the line of the log
-/// that holds the call has some of its own.
+/// The most levels of nesting in a call's arguments. serde_json reads 128, and the log line that
+/// holds the call adds some of its own.
 const MAX_DEPTH: usize = 100;
 
 fn depth(value: &Value) -> usize {
@@ -203,12 +204,12 @@ fn depth(value: &Value) -> usize {
 }
 
 impl Message {
-    /// A message of the person's with plain text.
+    /// A user message with plain text.
     pub fn user(text: impl Into<String>) -> Self {
         Self { role: MessageRole::User, content: vec![ContentBlock::Text { text: text.into() }] }
     }
 
-    /// The calls that the message makes.
+    /// The tool calls in the message.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.content.iter().filter_map(|block| match block {
             ContentBlock::ToolUse(call) => Some(call),
@@ -221,7 +222,7 @@ impl Message {
         })
     }
 
-    /// The calls that the message answers.
+    /// The calls whose results the message carries.
     pub fn answers(&self) -> impl Iterator<Item = &CallId> {
         self.content.iter().filter_map(|block| match block {
             ContentBlock::ToolResult { tool_use_id, .. } => Some(tool_use_id),
@@ -234,7 +235,7 @@ impl Message {
         })
     }
 
-    /// The said text, without thinking, context, calls and results.
+    /// The visible text, without thinking, context, calls and results.
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self
             .content

@@ -1,4 +1,4 @@
-//! The words that every room speaks: ids, messages, tools, permissions, usage.
+//! The types that every room shares: ids, messages, tools, permissions, usage.
 //!
 //! Plain values only: no I/O, no clock, no async, and no import from any other room.
 

@@ -1,28 +1,29 @@
-//! How much slug may do without asking.
+//! Permission modes: how much slug may do without asking.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// What happens to a call that no rule speaks of.
+/// What happens to a call that no rule covers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PermissionMode {
-    /// Everything but reading inside the workspace asks.
+    /// slug asks about everything except reading inside the workspace.
     #[default]
     Ask,
-    /// Edit and Write under the working folder do not ask.
+    /// Edit and Write in the working folder run without a question.
     AllowEdits,
-    /// Nothing that changes anything runs.
+    /// Calls that change anything do not run.
     Plan,
-    /// What touches the sandbox's folder does not ask, and commands run inside the sandbox.
+    /// Calls within the sandbox's folder run without a question, and commands run inside the
+    /// sandbox.
     Sandbox,
-    /// No questions, but deny rules and changes to slug's own powers hold.
+    /// No questions. Deny rules still hold, and so does the protection of slug's own permissions.
     Yolo,
 }
 
-/// A mode's name that slug does not know.
+/// A text that is not the name of a mode.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown mode `{0}`: use ask, allow-edits, plan, sandbox or yolo")]
 pub struct UnknownMode(pub String);
@@ -42,7 +43,7 @@ impl PermissionMode {
         }
     }
 
-    /// What the mode lets happen, as a phrase for lists.
+    /// What the mode allows, as a phrase for lists.
     pub fn meaning(self) -> &'static str {
         match self {
             Self::Ask => "asks before anything is changed, run or sent",

@@ -1,4 +1,4 @@
-//! Which model, and whose.
+//! A model's name, together with its provider.
 
 use std::fmt;
 
@@ -9,17 +9,17 @@ use serde::{Deserialize, Serialize};
 pub struct ModelName {
     /// The provider's name in the configuration.
     pub provider: String,
-    /// The model's name on the server.
+    /// The model's name on its server.
     pub model: String,
 }
 
 impl ModelName {
-    /// A model of this provider.
+    /// The name of `model` at `provider`.
     pub fn new(provider: impl Into<String>, model: impl Into<String>) -> Self {
         Self { provider: provider.into(), model: model.into() }
     }
 
-    /// Whether it is this one.
+    /// Whether both names are equal to these.
     pub fn is(&self, provider: &str, model: &str) -> bool {
         self.provider == provider && self.model == model
     }

@@ -1,7 +1,7 @@
 //! Exact amounts of money.
 //!
-//! Counted in nano-dollars, so that sums of many small costs stay exact. In JSON an amount is a
-//! number of dollars, which holds each of these amounts and reads back as the same one.
+//! Amounts are counted in nano-dollars, so that sums of many small costs stay exact. In JSON an
+//! amount is a number of dollars; every amount survives the round trip.
 
 use std::fmt;
 use std::iter::Sum;
@@ -14,38 +14,38 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Money(u64);
 
-/// What is no amount.
+/// The text is not an amount.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("an amount is written in dollars, like 2.50")]
 pub struct ParseMoneyError;
 
-/// In one dollar.
+/// Nano-dollars in one dollar.
 const NANOS: u64 = 1_000_000_000;
 
-/// The most that comes back whole from JSON's numbers: about a million dollars.
+/// The largest amount that a JSON number holds exactly: about a million dollars.
 const MAX_NANOS: u64 = 1 << 50;
 
 impl Money {
-    /// Nothing.
+    /// No money.
     pub const ZERO: Self = Self(0);
 
-    /// So many nano-dollars.
+    /// An amount from nano-dollars, capped at the maximum of about a million dollars.
     pub fn from_nanos(nanos: u64) -> Self {
         Self(nanos.min(MAX_NANOS))
     }
 
-    /// In nano-dollars.
+    /// The amount in nano-dollars.
     pub fn nanos(self) -> u64 {
         self.0
     }
 
-    /// In dollars, for those who only show it.
+    /// The amount in dollars, for display only.
     pub fn dollars(self) -> f64 {
         // At most 2^50: exact before the division.
         self.0 as f64 / NANOS as f64
     }
 
-    /// So many times as much.
+    /// The amount multiplied by `factor`, capped at the maximum.
     pub fn times(self, factor: u64) -> Self {
         Self::from_nanos(self.0.saturating_mul(factor))
     }
@@ -67,7 +67,7 @@ impl Sum for Money {
     }
 }
 
-/// With cents from ten cents on, with hundredths of a cent below.
+/// With cents from ten cents up, with hundredths of a cent below that.
 impl fmt::Display for Money {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rounded = |to: u64| self.0.saturating_add(to / 2) / to;
@@ -84,7 +84,7 @@ impl fmt::Display for Money {
 impl FromStr for Money {
     type Err = ParseMoneyError;
 
-    /// Dollars in digits, with a `$` before them or without.
+    /// Reads dollars in digits, with or without a `$` in front.
     fn from_str(text: &str) -> Result<Self, ParseMoneyError> {
         let text = text.trim();
         let text = text.strip_prefix('$').unwrap_or(text).trim_start();
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn amounts_read_well() {
+    fn amounts_are_formatted_for_reading() {
         let table = [
             (0, "$0"),
             (1, "<$0.0001"),
@@ -180,7 +180,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn an_amount_comes_back_from_json_as_it_was(nanos in 0..=MAX_NANOS) {
+        fn an_amount_survives_json(nanos in 0..=MAX_NANOS) {
             let money = Money::from_nanos(nanos);
             let json = serde_json::to_string(&money).unwrap();
             prop_assert_eq!(serde_json::from_str::<Money>(&json).unwrap(), money);

@@ -1,9 +1,9 @@
-//! What somebody may have meant to write.
+//! Suggests the name that a mistyped word probably meant.
 
-/// Names that are less like what was written than this, from 0 to 1, are not offered.
+/// The least similarity, from 0 to 1, of a name that is suggested.
 const MIN_SIMILARITY: f64 = 0.6;
 
-/// The name that comes closest to what was written, if one is close.
+/// The name most similar to `written`; `None` if no name is similar enough.
 pub fn nearest<'a>(written: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     names
         .into_iter()

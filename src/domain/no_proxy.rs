@@ -1,13 +1,13 @@
-//! Whether the variable `NO_PROXY` leaves a host out: names with all below them, addresses and ranges
-//! of them, each with a port or without, or `*` for everything.
+//! Whether the variable `NO_PROXY` exempts a host: names with all their subdomains, addresses and
+//! address ranges, each with or without a port, or `*` for everything.
 
 use std::net::IpAddr;
 
-/// Whether an entry of `list` means `host` at `port`. An IPv6 address may stand in brackets.
+/// Whether an entry of `list` matches `host` at `port`. An IPv6 address may have brackets.
 pub fn is_exempt_from_proxy(list: &str, host: &str, port: Option<u16>) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']').to_ascii_lowercase();
     list.split(',').map(str::trim).filter(|entry| !entry.is_empty()).any(|entry| {
-        // An address of six parts has colons of its own.
+        // The colons of an IPv6 address do not begin a port.
         let (name, wanted) = match entry.rsplit_once(':') {
             Some((name, number)) if !name.contains(':') || name.ends_with(']') => {
                 (name, number.parse::<u16>().ok())
@@ -19,8 +19,8 @@ pub fn is_exempt_from_proxy(list: &str, host: &str, port: Option<u16>) -> bool {
     })
 }
 
-/// Whether an entry without its port means this host: `*`, an address, a range of them, or a name
-/// with all below it.
+/// Whether an entry without its port matches this host: `*`, an address, an address range, or a
+/// name with all its subdomains.
 fn covers(entry: &str, host: &str) -> bool {
     if entry == "*" {
         return true;
@@ -37,7 +37,7 @@ fn covers(entry: &str, host: &str) -> bool {
     host.strip_suffix(name).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
 }
 
-/// The first bits of an address.
+/// The first `bits` bits of an address.
 fn prefix(address: IpAddr, bits: u32) -> u128 {
     let (number, width) = match address {
         IpAddr::V4(it) => (u128::from(it.to_bits()), 32),

@@ -1,22 +1,22 @@
-//! What is told beside the conversation: notices, and how much a model can read.
+//! What is shown beside the conversation: notices, and the size of the context window.
 
-/// How much a model can read at once, in tokens.
+/// The model's context window in tokens, and where the number comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContextWindow {
-    /// The server says so.
+    /// The server reports it.
     Served(u64),
-    /// The catalogue of models says so.
+    /// The model catalogue has it.
     Known(u64),
-    /// The configuration says so, or nobody does.
+    /// It is configured, or assumed because no one gives it.
     Assumed(u64),
 }
 
-/// How bad it is.
+/// The severity of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoticeLevel {
-    /// Good to know.
+    /// For information only.
     Info,
-    /// Something is not as it should be.
+    /// Something is wrong, and work can go on.
     Warning,
     /// Something failed.
     Error,

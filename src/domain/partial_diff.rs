@@ -1,32 +1,32 @@
 //! A diff of which only some changes are made.
 //!
-//! A change is a run of removed and added lines with nothing unchanged between them, the same that
-//! the screen steps through. Changes are numbered from 0, from the top. With all of them the old
-//! text becomes the new one, with none it stays as it is.
+//! A change is a run of removed and added lines with no unchanged line between them; the screen
+//! steps through the same changes. Changes are numbered from 0, from the top. With all changes the
+//! old text becomes the new one, with none it stays as it is.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use super::{DiffLine, DiffLineTag, FileDiff, Hunk, LineEnding};
 
-/// The changes of a diff that are not made.
+/// The changes of a diff that the user leaves out, by number.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ExcludedHunks(BTreeSet<usize>);
 
 impl ExcludedHunks {
-    /// Leaves a change out, or takes it after all.
+    /// Excludes a change, or includes it again.
     pub fn toggle(&mut self, change: usize) {
         if !self.0.remove(&change) {
             self.0.insert(change);
         }
     }
 
-    /// Whether a change is left out.
+    /// Whether a change is excluded.
     pub fn has(&self, change: usize) -> bool {
         self.0.contains(&change)
     }
 
-    /// How many are.
+    /// The number of excluded changes.
     pub fn count(&self) -> usize {
         self.0.len()
     }
@@ -39,13 +39,13 @@ impl FromIterator<usize> for ExcludedHunks {
 }
 
 impl FileDiff {
-    /// How many changes there are.
+    /// The number of changes in the diff.
     pub fn change_count(&self) -> usize {
         self.hunks.iter().flat_map(runs).filter(|run| is_change(run)).count()
     }
 
-    /// What becomes of `old` with all changes but those left out; nothing where this is not a diff
-    /// of `old`.
+    /// The text `old` with all changes except the excluded ones; `None` if this is not a diff of
+    /// `old`.
     pub fn apply_without(&self, old: &str, left_out: &ExcludedHunks) -> Option<String> {
         let mut lines = old.split_inclusive('\n');
         let mut new = String::with_capacity(old.len());
@@ -78,8 +78,7 @@ impl FileDiff {
         Some(new)
     }
 
-    /// The changes that were left out, each under the number of its line in the file with the
-    /// others made.
+    /// The excluded changes, each under its line number in the file that has the other changes.
     pub fn excluded_text(&self, left_out: &ExcludedHunks) -> String {
         let mut text = String::new();
         let (mut change, mut shift) = (0, 0);
@@ -108,7 +107,7 @@ impl FileDiff {
     }
 }
 
-/// The lines of a hunk, the changed and the unchanged ones in turns.
+/// The lines of a hunk in runs that alternate between changed and unchanged.
 fn runs(hunk: &Hunk) -> impl Iterator<Item = &[DiffLine]> {
     hunk.lines.chunk_by(|one, next| {
         (one.tag == DiffLineTag::Context) == (next.tag == DiffLineTag::Context)
@@ -120,7 +119,7 @@ fn is_change(run: &[DiffLine]) -> bool {
 }
 
 impl DiffLine {
-    /// Whether this is the line, with its end.
+    /// Whether this is `line`, including its line ending.
     fn is(&self, line: &str) -> bool {
         line.strip_prefix(self.text.as_str()) == Some(self.end.text())
     }
@@ -170,16 +169,16 @@ mod tests {
     }
 
     #[test]
-    fn what_was_left_out_is_told_with_its_place_in_the_file_as_it_is_then() {
+    fn excluded_changes_are_listed_with_their_lines_in_the_new_file() {
         let diff = FileDiff::between("f", OLD, NEW);
-        let told = diff.excluded_text(&[1, 3].into_iter().collect());
-        assert_eq!(told, "@@ line 6 @@\n-e\n+E\n@@ line 13 @@\n+m\n");
+        let excluded = diff.excluded_text(&[1, 3].into_iter().collect());
+        assert_eq!(excluded, "@@ line 6 @@\n-e\n+E\n@@ line 13 @@\n+m\n");
         let then = diff.apply_without(OLD, &[1, 3].into_iter().collect()).unwrap();
         assert_eq!(then.lines().nth(6 - 1), Some("e"));
     }
 
     #[test]
-    fn a_text_that_the_diff_is_not_of_is_refused() {
+    fn a_diff_of_another_text_is_refused() {
         let diff = FileDiff::between("f", OLD, NEW);
         for other in ["", "a\nb\n", &OLD.replace("b\n", "b\r\n"), &OLD.replace('e', "x")] {
             assert_eq!(diff.apply_without(other, &ExcludedHunks::default()), None, "{other:?}");
@@ -207,11 +206,12 @@ mod tests {
             old in lines(), new in lines(), out in prop::collection::btree_set(0usize..8, 0..8),
         ) {
             let diff = FileDiff::between("f", &old, &new);
-            let taken = (0..diff.change_count()).filter(|change| !out.contains(change));
-            let (out, taken): (ExcludedHunks, ExcludedHunks) = (out.iter().copied().collect(), taken.collect());
+            let included = (0..diff.change_count()).filter(|change| !out.contains(change));
+            let (out, included): (ExcludedHunks, ExcludedHunks) =
+                (out.iter().copied().collect(), included.collect());
             let part = diff.apply_without(&old, &out).unwrap();
-            let other = diff.apply_without(&old, &taken).unwrap();
-            // Both parts together change as many lines as the whole.
+            let other = diff.apply_without(&old, &included).unwrap();
+            // Both parts together change as many lines as the whole diff.
             let lines = |text: &str| text.split_inclusive('\n').count() as isize;
             let whole = lines(&new) - lines(&old);
             let parts = lines(&part) + lines(&other) - 2 * lines(&old);

@@ -1,8 +1,8 @@
-//! Paths as text: nothing here looks at the disk.
+//! Paths as text: nothing here accesses the disk.
 
 use std::path::{Component, Path, PathBuf};
 
-/// `path` without `.` and `..`. Purely lexical.
+/// `path` without `.` and `..`. Purely lexical: symbolic links are not resolved.
 pub fn clean_path(path: &Path) -> PathBuf {
     let mut clean = PathBuf::with_capacity(path.as_os_str().len());
     for component in path.components() {

@@ -1,42 +1,43 @@
-//! What tokens cost.
+//! Prices of tokens.
 
 use super::{Money, TokenUsage};
 
-/// What one token costs, in pico-dollars: the same number as micro-dollars for a million tokens.
+/// The price of one token in pico-dollars, which is the price of a million tokens in micro-dollars.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TokenRate(u64);
 
-/// What each kind of token costs.
+/// The price of each kind of token.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TokenRates {
-    /// One that the model reads.
+    /// A token that the model reads.
     pub input: TokenRate,
-    /// One that it writes, thinking included.
+    /// A token that the model writes, thinking included.
     pub output: TokenRate,
-    /// One that it reads from the provider's cache; where that is not told it costs as any other.
+    /// A token that the model reads from the provider's cache; `None` if it costs as much as
+    /// `input`.
     pub cache_read: Option<TokenRate>,
-    /// One that is written to that cache; the same.
+    /// A token that is written to that cache; `None` if it costs as much as `input`.
     pub cache_write: Option<TokenRate>,
 }
 
-/// What a model costs.
+/// The price of a model's requests.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ModelPrice {
-    /// What holds for short requests.
+    /// The rates of short requests.
     pub rates: TokenRates,
-    /// What holds for all of a request whose input is longer than so many tokens, the shortest
-    /// first.
+    /// The rates of longer requests: they hold for all tokens of a request whose input is longer
+    /// than this number of tokens. The shortest comes first.
     pub above: Vec<(u64, TokenRates)>,
 }
 
-/// The most dollars for a million tokens that are taken for a price.
+/// The highest price in dollars per million tokens that is believed.
 const MAX_DOLLARS: f64 = 1e6;
 
 /// Pico-dollars in a nano-dollar.
 const PICOS: u128 = 1_000;
 
 impl TokenRate {
-    /// So many dollars for a million tokens; `None` for what no price can be.
+    /// A rate from dollars per million tokens; `None` if the number cannot be a price.
     pub fn per_million(dollars: f64) -> Option<Self> {
         #[allow(
             clippy::cast_possible_truncation,
@@ -46,7 +47,7 @@ impl TokenRate {
         (0.0..=MAX_DOLLARS).contains(&dollars).then(|| Self((dollars * 1e6).round() as u64))
     }
 
-    /// In dollars for a million tokens, for those who only show it.
+    /// The rate in dollars per million tokens, for display only.
     pub fn dollars_per_million(self) -> f64 {
         self.0 as f64 / 1e6
     }
@@ -57,7 +58,7 @@ impl TokenRate {
 }
 
 impl ModelPrice {
-    /// What a response cost.
+    /// The cost of a response with this usage.
     pub fn of(&self, usage: TokenUsage) -> Money {
         let rates = self.rates_for(usage.input);
         let cached = usage.cache_read.min(usage.input);
@@ -111,7 +112,7 @@ mod tests {
                 usage(100_000, 1_000, 90_000, 5_000),
                 27_000_000 + 18_750_000 + 15_000_000 + 15_000_000,
             ),
-            // A server that counts cached tokens beside the others.
+            // Some servers count cached tokens in addition to the others.
             (usage(10, 0, 90_000, 0), 3_000),
             (usage(0, 0, 0, 0), 0),
         ];
@@ -127,14 +128,14 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_price_in_the_cache_costs_as_any_other() {
+    fn cached_tokens_without_a_price_cost_as_much_as_others() {
         let rates = TokenRates { input: rate(1.0), output: rate(2.0), ..TokenRates::default() };
         let price = ModelPrice { rates, above: Vec::new() };
         assert_eq!(price.of(usage(1_000, 0, 900, 0)), price.of(usage(1_000, 0, 0, 0)));
     }
 
     #[test]
-    fn a_thousandth_of_a_cent_for_a_million_tokens_is_told_apart() {
+    fn a_rate_is_exact_to_a_thousandth_of_a_cent_per_million_tokens() {
         assert_eq!(rate(0.0689).dollars_per_million(), 0.0689);
         assert_eq!(TokenRate::per_million(-1.0), None);
         assert_eq!(TokenRate::per_million(f64::NAN), None);

@@ -1,4 +1,4 @@
-//! How a model server is spoken to, and how hard its model is to think.
+//! The wire protocols of model servers, and the steps of reasoning effort.
 
 use std::fmt;
 
@@ -8,23 +8,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProviderProtocol {
-    /// OpenAI's chat completions, which most servers speak.
+    /// OpenAI's chat completions, which most servers offer.
     #[serde(rename = "openai")]
     ChatCompletions,
-    /// Anthropic's Messages.
+    /// Anthropic's Messages API.
     Anthropic,
-    /// OpenAI's Responses.
+    /// OpenAI's Responses API.
     Responses,
-    /// Google's Gemini.
+    /// Google's Gemini API.
     Gemini,
 }
 
-/// How much a model reasons before it answers. Which steps there are is the model's matter; a
-/// provider takes the nearest.
+/// How much a model reasons before it answers. Models know different steps; a provider takes the
+/// nearest one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReasoningEffort {
-    /// Not at all, where the model can do without.
+    /// No reasoning, if the model can do without.
     None,
     /// As little as it can.
     Minimal,
@@ -42,11 +42,11 @@ pub enum ReasoningEffort {
 }
 
 impl ProviderProtocol {
-    /// All of them.
+    /// All protocols, in the order of their declaration.
     pub const ALL: [Self; 4] =
         [Self::ChatCompletions, Self::Responses, Self::Anthropic, Self::Gemini];
 
-    /// Its name in the configuration and in a session's log.
+    /// The protocol's name in the configuration and in a session log.
     pub fn name(self) -> &'static str {
         match self {
             Self::ChatCompletions => "openai",
@@ -56,7 +56,7 @@ impl ProviderProtocol {
         }
     }
 
-    /// The header that a key travels in, unless the server wants another.
+    /// The header that carries the key by default.
     pub fn key_header(self) -> &'static str {
         match self {
             Self::ChatCompletions | Self::Responses => "authorization",
@@ -65,14 +65,14 @@ impl ProviderProtocol {
         }
     }
 
-    /// The protocol of this name.
+    /// The protocol with this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)
     }
 }
 
 impl ReasoningEffort {
-    /// All of them, the least first.
+    /// All steps, the least first.
     pub const ALL: [Self; 7] = [
         Self::None,
         Self::Minimal,
@@ -83,7 +83,7 @@ impl ReasoningEffort {
         Self::Max,
     ];
 
-    /// Its name in the configuration, which is also the one that OpenAI's protocols use.
+    /// The step's name in the configuration, and in OpenAI's protocols.
     pub fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -96,7 +96,7 @@ impl ReasoningEffort {
         }
     }
 
-    /// The step of this name.
+    /// The step with this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)
     }

@@ -1,5 +1,5 @@
-//! What a confined command sees of the machine, as a plain value: made by `permissions::sandbox`
-//! from the folder that the person named, carried out by `platform::sandbox`.
+//! What a sandboxed command may see and change, as a plain value. `permissions::sandbox` makes it
+//! from the folder that the user chose; `platform::sandbox` enforces it.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,39 +8,40 @@ use serde::{Deserialize, Serialize};
 
 use super::HostRule;
 
-/// What a command sees. All paths are absolute and without links.
+/// What a sandboxed command may see and change. All paths are absolute and free of symbolic links.
 ///
-/// What nothing here speaks of can be read and not be changed.
+/// Anything that no field mentions can be read and not changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxProfile {
-    /// The folder that can be changed.
+    /// The folder that commands may change.
     pub dir: PathBuf,
-    /// What can be changed besides, wherever it is.
+    /// Other paths that commands may change.
     pub writable: Vec<PathBuf>,
-    /// What exists in these and can only be read.
+    /// Existing paths in `dir` or `writable` that commands may only read.
     pub fixed: Vec<PathBuf>,
-    /// Folders in `dir` that have something in them that is not as elsewhere there, and that have to
-    /// stay where they are.
+    /// Folders in `dir` that contain an exception to the rule for `dir`. They must not be moved or
+    /// renamed.
     pub held: Vec<PathBuf>,
-    /// What is not there and must not come into being.
+    /// Paths that do not exist and that commands must not create.
     pub absent: Vec<MaskedPath>,
-    /// git's own list of what it passes over here: what stands for the absent is none of a
-    /// repository's files.
+    /// git's exclude file of this repository. Placeholders for the `absent` paths are listed there,
+    /// so that git does not see them as new files.
     pub ignores: Option<PathBuf>,
-    /// What exists and cannot be read.
+    /// Existing paths that commands cannot read.
     pub covered: Vec<MaskedPath>,
-    /// Whether all that deny rules on reading name was found: what was not is not covered.
+    /// Whether the scan found everything that deny rules on reading name. What it missed is not
+    /// covered.
     pub denied: ScanExtent,
-    /// Folders for all programs, each of which gets one of its own or none: `/tmp`, `/run`.
+    /// Shared folders that are replaced by an empty private one, or hidden: `/tmp`, `/run`.
     pub private: Vec<PathBuf>,
-    /// What can be read though it may lie in one of those.
+    /// Paths that stay readable even though they may be inside a private folder.
     pub kept: Vec<PathBuf>,
-    /// Whether there is a network.
+    /// Whether commands reach a network, and which hosts.
     pub network: SandboxNetwork,
 }
 
 impl SandboxProfile {
-    /// One in which nothing but `dir` can be changed, and everything read.
+    /// A profile in which only `dir` can be changed and everything can be read.
     pub fn for_folder(dir: PathBuf, network: SandboxNetwork) -> Self {
         Self {
             dir,
@@ -57,8 +58,8 @@ impl SandboxProfile {
         }
     }
 
-    /// The same with only `scratch` to change: what could be changed before can be read, and what
-    /// could be neither stays so.
+    /// The same profile, in which only `scratch` can be changed: what was writable becomes
+    /// read-only, and what was hidden stays hidden.
     pub fn into_read_only(mut self, scratch: PathBuf) -> Self {
         let before = std::mem::replace(&mut self.dir, scratch);
         if !self.covered.iter().any(|spot| before.starts_with(&spot.path)) {
@@ -69,42 +70,42 @@ impl SandboxProfile {
     }
 }
 
-/// A path and what is, or would be, there.
+/// A path, and whether a file or a folder is (or would be) there.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct MaskedPath {
-    /// Where.
+    /// The absolute path.
     pub path: PathBuf,
-    /// What.
+    /// Decides what the sandbox puts in the path's place.
     pub kind: MaskedPathKind,
 }
 
-/// What is at a path.
+/// Whether a path is a folder or anything else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum MaskedPathKind {
-    /// Anything but a folder.
+    /// Anything but a folder: files, sockets, devices.
     File,
-    /// A folder.
+    /// A folder, which hides everything below it.
     Folder,
 }
 
-/// Whether confined commands reach a network.
+/// Whether sandboxed commands reach a network.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SandboxNetwork {
-    /// None at all.
+    /// No network at all.
     #[default]
     Off,
     /// These hosts, through slug's proxy, and nothing else.
     Hosts(Vec<HostRule>),
-    /// All that slug itself reaches.
+    /// Everything that slug itself reaches.
     On,
 }
 
-/// What keeps a command inside.
+/// The mechanism that enforces the sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SandboxBackendKind {
-    /// bubblewrap: a view of its own of files, processes and network.
+    /// bubblewrap: the command gets its own view of files, processes and network.
     Bubblewrap,
-    /// Landlock with seccomp: the kernel refuses.
+    /// Landlock and seccomp: the kernel refuses forbidden accesses.
     Landlock,
     /// macOS's `sandbox-exec`.
     Seatbelt,
@@ -127,36 +128,36 @@ impl fmt::Display for SandboxBackendKind {
     }
 }
 
-/// The sandbox that is in force.
+/// The active sandbox, in brief.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxSummary {
-    /// What keeps commands inside.
+    /// The mechanism that enforces it.
     pub backend: SandboxBackendKind,
-    /// The folder that they can change.
+    /// The folder that commands may change.
     pub dir: PathBuf,
-    /// Whether they reach a network.
+    /// Whether commands reach a network, and which hosts.
     pub network: SandboxNetwork,
-    /// Whether all was found in the folder that has to be held back.
+    /// Whether the scan of `dir` for protected paths was complete.
     pub extent: ScanExtent,
 }
 
-/// Whether everything in a folder was looked at.
+/// Whether a scan of a folder was complete.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ScanExtent {
-    /// All of it.
+    /// The scan saw every file and folder.
     #[default]
     Whole,
-    /// There is too much: what lies deepest was not.
+    /// The folder is too large; the scan skipped the deepest levels.
     Part,
 }
 
 impl SandboxSummary {
-    /// What it does, as a phrase.
+    /// Folder and network as one phrase.
     pub fn meaning(&self) -> String {
         format!("{}, {}", self.folder_phrase(), self.network_phrase())
     }
 
-    /// What keeps commands in which folder.
+    /// Which mechanism sandboxes which folder, as a phrase.
     pub fn folder_phrase(&self) -> String {
         let rest = match self.extent {
             ScanExtent::Whole => "",
@@ -165,7 +166,7 @@ impl SandboxSummary {
         format!("{} around {}{rest}", self.backend, self.dir.display())
     }
 
-    /// What they reach.
+    /// What commands reach, as a phrase.
     pub fn network_phrase(&self) -> String {
         match &self.network {
             SandboxNetwork::Off => "no network".to_owned(),
@@ -183,7 +184,7 @@ impl SandboxSummary {
     }
 }
 
-/// As many hosts are named in a phrase.
+/// The most hosts that a phrase names.
 const MAX_NAMED_HOSTS: usize = 3;
 
 #[cfg(test)]
@@ -191,7 +192,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_in_force_is_said_in_a_few_words() {
+    fn the_summary_is_one_short_phrase() {
         let hosts = |listed: &[&str]| {
             SandboxNetwork::Hosts(listed.iter().map(|text| text.parse().unwrap()).collect())
         };

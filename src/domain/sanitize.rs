@@ -1,33 +1,33 @@
 //! Makes text from models, tools, files and servers harmless to show.
 //!
-//! What a terminal would obey or a reader could not see becomes visible: control characters as
-//! their pictures (`␛`), C1 controls as `\u{9b}`, bidi marks, zero-width characters and tags as
-//! `‹U+202E›`. Line feeds and tabs stay, CRLF becomes LF. Joiners and variation selectors stay
-//! where a script or an emoji needs them, and only there, since elsewhere they hide data.
+//! Everything that a terminal would obey or a reader could not see becomes visible: control
+//! characters as their pictures (`␛`), C1 controls as `\u{9b}`, bidi marks, zero-width characters
+//! and tags as `‹U+202E›`. Line feeds and tabs stay, CRLF becomes LF. Joiners and variation
+//! selectors stay only where a script or an emoji needs them, because elsewhere they can hide data.
 //!
-//! The result is stable: to sanitise twice is to sanitise once. Look-alike letters are not the
-//! business of this file; it changes no character that can be seen.
+//! Sanitising twice gives the same as sanitising once. Visible characters never change; `lookalike`
+//! handles letters that imitate others.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// A run of text after sanitising.
+/// A run of text after sanitising, with its place in the original.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SanitizedPiece<'a> {
-    /// What to show.
+    /// The text to show.
     pub text: Cow<'a, str>,
-    /// What it stands for in the original, in bytes.
+    /// The byte range in the original text that `text` stands for.
     pub source: Range<usize>,
-    /// Whether it was there as it is, or stands for something that must not be shown raw.
+    /// Whether `text` is the original or stands for a character that must not be shown raw.
     pub kind: SanitizedPieceKind,
 }
 
-/// Where a piece comes from.
+/// The origin of a piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SanitizedPieceKind {
-    /// The original text.
+    /// Text of the original, unchanged.
     Plain,
-    /// One character, made visible.
+    /// One character of the original, made visible.
     Escaped,
 }
 
@@ -36,11 +36,11 @@ pub enum SanitizedPieceKind {
 pub enum EscapeSequence<'a> {
     /// A control sequence: its parameters and its last character, as in `ESC [ 1;31 m`.
     Csi(&'a str, char),
-    /// Any other: titles, clipboard, device strings, character sets, a lone escape.
+    /// Any other: title, clipboard, device string, character set, lone escape.
     Other,
 }
 
-/// The text with all that could do harm made visible.
+/// The text with every harmful character made visible. Borrowed if nothing changes.
 pub fn sanitize(text: &str) -> Cow<'_, str> {
     if next_suspect(text.as_bytes(), 0) == text.len() {
         return Cow::Borrowed(text);
@@ -61,9 +61,9 @@ pub fn pieces(text: &str) -> SanitizedPieces<'_> {
     SanitizedPieces { text, at: 0, escape: None }
 }
 
-/// The text without escape sequences, for the model: colours, titles and the like are noise
-/// there. A line that was drawn over and over with carriage returns keeps its last state; tags,
-/// which models read and people do not see, are made visible; other controls are dropped.
+/// The text without escape sequences, for the model: colours, titles and the like are noise there.
+/// A line that was redrawn with carriage returns keeps its last state. Tag characters, which models
+/// read and users do not see, are made visible; other controls are dropped.
 pub fn strip_ansi(text: &str) -> Cow<'_, str> {
     if next_suspect(text.as_bytes(), 0) == text.len() {
         return Cow::Borrowed(text);
@@ -103,18 +103,19 @@ pub fn strip_ansi(text: &str) -> Cow<'_, str> {
 #[derive(Debug)]
 pub struct EscapeSequenceReader<'a> {
     text: &'a str,
-    /// No string terminator lies between here and an earlier search, so none is searched for.
+    /// No string terminator comes before this offset: an earlier search found none.
     unterminated_until: usize,
 }
 
 impl<'a> EscapeSequenceReader<'a> {
-    /// A reader of `text`.
+    /// Reads the escape sequences of `text`.
     pub fn new(text: &'a str) -> Self {
         Self { text, unterminated_until: 0 }
     }
 
-    /// The sequence that begins at `index`, where an escape or a C1 control is, and its length in
-    /// bytes. One that never ends is its introducer alone, so that it swallows no text.
+    /// The sequence that begins at `index`, which must be at an escape or a C1 control, and its
+    /// length in bytes. Of a sequence that never ends only the introducer counts, so that it
+    /// swallows no text.
     pub fn at(&mut self, index: usize) -> (EscapeSequence<'a>, usize) {
         let rest = &self.text[index..];
         let mut chars = rest.chars();
@@ -139,7 +140,7 @@ impl<'a> EscapeSequenceReader<'a> {
         }
     }
 
-    /// The length of a string such as `ESC ] … BEL`; it may not cross a line.
+    /// The length of a string such as `ESC ] … BEL`. A string ends at the line end.
     fn string(&mut self, index: usize, introducer: usize) -> usize {
         let body = index + introducer;
         if body < self.unterminated_until {
@@ -167,7 +168,7 @@ impl<'a> EscapeSequenceReader<'a> {
 pub struct SanitizedPieces<'a> {
     text: &'a str,
     at: usize,
-    /// A character that was found to need escaping while the text before it was handed out.
+    /// A character to escape next, found while the text before it was returned.
     escape: Option<char>,
 }
 
@@ -229,8 +230,8 @@ enum CharTreatment {
     Escape,
 }
 
-/// The first byte from `from` on that may begin a character to be looked at, by its UTF-8 lead.
-/// Nearly all text has none, so this is the whole cost of sanitising it.
+/// The first byte from `from` on that may begin a suspicious character, by its UTF-8 lead byte.
+/// Nearly all text has none, so this scan is the whole cost of sanitising it.
 fn next_suspect(bytes: &[u8], from: usize) -> usize {
     let suspect = |byte: &u8| match byte {
         b'\n' | b'\t' => false,
@@ -242,7 +243,7 @@ fn next_suspect(bytes: &[u8], from: usize) -> usize {
     bytes[from..].iter().position(suspect).map_or(bytes.len(), |at| from + at)
 }
 
-/// What becomes of `c`. `before` is the text kept since the last character that was not.
+/// How to treat `c`. `before` is the unchanged text since the last escaped character.
 fn char_treatment(c: char, before: &str, after: &str) -> CharTreatment {
     let keep = match c {
         '\r' if after.starts_with('\n') => return CharTreatment::Drop,
@@ -256,13 +257,13 @@ fn char_treatment(c: char, before: &str, after: &str) -> CharTreatment {
     if keep { CharTreatment::Keep } else { CharTreatment::Escape }
 }
 
-/// Whether a joiner stands between two characters that it can join.
+/// Whether both neighbours of a joiner can be joined.
 fn joined(before: &str, after: &str, joins: fn(char) -> bool) -> bool {
     let before = before.strip_suffix('\u{fe0f}').unwrap_or(before);
     before.chars().next_back().is_some_and(joins) && after.chars().next().is_some_and(joins)
 }
 
-/// Whether a variation selector has a meaning after `base`.
+/// Whether a variation selector has a meaning behind `base`.
 fn takes(selector: char, base: char) -> bool {
     if base.is_ascii() {
         return selector == '\u{fe0f}' && matches!(base, '0'..='9' | '#' | '*');
@@ -282,14 +283,15 @@ fn is_pictograph(c: char) -> bool {
         | '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}' | '\u{1f000}'..='\u{1faff}')
 }
 
-/// Scripts that need joiners to spell: Arabic and its kin, the Indic scripts, Mongolian.
+/// Scripts that need joiners for spelling: Arabic and related scripts, the Indic scripts,
+/// Mongolian.
 fn in_joining_script(c: char) -> bool {
     matches!(c, '\u{620}'..='\u{6ff}' | '\u{710}'..='\u{7ff}' | '\u{840}'..='\u{dff}'
         | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17b3}' | '\u{17b6}'..='\u{17ff}'
         | '\u{1820}'..='\u{18aa}')
 }
 
-/// Characters that take no room, or turn the direction of their neighbours.
+/// Characters without width, or that change the text direction of their neighbours.
 fn is_hidden(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
         | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
@@ -306,7 +308,7 @@ fn visible(c: char) -> String {
     }
 }
 
-/// Reads `ESC [ parameters intermediates final`; `length` is that of its introducer.
+/// Reads `ESC [ parameters intermediates final`; `length` is the introducer's length in bytes.
 fn control_sequence(rest: &str, length: usize) -> (EscapeSequence<'_>, usize) {
     let body = &rest[length..];
     let parameters = body.find(|c| !('0'..='?').contains(&c)).unwrap_or(body.len());
@@ -328,7 +330,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn s73_s79_what_could_do_harm_is_made_visible() {
+    fn s73_s79_harmful_characters_are_made_visible() {
         let table = [
             ("plain text\n\twith tabs", "plain text\n\twith tabs"),
             ("a\u{1b}[2Jb", "a␛[2Jb"),

@@ -1,4 +1,4 @@
-//! How the keys that are in wide use look, for whoever takes them out of a text.
+//! The shapes of keys in wide use, for code that redacts them.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ mod private_keys;
 
 pub use private_keys::private_keys;
 
-/// How a key begins, how many characters of its kind follow at least, and what it is.
+/// The prefix of a key, the least number of characters of its kind that follow, and the key's name.
 pub const SHAPES: [(&str, usize, &str); 22] = [
     ("sk-", 16, "API key"),
     ("sk_live_", 16, "API key"),
@@ -33,19 +33,19 @@ pub const SHAPES: [(&str, usize, &str); 22] = [
     ("SG.", 50, "SendGrid key"),
 ];
 
-/// Whether a variable's name says that its value is a secret.
+/// Whether a variable's name suggests that its value is a secret.
 pub fn is_secret_name(name: &str) -> bool {
     const WORDS: [&str; 6] = ["KEY", "SECRET", "TOKEN", "PASSWORD", "PASSWD", "PASSPHRASE"];
     let name = name.to_ascii_uppercase();
-    // `PWD` alone is a folder.
+    // `PWD` alone is the working folder.
     let last = name.rsplit_once('_').map_or("", |(_, last)| last);
     WORDS.iter().any(|word| name.contains(word))
         || ["PASS", "PWD", "PAT", "DSN", "AUTH"].contains(&last)
         || name == "PASS"
 }
 
-/// Whether a variable's value is a secret under any name: a key that is known by its shape, one
-/// behind `Bearer`, a private key, or an address with a password in it.
+/// Whether a variable's value is a secret under any name: a key with a known shape, a token behind
+/// `Bearer`, a private key, or an address with a password.
 pub fn is_secret_value(value: &str) -> bool {
     let value = value.trim();
     let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~+/=".contains(&byte);
@@ -61,12 +61,13 @@ pub fn is_secret_value(value: &str) -> bool {
         || addresses.any(|rest| password_in_address(rest.as_bytes()).is_some())
 }
 
-/// Where the password is in what stands behind the `://` of `user:password@host`.
+/// The range of the password in `rest`, the part of an address behind `://`, as in
+/// `user:password@host`.
 pub fn password_in_address(rest: &[u8]) -> Option<Range<usize>> {
     let ends = |byte: &u8| byte.is_ascii_whitespace() || b"/\"'<>`".contains(byte);
     let rest = &rest[..rest.iter().position(ends).unwrap_or(rest.len())];
     let host = rest.iter().rposition(|byte| *byte == b'@')?;
     let password = rest[..host].iter().position(|byte| *byte == b':')? + 1..host;
-    // `$NAME` stands for one.
+    // `$NAME` is a reference to a variable, not a password.
     (!password.is_empty() && rest[password.start] != b'$').then_some(password)
 }

@@ -2,25 +2,25 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a request to a model was made for. Whatever else comes to ask models gets a name here, and
-/// stands beside the conversation wherever tokens and money are told.
+/// The purpose of a request to a model. Every other purpose gets a variant here, and appears beside
+/// the conversation wherever slug shows tokens and costs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestSource {
-    /// The conversation with the person.
+    /// The conversation with the user.
     #[default]
     Main,
 }
 
 impl RequestSource {
-    /// In a word.
+    /// The purpose as one word.
     pub fn name(self) -> &'static str {
         match self {
             Self::Main => "main",
         }
     }
 
-    /// Whether it is the conversation, which a log need not say.
+    /// Whether it is the conversation, which logs leave out.
     pub fn is_main(&self) -> bool {
         *self == Self::Main
     }

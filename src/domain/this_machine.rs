@@ -1,9 +1,9 @@
-//! Which hosts are this machine: what goes there needs no encryption and no proxy.
+//! Recognises hosts that are this machine: requests to them need no encryption and no proxy.
 
 use std::net::IpAddr;
 
-/// Whether a host of an address, as it stands in one, is this machine. `0.0.0.0` is what servers
-/// print when they listen everywhere; connecting to it reaches this machine.
+/// Whether the host part of an address is this machine. `0.0.0.0` counts: servers print it when
+/// they listen on all interfaces, and connecting to it reaches this machine.
 pub fn is_this_machine(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     match host.parse::<IpAddr>().map(|address| address.to_canonical()) {
@@ -17,7 +17,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_is_known_by_all_its_names() {
+    fn this_machine_is_known_by_all_its_names() {
         for (host, expected) in [
             ("localhost", true),
             ("model.localhost", true),

@@ -1,4 +1,4 @@
-//! The model's plan as it keeps it with TodoWrite.
+//! The model's plan, which it maintains with TodoWrite.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TodoItem {
-    /// What is to be done: "Run the tests".
+    /// The step as a task: "Run the tests".
     pub content: String,
-    /// How far it is.
+    /// The progress of the step.
     pub status: TodoStatus,
-    /// The same while it is being done: "Running the tests".
+    /// The step while it is in progress: "Running the tests".
     pub active_form: String,
 }
 
-/// How far a step is.
+/// The progress of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TodoStatus {

@@ -1,4 +1,4 @@
-//! What a tool says of itself, what a call touches, and what comes back.
+//! What a tool declares, what a call touches, and what a call returns.
 
 use std::path::PathBuf;
 
@@ -7,46 +7,46 @@ use serde_json::Value;
 
 use super::FileDiff;
 
-/// A tool as the model is told of it.
+/// A tool as it is described to the model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ToolSpec {
     /// The name that calls use.
     pub name: String,
-    /// What it does and when to use it, in few words: every token is paid for on each request.
+    /// What the tool does and when to use it. Short, because every request pays for each token.
     pub description: String,
     /// JSON Schema of the arguments.
     pub input_schema: Value,
 }
 
-/// One thing that a call would touch. Permissions, the dialog and the executor decide from these. A call
-/// without any is one of which nothing is known: it is asked about, and runs alone.
+/// One thing that a call would touch. Permissions, the dialog and the executor decide from these. A
+/// call with no access listed is unknown: slug asks about it and runs it alone.
 ///
 /// Paths are absolute and lexically clean (no `.` or `..`); symbolic links are not resolved yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolAccess {
     /// Reads a file, or anything below a folder.
     Read(PathBuf),
-    /// Makes or changes a file.
+    /// Creates or changes a file.
     Write(PathBuf),
-    /// Runs a shell command, in this folder.
+    /// Runs a shell command.
     Run {
         /// The command line as the model wrote it.
         command: String,
-        /// The folder it starts in.
+        /// The folder in which the command starts.
         cwd: PathBuf,
     },
-    /// Asks a tool of a server that slug does not look into, such as one of MCP's.
+    /// Calls a tool of a server whose inner workings slug cannot see, such as an MCP server.
     External {
         /// The server's name in the configuration.
         server: String,
         /// The tool's name on the server.
         tool: String,
-        /// Whether the server says that the tool changes nothing.
+        /// Whether the server declares that the tool changes nothing.
         read_only: bool,
     },
-    /// Gets what is at an address of the web.
+    /// Fetches a web address.
     Fetch {
-        /// The address.
+        /// The address as the model wrote it.
         url: String,
     },
     /// Touches nothing beyond the conversation.
@@ -54,8 +54,7 @@ pub enum ToolAccess {
 }
 
 impl ToolAccess {
-    /// Whether it leaves everything as it was, so that calls with only such accesses may run side
-    /// by side.
+    /// Whether the access changes nothing. Calls with only such accesses may run in parallel.
     pub fn is_read(&self) -> bool {
         match self {
             Self::Read(_) | Self::Fetch { .. } | Self::Nothing => true,
@@ -65,45 +64,45 @@ impl ToolAccess {
     }
 }
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolOutput {
-    /// What a program can read (`slug tools run --json`).
+    /// The structured result for programs (`slug tools run --json`).
     pub output: Value,
-    /// What the model reads.
+    /// The text that the model reads.
     pub observation: String,
-    /// What the person sees, where that is not the observation.
+    /// What the user sees; `None` if that is the observation.
     pub display: Option<ToolDisplay>,
     /// A few words for the right edge of the pane's head: "4 matches", "+1 -1".
     pub summary: Option<String>,
-    /// How it went.
+    /// How the call ended.
     pub status: ToolStatus,
 }
 
-/// What the person sees of a result.
+/// What the user sees of a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ToolDisplay {
     /// A changed file.
     Diff(FileDiff),
-    /// Output of a command, with its SGR colours.
+    /// A command's output, with its SGR colours.
     Terminal {
-        /// The text; may hold escape sequences, which the layout parses or makes visible.
+        /// The text. It may hold escape sequences, which the layout parses or makes visible.
         text: String,
     },
 }
 
-/// How a call went.
+/// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolStatus {
-    /// It did what was asked.
+    /// The call succeeded.
     Done,
-    /// It ran and failed, or its input was wrong.
+    /// The call ran and failed, or its input was wrong.
     Failed,
-    /// The person or a rule said no.
+    /// The user or a rule refused it.
     Denied,
-    /// The person stopped it.
+    /// The user interrupted it.
     Cancelled,
 }
 
@@ -118,7 +117,7 @@ impl ToolStatus {
 }
 
 impl ToolOutput {
-    /// A result that is the same text for model and person.
+    /// A successful result with the same text for the model and the user.
     pub fn text(observation: impl Into<String>) -> Self {
         let observation = observation.into();
         Self {
@@ -130,24 +129,24 @@ impl ToolOutput {
         }
     }
 
-    /// A failure: `observation` says what to send instead.
+    /// A failure; `observation` tells the model what to send instead.
     pub fn failed(observation: impl Into<String>) -> Self {
         Self { status: ToolStatus::Failed, ..Self::text(observation) }
     }
 
-    /// The same with a summary for the pane's head.
+    /// Adds a summary for the pane's head.
     pub fn with_summary(mut self, summary: impl Into<String>) -> Self {
         self.summary = Some(summary.into());
         self
     }
 
-    /// The same with something else for the person to see.
+    /// Adds a separate display for the user.
     pub fn with_display(mut self, display: ToolDisplay) -> Self {
         self.display = Some(display);
         self
     }
 
-    /// The same with a structured form for programs.
+    /// Adds a structured result for programs.
     pub fn with_output(mut self, output: Value) -> Self {
         self.output = output;
         self

@@ -1,20 +1,20 @@
-//! Tokens, as the provider counted them.
+//! Token counts, as the provider reports them.
 
 use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
-/// What one response, or several together, took. All figures are tokens.
+/// Token counts of one response, or of several together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TokenUsage {
-    /// Read by the model, cached ones included.
+    /// Tokens that the model read, cached ones included.
     pub input: u64,
-    /// Written by the model, thinking included.
+    /// Tokens that the model wrote, thinking included.
     pub output: u64,
     /// The part of `input` that came from the provider's prefix cache.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cache_read: u64,
-    /// The part of `input` that was written to that cache, where it is counted.
+    /// The part of `input` that was written to that cache; 0 if the provider does not report it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cache_write: u64,
 }

@@ -1,6 +1,7 @@
-//! Anthropic's Messages, as Anthropic itself, llama.cpp, vLLM and several gateways speak them.
+//! Anthropic's Messages protocol, as Anthropic itself, llama.cpp, vLLM and several gateways serve
+//! it.
 //!
-//! `request` writes the body and [`decode`] reads the stream; here is the way between them.
+//! `request` writes the body and [`decode`] reads the stream; this file connects the two.
 
 mod decode;
 mod model;
@@ -22,20 +23,23 @@ use crate::domain::ProviderProtocol;
 pub use decode::decode;
 pub use request::body;
 
-/// The version of the protocol.
+/// The value of the header `anthropic-version`.
 const VERSION: &str = "2023-06-01";
 
-/// A server of Messages.
+/// A provider for servers of the Messages protocol.
 #[derive(Clone)]
 pub struct AnthropicProvider {
     server: Arc<ModelServerClient>,
 }
 
 impl AnthropicProvider {
-    /// The server that `way` leads to. Nothing is sent yet.
-    pub fn new(way: ConnectionConfig) -> Self {
+    /// A provider for the server that `config` describes. Sends nothing yet.
+    pub fn new(config: ConnectionConfig) -> Self {
         Self {
-            server: Arc::new(ModelServerClient::new(way, ProviderProtocol::Anthropic.key_header())),
+            server: Arc::new(ModelServerClient::new(
+                config,
+                ProviderProtocol::Anthropic.key_header(),
+            )),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The end of a stream of events: at its terminal event, at its first error, or when cancelled.
+//! Ends a stream of events: at its terminal event, at its first error, or on cancellation.
 
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, stream};
@@ -8,8 +8,8 @@ use super::{ProviderError, StreamEvent};
 
 type ResponseEvents = BoxStream<'static, Result<StreamEvent, ProviderError>>;
 
-/// Passes `events` on up to and including `Finished` or the first error. On `cancel` the source is
-/// dropped at once, which closes its connection, and the stream ends.
+/// Passes `events` on, up to and including `Finished` or the first error. On `cancel` it drops the
+/// source at once, which closes the connection, and ends the stream.
 pub(super) fn until_over(events: ResponseEvents, cancel: CancellationToken) -> ResponseEvents {
     stream::unfold(Some(events), move |events| {
         let cancel = cancel.clone();

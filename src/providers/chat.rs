@@ -1,8 +1,8 @@
 //! OpenAI-compatible chat completions, as vLLM, llama.cpp, Ollama, LM Studio and most hosted
-//! services speak them.
+//! services serve them.
 //!
-//! `request` writes the body and [`decode`] reads the stream; here is the way between them.
-//! Nothing is sent that only some servers understand, but where `dialect` says that this one does.
+//! `request` writes the body and [`decode`] reads the stream; this file connects the two. A field
+//! that only some servers accept is sent only if `dialect` says that this server does.
 
 mod calls;
 mod decode;
@@ -31,21 +31,20 @@ use crate::domain::{ChatDialect, ProviderProtocol};
 pub use decode::{ChatRequestContext, decode};
 pub use request::PromptProgressReports;
 
-/// The name by which llama.cpp's server makes itself known in its response head.
+/// The value of llama.cpp's `server` header.
 const LLAMA_CPP: &str = "llama.cpp";
 
-/// A server of chat completions.
+/// A provider for servers of chat completions.
 #[derive(Clone)]
 pub struct ChatCompletionsProvider {
     chat_server: Arc<ChatServer>,
 }
 
-/// A server, and what it is.
 struct ChatServer {
     server: ModelServerClient,
-    /// By the configuration, or by its address.
+    /// The dialect from the configuration or the host; `None` if neither gives one.
     configured_dialect: Option<ChatDialect>,
-    /// By what it has shown.
+    /// The dialect that the server's responses have shown.
     detected_dialect: OnceLock<ChatDialect>,
 }
 
@@ -58,14 +57,14 @@ impl ChatServer {
 }
 
 impl ChatCompletionsProvider {
-    /// The server that `way` leads to. Nothing is sent yet.
-    pub fn new(way: ConnectionConfig) -> Self {
-        let told = way.dialect.or_else(|| dialect::at(way.endpoint.host()));
-        let server = ModelServerClient::new(way, ProviderProtocol::ChatCompletions.key_header());
+    /// A provider for the server that `config` describes. Sends nothing yet.
+    pub fn new(config: ConnectionConfig) -> Self {
+        let configured_dialect = config.dialect.or_else(|| dialect::at(config.endpoint.host()));
+        let server = ModelServerClient::new(config, ProviderProtocol::ChatCompletions.key_header());
         Self {
             chat_server: Arc::new(ChatServer {
                 server,
-                configured_dialect: told,
+                configured_dialect,
                 detected_dialect: OnceLock::new(),
             }),
         }
@@ -101,11 +100,11 @@ impl Provider for ChatCompletionsProvider {
 }
 
 async fn answer(
-    known: Arc<ChatServer>,
+    chat_server: Arc<ChatServer>,
     request: ProviderRequest,
 ) -> Result<impl Stream<Item = Result<StreamEvent, ProviderError>> + Send, ProviderError> {
-    let server = &known.server;
-    let dialect = known.dialect();
+    let server = &chat_server.server;
+    let dialect = chat_server.dialect();
     let is_llama_cpp = dialect == ChatDialect::LlamaCpp;
     let progress =
         if is_llama_cpp { PromptProgressReports::Wanted } else { PromptProgressReports::Unknown };
@@ -113,26 +112,27 @@ async fn answer(
     let body = request::body(&request, quirks, progress);
     let post = server.post(server.endpoint.join("chat/completions"))?.body(body);
     let taken = history::call_ids(&request);
-    let asked =
+    let context =
         ChatRequestContext { taken, tools: Arc::clone(&request.tools), details: quirks.details };
     let answer = match server.ask(post, &request.model).await {
         Ok(answer) => answer,
-        // What the model wrote is an answer, even where its server could not read it.
+        // An error that contains the model's text is an answer, although the server could not parse
+        // it.
         Err(refusal) if wire::failed_generation(&refusal.body).is_some() => {
             let site = server.site(&request.model).await?;
             let body = stream::once(ready(Ok(refusal.body)));
-            return Ok(decode(body, site, asked).boxed());
+            return Ok(decode(body, site, context).boxed());
         }
         Err(refusal) => return Err(refusal.error),
     };
     if answer.headers().get(SERVER).is_some_and(|name| name == LLAMA_CPP) {
-        known.detected_dialect.get_or_init(|| ChatDialect::LlamaCpp);
+        chat_server.detected_dialect.get_or_init(|| ChatDialect::LlamaCpp);
     }
     let site = answer.site();
-    Ok(decode(answer.bytes(), site, asked).boxed())
+    Ok(decode(answer.bytes(), site, context).boxed())
 }
 
-/// The body of a request to a server at `host` that has not shown what it is.
+/// The body of a request to a server at `host` whose dialect has not been detected.
 pub fn body(request: &ProviderRequest, host: &str, progress: PromptProgressReports) -> Vec<u8> {
     let dialect = dialect::at(host).unwrap_or(ChatDialect::Common);
     request::body(request, dialect::of(dialect, &request.model), progress)

@@ -1,4 +1,4 @@
-//! The provider of each protocol.
+//! Makes the provider of each protocol.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use super::gemini::GeminiProvider;
 use super::responses::ResponsesProvider;
 use crate::domain::ProviderProtocol;
 
-/// The server that `way` leads to, spoken to by `protocol`. Nothing is sent yet.
-pub fn connect(protocol: ProviderProtocol, way: ConnectionConfig) -> Arc<dyn Provider> {
+/// A provider for the server that `config` describes, over `protocol`. Sends nothing yet.
+pub fn connect(protocol: ProviderProtocol, config: ConnectionConfig) -> Arc<dyn Provider> {
     match protocol {
-        ProviderProtocol::ChatCompletions => Arc::new(ChatCompletionsProvider::new(way)),
-        ProviderProtocol::Anthropic => Arc::new(AnthropicProvider::new(way)),
-        ProviderProtocol::Responses => Arc::new(ResponsesProvider::new(way)),
-        ProviderProtocol::Gemini => Arc::new(GeminiProvider::new(way)),
+        ProviderProtocol::ChatCompletions => Arc::new(ChatCompletionsProvider::new(config)),
+        ProviderProtocol::Anthropic => Arc::new(AnthropicProvider::new(config)),
+        ProviderProtocol::Responses => Arc::new(ResponsesProvider::new(config)),
+        ProviderProtocol::Gemini => Arc::new(GeminiProvider::new(config)),
     }
 }

@@ -1,4 +1,4 @@
-//! Where a server is, and how it is asked: what every protocol is given.
+//! How to reach a model server: the input of every provider.
 
 use std::sync::Arc;
 
@@ -8,27 +8,27 @@ use super::http::{HttpClient, HttpEndpoint};
 use super::key::ApiKey;
 use crate::domain::ChatDialect;
 
-/// A server, with what is needed to ask it. Nothing has been sent yet.
+/// A server, and everything needed to send it requests. Nothing has been sent yet.
 #[derive(Clone)]
 pub struct ConnectionConfig {
     /// The client, with its certificates, headers and proxy.
     pub http: Arc<HttpClient>,
-    /// The address.
+    /// The server's address.
     pub endpoint: HttpEndpoint,
-    /// The key for it, which goes nowhere else.
+    /// The key for this endpoint; it is sent nowhere else.
     pub key: ApiKey,
-    /// The header that the key travels in, where it is not the protocol's own.
+    /// The header that carries the key; `None` for the protocol's default.
     pub key_header: Option<String>,
-    /// What is added to every address, as name and value.
+    /// Parameters that are added to every address, as name and value.
     pub query: Vec<(String, String)>,
-    /// What can be chosen where the server lists nothing.
+    /// The models to offer if the server lists none.
     pub models: Vec<String>,
-    /// How chat completions are spoken, where the address does not tell.
+    /// The dialect of chat completions; `None` to derive it from the host.
     pub dialect: Option<ChatDialect>,
 }
 
 impl ConnectionConfig {
-    /// The plain way to a server with `key`.
+    /// A configuration with `key` and otherwise defaults.
     pub fn new(http: Arc<HttpClient>, endpoint: HttpEndpoint, key: Option<SecretString>) -> Self {
         Self {
             http,

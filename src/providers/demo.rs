@@ -1,9 +1,9 @@
-//! A model that plays a script, behind the same trait as every other.
+//! A provider that plays a script instead of asking a model.
 //!
-//! It needs no server and no key. What it answers depends on the conversation alone, so that a
-//! demo can be stopped and resumed; only a scripted failure is remembered, because it is played
-//! once. `script` has the format. The built-in script and the scratch repository that it works
-//! in are compiled in from `assets/demo/`.
+//! It needs no server and no key. Its answers depend on the conversation alone, so that a demo can
+//! be stopped and resumed; it only remembers which scripted failures it has played, because each is
+//! played once. `script` describes the format. The built-in script and its scratch repository are
+//! compiled in from `assets/demo/`.
 
 mod play;
 mod script;
@@ -25,7 +25,7 @@ use super::{ModelInfo, Provider, ProviderError, ProviderRequest, StreamEvent, ca
 
 pub use script::{DemoScript, DemoScriptError};
 
-/// The window that the demo claims to have, in tokens.
+/// The context window that the demo reports, in tokens.
 const WINDOW: u64 = 32_768;
 
 /// The built-in script.
@@ -40,38 +40,46 @@ const REPO: &[(&str, &str)] = &[
     ("test.sh", include_str!("../../assets/demo/repo/test.sh")),
 ];
 
-/// How long the script's pauses take.
+/// The length of the script's pauses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum DemoSpeed {
-    /// As the script has them.
+    /// As the script says.
     AsWritten,
-    /// Not at all.
+    /// No pauses.
     Instant,
 }
 
-/// A model that plays a script.
+/// A provider that plays a script.
 #[derive(Debug)]
 pub struct DemoProvider {
     script: Arc<DemoScript>,
     tempo: DemoSpeed,
-    /// The parts that have been asked for, whose failures are not played again.
+    /// The parts that have been requested; their failures are not played again.
     played: Mutex<HashSet<DemoScriptPart>>,
 }
 
 impl DemoProvider {
-    /// Plays `script`.
+    /// A provider that plays `script`.
     pub fn new(script: DemoScript, tempo: DemoSpeed) -> Self {
         Self { script: Arc::new(script), tempo, played: Mutex::default() }
     }
 }
 
-/// The built-in script, for the repository that [`materialise_repo`] makes.
+/// The built-in script, for the repository that [`materialise_repo`] creates.
+///
+/// # Errors
+///
+/// Fails if the bundled script is invalid, which a test excludes.
 pub fn built_in() -> Result<DemoScript, DemoScriptError> {
     DemoScript::parse(BUILT_IN, Path::new("assets/demo/script.toml"))
 }
 
-/// Writes the scratch repository into the folder `at`, which is made. Fails where a file of it is
-/// there already: nothing is overwritten.
+/// Writes the scratch repository into the folder `at`, which is created if needed.
+///
+/// # Errors
+///
+/// Fails if a file of the repository already exists, because nothing is overwritten, and if the
+/// disk does.
 pub fn materialise_repo(at: &Path) -> io::Result<()> {
     for (name, content) in REPO {
         let path = at.join(name);
@@ -91,9 +99,9 @@ impl Provider for DemoProvider {
         request: ProviderRequest,
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
-        let cue = self.script.part_for(&request.messages);
-        let first_time = self.played.lock().unwrap_or_else(PoisonError::into_inner).insert(cue);
-        let beats = self.script.timed_events(cue, &request, first_time);
+        let part = self.script.part_for(&request.messages);
+        let first_time = self.played.lock().unwrap_or_else(PoisonError::into_inner).insert(part);
+        let beats = self.script.timed_events(part, &request, first_time);
         let tempo = self.tempo;
         let events = stream::iter(beats).then(move |beat| async move {
             let pause = match tempo {

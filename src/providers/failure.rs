@@ -1,9 +1,9 @@
-//! What a server's refusal or a broken connection means, and what to do about it.
+//! Interprets a server's error response or a broken connection, and decides what to do about it.
 //!
-//! Servers agree neither on the shape of an error's body nor on its status, so both are read
-//! leniently, and the text decides first: too long a conversation is told by at least a dozen
-//! sentences under four statuses. What a server says reaches the person capped and without control
-//! characters, never with the key in it.
+//! Servers agree neither on the shape of an error body nor on its status, so both are read
+//! leniently, and the text decides first: at least a dozen different sentences under four statuses
+//! mean that the conversation is too long. What a server says reaches the user capped, without
+//! control characters and never with the key in it.
 
 mod error_body;
 
@@ -24,34 +24,34 @@ use super::{ErrorRecovery, ProviderError};
 /// The most characters of a server's own words that are shown.
 const SHOWN: usize = 600;
 
-/// Shorter values of headers are no secrets, and stand in many words.
+/// Shorter header values are not redacted: they are no secrets and occur in many words.
 const SHORTEST_SECRET: usize = 8;
 
-/// Whom a request goes to, for telling what went wrong with it.
+/// The server that a request goes to, for error messages.
 #[derive(Debug, Clone, Default)]
 pub struct RequestTarget {
-    /// The endpoint as the person knows it.
+    /// The endpoint as the user configured it.
     pub server: String,
-    /// The model that was asked; empty for requests that name none.
+    /// The model; empty for requests that name none.
     pub model: String,
-    /// The key that is sent.
+    /// The key that is sent, which messages must not show.
     pub key: Option<SecretString>,
-    /// How it is sent.
+    /// The header that carries the key.
     pub key_header: KeyHeader,
-    /// The proxy that is asked for it, fit to be shown.
+    /// The proxy on the way, without credentials; `None` for a direct connection.
     pub proxy: Option<String>,
-    /// What else is sent that must not be shown.
+    /// Other secret header values that messages must not show.
     pub secrets: Arc<[SecretString]>,
-    /// How long it may send nothing but keep-alives.
+    /// How long the server may send only keep-alives; `None` for no limit.
     pub keep_alives: Option<Duration>,
 }
 
-/// A request that was not answered, with what the server said instead.
+/// A refused request.
 #[derive(Debug)]
 pub(super) struct ErrorResponse {
-    /// What it means.
+    /// The error with its meaning.
     pub(super) error: ProviderError,
-    /// The server's words; empty where there are none.
+    /// The body of the response; empty if there was none.
     pub(super) body: String,
 }
 
@@ -67,25 +67,25 @@ impl From<ErrorResponse> for ProviderError {
     }
 }
 
-/// The header that a key is sent in.
+/// The header that carries a key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum KeyHeader {
     /// `Authorization: Bearer`
     #[default]
     Bearer,
-    /// One of this name, with the key alone.
+    /// A header with this name, which holds the key alone.
     Named(Cow<'static, str>),
 }
 
 impl KeyHeader {
-    /// The header of this name. `Authorization` has the word `Bearer` before the key.
+    /// The header with this name. `Authorization` puts the word `Bearer` before the key.
     pub fn named(name: impl Into<Cow<'static, str>>) -> Self {
         let name = name.into();
         if name.eq_ignore_ascii_case("authorization") { Self::Bearer } else { Self::Named(name) }
     }
 }
 
-/// The meaning of an answer with an error status.
+/// The meaning of a response with an error status.
 pub fn of_response(
     site: &RequestTarget,
     status: u16,
@@ -106,24 +106,24 @@ pub fn of_response(
             ),
         );
     }
-    let mut complaint = ServerErrorBody::read(body, site);
-    complaint.status = Some(status);
-    let asked = retry_after(headers, now).or(complaint.delay);
+    let mut server_error = ServerErrorBody::read(body, site);
+    server_error.status = Some(status);
+    let asked = retry_after(headers, now).or(server_error.delay);
     match header("x-should-retry") {
-        Some("true") => complaint.meaning_or(site, Some(transient_recovery(asked))),
-        Some("false") => complaint.meaning_or(site, Some(ErrorRecovery::GiveUp)),
-        Some(_) | None if complaint.is_transient() => {
-            complaint.meaning_or(site, Some(transient_recovery(asked)))
+        Some("true") => server_error.meaning_or(site, Some(transient_recovery(asked))),
+        Some("false") => server_error.meaning_or(site, Some(ErrorRecovery::GiveUp)),
+        Some(_) | None if server_error.is_transient() => {
+            server_error.meaning_or(site, Some(transient_recovery(asked)))
         }
-        Some(_) | None => complaint.meaning_or(site, None),
+        Some(_) | None => server_error.meaning_or(site, None),
     }
 }
 
-/// The meaning of an error that came in the place of an answer, or in the midst of one.
+/// The meaning of an error that came instead of an answer, or within one.
 pub fn of_stream(site: &RequestTarget, payload: &str) -> ProviderError {
-    let complaint = ServerErrorBody::read(payload, site);
-    let passing = complaint.is_transient().then_some(transient_recovery(complaint.delay));
-    complaint.meaning_or(site, passing)
+    let server_error = ServerErrorBody::read(payload, site);
+    let passing = server_error.is_transient().then_some(transient_recovery(server_error.delay));
+    server_error.meaning_or(site, passing)
 }
 
 /// The meaning of a request that did not get through.
@@ -172,12 +172,12 @@ pub fn of_transport(site: &RequestTarget, error: &reqwest::Error) -> ProviderErr
     retry(format!("{server} cannot be reached: {chain}."))
 }
 
-/// What the encryption failed of.
+/// The TLS error behind a failed request, if there is one.
 fn tls_error(error: &reqwest::Error) -> Option<&rustls::Error> {
     causes(error).find_map(within)
 }
 
-/// An error in an input or output error, at any depth, is not among its sources.
+/// `source()` skips an error that is wrapped in an I/O error, at any depth.
 fn within<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
     match error.downcast_ref::<io::Error>() {
         Some(io) => within(io.get_ref()?),
@@ -185,7 +185,7 @@ fn within<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
     }
 }
 
-/// What to say of a failure of the encryption that another try does not mend.
+/// The message for a TLS failure that another try does not fix; `None` for any other failure.
 fn lasting_tls_error(error: &rustls::Error, site: &RequestTarget) -> Option<String> {
     use rustls::AlertDescription as Alert;
     let server = &site.server;
@@ -296,7 +296,7 @@ fn by_proxy(site: &RequestTarget, proxy: &str, error: &reqwest::Error) -> Provid
     ProviderError { message, status: None, recovery }
 }
 
-/// An error with all its causes, without addresses, which may hold secrets.
+/// An error with all its causes, without URLs, which may hold secrets.
 pub fn chain(error: &(dyn Error + 'static)) -> String {
     let mut parts: Vec<String> = Vec::new();
     for error in causes(error) {
@@ -312,12 +312,12 @@ pub fn chain(error: &(dyn Error + 'static)) -> String {
     if parts.is_empty() { "no reason is given".to_owned() } else { parts.join(": ") }
 }
 
-/// How long the server asks to be left alone. Zero asks for nothing: some send it beside a
-/// rounded-up header in seconds.
+/// The pause that the server asks for. Zero means none: some servers send `retry-after-ms: 0`
+/// beside a rounded-up header in seconds.
 fn retry_after(headers: &HeaderMap, now: DateTime<Utc>) -> Option<Duration> {
     let header = |name: &str| headers.get(name)?.to_str().ok().map(str::trim);
     let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).ok();
-    let asked = match header("retry-after-ms").and_then(|text| text.parse::<f64>().ok()) {
+    let pause = match header("retry-after-ms").and_then(|text| text.parse::<f64>().ok()) {
         Some(milliseconds) => seconds(milliseconds / 1000.0),
         None => {
             let text = header("retry-after")?;
@@ -330,11 +330,11 @@ fn retry_after(headers: &HeaderMap, now: DateTime<Utc>) -> Option<Duration> {
             }
         }
     };
-    asked.filter(|wait| !wait.is_zero())
+    pause.filter(|wait| !wait.is_zero())
 }
 
-fn transient_recovery(asked: Option<Duration>) -> ErrorRecovery {
-    asked.map_or(ErrorRecovery::Retry, ErrorRecovery::RetryAfter)
+fn transient_recovery(pause: Option<Duration>) -> ErrorRecovery {
+    pause.map_or(ErrorRecovery::Retry, ErrorRecovery::RetryAfter)
 }
 
 fn user_action_error(status: Option<u16>, message: String) -> ProviderError {
@@ -346,7 +346,7 @@ fn was_refused(error: &reqwest::Error) -> bool {
     causes(error).filter_map(|it| it.downcast_ref()).any(refused)
 }
 
-/// An error and what it comes from.
+/// An error and all its causes.
 fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     let mut next = Some(error);
     std::iter::from_fn(move || {
@@ -356,7 +356,7 @@ fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn
     })
 }
 
-/// `text` on one line, capped, without control characters and without the key.
+/// `text` on one line, capped, without control characters and without secrets.
 fn plain(text: &str, site: &RequestTarget) -> String {
     let mut text = text.to_owned();
     if let Some(key) = &site.key

@@ -1,6 +1,6 @@
-//! Google's Gemini: `:streamGenerateContent`, as Google's own service speaks it.
+//! Google's Gemini protocol, `:streamGenerateContent`, as Google's own service serves it.
 //!
-//! `request` writes the body and [`decode`] reads the stream; here is the way between them.
+//! `request` writes the body and [`decode`] reads the stream; this file connects the two.
 
 mod decode;
 mod model;
@@ -25,20 +25,21 @@ use crate::domain::ProviderProtocol;
 pub use decode::decode;
 pub use request::body;
 
-/// The version of the protocol that has thinking and the schemas of JSON. It stands in the path.
+/// The protocol version, which is part of the path. `v1beta` has thinking and JSON Schema
+/// parameters.
 const VERSION: &str = "v1beta";
 
-/// A server of Gemini's protocol.
+/// A provider for servers of the Gemini protocol.
 #[derive(Clone)]
 pub struct GeminiProvider {
     server: Arc<ModelServerClient>,
 }
 
 impl GeminiProvider {
-    /// The server that `way` leads to. Nothing is sent yet.
-    pub fn new(way: ConnectionConfig) -> Self {
+    /// A provider for the server that `config` describes. Sends nothing yet.
+    pub fn new(config: ConnectionConfig) -> Self {
         Self {
-            server: Arc::new(ModelServerClient::new(way, ProviderProtocol::Gemini.key_header())),
+            server: Arc::new(ModelServerClient::new(config, ProviderProtocol::Gemini.key_header())),
         }
     }
 }
@@ -81,7 +82,7 @@ async fn answer(
     Ok(decode(answer.bytes(), site, history::call_ids(&request)))
 }
 
-/// Where a model is: `models/gemini-3-flash`. A tuned one names its own collection.
+/// The path of a model: `models/gemini-3-flash`. A tuned model names its own collection.
 fn path_of(model: &str) -> String {
     if model.contains('/') { model.to_owned() } else { format!("models/{model}") }
 }

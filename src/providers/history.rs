@@ -1,5 +1,5 @@
-//! What of a conversation is written the same way in every protocol, and made to be what no server
-//! refuses.
+//! Parts of a history that every protocol writes the same way, changed so that no server refuses
+//! them.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -9,27 +9,29 @@ use serde_json::{Map, Value, json};
 use super::ProviderRequest;
 use crate::domain::{CallId, CallInput, Message, MessageImage};
 
-/// The longest name of a tool, and the longest id of a call, that servers accept.
+/// The longest tool name and the longest call id that servers accept.
 const LONGEST_NAME: usize = 64;
 
-/// What slug adds to a message of the person's.
+/// Context that slug adds to a user message, in tags.
 pub(super) fn context(name: &str, text: &str) -> String {
     let name = name.replace(['"', '<', '>'], "");
     format!("<context name=\"{name}\">\n{text}\n</context>")
 }
 
-/// What stands in the place of an image that cannot be sent.
+/// The text in place of an image that cannot be sent.
 pub(super) fn missing(image: &MessageImage) -> String {
     format!("[An image was here: {image}]")
 }
 
-/// A model may call what is no name at all; servers refuse a history with such a call.
+/// A valid tool name for a call. Models sometimes write an invalid one, and servers refuse a
+/// history that contains it.
 pub(super) fn tool_name(name: &str) -> Cow<'_, str> {
     if name.is_empty() { Cow::Borrowed("unknown") } else { fitted(name) }
 }
 
-/// Always an object: llama.cpp answers 500 to a history with arguments that are not JSON, and
-/// templates index into them. What the model wrote is kept inside, so that it sees its mistake.
+/// The arguments, always as an object: llama.cpp answers 500 to a history with arguments that are
+/// not JSON, and templates index into them. What the model wrote is kept inside, so that it sees
+/// its mistake.
 pub(super) fn arguments(input: &CallInput) -> Cow<'_, Value> {
     match input {
         CallInput::Valid(value @ Value::Object(_)) => Cow::Borrowed(value),
@@ -39,13 +41,13 @@ pub(super) fn arguments(input: &CallInput) -> Cow<'_, Value> {
     }
 }
 
-/// A call's id as servers accept it that are strict about it. Another server may have made it.
+/// A call id that strict servers accept; the original may come from another server.
 pub(super) fn call_id(id: &CallId) -> Cow<'_, str> {
     fitted(id.as_str())
 }
 
-/// What came of a call, for protocols that have no mark for a failed one: the text says it. An empty
-/// result is refused by some servers.
+/// The result of a call, for protocols that cannot mark a failed one: the text says it. Some
+/// servers refuse an empty result.
 pub(super) fn output(content: &str, is_error: bool) -> Cow<'_, str> {
     let says_so = content.get(..5).is_some_and(|start| start.eq_ignore_ascii_case("error"));
     if is_error && !says_so {
@@ -57,7 +59,7 @@ pub(super) fn output(content: &str, is_error: bool) -> Cow<'_, str> {
     }
 }
 
-/// The ids of all calls in the history, which a new call must not have: some servers number the
+/// The ids of all calls in the history. A new call must not reuse one, but some servers number the
 /// calls of each response from 0.
 pub(super) fn call_ids(request: &ProviderRequest) -> HashSet<CallId> {
     request.messages.iter().flat_map(Message::calls).map(|call| call.id.clone()).collect()
@@ -78,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_of_what_is_no_name_does_not_break_the_history() {
+    fn a_call_with_an_invalid_name_does_not_break_the_history() {
         let table =
             [("", "unknown"), ("Read", "Read"), ("mcp__a__b-c", "mcp__a__b-c"), ("a b.c", "a_b_c")];
         for (given, expected) in table {

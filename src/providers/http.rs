@@ -1,13 +1,12 @@
-//! The way to model servers: the one HTTP client, which goes nowhere that it should not.
+//! The HTTP client for model servers, and the rules that bound where requests go.
 //!
-//! A key is sent to the origin it was configured for and to no other: no redirect is followed, and
-//! plain http leaves this machine only where the caller says that the person agreed (`endpoint`).
-//! Requests to this machine never go through a proxy; all others honour the system's
-//! (`transport`). How long an answer may take is told in `patience`, what becomes of a request
-//! in `exchange`.
+//! A key is sent only to the origin that it was configured for: no redirect is followed, and plain
+//! http leaves this machine only if the caller says that the user agreed (`endpoint`). Requests to
+//! this machine never use a proxy; all others honour the system's (`transport`). `timeouts` limits
+//! how long an answer may take, and `exchange` sends a request and reads the answer.
 //!
-//! Building a client reads the certificates of the system, which takes milliseconds: it happens at
-//! the first request, after the first frame, and not at all for plain http to this machine.
+//! Building a client reads the system's certificates, which takes milliseconds. It happens at the
+//! first request, after the first frame, and not at all for plain http to this machine.
 
 mod endpoint;
 mod exchange;
@@ -36,45 +35,51 @@ use transport::HttpDestination;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
-/// The HTTP client, built when it is first needed. Share one for all servers that are reached in
-/// the same way: it keeps the connections.
+/// The HTTP client, built on first use. Share one for all servers with the same settings, because
+/// it keeps the connections.
 #[derive(Debug, Default)]
 pub struct HttpClient {
     transport: TransportConfig,
     rate_limiters: Arc<RateLimiters>,
-    /// Trusts no certificates, and is never asked to.
+    /// Trusts no certificates; for plain http to this machine only.
     plain: OnceLock<Result<Client, String>>,
     direct: OnceLock<Result<Client, String>>,
     by_proxy: OnceLock<Result<Client, String>>,
 }
 
 impl HttpClient {
-    /// A client that is not built yet.
+    /// A client with default settings, not built yet.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One with certificates, headers or a proxy of its own, which are not looked at yet.
+    /// A client with its own certificates, headers or proxy. Nothing is read yet.
     pub fn with_transport(transport: TransportConfig) -> Self {
         Self { transport, ..Self::default() }
     }
 
-    /// The same, beside this one: what servers ask of the one holds for the other.
+    /// A client with other settings that shares this one's rate limiters: a server's limits hold
+    /// for both.
     pub fn with_shared_limits(&self, transport: TransportConfig) -> Self {
         Self { transport, rate_limiters: Arc::clone(&self.rate_limiters), ..Self::default() }
     }
 
-    /// How long to wait for `endpoint`.
+    /// The time limits of requests to `endpoint`.
     pub(super) fn timeouts(&self, endpoint: &HttpEndpoint) -> Timeouts {
         Timeouts::towards(endpoint, self.transport.timeouts)
     }
 
-    /// The way in to `endpoint`, shared by all that ask it with `key`.
+    /// The rate limiter of `endpoint`, shared by all requests to it with `key`.
     pub(super) fn rate_limiter(&self, endpoint: &HttpEndpoint, key: &ApiKey) -> Arc<RateLimiter> {
         self.rate_limiters.of(endpoint.origin(), key)
     }
 
-    /// The client for requests to `endpoint`.
+    /// The client for requests to `endpoint`, built now if it is not yet.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the client cannot be built, for example because a certificate file cannot be read.
+    /// The error is a sentence with a remedy.
     pub fn client(&self, endpoint: &HttpEndpoint) -> Result<&Client, ProviderError> {
         let client = match (endpoint.is_local(), endpoint.url().scheme()) {
             (true, "http") => self.plain.get_or_init(|| self.build_plain()),
@@ -91,12 +96,12 @@ impl HttpClient {
         })
     }
 
-    /// The proxy through which `endpoint` is asked, fit to be shown.
+    /// The proxy on the way to `endpoint`, without credentials; `None` for a direct connection.
     pub(super) fn proxy_towards(&self, endpoint: &HttpEndpoint) -> Option<String> {
         if endpoint.is_local() { None } else { self.transport.proxy_towards(endpoint.url()) }
     }
 
-    /// What must not be shown: the values of headers.
+    /// The values of configured headers, which messages must not show.
     pub(super) fn secrets(&self) -> impl Iterator<Item = &SecretString> {
         self.transport.headers.iter().filter_map(|(_, text)| match text {
             SecretHeaderValue::Value(value) => Some(value),
@@ -111,32 +116,32 @@ impl HttpClient {
         build(plain, &[])
     }
 
-    fn build(&self, reach: HttpDestination) -> Result<Client, String> {
+    fn build(&self, destination: HttpDestination) -> Result<Client, String> {
         let material = self.transport.read()?;
-        build(|| material.apply(client_builder(), reach), &material.authorities)
+        build(|| material.apply(client_builder(), destination), &material.authorities)
     }
 }
 
-/// A builder of a client that says who it is, unless a header of the person's says otherwise.
+/// A client builder with slug's `User-Agent`, which a header of the user's overrides.
 fn client_builder() -> ClientBuilder {
     Client::builder().user_agent(concat!("slug/", env!("CARGO_PKG_VERSION")))
 }
 
-/// Builds a client that trusts `authorities`, too. `start` is called again where the system has no
-/// certificate store, which fails the build even for plain http; then the roots that Mozilla trusts
-/// are used.
+/// Builds a client that also trusts `authorities`. If the system has no certificate store, the
+/// build fails even for plain http; then `start` is called again, and Mozilla's bundled roots are
+/// used.
 fn build(start: impl Fn() -> ClientBuilder, authorities: &[Certificate]) -> Result<Client, String> {
-    // Fails only where a provider is installed already, which is as good.
+    // Fails only if a provider is already installed, which is as good.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let configured =
         || start().connect_timeout(CONNECT_LIMIT).redirect(reqwest::redirect::Policy::none());
-    let own = authorities.iter().cloned();
-    let first = match configured().tls_certs_merge(own.clone()).build() {
+    let custom = authorities.iter().cloned();
+    let first = match configured().tls_certs_merge(custom.clone()).build() {
         Ok(client) => return Ok(client),
         Err(error) => error,
     };
     tracing::warn!(%first, "no certificates of the system; the bundled ones are used");
-    configured().tls_certs_only(bundled_roots().into_iter().chain(own)).build().map_err(|_| {
+    configured().tls_certs_only(bundled_roots().into_iter().chain(custom)).build().map_err(|_| {
         format!(
             "The HTTP client cannot be set up: {}. Check the proxy settings and the system's \
              certificates.",

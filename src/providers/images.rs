@@ -1,4 +1,4 @@
-//! The bytes of a request's images, as all protocols send them: in base64.
+//! The bytes of a request's images in base64, which all protocols send.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,22 +9,22 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::domain::ContentHash;
 
-/// Images by the hash of their bytes.
+/// Base64 texts by the hash of the image's bytes.
 #[derive(Clone, Default, PartialEq)]
 pub struct EncodedImages(BTreeMap<ContentHash, Arc<str>>);
 
 impl EncodedImages {
-    /// Puts an image in that was encoded before.
+    /// Adds an image that is already encoded.
     pub fn put(&mut self, hash: ContentHash, encoded: Arc<str>) {
         self.0.insert(hash, encoded);
     }
 
-    /// An image, encoded.
+    /// The base64 text of an image; `None` if it was not added.
     pub fn get(&self, hash: &ContentHash) -> Option<&str> {
         self.0.get(hash).map(|encoded| &**encoded)
     }
 
-    /// Bytes as they are sent.
+    /// The base64 text of an image's bytes.
     pub fn encode(bytes: &[u8]) -> Arc<str> {
         STANDARD.encode(bytes).into()
     }

@@ -1,14 +1,14 @@
-//! JSON as servers stream it, read where it stands.
+//! A JSON reader for streams, which reads values in place.
 //!
-//! A stream is thousands of small objects of which a few fields matter. An [`JsonTape`] notes in one
-//! pass where the values of a text stand, in room that serves for all of them; nothing is copied
-//! until it is asked for. `serde_json::Value` takes four times as long, since each object becomes a
-//! map with keys of its own; structs that borrow would have to be made for each protocol.
+//! A stream is thousands of small objects, of which a few fields matter. A [`JsonTape`] records in
+//! one pass where the values of a text are, in a buffer that is reused for every text; nothing is
+//! copied until it is asked for. `serde_json::Value` takes four times as long, because each object
+//! becomes a map with keys of its own; borrowing structs would need a definition for each protocol.
 //!
-//! What serde_json reads is read as serde_json has it, which a test holds; so is the limit to how
-//! deep values may nest. Let through are control characters, and halves of surrogate pairs, which
-//! become U+FFFD: no answer should fail for those. A key is known by how it is written, which no
-//! server does with escapes.
+//! What serde_json accepts is read with the same result, which a test holds; the limit to nesting
+//! is the same too. Beyond JSON it accepts control characters, and lone surrogates, which become
+//! U+FFFD: no answer should fail because of those. Keys are compared as written, because no server
+//! escapes them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,37 +16,39 @@ use std::iter::once;
 
 use serde_json::{Map, Value};
 
-/// How deep values may stand within each other.
+/// The most levels of nesting, as in serde_json.
 const DEPTH: u8 = 127;
 
-/// Where the values of a text stand.
+/// The positions of all values in a text.
 #[derive(Debug, Default)]
 pub(super) struct JsonTape {
     nodes: Vec<JsonNode>,
 }
 
-/// A value in a text; null where there is none.
+/// A value in a text; null if it is missing.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct JsonView<'a> {
     text: &'a str,
-    /// Its own, before those of what is in it. A field has two: of its key and of its value.
+    /// The value's own node, then those of its content. An object field has two: for the key and
+    /// the value.
     nodes: &'a [JsonNode],
 }
 
-/// Why a text cannot be read.
+/// The text is not JSON.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct JsonTapeError {
-    /// The byte at which it is none.
+    /// The offset of the first byte that is not JSON.
     at: usize,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct JsonNode {
     kind: JsonKind,
-    /// Where it stands, a text without its quotes; of a list or an object only where it begins.
+    /// The offset of the value; of a string without its quotes. For a list or an object only the
+    /// start counts.
     start: u32,
     end: u32,
-    /// How many nodes it has, itself included.
+    /// The number of its nodes, itself included.
     size: u32,
 }
 
@@ -57,16 +59,16 @@ enum JsonKind {
     True,
     False,
     Number,
-    /// A text that stands as it is meant.
+    /// A string without escapes.
     Plain,
-    /// A text with escapes in it.
+    /// A string with escapes.
     Escaped,
     List,
     Object,
 }
 
 impl JsonTape {
-    /// Reads a text, which is one value.
+    /// Reads a text, which has to be one value.
     pub(super) fn read<'a>(&'a mut self, text: &'a str) -> Result<JsonView<'a>, JsonTapeError> {
         self.nodes.clear();
         if u32::try_from(text.len()).is_err() {
@@ -84,7 +86,7 @@ impl JsonTape {
 }
 
 impl<'a> JsonView<'a> {
-    /// The field of this name: the first, where it stands there twice.
+    /// The field with this name; the first one if there are several.
     #[inline]
     pub(super) fn get(self, name: &str) -> Self {
         let mut within = self.within(JsonKind::Object);
@@ -96,7 +98,7 @@ impl<'a> JsonView<'a> {
         Self::default()
     }
 
-    /// All fields of an object.
+    /// All fields of an object; none for any other value.
     pub(super) fn fields(self) -> impl Iterator<Item = (&'a str, Self)> {
         let mut within = self.within(JsonKind::Object);
         std::iter::from_fn(move || {
@@ -105,12 +107,12 @@ impl<'a> JsonView<'a> {
         })
     }
 
-    /// All items of a list.
+    /// All items of a list; none for any other value.
     pub(super) fn items(self) -> impl Iterator<Item = Self> {
         self.within(JsonKind::List)
     }
 
-    /// The text that it is.
+    /// The string, with its escapes resolved; `None` for any other value.
     pub(super) fn text(self) -> Option<Cow<'a, str>> {
         match self.kind() {
             JsonKind::Plain => Some(Cow::Borrowed(self.raw())),
@@ -124,53 +126,53 @@ impl<'a> JsonView<'a> {
         }
     }
 
-    /// The text that it is, unless that is empty.
+    /// The string, unless it is empty.
     pub(super) fn non_empty_text(self) -> Option<Cow<'a, str>> {
         self.text().filter(|text| !text.is_empty())
     }
 
-    /// The word of the protocol that it is, which needs no escapes; empty where it is none.
+    /// The string as written, for protocol words without escapes; empty for any other value.
     pub(super) fn word(self) -> &'a str {
         if self.kind() == JsonKind::Plain { self.raw() } else { "" }
     }
 
-    /// The whole number that it is.
+    /// The number, if it is a whole one.
     pub(super) fn number(self) -> Option<u64> {
         if self.kind() == JsonKind::Number { self.raw().parse().ok() } else { None }
     }
 
-    /// Whether it is null, or there is nothing.
+    /// Whether the value is null or missing.
     pub(super) fn is_null(self) -> bool {
         self.kind() == JsonKind::Null
     }
 
-    /// Whether it says yes.
+    /// Whether the value is `true`.
     pub(super) fn is_true(self) -> bool {
         self.kind() == JsonKind::True
     }
 
-    /// Whether it is a text.
+    /// Whether the value is a string.
     pub(super) fn is_text(self) -> bool {
         matches!(self.kind(), JsonKind::Plain | JsonKind::Escaped)
     }
 
-    /// Whether it is a list.
+    /// Whether the value is a list.
     pub(super) fn is_list(self) -> bool {
         self.kind() == JsonKind::List
     }
 
-    /// Whether it is an object.
+    /// Whether the value is an object.
     pub(super) fn is_object(self) -> bool {
         self.kind() == JsonKind::Object
     }
 
-    /// The value itself, to be kept.
+    /// An owned copy of the value.
     pub(super) fn to_value(self) -> Value {
         match self.kind() {
             JsonKind::Null => Value::Null,
             JsonKind::True => Value::Bool(true),
             JsonKind::False => Value::Bool(false),
-            // What is beyond all numbers is none.
+            // A number that is out of range becomes null.
             JsonKind::Number => self.raw().parse().map_or(Value::Null, Value::Number),
             JsonKind::Plain => Value::String(self.raw().to_owned()),
             JsonKind::Escaped => Value::String(unescaped(self.raw())),
@@ -195,7 +197,7 @@ impl<'a> JsonView<'a> {
         self.nodes.first().map_or("", |node| &self.text[node.start as usize..node.end as usize])
     }
 
-    /// Whether it stands there so.
+    /// Whether the text of the value is exactly this.
     #[inline]
     fn is_written(self, letters: &str) -> bool {
         let length = self.nodes.first().map_or(0, |node| node.end - node.start) as usize;
@@ -209,7 +211,7 @@ impl<'a> JsonView<'a> {
     }
 }
 
-/// What stands in a list or an object, one after another.
+/// The direct children of a list or an object.
 struct JsonChildren<'a> {
     text: &'a str,
     rest: &'a [JsonNode],
@@ -227,7 +229,7 @@ impl<'a> Iterator for JsonChildren<'a> {
     }
 }
 
-/// Goes through a text; nothing is where it is not JSON.
+/// Walks through a text; its methods return `None` at the first byte that is not JSON.
 struct JsonScanner<'a> {
     bytes: &'a [u8],
     at: usize,
@@ -252,7 +254,7 @@ impl JsonScanner<'_> {
         Some(())
     }
 
-    /// The rest of a list or of an object.
+    /// Reads the rest of a list or an object.
     fn list(&mut self, kind: JsonKind, depth: u8) -> Option<()> {
         let depth = depth.checked_sub(1)?;
         let closer = if kind == JsonKind::Object { b'}' } else { b']' };
@@ -286,7 +288,7 @@ impl JsonScanner<'_> {
         self.is_next(b':').then_some(())
     }
 
-    /// The rest of a text.
+    /// Reads the rest of a string.
     fn text(&mut self) -> Option<()> {
         let start = self.at;
         let mut kind = JsonKind::Plain;
@@ -311,12 +313,12 @@ impl JsonScanner<'_> {
 
     #[inline]
     fn note(&mut self, kind: JsonKind, start: usize, end: usize) {
-        // No text is longer than that ([`JsonTape::read`]).
+        // [`JsonTape::read`] refuses longer texts.
         let (start, end) = (start as u32, end as u32);
         self.nodes.push(JsonNode { kind, start, end, size: 1 });
     }
 
-    /// The rest of a number.
+    /// Reads the rest of a number.
     fn number(&mut self, first: u8) -> Option<JsonKind> {
         let first = if first == b'-' { self.next()? } else { first };
         match first {
@@ -342,7 +344,7 @@ impl JsonScanner<'_> {
         Some(kind)
     }
 
-    /// Goes past digits; whether there were any.
+    /// Skips digits; true if there were any.
     fn skip_digits(&mut self) -> bool {
         let start = self.at;
         while self.bytes.get(self.at).is_some_and(u8::is_ascii_digit) {
@@ -373,8 +375,8 @@ impl JsonScanner<'_> {
     }
 }
 
-/// Where from `at` on a text ends, or an escape begins. Eight bytes are looked at together, since most
-/// texts are over before a search of another kind has begun.
+/// The offset from `at` on at which a string ends or an escape begins. Eight bytes are checked
+/// together, because most strings end before a vectorised search has set up.
 fn quote_or_escape(bytes: &[u8], mut at: usize) -> Option<usize> {
     while let Some(word) = bytes.get(at..).and_then(<[u8]>::first_chunk) {
         let word = u64::from_le_bytes(*word);
@@ -388,15 +390,15 @@ fn quote_or_escape(bytes: &[u8], mut at: usize) -> Option<usize> {
     Some(at + rest.iter().position(|byte| matches!(byte, b'"' | b'\\'))?)
 }
 
-/// A one in each byte.
+/// A word with the value one in each byte.
 const ONES: u64 = u64::from_ne_bytes([1; 8]);
 
-/// The highest bit of each byte that is zero. Those above the first may be wrong.
+/// The highest bit of each byte that is zero. Bits above the first one may be wrong.
 const fn zeros(word: u64) -> u64 {
     word.wrapping_sub(ONES) & !word & (ONES << 7)
 }
 
-/// What a text means whose escapes are those of JSON.
+/// The meaning of a string with JSON escapes.
 fn unescaped(mut raw: &str) -> String {
     let mut text = String::with_capacity(raw.len());
     while let Some((plain, escape)) = raw.split_once('\\') {
@@ -425,7 +427,7 @@ fn unescaped(mut raw: &str) -> String {
     text
 }
 
-/// The half of a letter, or all of it, that stands there in four digits.
+/// The UTF-16 code unit in four hexadecimal digits.
 fn unit(digits: &str) -> u16 {
     let digits = digits.get(..4).unwrap_or_default();
     u16::from_str_radix(digits, 16).unwrap_or(0xFFFD)
@@ -450,10 +452,10 @@ mod tests {
 
     #[test]
     fn values_are_found_by_their_names() {
-        let mut outline = JsonTape::default();
+        let mut tape = JsonTape::default();
         let text =
             r#" {"a": [1, {"b": "x\ny"}], "n": -1.5e3, "c": {"d": "é"}, "c2": true, "c": 7} "#;
-        let json = outline.read(text).unwrap();
+        let json = tape.read(text).unwrap();
         let items: Vec<_> = json.get("a").items().collect();
         assert_eq!(items[0].number(), Some(1));
         assert_eq!(items[1].get("b").text().as_deref(), Some("x\ny"));
@@ -463,7 +465,7 @@ mod tests {
         assert!(json.get("c2").is_true() && json.get("gone").get("deeper").is_null());
         let names: Vec<_> = json.fields().map(|(name, _)| name).collect();
         assert_eq!(names, ["a", "n", "c", "c2", "c"]);
-        assert_eq!(outline.read("\"é\"").unwrap().word(), "é", "room is used again");
+        assert_eq!(tape.read("\"é\"").unwrap().word(), "é", "room is used again");
     }
 
     #[test]
@@ -484,7 +486,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_json_is_told_by_its_place() {
+    fn invalid_json_is_reported_with_its_offset() {
         for (text, at) in [("", 0), ("{\"a\":", 5), ("[1,]", 4), ("01", 1), ("{} x", 3), ("nul", 1)]
         {
             assert_eq!(JsonTape::default().read(text).unwrap_err(), JsonTapeError { at }, "{text}");

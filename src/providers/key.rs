@@ -1,7 +1,7 @@
-//! The key of a server: given, or fetched when it is first needed.
+//! The API key of a server: configured, or fetched on first use.
 //!
-//! Fetching may start a program or unlock a keyring, so it is done once, at the first request, and
-//! again only when the server has refused what was fetched: keys that a program prints expire.
+//! Fetching may start a program or unlock a keyring, so it happens once, at the first request, and
+//! again only if the server has refused the key: keys that a program prints expire.
 
 use std::sync::Arc;
 
@@ -11,33 +11,38 @@ use tokio::sync::Mutex;
 
 use super::{ErrorRecovery, ProviderError};
 
-/// Where a key comes from.
+/// The source of an API key.
 #[derive(Clone, Default)]
 pub enum ApiKey {
-    /// None is sent.
+    /// Requests are sent without a key.
     #[default]
     None,
-    /// This one.
+    /// The key itself, from the configuration or the environment.
     Given(SecretString),
-    /// It is fetched at the first request.
+    /// A program or keyring gives the key at the first request.
     Fetched(Arc<dyn ApiKeyFetcher>),
 }
 
-/// Fetches a key.
+/// Gets a key from outside slug's configuration, such as a program or a keyring.
 #[async_trait]
 pub trait ApiKeyFetcher: Send + Sync {
-    /// The key as it is now; the error is a sentence with a remedy, without the key in it.
+    /// Fetches the current key.
+    ///
+    /// # Errors
+    ///
+    /// Fails if no key can be had. The error is a sentence with a remedy and never contains the
+    /// key.
     async fn fetch(&self) -> Result<SecretString, String>;
 }
 
-/// A key that is fetched at most once, but for those that were refused.
+/// A key that is fetched at most once, except after a refusal.
 pub(super) struct ApiKeyCache {
     key: ApiKey,
     fetched: Mutex<Option<SecretString>>,
 }
 
 impl ApiKey {
-    /// A key that is known, or none.
+    /// The given key; without one, requests are sent without a key.
     pub fn known(key: Option<SecretString>) -> Self {
         key.map_or(Self::None, Self::Given)
     }
@@ -48,7 +53,7 @@ impl ApiKeyCache {
         Self { key, fetched: Mutex::new(None) }
     }
 
-    /// Whether another one can be had.
+    /// Whether another key can be fetched.
     pub(super) fn is_fetched(&self) -> bool {
         match self.key {
             ApiKey::Fetched(_) => true,
@@ -56,7 +61,7 @@ impl ApiKeyCache {
         }
     }
 
-    /// The key to send. Waits while another request fetches it.
+    /// The key to send. If another request is fetching it, waits for that.
     pub(super) async fn current(&self) -> Result<Option<SecretString>, ProviderError> {
         match &self.key {
             ApiKey::None => Ok(None),
@@ -71,8 +76,8 @@ impl ApiKeyCache {
         }
     }
 
-    /// Another key in the place of one that was refused; `None` where there is none but that.
-    /// Where another request has fetched one in the meantime, it is that.
+    /// Another key in place of a refused one; `None` if the fetch gives the same key again. If
+    /// another request has fetched a new key meanwhile, returns that one.
     pub(super) async fn replacement_for(
         &self,
         refused: Option<&SecretString>,
@@ -103,7 +108,7 @@ mod tests {
 
     use super::*;
 
-    /// Prints key-1, key-2 and so on, up to `last`, which it repeats.
+    /// Gives key-1, key-2 and so on, up to `last`, which it repeats.
     struct NumberedKeyFetcher {
         fetched: AtomicUsize,
         last: usize,
@@ -118,7 +123,7 @@ mod tests {
         }
     }
 
-    fn keeper(last: usize) -> (ApiKeyCache, Arc<NumberedKeyFetcher>) {
+    fn cache(last: usize) -> (ApiKeyCache, Arc<NumberedKeyFetcher>) {
         let source = Arc::new(NumberedKeyFetcher { fetched: AtomicUsize::new(0), last });
         (ApiKeyCache::new(ApiKey::Fetched(source.clone())), source)
     }
@@ -128,10 +133,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_is_fetched_once_for_all_who_ask_at_once() {
-        let (keeper, source) = keeper(9);
+    async fn concurrent_requests_fetch_the_key_once() {
+        let (cache, source) = cache(9);
         assert_eq!(source.fetched.load(Ordering::SeqCst), 0);
-        let (one, other) = tokio::join!(keeper.current(), keeper.current());
+        let (one, other) = tokio::join!(cache.current(), cache.current());
         assert_eq!(
             (text(one.unwrap()), text(other.unwrap())),
             (Some("key-1".into()), Some("key-1".into()))
@@ -140,12 +145,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_refused_one_is_fetched_anew_once() {
-        let (keeper, source) = keeper(9);
-        let first = keeper.current().await.unwrap();
+    async fn a_refused_key_is_fetched_again_once() {
+        let (cache, source) = cache(9);
+        let first = cache.current().await.unwrap();
         let (one, other) = tokio::join!(
-            keeper.replacement_for(first.as_ref()),
-            keeper.replacement_for(first.as_ref())
+            cache.replacement_for(first.as_ref()),
+            cache.replacement_for(first.as_ref())
         );
         assert_eq!(
             (text(one.unwrap()), text(other.unwrap())),
@@ -155,10 +160,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_same_one_again_is_none_at_all() {
-        let (keeper, _) = keeper(1);
-        let first = keeper.current().await.unwrap();
-        assert!(keeper.replacement_for(first.as_ref()).await.unwrap().is_none());
+    async fn fetching_the_same_key_again_gives_none() {
+        let (cache, _) = cache(1);
+        let first = cache.current().await.unwrap();
+        assert!(cache.replacement_for(first.as_ref()).await.unwrap().is_none());
         let given = ApiKeyCache::new(ApiKey::Given("k".into()));
         assert!(given.replacement_for(Some(&"k".into())).await.unwrap().is_none());
     }

@@ -1,18 +1,18 @@
-//! How much of one answer is taken in, whatever protocol it comes by.
+//! Limits how much of one answer is accepted, in every protocol.
 //!
-//! An answer that a server never ends, or fills with calls, would otherwise take all memory.
+//! An answer that never ends, or that consists of calls, would otherwise use up all memory.
 
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, future};
 
 use super::{ErrorRecovery, ProviderError, StreamEvent};
 
-/// The most calls of one answer.
+/// The most tool calls of one answer.
 pub const MAX_CALLS: usize = 256;
-/// The most bytes of one answer: text, reasoning, arguments.
+/// The most bytes of one answer: text, thinking, arguments.
 pub const MAX_BYTES: usize = 16 << 20;
 
-/// The same stream, which ends with an error where the answer becomes too large.
+/// The same stream, but it ends with an error when the answer exceeds a limit.
 pub fn limit_response(
     stream: BoxStream<'static, Result<StreamEvent, ProviderError>>,
 ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
@@ -64,7 +64,9 @@ mod tests {
     use super::*;
     use crate::domain::CallId;
 
-    async fn taken(pieces: impl Iterator<Item = StreamEvent> + Send + 'static) -> (usize, bool) {
+    async fn count_events(
+        pieces: impl Iterator<Item = StreamEvent> + Send + 'static,
+    ) -> (usize, bool) {
         let events: Vec<_> = limit_response(stream::iter(pieces.map(Ok)).boxed()).collect().await;
         let ends = |event: &Result<_, ProviderError>| {
             event.as_ref().is_err_and(|error| error.recovery == ErrorRecovery::GiveUp)
@@ -79,16 +81,19 @@ mod tests {
 
     #[tokio::test]
     async fn an_answer_ends_with_an_error_at_its_limit() {
-        assert_eq!(taken((0..MAX_CALLS).map(call)).await, (MAX_CALLS, false));
-        assert_eq!(taken((0..).map(call)).await, (MAX_CALLS + 1, true));
+        assert_eq!(count_events((0..MAX_CALLS).map(call)).await, (MAX_CALLS, false));
+        assert_eq!(count_events((0..).map(call)).await, (MAX_CALLS + 1, true));
         let long = || "x".repeat(1 << 20);
-        assert_eq!(taken((0..16).map(move |_| StreamEvent::Text(long()))).await, (16, false));
+        assert_eq!(
+            count_events((0..16).map(move |_| StreamEvent::Text(long()))).await,
+            (16, false)
+        );
         let kinds = (0..).map(move |number| match number % 4 {
             0 => StreamEvent::Text(long()),
             1 => StreamEvent::Thinking(long()),
             2 => StreamEvent::ToolInputDelta { index: 0, json: long() },
             _ => StreamEvent::Signature(long()),
         });
-        assert_eq!(taken(kinds).await, (17, true));
+        assert_eq!(count_events(kinds).await, (17, true));
     }
 }

@@ -1,9 +1,9 @@
-//! What models a server has, and how much of a conversation each of them is served with.
+//! Lists the models of a server, with the context window that each is served with.
 //!
-//! The window that counts is the one that is served, not the one that the model was trained with.
-//! vLLM and hosted services list it. Others tell it in a place of their own, and only a server on
-//! this machine whose list shows what it is gets asked there: llama.cpp at `/props`, LM Studio at
-//! `/api/v0/models`, Ollama at `/api/ps` for what is loaded and at `/api/show` for each model.
+//! The window that counts is the served one, not the one that the model was trained with. vLLM and
+//! hosted services list it. Others report it elsewhere, and slug asks only a server on this machine
+//! whose list shows what it is: llama.cpp at `/props`, LM Studio at `/api/v0/models`, Ollama at
+//! `/api/ps` for loaded models and at `/api/show` for each model.
 
 use reqwest::RequestBuilder;
 use reqwest::header::CONTENT_TYPE;
@@ -14,10 +14,10 @@ use super::http::{self, HttpClient, HttpEndpoint};
 use super::{ErrorRecovery, ModelInfo, ProviderError};
 use crate::domain::ChatDialect;
 
-/// The most bytes of a list of models; the longest ones known are under 2 MB.
+/// The most bytes of a list of models; the longest known ones are under 2 MB.
 const LIST_BYTES: usize = 16 << 20;
 
-/// The names under which servers list the served window.
+/// The field names under which servers list the served window.
 const WINDOWS: [&str; 6] = [
     "max_model_len",
     "context_length",
@@ -27,7 +27,7 @@ const WINDOWS: [&str; 6] = [
     "inputTokenLimit",
 ];
 
-/// What a server is, where its list shows it.
+/// The server's software, if its list shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ServerSoftware {
     LlamaCpp,
@@ -37,7 +37,7 @@ enum ServerSoftware {
     Sglang,
 }
 
-/// Whose models they are, in the words of each server's list.
+/// The value of `owned_by` in each server's list.
 const OWNERS: [(&str, ServerSoftware); 5] = [
     ("llamacpp", ServerSoftware::LlamaCpp),
     ("organization_owner", ServerSoftware::LmStudio),
@@ -58,15 +58,15 @@ impl ServerSoftware {
     }
 }
 
-/// A server's list.
+/// A server's list of models.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ServerModelList {
     pub(super) models: Vec<ModelInfo>,
-    /// What the server shows to be.
+    /// The dialect that the list shows.
     pub(super) dialect: Option<ChatDialect>,
 }
 
-/// Sends the request for the list, and asks for the window where the list does not have it.
+/// Fetches the list, and asks the server for windows that the list does not have.
 pub(super) async fn fetch(
     list: RequestBuilder,
     http: &HttpClient,
@@ -87,7 +87,7 @@ pub(super) async fn fetch(
     Ok(ServerModelList { models, dialect: software.map(ServerSoftware::dialect) })
 }
 
-/// A server that is asked for what its list does not tell.
+/// A server that is asked for windows that its list does not have.
 struct ContextWindowQuery<'a> {
     http: &'a HttpClient,
     endpoint: &'a HttpEndpoint,
@@ -95,7 +95,7 @@ struct ContextWindowQuery<'a> {
 }
 
 impl ServerModelList {
-    /// A list of names that somebody else gave.
+    /// A list of configured names.
     pub(super) fn of(names: &[String]) -> Self {
         let model = |name: &String| ModelInfo { id: name.clone(), context_window: None };
         Self { models: names.iter().map(model).collect(), dialect: None }
@@ -107,7 +107,7 @@ impl ContextWindowQuery<'_> {
         let unknown: Vec<&mut ModelInfo> =
             models.iter_mut().filter(|model| model.context_window.is_none()).collect();
         match software {
-            // They have it in the list.
+            // These list the window.
             ServerSoftware::Vllm | ServerSoftware::Sglang => {}
             ServerSoftware::LlamaCpp => {
                 let props = self.ask("props", None).await;
@@ -129,8 +129,8 @@ impl ContextWindowQuery<'_> {
                         Some(window) => Some(window),
                         None => {
                             let body = json!({ "model": model.id });
-                            let shown = self.ask("api/show", Some(&body)).await;
-                            shown.as_ref().and_then(shown_window)
+                            let details = self.ask("api/show", Some(&body)).await;
+                            details.as_ref().and_then(shown_window)
                         }
                     };
                 }
@@ -138,8 +138,8 @@ impl ContextWindowQuery<'_> {
         }
     }
 
-    /// What stands at a path beside the endpoint's. Not knowing it is no failure: older versions
-    /// and some settings do not tell.
+    /// The answer to a request for a path beside the endpoint. `None` is not a failure: older
+    /// versions and some settings do not serve the path.
     async fn ask(&self, path: &str, body: Option<&Value>) -> Option<Value> {
         let client = self.http.client(self.endpoint).ok()?;
         let url = self.endpoint.beside(path);
@@ -167,7 +167,8 @@ fn software(entries: &[Value]) -> Option<ServerSoftware> {
     OWNERS.into_iter().find_map(of)
 }
 
-/// The entries of a list: in `data`, in Gemini's `models`, or the bare array that some servers send.
+/// The entries of a list: in `data`, in Gemini's `models`, or the bare array that some servers
+/// send.
 fn entries(list: &Value) -> Option<&Vec<Value>> {
     list.get("data").or_else(|| list.get("models")).unwrap_or(list).as_array()
 }
@@ -175,7 +176,7 @@ fn entries(list: &Value) -> Option<&Vec<Value>> {
 fn model(entry: &Value) -> Option<ModelInfo> {
     let id = entry.get("id").or_else(|| entry.get("name"))?.as_str()?;
     let id = id.strip_prefix("models/").unwrap_or(id);
-    // Gemini's list has those that make no text, too.
+    // Gemini also lists models that generate no text.
     let methods = entry.get("supportedGenerationMethods").and_then(Value::as_array);
     if id.is_empty() || methods.is_some_and(|all| !all.iter().any(|it| it == "generateContent")) {
         return None;
@@ -191,21 +192,21 @@ fn window_in(props: &Value) -> Option<u64> {
     (window > 0).then_some(window)
 }
 
-/// What a model of LM Studio is loaded with, or could be.
+/// The window that LM Studio has loaded a model with, or the largest that it could.
 fn lm_studio_window(list: &Value, id: &str) -> Option<u64> {
     let entry = entries(list)?.iter().find(|entry| entry.get("id").is_some_and(|it| it == id))?;
     let count = |key| entry.get(key).and_then(Value::as_u64).filter(|&window| window > 0);
     count("loaded_context_length").or_else(|| count("max_context_length"))
 }
 
-/// What a model of Ollama is loaded with.
+/// The window that Ollama has loaded a model with.
 fn loaded_window(loaded: &Value, id: &str) -> Option<u64> {
     let models = loaded.get("models")?.as_array()?;
     let entry = models.iter().find(|entry| entry.get("name").is_some_and(|name| name == id))?;
     entry.get("context_length")?.as_u64().filter(|&window| window > 0)
 }
 
-/// What Ollama would load a model with: its own setting, else what it was trained for.
+/// The window that Ollama would load a model with: its `num_ctx` setting, else the trained length.
 fn shown_window(shown: &Value) -> Option<u64> {
     let parameters = shown.get("parameters").and_then(Value::as_str).unwrap_or_default();
     let set = parameters.lines().find_map(|line| {
@@ -227,7 +228,7 @@ fn no_list(site: &RequestTarget) -> ProviderError {
              in ~/.slug/config.toml.",
             site.server
         ),
-        // It was an answer, if no list.
+        // The server answered, but not with a list.
         status: Some(200),
         recovery: ErrorRecovery::AskUser,
     }
@@ -267,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn ollama_tells_what_it_loads_a_model_with() {
+    fn ollamas_window_is_the_one_it_loads_a_model_with() {
         let info = json!({"general.architecture": "qwen3", "qwen3.context_length": 40960});
         let table = [
             (
@@ -289,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn lm_studio_tells_what_is_loaded_before_what_could_be() {
+    fn lm_studios_loaded_window_wins_over_the_largest() {
         let list = json!({"data": [
             {"id": "a", "loaded_context_length": 8192, "max_context_length": 32768},
             {"id": "b", "max_context_length": 32768},

@@ -1,7 +1,8 @@
-//! Models behind one interface: a request goes in, a stream of [`StreamEvent`]s comes out.
+//! Providers: every model server behind one interface. A request goes in, a stream of
+//! [`StreamEvent`]s comes out.
 //!
-//! All oddities of a wire protocol end inside the file of its provider. Providers know nothing of
-//! the screen, nor of the tools beyond their specs.
+//! The quirks of a wire protocol stay inside its provider. Providers know nothing about the screen,
+//! nor about tools beyond their specs.
 
 pub mod anthropic;
 mod cancel;
@@ -56,37 +57,43 @@ pub trait Provider: Send + Sync {
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>>;
 
-    /// The models that the server offers, with the context window that it serves, where it says.
+    /// The models that the server offers, with the context window that it serves them with, if it
+    /// says so.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the server does not answer, refuses the request, or sends something other than a
+    /// list.
     async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError>;
 
     /// Whether the server runs on this machine. Then a long silence before the first token is
-    /// normal, and slug makes no request on the side that would evict its cache.
+    /// normal, and slug sends no side requests, which would evict the server's cache.
     fn is_local(&self) -> bool;
 
-    /// The host of a server elsewhere, by which its prices are known.
+    /// The host of a remote server, by which the catalogue finds prices; `None` on this machine.
     fn host(&self) -> Option<&str> {
         None
     }
 }
 
-/// Everything a model needs for one response.
+/// Everything that a model needs for one response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProviderRequest {
     /// The model's name on the server.
     pub model: String,
-    /// The system prompt with the instruction files.
+    /// The system prompt, including the instruction files.
     pub system: String,
-    /// The conversation, as `agent::normalise` left it.
+    /// The conversation, as `agent::normalise` returns it.
     pub messages: Vec<Message>,
-    /// The bytes of the images in it.
+    /// The base64 texts of the images in `messages`.
     pub images: EncodedImages,
     /// The tools, in an order that never changes within a session. May be empty.
     pub tools: Arc<[ToolSpec]>,
-    /// Limit of the response, in tokens.
+    /// The output limit in tokens.
     pub max_tokens: u32,
-    /// Sent only when set.
+    /// `None` leaves the field out.
     pub temperature: Option<f32>,
-    /// How hard the model is to think; sent only when set.
+    /// How much the model should reason; `None` leaves the field out.
     pub effort: Option<ReasoningEffort>,
 }
 
@@ -95,7 +102,7 @@ pub struct ProviderRequest {
 pub enum StreamEvent {
     /// The server has begun to answer.
     Started,
-    /// The request has not been sent yet: the server is to be left alone for a while.
+    /// The request waits: the server has asked slug to pause.
     RateLimited(RateLimited),
     /// The server is still reading the prompt.
     Prefill(PrefillProgress),
@@ -103,63 +110,63 @@ pub enum StreamEvent {
     Text(String),
     /// More reasoning.
     Thinking(String),
-    /// The seal over the reasoning so far.
+    /// The signature over the thinking so far.
     Signature(String),
-    /// A piece in the protocol's own shape, to be kept where it stands and sent back.
+    /// A piece in the protocol's own shape, which the history keeps in place and sends back.
     Sealed {
-        /// Whose shape it has.
+        /// The protocol whose shape `data` has.
         protocol: ProviderProtocol,
-        /// What the provider needs to send it back.
+        /// What the provider needs to send the piece back.
         data: Value,
     },
-    /// A call begins. Calls are numbered from 0 in the order they begin.
+    /// A call begins. Calls are numbered from 0 in the order in which they begin.
     ToolUseStarted {
-        /// Which call of the response.
+        /// The number of the call in the response.
         index: usize,
-        /// The provider's id, or one of slug's own.
+        /// The provider's id, or one that slug made.
         id: CallId,
-        /// The tool's name.
+        /// The tool's name as the model wrote it.
         name: String,
     },
     /// More of a call's arguments, as JSON text.
     ToolInputDelta {
-        /// Which call of the response.
+        /// The number of the call in the response.
         index: usize,
-        /// The next piece of text.
+        /// The next piece of the JSON text.
         json: String,
     },
-    /// Token counts; the last one holds.
+    /// Token counts; each event replaces the one before.
     Usage(TokenUsage),
     /// The response is complete.
     Finished(StopReason),
 }
 
-/// A request that waits because another one was told to.
+/// A pause that one request's refusal causes for all requests to the same server with the same key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RateLimited {
-    /// How long.
+    /// The time until the request is sent.
     pub wait: Duration,
-    /// What the other one was told.
+    /// The message of the refused request.
     pub reason: String,
 }
 
-/// How far a local server is with reading the prompt. Counts are tokens.
+/// How much of the prompt a local server has read. Counts are tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PrefillProgress {
-    /// Read so far, cached ones included.
+    /// Tokens read so far, cached ones included.
     pub processed: u64,
-    /// All there are.
+    /// Tokens in the whole prompt.
     pub total: u64,
-    /// Taken from the server's cache.
+    /// Tokens taken from the server's cache.
     pub cached: u64,
 }
 
-/// A model as its server lists it.
+/// A model in a server's list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelInfo {
-    /// Its name in requests.
+    /// The model's name in requests.
     pub id: String,
-    /// The window that the server serves, in tokens, where it says so.
+    /// The window that the server serves the model with, in tokens; `None` if it does not say.
     pub context_window: Option<u64>,
 }
 
@@ -167,29 +174,29 @@ pub struct ModelInfo {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct ProviderError {
-    /// A sentence for the person, with a remedy.
+    /// A sentence for the user, with a remedy.
     pub message: String,
-    /// The HTTP status, where there was one.
+    /// The HTTP status; `None` if there was no response.
     pub status: Option<u16>,
-    /// What to do.
+    /// What to do next.
     pub recovery: ErrorRecovery,
 }
 
-/// What to do about a failed request.
+/// What to do after a failed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorRecovery {
     /// Wait this long, then send it again.
     RetryAfter(Duration),
     /// Send it again after a pause of slug's own choosing.
     Retry,
-    /// Nobody listens: send it again a few times within seconds, then the person has to do
-    /// something. The server may be just starting.
+    /// No server listens: send it again a few times within seconds, because the server may be
+    /// starting. After that the user has to act.
     RetryBriefly,
-    /// Make the conversation shorter, then send it again.
+    /// Compact the conversation, then send it again.
     Compact,
-    /// Leave the images out, then send it again: the model takes none.
+    /// Leave out the images, then send it again: the model accepts none.
     LeaveImagesOut,
-    /// The person has to do something first: a key, a model's name, a server to start.
+    /// The user has to act first: a key, a model's name, a server to start.
     AskUser,
     /// Sending it again would fail again.
     GiveUp,

@@ -1,9 +1,9 @@
-//! Lets requests through to one server: none while it has asked to be left alone, and only so many
+//! Limits the requests to one server: none while the server has asked for a pause, and only a few
 //! at once.
 //!
 //! All agents of a process that ask the same server with the same key share one [`RateLimiter`], so
-//! that what one of them is told holds for all. [`RateLimiters`] finds it. A request has its pass
-//! until its answer is over.
+//! that a refusal of one request pauses all of them. [`RateLimiters`] finds the shared one. A
+//! request holds its [`Permit`] until its answer is complete.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,44 +17,44 @@ use super::retry::LONGEST_ASKED;
 use super::{ApiKey, ErrorRecovery, ProviderError, RateLimited};
 use crate::domain::ContentHash;
 
-/// How many requests a server gets at once. Servers on a desk work on one to four, hosted ones
-/// count requests by the minute.
+/// The most parallel requests to a server. Servers on a desk work on one to four at a time; hosted
+/// ones limit requests per minute instead.
 const AT_ONCE: usize = 8;
 
-/// How long a server is left alone that is overloaded and names no time.
+/// The pause for an overloaded server that names no time.
 const DEFAULT_PAUSE: Duration = Duration::from_secs(1);
 
-/// The turnstiles of a process, by the server's origin and the key it is asked with.
+/// The rate limiters of a process, by the server's origin and the key.
 #[derive(Debug, Default)]
 pub(super) struct RateLimiters {
     by_server: Mutex<HashMap<RateLimiterKey, Arc<RateLimiter>>>,
 }
 
-/// A server's origin, and who asks it.
+/// A server's origin, and the owner of the key.
 type RateLimiterKey = (String, ApiKeyOwner);
 
-/// Whose requests a server counts together.
+/// The key owner whose requests a server counts together.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum ApiKeyOwner {
     Nobody,
-    /// The owner of the key with this hash.
+    /// The hash of a configured key.
     Owner(ContentHash),
-    /// The owner of a key that is fetched when it is needed.
+    /// A key that is fetched on first use, and so not known yet.
     Fetched,
 }
 
-/// The way in to one server.
+/// The limits on requests to one server with one key.
 #[derive(Debug)]
 pub(super) struct RateLimiter {
     places: Arc<Semaphore>,
     pause: Mutex<Option<RateLimitPause>>,
 }
 
-/// What a request has while it is under way.
+/// The right to have a request running; dropping it makes room for the next one.
 #[derive(Debug)]
 pub(super) struct Permit(#[allow(dead_code, reason = "held, not used")] OwnedSemaphorePermit);
 
-/// Until when nothing goes through, and who said so.
+/// The end of a pause, and the error that caused it.
 #[derive(Debug, Clone)]
 struct RateLimitPause {
     until: Instant,
@@ -62,7 +62,7 @@ struct RateLimitPause {
 }
 
 impl RateLimiters {
-    /// The one of the server at `origin`, asked with `key`.
+    /// The rate limiter of the server at `origin` with `key`, created if needed.
     pub(super) fn of(&self, origin: String, key: &ApiKey) -> Arc<RateLimiter> {
         let who = match key {
             ApiKey::None => ApiKeyOwner::Nobody,
@@ -82,20 +82,20 @@ impl Default for RateLimiter {
 }
 
 impl RateLimiter {
-    /// How long nothing goes through from `now` on, and why; `None` when it is open.
+    /// The remaining pause at `now`, with its reason; `None` if requests may be sent.
     pub(super) fn active_limit(&self, now: Instant) -> Option<RateLimited> {
-        let mut shut = lock(&self.pause);
-        let held = shut.as_ref().and_then(|shut| {
-            let wait = shut.until.checked_duration_since(now).filter(|wait| !wait.is_zero())?;
-            Some(RateLimited { wait, reason: shut.reason.clone() })
+        let mut pause = lock(&self.pause);
+        let limit = pause.as_ref().and_then(|pause| {
+            let wait = pause.until.checked_duration_since(now).filter(|wait| !wait.is_zero())?;
+            Some(RateLimited { wait, reason: pause.reason.clone() })
         });
-        if held.is_none() {
-            *shut = None;
+        if limit.is_none() {
+            *pause = None;
         }
-        held
+        limit
     }
 
-    /// Takes in how a request failed: whether the server is to be left alone, and how long.
+    /// Learns from a failed request whether to pause, and for how long.
     pub(super) fn note(&self, error: &ProviderError, now: Instant) {
         let overloaded = matches!(error.status, Some(429 | 529));
         let pause = match error.recovery {
@@ -109,16 +109,16 @@ impl RateLimiter {
             | ErrorRecovery::GiveUp => return,
         };
         let until = now + pause;
-        let mut shut = lock(&self.pause);
-        if shut.as_ref().is_none_or(|shut| shut.until < until) {
-            *shut = Some(RateLimitPause { until, reason: error.message.clone() });
+        let mut pause = lock(&self.pause);
+        if pause.as_ref().is_none_or(|pause| pause.until < until) {
+            *pause = Some(RateLimitPause { until, reason: error.message.clone() });
         }
     }
 
-    /// Waits for a place among the requests under way. A wait that was begun may have shut the
-    /// turnstile meanwhile: look again with [`Self::active_limit`].
+    /// Waits until there is room for another request. A pause may have begun during the wait, so
+    /// the caller checks [`Self::active_limit`] again.
     pub(super) async fn acquire(&self) -> Option<Permit> {
-        // Fails only for a semaphore that was closed, and none is.
+        // Fails only if the semaphore is closed, which never happens.
         Arc::clone(&self.places).acquire_owned().await.ok().map(Permit)
     }
 }
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_shuts_it_and_for_how_long() {
+    fn each_error_pauses_for_its_time() {
         let table = [
             (failed(429, after(7)), Some(7)),
             (failed(503, after(5)), Some(5)),
@@ -154,38 +154,39 @@ mod tests {
             (failed(400, ErrorRecovery::Compact), None),
         ];
         for (error, seconds) in table {
-            let (stile, now) = (RateLimiter::default(), Instant::now());
-            stile.note(&error, now);
-            let held = stile.active_limit(now).map(|held| held.wait.as_secs());
-            assert_eq!(held, seconds, "{error:?}");
+            let (limiter, now) = (RateLimiter::default(), Instant::now());
+            limiter.note(&error, now);
+            let limit = limiter.active_limit(now).map(|limit| limit.wait.as_secs());
+            assert_eq!(limit, seconds, "{error:?}");
         }
     }
 
     #[test]
-    fn it_opens_when_the_time_is_over_and_the_longest_time_holds() {
-        let (stile, now) = (RateLimiter::default(), Instant::now());
-        stile.note(&failed(429, after(10)), now);
-        stile.note(&failed(529, ErrorRecovery::Retry), now);
-        let wait =
-            |passed| stile.active_limit(now + Duration::from_secs(passed)).map(|held| held.wait);
+    fn a_pause_ends_in_time_and_the_longest_one_holds() {
+        let (limiter, now) = (RateLimiter::default(), Instant::now());
+        limiter.note(&failed(429, after(10)), now);
+        limiter.note(&failed(529, ErrorRecovery::Retry), now);
+        let wait = |passed| {
+            limiter.active_limit(now + Duration::from_secs(passed)).map(|limit| limit.wait)
+        };
         assert_eq!(wait(4), Some(Duration::from_secs(6)));
         assert_eq!(wait(10), None);
-        assert_eq!(stile.active_limit(now), None, "what is over is forgotten");
+        assert_eq!(limiter.active_limit(now), None, "what is over is forgotten");
     }
 
     #[test]
-    fn so_many_go_through_at_once_and_the_next_takes_a_place_that_is_given_up() {
-        let stile = RateLimiter::default();
+    fn a_dropped_permit_lets_the_next_request_through() {
+        let limiter = RateLimiter::default();
         let mut passes: Vec<_> = (0..AT_ONCE)
-            .map(|_| stile.acquire().now_or_never().flatten().expect("a free place"))
+            .map(|_| limiter.acquire().now_or_never().flatten().expect("a free place"))
             .collect();
-        assert!(stile.acquire().now_or_never().is_none());
+        assert!(limiter.acquire().now_or_never().is_none());
         passes.pop();
-        assert!(stile.acquire().now_or_never().is_some());
+        assert!(limiter.acquire().now_or_never().is_some());
     }
 
     #[test]
-    fn who_asks_the_same_server_with_the_same_key_shares_it() {
+    fn requests_with_the_same_server_and_key_share_a_limiter() {
         let all = RateLimiters::default();
         let (one, other) = (ApiKey::Given("sk-1".into()), ApiKey::Given("sk-2".into()));
         let of = |origin: &str, key| all.of(origin.to_owned(), key);

@@ -1,8 +1,8 @@
-//! From the bytes of an answer to its events, for every protocol that streams them.
+//! Turns the bytes of an answer into events, for every streaming protocol.
 //!
-//! A response is complete when its protocol's terminal sign has been seen; the end of the bytes
-//! alone proves nothing. What comes in the place of a stream (an error, a whole answer, a web page)
-//! is told by its first byte, since servers get the content type wrong.
+//! A response is complete when its protocol's terminal sign has come; the end of the bytes alone
+//! proves nothing. The first byte tells whether something else came instead of a stream (an error,
+//! a whole answer, a web page), because servers send wrong content types.
 
 #[cfg(test)]
 pub(super) mod testing;
@@ -23,42 +23,41 @@ use super::{ErrorRecovery, ProviderError, StreamEvent};
 /// The most bytes of an answer that is not a stream.
 const WHOLE_ANSWER: usize = 16 << 20;
 
-/// So many blanks ahead of an answer are not kept.
+/// The most white space before an answer that is buffered.
 const BLANK_HEAD: usize = 4 << 10;
 
-/// How long a server whose answer is complete may take over what it sends behind it.
+/// How long a server may keep the connection open behind a complete answer.
 const TRAILER_LIMIT: Duration = Duration::from_secs(5);
 
-/// Turns the events of one protocol into those of all.
+/// Turns the events of one protocol into [`StreamEvent`]s.
 pub(super) trait StreamDecoder: Send + 'static {
-    /// Takes in one event; in `outline` there is room to read it.
+    /// Decodes one event; `tape` is a reusable buffer for its JSON.
     fn event(
         &mut self,
         event: sse::SseEvent<'_>,
-        outline: &mut JsonTape,
+        tape: &mut JsonTape,
         out: &mut Vec<StreamEvent>,
     ) -> Result<DecoderFlow, ProviderError>;
 
-    /// Takes in an answer that came in one piece, which ends it.
+    /// Decodes an answer that came in one piece, which ends it.
     fn whole(&mut self, text: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
 
-    /// Whether a terminal sign has been seen. What breaks or cannot be read behind it spoils
-    /// nothing.
+    /// Whether a terminal sign has come. Errors behind it do no harm.
     fn is_complete(&self) -> bool;
 
     /// Ends a complete answer whose stream has ended.
     fn finish(&mut self, out: &mut Vec<StreamEvent>);
 
-    /// Who answers.
+    /// The server that answers, for error messages.
     fn site(&self) -> &RequestTarget;
 }
 
-/// Whether more is to be read.
+/// Whether the decoder needs more input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DecoderFlow {
     /// The answer goes on.
     More,
-    /// It has ended.
+    /// The answer has ended.
     Over,
 }
 
@@ -71,8 +70,8 @@ where
     S: Stream<Item = Result<B, ProviderError>> + Send + 'static,
     B: AsRef<[u8]> + Send + 'static,
 {
-    // Pieces that are unpacked from one that has come are there at once, however many they are. So
-    // that a cancellation is seen between them, they are drawn as if each had been waited for.
+    // Decompressed chunks are all available at once, however many they are. The wait lets the task
+    // see a cancellation between them.
     let source = bytes.then(|chunk| async move {
         consume_budget().await;
         chunk.map(|chunk| chunk.as_ref().to_vec())
@@ -81,9 +80,9 @@ where
     let reader = ResponseStreamReader {
         source: ResponseSource::Unread(source),
         decoder,
-        outline: JsonTape::default(),
+        tape: JsonTape::default(),
     };
-    // In a box, since it changes hands for each chunk.
+    // Boxed, because the reader moves for each chunk.
     let chunks = stream::unfold(Box::new(reader), |mut reader| async move {
         let (events, failure) = reader.next().await?;
         Some((stream::iter(events.into_iter().map(Ok).chain(failure.map(Err))), reader))
@@ -91,7 +90,7 @@ where
     chunks.flatten()
 }
 
-/// The error for a piece that is not what the protocol says.
+/// The error for an event that does not follow the protocol.
 pub(super) fn unreadable(site: &RequestTarget, error: &JsonTapeError) -> ProviderError {
     ProviderError {
         message: format!("{} sent a piece that is not JSON ({error}).", site.server),
@@ -102,11 +101,11 @@ pub(super) fn unreadable(site: &RequestTarget, error: &JsonTapeError) -> Provide
 
 type ResponseByteStream = BoxStream<'static, Result<Vec<u8>, ProviderError>>;
 
-/// Draws from the bytes what the decoder needs.
+/// Reads as many bytes as the decoder needs.
 struct ResponseStreamReader<D> {
     source: ResponseSource,
     decoder: D,
-    outline: JsonTape,
+    tape: JsonTape,
 }
 
 enum ResponseSource {
@@ -115,20 +114,20 @@ enum ResponseSource {
     Over,
 }
 
-/// A stream of events that has begun.
+/// A stream of server-sent events that has begun.
 struct SseStream {
     bytes: ResponseByteStream,
     parser: sse::SseParser,
-    /// What has been read of the bytes to see what they are.
+    /// The bytes that were read to find out what they are.
     head: Vec<u8>,
-    /// Until when a complete answer may still be added to.
+    /// When reading behind a complete answer stops.
     closing: Option<Instant>,
-    /// When an event last came, or the first bytes were waited for.
+    /// When the last event came, or the wait for the first byte began.
     last: Instant,
 }
 
 impl<D: StreamDecoder> ResponseStreamReader<D> {
-    /// What comes of the next bytes, and the failure that ends them.
+    /// The events in the next bytes, and the error that ends the stream, if there is one.
     async fn next(&mut self) -> Option<(Vec<StreamEvent>, Option<ProviderError>)> {
         let mut out = Vec::new();
         let outcome = match std::mem::replace(&mut self.source, ResponseSource::Over) {
@@ -142,7 +141,7 @@ impl<D: StreamDecoder> ResponseStreamReader<D> {
         Some((out, outcome.err()))
     }
 
-    /// Looks at the first byte: events never begin with a bracket.
+    /// Checks the first byte: a server-sent event never begins with a bracket.
     async fn begin(
         &mut self,
         mut bytes: ResponseByteStream,
@@ -160,7 +159,7 @@ impl<D: StreamDecoder> ResponseStreamReader<D> {
             if let Some(first) = mark.iter().find(|byte| !byte.is_ascii_whitespace()) {
                 break Some(*first);
             }
-            // Empty lines, which are nothing ahead of either.
+            // Empty lines mean nothing in front of either.
             if head.len() > BLANK_HEAD {
                 head = vec![b'\n'];
             }
@@ -180,7 +179,7 @@ impl<D: StreamDecoder> ResponseStreamReader<D> {
         self.decoder.whole(text.trim_start_matches('\u{FEFF}').trim(), out)
     }
 
-    /// Takes in the next bytes, with all the events that end in them.
+    /// Reads the next bytes and decodes all events that end in them.
     async fn read(
         &mut self,
         mut events: Box<SseStream>,
@@ -195,7 +194,7 @@ impl<D: StreamDecoder> ResponseStreamReader<D> {
         let mut any = false;
         let mut take = |event: sse::SseEvent<'_>| {
             any = true;
-            ended = match self.decoder.event(event, &mut self.outline, out) {
+            ended = match self.decoder.event(event, &mut self.tape, out) {
                 Ok(DecoderFlow::More) => return SseFlow::Continue(()),
                 Ok(DecoderFlow::Over) => Some(Ok(())),
                 Err(error) => Some(Err(error)),
@@ -229,7 +228,7 @@ impl<D: StreamDecoder> ResponseStreamReader<D> {
     }
 }
 
-/// Whether an answer in which nothing but keep-alives has come since then is waited for further.
+/// Fails if only keep-alives have come since `since` and the limit for them is over.
 fn keeps_on(site: &RequestTarget, since: Instant) -> Result<(), ProviderError> {
     match site.keep_alives {
         Some(limit) if since.elapsed() > limit => {
@@ -261,14 +260,14 @@ mod tests {
     use super::super::responses;
     use super::*;
 
-    /// What ends an answer in which this comes for ever, without a wait for any of it. Unpacked from
-    /// gzip, a body comes like that.
+    /// The error of an answer that repeats `piece` forever without any wait. A gzipped body arrives
+    /// like that.
     fn end_of(
         piece: &'static str,
         site: RequestTarget,
         cancelled: Option<Duration>,
     ) -> Option<String> {
-        let (told, end) = mpsc::channel();
+        let (sender, end) = mpsc::channel();
         thread::spawn(move || {
             let runtime = Builder::new_current_thread().enable_time().build().unwrap();
             let last = runtime.block_on(async {
@@ -284,7 +283,7 @@ mod tests {
                 let events = responses::decode(endless, site, HashSet::new()).boxed();
                 until_over(events, cancel).collect::<Vec<_>>().await.pop()
             });
-            told.send(last.and_then(Result::err).map(|error| error.message)).unwrap();
+            sender.send(last.and_then(Result::err).map(|error| error.message)).unwrap();
         });
         end.recv_timeout(Duration::from_secs(20)).expect("an end")
     }

@@ -1,7 +1,8 @@
-//! OpenAI's Responses, as OpenAI itself, llama.cpp, LM Studio and several gateways speak them.
+//! OpenAI's Responses protocol, as OpenAI itself, llama.cpp, LM Studio and several gateways serve
+//! it.
 //!
-//! `request` writes the body and [`decode`] reads the stream; here is the way between them.
-//! Nothing is kept on the server: each request has the whole conversation.
+//! `request` writes the body and [`decode`] reads the stream; this file connects the two. The
+//! server stores nothing: each request holds the whole conversation.
 
 mod decode;
 mod request;
@@ -22,17 +23,20 @@ use crate::domain::ProviderProtocol;
 pub use decode::decode;
 pub use request::body;
 
-/// A server of Responses.
+/// A provider for servers of the Responses protocol.
 #[derive(Clone)]
 pub struct ResponsesProvider {
     server: Arc<ModelServerClient>,
 }
 
 impl ResponsesProvider {
-    /// The server that `way` leads to. Nothing is sent yet.
-    pub fn new(way: ConnectionConfig) -> Self {
+    /// A provider for the server that `config` describes. Sends nothing yet.
+    pub fn new(config: ConnectionConfig) -> Self {
         Self {
-            server: Arc::new(ModelServerClient::new(way, ProviderProtocol::Responses.key_header())),
+            server: Arc::new(ModelServerClient::new(
+                config,
+                ProviderProtocol::Responses.key_header(),
+            )),
         }
     }
 }

@@ -1,35 +1,35 @@
-//! Whether a failed request is sent again, and after how long. A pure function: the clock and the
-//! dice are the caller's.
+//! Decides whether a failed request is sent again, and after what pause. Pure: the caller provides
+//! the clock and the random number.
 
 use std::time::Duration;
 
 use super::{ErrorRecovery, ProviderError};
 
-/// How often a request is sent again after 429, "too many requests".
+/// Retries after 429, "too many requests".
 pub const RETRIES_WHEN_LIMITED: u32 = 5;
 
-/// How often where nobody listens: enough for a server that is just starting, and over in less
-/// than five seconds.
+/// Retries if no server listens: enough for a server that is starting, and over in less than five
+/// seconds.
 pub const RETRIES_WHEN_REFUSED: u32 = 4;
 
-/// How often after an answer whose connection broke in its midst. What had come was paid for.
+/// Retries after an answer whose connection broke halfway. The part that came has been paid for.
 pub const RETRIES_WHEN_CUT: u32 = 1;
 
-/// How often after an error that a server reported in the midst of its answer.
+/// Retries after an error that a server reported within its answer.
 pub const RETRIES_IN_MIDST: u32 = 5;
 
-/// How often after any other passing failure.
+/// Retries after any other transient failure.
 pub const RETRIES: u32 = 10;
 
-/// The longest wait that a server may ask for; what is longer is cut to this.
+/// The longest pause that a server may ask for; a longer one is cut to this.
 pub const LONGEST_ASKED: Duration = Duration::from_secs(60);
 
-/// The longest pause of slug's own choosing, and the first one; both before jitter. The first is
-/// that of the vendors' own client libraries, which try less often.
+/// The longest and the first pause of slug's own choosing, both before jitter. The first one is
+/// that of the vendors' own client libraries, which retry less often.
 const LONGEST: Duration = Duration::from_secs(32);
 const FIRST: Duration = Duration::from_millis(500);
 
-/// The first pause where nobody listens.
+/// The first pause if no server listens.
 const FIRST_WHEN_REFUSED: Duration = Duration::from_millis(250);
 
 /// What to do after a failure.
@@ -37,37 +37,37 @@ const FIRST_WHEN_REFUSED: Duration = Duration::from_millis(250);
 pub enum RetryDecision {
     /// Send the request again.
     Retry(RetryAttempt),
-    /// Give the failure to whoever asked.
+    /// Report the failure to the caller.
     Stop,
 }
 
-/// A request that is to be sent again.
+/// The next attempt at a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryAttempt {
-    /// After this long.
+    /// The wait before it is sent.
     pub pause: Duration,
-    /// How often it will have been sent again, this time included.
+    /// The number of this retry, counted from 1.
     pub number: u32,
-    /// How often it is sent again at most.
+    /// The most retries for this kind of failure.
     pub of: u32,
 }
 
-/// What had come of the answer before it failed.
+/// How much of the answer came before the failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReceivedContent {
-    /// Nothing.
+    /// Not a single event of it.
     Nothing,
-    /// A part of it.
+    /// Some events, but not the end.
     Part,
 }
 
 /// Decides after the `failures`-th failure in a row, counted from 1. `fraction` is random, from 0
-/// to 1: the pause is that part of what it could be at most (full jitter), so that clients that
-/// failed together do not come back together.
+/// to 1: the pause is that fraction of the longest possible one (full jitter), so that clients that
+/// failed together do not return together.
 pub fn next(
     failures: u32,
     error: &ProviderError,
-    came: ReceivedContent,
+    received: ReceivedContent,
     fraction: f64,
 ) -> RetryDecision {
     let doublings = failures.saturating_sub(1).min(16);
@@ -75,7 +75,8 @@ pub fn next(
     let pause = match error.recovery {
         ErrorRecovery::RetryAfter(asked) => asked.min(LONGEST_ASKED),
         ErrorRecovery::Retry => LONGEST.min(FIRST * 2_u32.pow(doublings)).mul_f64(fraction),
-        // Nobody is there to be spared, and no pause at all would help no server to start.
+        // No server is there to protect from load, and without a pause it would get no time to
+        // start.
         ErrorRecovery::RetryBriefly => {
             (FIRST_WHEN_REFUSED * 2_u32.pow(doublings)).mul_f64(0.5 + fraction / 2.0)
         }
@@ -86,7 +87,7 @@ pub fn next(
             return RetryDecision::Stop;
         }
     };
-    let of = retries(error, came);
+    let of = retries(error, received);
     if failures > of {
         RetryDecision::Stop
     } else {
@@ -94,8 +95,8 @@ pub fn next(
     }
 }
 
-fn retries(error: &ProviderError, came: ReceivedContent) -> u32 {
-    match (error.recovery, error.status, came) {
+fn retries(error: &ProviderError, received: ReceivedContent) -> u32 {
+    match (error.recovery, error.status, received) {
         (ErrorRecovery::RetryBriefly, _, _) => RETRIES_WHEN_REFUSED,
         (_, Some(429), _) => RETRIES_WHEN_LIMITED,
         (_, Some(_), ReceivedContent::Part) => RETRIES_IN_MIDST,
@@ -112,12 +113,12 @@ mod tests {
         ProviderError { message: "no".into(), status, recovery }
     }
 
-    fn pauses(error: &ProviderError, came: ReceivedContent, fraction: f64) -> Vec<u128> {
-        let again = |failures| match next(failures, error, came, fraction) {
-            RetryDecision::Retry(again) => Some(again.pause.as_millis()),
+    fn pauses(error: &ProviderError, received: ReceivedContent, fraction: f64) -> Vec<u128> {
+        let retry = |failures| match next(failures, error, received, fraction) {
+            RetryDecision::Retry(retry) => Some(retry.pause.as_millis()),
             RetryDecision::Stop => None,
         };
-        (1..).map_while(again).collect()
+        (1..).map_while(retry).collect()
     }
 
     #[test]
@@ -153,14 +154,18 @@ mod tests {
             (None, ErrorRecovery::Retry, ReceivedContent::Part, 1),
             (None, ErrorRecovery::RetryBriefly, ReceivedContent::Nothing, 4),
         ];
-        for (status, recovery, came, times) in table {
+        for (status, recovery, received, times) in table {
             let failed = error(status, recovery);
-            assert_eq!(pauses(&failed, came, 0.0).len(), times, "{status:?} {recovery:?} {came:?}");
+            assert_eq!(
+                pauses(&failed, received, 0.0).len(),
+                times,
+                "{status:?} {recovery:?} {received:?}"
+            );
         }
     }
 
     #[test]
-    fn where_nobody_listens_it_is_over_within_five_seconds() {
+    fn retries_without_a_listening_server_end_within_five_seconds() {
         let refused = error(None, ErrorRecovery::RetryBriefly);
         let longest: u128 = pauses(&refused, ReceivedContent::Nothing, 1.0).iter().sum();
         let shortest: u128 = pauses(&refused, ReceivedContent::Nothing, 0.0).iter().sum();
@@ -168,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_asks_for_is_kept_within_a_minute() {
+    fn a_pause_that_the_server_asks_for_is_at_most_a_minute() {
         let asks = |seconds| {
             let recovery = ErrorRecovery::RetryAfter(Duration::from_secs(seconds));
             next(1, &error(Some(429), recovery), ReceivedContent::Nothing, 0.5)
@@ -179,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_fail_again_is_not_sent_again() {
+    fn permanent_failures_are_not_retried() {
         for recovery in [ErrorRecovery::Compact, ErrorRecovery::AskUser, ErrorRecovery::GiveUp] {
             assert_eq!(
                 next(1, &error(None, recovery), ReceivedContent::Nothing, 1.0),

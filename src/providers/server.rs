@@ -1,4 +1,4 @@
-//! A model server over HTTP: what every protocol does with one.
+//! A model server over HTTP: the part that all protocols share.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::listing::{self, ServerModelList};
 use super::rate_limiter::{Permit, RateLimiter};
 use super::{ProviderError, RateLimited, StreamEvent, cancel};
 
-/// Where requests go, and with which key.
+/// The address of a server, and the key for it.
 pub(super) struct ModelServerClient {
     http: Arc<HttpClient>,
     pub(super) endpoint: HttpEndpoint,
@@ -31,25 +31,32 @@ pub(super) struct ModelServerClient {
     rate_limiter: Arc<RateLimiter>,
 }
 
-/// An answer that the server has begun to give.
+/// An answer that the server has begun to send.
 pub(super) struct ServerResponse {
     response: Response,
-    asked: RequestTimer,
+    timer: RequestTimer,
 }
 
 impl ModelServerClient {
-    /// The server that `way` leads to, whose key travels in `key_header` unless the way names
-    /// another. Nothing is sent yet.
-    pub(super) fn new(way: ConnectionConfig, key_header: &'static str) -> Self {
-        let ConnectionConfig { http, endpoint, key, key_header: own, query, models, dialect: _ } =
-            way;
+    /// A client for the server that `config` describes. The key travels in `key_header` unless
+    /// `config` names another header. Sends nothing yet.
+    pub(super) fn new(config: ConnectionConfig, key_header: &'static str) -> Self {
+        let ConnectionConfig {
+            http,
+            endpoint,
+            key,
+            key_header: custom_header,
+            query,
+            models,
+            dialect: _,
+        } = config;
         Self {
             rate_limiter: http.rate_limiter(&endpoint, &key),
             secrets: http.secrets().cloned().collect(),
             http,
             endpoint,
             key: ApiKeyCache::new(key),
-            key_header: own.map_or(KeyHeader::named(key_header), KeyHeader::named),
+            key_header: custom_header.map_or(KeyHeader::named(key_header), KeyHeader::named),
             query,
             models,
         }
@@ -60,39 +67,38 @@ impl ModelServerClient {
         (!self.endpoint.is_local()).then(|| self.endpoint.host())
     }
 
-    /// A question to a model, still without its body.
+    /// A POST request to a model, still without its body.
     pub(super) fn post(&self, address: Url) -> Result<RequestBuilder, ProviderError> {
         let post = self.http.client(&self.endpoint)?.post(self.whole(address));
         Ok(post.header(CONTENT_TYPE, "application/json").header(ACCEPT, "text/event-stream"))
     }
 
-    /// A question to the server itself.
+    /// A GET request to the server itself.
     pub(super) fn get(&self, address: Url) -> Result<RequestBuilder, ProviderError> {
         Ok(self.http.client(&self.endpoint)?.get(self.whole(address)))
     }
 
-    /// Sends a question to `model`, and returns once the server has accepted it.
+    /// Sends a request to `model`, and returns once the server has accepted it.
     pub(super) async fn ask(
         &self,
         post: RequestBuilder,
         model: &str,
     ) -> Result<ServerResponse, ErrorResponse> {
-        let patience = self.http.timeouts(&self.endpoint);
-        let mut asked = RequestTimer::start(self.site(model).await?, patience);
-        asked.site.keep_alives = Some(patience.keep_alives());
+        let timeouts = self.http.timeouts(&self.endpoint);
+        let mut timer = RequestTimer::start(self.site(model).await?, timeouts);
+        timer.site.keep_alives = Some(timeouts.keep_alives());
         let copy = self.copy(&post);
-        let response = match http::open(post, &asked).await {
+        let response = match http::open(post, &timer).await {
             Err(ErrorResponse { error, .. }) if error.status == Some(401) => {
-                let post = self.with_another_key(&mut asked.site, copy, error).await?;
-                http::open(post, &asked).await?
+                let post = self.with_another_key(&mut timer.site, copy, error).await?;
+                http::open(post, &timer).await?
             }
             opened => opened?,
         };
-        Ok(ServerResponse { response, asked })
+        Ok(ServerResponse { response, timer })
     }
 
-    /// The models of the list that `get` asks for; those that were named for this server, where it
-    /// has no list.
+    /// The models in the list that `get` fetches; the configured ones if the server has no list.
     pub(super) async fn list(&self, get: RequestBuilder) -> Result<ServerModelList, ProviderError> {
         match self.listed(get).await {
             Ok(listing) if listing.models.is_empty() => Ok(ServerModelList::of(&self.models)),
@@ -105,8 +111,8 @@ impl ModelServerClient {
     }
 
     async fn listed(&self, get: RequestBuilder) -> Result<ServerModelList, ProviderError> {
-        while let Some(held) = self.rate_limiter.active_limit(Instant::now()) {
-            tokio::time::sleep(held.wait).await;
+        while let Some(limit) = self.rate_limiter.active_limit(Instant::now()) {
+            tokio::time::sleep(limit.wait).await;
         }
         let Self { http, endpoint, .. } = self;
         let mut site = self.site("").await?;
@@ -120,8 +126,8 @@ impl ModelServerClient {
         }
     }
 
-    /// The events of an answer that is not asked for before this server may be asked, until it is
-    /// over or `cancel` ends it.
+    /// The events of an answer, until it is complete or `cancel` ends it. The request is sent only
+    /// once the server's rate limiter lets it through.
     pub(super) fn events<S>(
         &self,
         answer: impl Future<Output = Result<S, ProviderError>> + Send + 'static,
@@ -141,13 +147,14 @@ impl ModelServerClient {
         cancel::until_over(events.boxed(), cancel)
     }
 
-    /// What is sent where the key is refused and another one can be had.
+    /// A copy of the request, to be sent with another key if this one is refused and another can be
+    /// fetched.
     fn copy(&self, request: &RequestBuilder) -> Option<RequestBuilder> {
         if self.key.is_fetched() { request.try_clone() } else { None }
     }
 
-    /// Puts another key in the place of one that was fetched and is refused, and gives the copy to
-    /// send with it; any other `error` stays one.
+    /// Fetches another key in place of a refused one, and returns the copy of the request to send
+    /// with it; any other `error` is returned.
     async fn with_another_key(
         &self,
         site: &mut RequestTarget,
@@ -162,7 +169,7 @@ impl ModelServerClient {
         Ok(copy)
     }
 
-    /// An address with what is added to every one.
+    /// An address with the configured query parameters.
     fn whole(&self, mut address: Url) -> Url {
         if !self.query.is_empty() {
             address.query_pairs_mut().extend_pairs(&self.query);
@@ -170,7 +177,7 @@ impl ModelServerClient {
         address
     }
 
-    /// What is told of this server when something goes wrong with a question to `model`.
+    /// The target of a request to `model`, for error messages.
     pub(super) async fn site(&self, model: &str) -> Result<RequestTarget, ProviderError> {
         Ok(RequestTarget {
             server: self.endpoint.to_string(),
@@ -184,31 +191,30 @@ impl ModelServerClient {
     }
 }
 
-/// Whether the server answers, and has no list of its models.
+/// Whether the server answers but has no list of its models.
 fn is_no_list(error: &ProviderError) -> bool {
     matches!(error.status, Some(200 | 400 | 404 | 405 | 501))
 }
 
 impl ServerResponse {
-    /// What the server says ahead of the answer.
     pub(super) fn headers(&self) -> &HeaderMap {
         self.response.headers()
     }
 
-    /// Who answers.
+    /// The server that answers, for error messages.
     pub(super) fn site(&self) -> RequestTarget {
-        self.asked.site.clone()
+        self.timer.site.clone()
     }
 
-    /// The answer as it comes.
+    /// The body of the answer, piece by piece.
     pub(super) fn bytes(
         self,
     ) -> impl Stream<Item = Result<impl AsRef<[u8]> + Send, ProviderError>> + Send {
-        http::body(self.response, self.asked)
+        http::body(self.response, self.timer)
     }
 }
 
-/// A request on its way through the turnstile to the end of its answer.
+/// A request from the rate limiter to the end of its answer.
 struct RateLimitedRequest<A, S> {
     rate_limiter: Arc<RateLimiter>,
     step: RateLimitedPhase<A, S>,
@@ -216,7 +222,7 @@ struct RateLimitedRequest<A, S> {
 
 enum RateLimitedPhase<A, S> {
     NotSent(Pin<Box<A>>),
-    /// The person has been told of the wait.
+    /// The user has been told about the pause, which ends at this time.
     Waiting(Pin<Box<A>>, Instant),
     Answered(Pin<Box<S>>, #[allow(dead_code, reason = "held, not used")] Permit),
     Over,
@@ -233,11 +239,12 @@ where
                 RateLimitedPhase::NotSent(answer) => {
                     let pass = match self.rate_limiter.active_limit(Instant::now()) {
                         None => self.rate_limiter.acquire().await?,
-                        Some(held) => return Some(Ok(self.wait(answer, held))),
+                        Some(limit) => return Some(Ok(self.wait(answer, limit))),
                     };
-                    // While it waited for a place, another request may have been sent away.
-                    if let Some(held) = self.rate_limiter.active_limit(Instant::now()) {
-                        return Some(Ok(self.wait(answer, held)));
+                    // While this request waited for a permit, the server may have refused another
+                    // one.
+                    if let Some(limit) = self.rate_limiter.active_limit(Instant::now()) {
+                        return Some(Ok(self.wait(answer, limit)));
                     }
                     return Some(match answer.await {
                         Ok(events) => {
@@ -261,9 +268,9 @@ where
         }
     }
 
-    fn wait(&mut self, answer: Pin<Box<A>>, held: RateLimited) -> StreamEvent {
-        self.step = RateLimitedPhase::Waiting(answer, Instant::now() + held.wait);
-        StreamEvent::RateLimited(held)
+    fn wait(&mut self, answer: Pin<Box<A>>, limit: RateLimited) -> StreamEvent {
+        self.step = RateLimitedPhase::Waiting(answer, Instant::now() + limit.wait);
+        StreamEvent::RateLimited(limit)
     }
 
     fn failed(&self, error: ProviderError) -> ProviderError {

@@ -1,14 +1,16 @@
-//! Bytes of a server-sent event stream in, events out; the same events however the bytes are cut.
+//! Turns the bytes of a server-sent event stream into events. However the bytes are cut, the events
+//! are the same.
 //!
-//! The field syntax is `eventsource_stream`'s. A [`SseParser`] ahead of it does what a conforming
-//! parser does not and what real servers need: a byte order mark that is cut in two, invalid
-//! UTF-8 (which becomes U+FFFD), pending data at the end of the stream, a cap on one event, and
-//! the non-standard field `error: {…}`, in which older llama.cpp servers report failures.
+//! `eventsource_stream` defines the field syntax. A [`SseParser`] in front of it handles what a
+//! conforming parser does not and real servers need: a byte order mark that is cut in two, invalid
+//! UTF-8 (which becomes U+FFFD), pending data at the end of the stream, a limit to the size of an
+//! event, and the non-standard field `error: {…}`, in which older llama.cpp servers report
+//! failures.
 //!
-//! An event is lent, not copied. That of every model server has one line of data and at most a name
-//! before it; where it comes whole it is lent out of the bytes themselves, else out of the parser's
-//! own buffer. Any other goes through the crate, one whole event at a time, and a test holds the
-//! short ways to the crate's.
+//! An event is borrowed, not copied. Model servers send events with one data line and at most a
+//! name before it. Such an event is borrowed from the bytes themselves if it comes whole, else from
+//! the parser's own buffer. Any other event goes through the crate, one whole event at a time, and
+//! a test compares the short ways with the crate.
 //!
 //! Comments are dropped here; they count as signs of life where the bytes are read. Ids and
 //! reconnection times are not kept: no model server can resume a stream.
@@ -25,49 +27,48 @@ use serde_json::Value;
 
 use super::{ErrorRecovery, ProviderError};
 
-/// The most bytes that one event may have.
+/// The most bytes of one event.
 pub const MAX_EVENT: usize = 16 << 20;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
-/// One event.
+/// One dispatched event, borrowed from the parser or its input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SseEvent<'a> {
-    /// Its type, "message" where the server gave none.
+    /// The event type; "message" if the server gave none.
     pub name: &'a str,
-    /// Its data lines, joined by line feeds.
+    /// The data lines, joined by line feeds.
     pub data: &'a str,
 }
 
-/// Whether more is to be read; if not, how it ended.
+/// Whether to read on; `Break` carries how the stream ended.
 pub type SseFlow = ControlFlow<Result<(), ProviderError>>;
 
-/// Cuts bytes into lines and lines into the events between blank lines.
+/// Splits bytes into lines, and lines into the events between blank lines.
 #[derive(Default)]
 pub struct SseParser {
-    /// The finished lines of the event so far, cleaned.
+    /// The complete lines of the current event, as valid UTF-8.
     block: String,
-    /// What is in it.
     shape: SseFieldRanges,
-    /// The line that is not finished.
+    /// The incomplete line.
     line: Vec<u8>,
-    /// A line feed that comes next belongs to the carriage return before it.
+    /// Whether a line feed that comes next belongs to the carriage return before it.
     after_return: bool,
-    /// The first line, which may begin with a byte order mark, is over.
+    /// Whether the first line, which may begin with a byte order mark, is over.
     past_first_line: bool,
 }
 
-/// The fields of an event, by their place in its lines.
+/// The positions of an event's fields in its lines.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 struct SseFieldRanges {
     name: Range<usize>,
     data: Option<Range<usize>>,
-    /// There is more than a name and one line of data.
+    /// Whether there is more than a name and one data line.
     is_other: bool,
 }
 
 impl SseParser {
-    /// Reads more bytes; `take` gets the events that are whole, until it breaks.
+    /// Reads more bytes. `take` receives each complete event, and stops the reading by `Break`.
     pub fn push(
         &mut self,
         mut bytes: &[u8],
@@ -103,7 +104,7 @@ impl SseParser {
         SseFlow::Continue(())
     }
 
-    /// The bytes are over: what is pending is an event, too.
+    /// Ends the input: pending lines count as an event too.
     pub fn finish(&mut self, take: &mut dyn FnMut(SseEvent<'_>) -> SseFlow) -> SseFlow {
         let line = std::mem::take(&mut self.line);
         if !line.is_empty() {
@@ -132,7 +133,7 @@ impl SseParser {
         let (name, value) = line.split_once(':').unwrap_or((&line, ""));
         match name {
             "data" | "event" => self.add(name, value),
-            // A comment has an empty name.
+            // A comment has an empty field name.
             "" | "id" | "retry" => {}
             _ if reports_error(value) => {
                 self.end_block(take)?;
@@ -187,7 +188,7 @@ impl SseParser {
     }
 }
 
-/// The event in its usual form that these bytes begin with, and what is behind it.
+/// The event in its usual form at the beginning of `bytes`, and the bytes behind it.
 fn whole(bytes: &[u8]) -> Option<(SseEvent<'_>, &[u8])> {
     let (name, rest) = match bytes.strip_prefix(b"event:") {
         Some(rest) => value(rest)?,
@@ -199,7 +200,7 @@ fn whole(bytes: &[u8]) -> Option<(SseEvent<'_>, &[u8])> {
     (bytes.len() - rest.len() <= MAX_EVENT).then_some((SseEvent { name, data }, rest))
 }
 
-/// The value of a field, and what is behind its line.
+/// The value of a field, and the bytes behind its line.
 fn value(bytes: &[u8]) -> Option<(&str, &[u8])> {
     let (line, rest) = bytes.split_at(memchr2(b'\n', b'\r', bytes)?);
     let rest = rest.strip_prefix(b"\r").unwrap_or(rest).strip_prefix(b"\n")?;
@@ -207,7 +208,7 @@ fn value(bytes: &[u8]) -> Option<(&str, &[u8])> {
     Some((value.strip_prefix(' ').unwrap_or(value), rest))
 }
 
-/// Reads whole events.
+/// Parses complete events with the crate.
 fn by_the_crate(block: &str, take: &mut dyn FnMut(SseEvent<'_>) -> SseFlow) -> SseFlow {
     let source = stream::once(ready(Ok::<_, Infallible>(block)));
     let mut events = EventStream::new(source);
@@ -220,7 +221,7 @@ fn by_the_crate(block: &str, take: &mut dyn FnMut(SseEvent<'_>) -> SseFlow) -> S
     SseFlow::Continue(())
 }
 
-/// Whether the value of an unknown field is an error that must not be lost.
+/// Whether the value of an unknown field is an error report.
 fn reports_error(value: &str) -> bool {
     let value = value.trim_start();
     value.starts_with('{')
@@ -261,7 +262,7 @@ mod tests {
         events
     }
 
-    /// The same as the crate has it.
+    /// The same, parsed by the crate alone.
     fn read_by_the_crate(text: &str) -> Vec<SseNameAndData> {
         let mut events = Vec::new();
         let mut take = |event: SseEvent<'_>| {
@@ -352,7 +353,7 @@ mod tests {
                 0..40,
             ),
         ) {
-            // What is pending at the end is an event here alone.
+            // Only this parser treats pending data at the end as an event.
             let whole = format!("{}\n\n", parts.concat());
             prop_assert_eq!(read(&[whole.as_bytes()]), read_by_the_crate(&whole));
         }

@@ -1,7 +1,7 @@
-//! What the parts of slug cost: `cargo bench`, or `cargo bench -- view` for one of them.
+//! Benchmarks of slug's parts: `cargo bench`, or `cargo bench -- view` for one of them.
 //!
-//! The whole process, its start, its memory and what it writes to a terminal, is measured from
-//! outside; `docs/performance.md` tells how, and has the figures.
+//! The whole process (start, memory, bytes written to the terminal) is measured from outside;
+//! `docs/performance.md` explains how, and has the figures.
 
 #![allow(clippy::unwrap_used, reason = "what a bench stands on may fail it")]
 

@@ -1,4 +1,4 @@
-//! From text to lines.
+//! Layout: from text to lines.
 
 use divan::{Bencher, black_box, counter::BytesCount};
 use slug_code::domain::FileDiff;
@@ -27,8 +27,8 @@ fn markdown_streamed_200_kb(bencher: Bencher) {
     });
 }
 
-/// The same, with a link in each paragraph that is defined at the end, where the list of them
-/// streams as well.
+/// The same, with a link in each paragraph. The links are defined at the end, and the list of
+/// definitions streams as well.
 #[divan::bench(sample_count = 20)]
 fn markdown_with_definitions_streamed_200_kb(bencher: Bencher) {
     let text = samples::markdown(200_000);
@@ -62,7 +62,7 @@ fn markdown_whole_200_kb(bencher: Bencher) {
         .bench(|| markdown::render(black_box(&text), WIDTH, &off));
 }
 
-/// What a frame asks of 40 blocks that it has drawn before.
+/// A frame's requests for 40 blocks that it has drawn before.
 #[divan::bench]
 fn cached_frame(bencher: Bencher) {
     let off = SyntaxHighlighter::off();

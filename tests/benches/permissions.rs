@@ -1,4 +1,4 @@
-//! A command against many rules.
+//! Decides a command against many rules.
 
 use std::path::Path;
 
@@ -37,7 +37,7 @@ fn decide_a_command_against_500_rules(bencher: Bencher) {
     });
 }
 
-/// The same without the analysis of the command and the look at the disk.
+/// The same without the analysis of the command and the disk access.
 #[divan::bench]
 fn decide_an_analysed_command_against_500_rules(bencher: Bencher) {
     let workspace = workspace();

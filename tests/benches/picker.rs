@@ -1,4 +1,4 @@
-//! The list under `@`.
+//! The file picker under `@`.
 
 use std::sync::Arc;
 

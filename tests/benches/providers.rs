@@ -1,4 +1,4 @@
-//! What goes to a model, and what comes back.
+//! Requests to a model, and the decoding of its answers.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -23,8 +23,8 @@ use crate::samples;
 type BodyChunk = Result<Vec<u8>, ProviderError>;
 type BodyChunks = Vec<BodyChunk>;
 
-/// The bytes of a response of 200 KB in pieces of 24 characters, in the blocks that a socket gives:
-/// `event` makes each piece an event, `end` ends the response.
+/// A 200 KB response in pieces of 24 characters, as chunks of bytes that a socket returns. `event`
+/// turns each piece into an event; `end` ends the response.
 fn response(event: impl Fn(usize, &str) -> (&'static str, Value), end: &str) -> BodyChunks {
     response_of(&samples::markdown(200_000), event, end)
 }
@@ -88,7 +88,7 @@ fn read_events(bencher: Bencher) {
     });
 }
 
-/// With tools declared, so that the text is scanned for calls.
+/// Tools are declared, so the text is scanned for calls.
 #[divan::bench]
 fn decode_chat_completion(bencher: Bencher) {
     let mut asked = chat::ChatRequestContext::default();
@@ -181,7 +181,7 @@ where
     });
 }
 
-/// The whole history put in order and written as JSON, which happens before every request.
+/// Normalises the whole history and writes it as JSON, as before every request.
 #[divan::bench]
 fn request_of_200_messages(bencher: Bencher) {
     let history = samples::messages(200);

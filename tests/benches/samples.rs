@@ -1,4 +1,4 @@
-//! Text and records of the kind that slug sees, the same in every run.
+//! Sample text and records of the kind that slug handles, the same in every run.
 
 use slug_code::domain::{
     CallId, CallInput, ContentBlock, EntryId, Message, MessageRole, StopReason, ToolCall,
@@ -12,7 +12,7 @@ const WORDS: &[&str] = &[
     "been", "drawn", "on", "screen", "and", "cache", "stays", "warm",
 ];
 
-/// About this many bytes of Markdown: headings, prose, lists, code and tables.
+/// About `bytes` bytes of Markdown: headings, prose, lists, code and tables.
 pub(crate) fn markdown(bytes: usize) -> String {
     let mut text = String::new();
     let mut section = 0;
@@ -38,7 +38,7 @@ pub(crate) fn markdown(bytes: usize) -> String {
     text
 }
 
-/// A conversation of so many messages: a question, a call, its result, an answer, and again.
+/// A conversation of `count` messages: a question, a call, its result, an answer, and again.
 pub(crate) fn messages(count: usize) -> Vec<Message> {
     (0..count)
         .map(|n| {
@@ -53,7 +53,7 @@ pub(crate) fn messages(count: usize) -> Vec<Message> {
         .collect()
 }
 
-/// The same conversation as a log has it.
+/// The same conversation as log records.
 pub(crate) fn records(count: usize) -> Vec<LogRecord> {
     messages(count).into_iter().enumerate().map(|(n, message)| record(n, message)).collect()
 }

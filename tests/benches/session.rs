@@ -1,4 +1,4 @@
-//! The log on disk.
+//! The session log on disk.
 
 use divan::{Bencher, black_box, counter::BytesCount};
 use slug_code::domain::{Message, MessageRole, SessionId, TurnId};
@@ -32,8 +32,8 @@ fn runtime() -> Runtime {
     Builder::new_current_thread().build().unwrap()
 }
 
-/// Responses, one awaited after another. They need not be on the disk before slug goes on, so
-/// this is the cost of the log without that of the disk.
+/// Appends responses one after another. slug does not wait for them to reach the disk, so this
+/// measures the log without the disk.
 #[divan::bench(sample_count = 20)]
 fn append_1000_responses(bencher: Bencher) {
     let (_folder, store) = store();
@@ -70,7 +70,7 @@ fn load_50_mb(bencher: Bencher) {
     bencher.counter(BytesCount::of_slice(&bytes)).bench(|| load(black_box(&bytes)));
 }
 
-/// A session of 1,000 responses forked whole: read, copied, synced.
+/// Forks a session of 1,000 responses: reads, copies and syncs it.
 #[divan::bench(sample_count = 20)]
 fn fork_1000_responses(bencher: Bencher) {
     let (_folder, store) = store();

@@ -1,7 +1,7 @@
-//! A store with many sessions, and one with long ones: listing, drawing the list, searching what
-//! was said, opening, forking.
+//! A store with many sessions, and one with long sessions: listing, drawing the list, searching the
+//! messages, opening, forking.
 //!
-//! The store that is searched has `SLUG_BENCH_MB` megabytes, 64 where that is not said.
+//! The store that is searched has `SLUG_BENCH_MB` megabytes, 64 by default.
 
 use std::cell::RefCell;
 use std::fs;
@@ -56,7 +56,8 @@ fn header(number: usize) -> SessionHeader {
     }
 }
 
-/// Writes a log: its first line and these records, last used so many minutes ago.
+/// Writes a log: its first line and these records. The session was last used 7 × `number` minutes
+/// ago.
 fn plant(folder: &Path, number: usize, records: &[LogRecord], bytes: usize) -> SessionId {
     let header = header(number);
     let session = header.session_id;
@@ -87,17 +88,17 @@ fn plant(folder: &Path, number: usize, records: &[LogRecord], bytes: usize) -> S
     session
 }
 
-/// Ten thousand small sessions, each with something of its own in its title.
+/// Ten thousand small sessions with different titles.
 fn many() -> (TempDir, SessionStore) {
     let (folder, store) = store();
     for number in 0..MANY {
         let mut records = samples::records(4);
         let text = format!("Look into ticket {number}: the parser is slow on part {}", number % 97);
-        let said = slug_code::domain::Message::user(text);
-        records[0].entry = LogEntry::Message(MessageEntry::new(said));
+        let message = slug_code::domain::Message::user(text);
+        records[0].entry = LogEntry::Message(MessageEntry::new(message));
         plant(folder.path(), number, &records, 600);
     }
-    // The first list makes the meta files and the index.
+    // The first listing creates the meta files and the index.
     assert_eq!(store.list().unwrap().len(), MANY);
     (folder, store)
 }
@@ -108,7 +109,7 @@ fn list_10000(bencher: Bencher) {
     bencher.bench(|| store.list().unwrap());
 }
 
-/// From the key to the frame with the sessions: those that are there at once, and all of them.
+/// From the key to the frame with the list: with the newest sessions only, and with all of them.
 #[divan::bench(sample_count = 20, args = ["newest", "all"])]
 fn list_10000_on_screen(bencher: Bencher, which: &str) {
     let (folder, store) = many();
@@ -148,7 +149,7 @@ struct SessionListScreen {
 }
 
 impl SessionListScreen {
-    /// With the list of sessions open.
+    /// A screen with the list of sessions open.
     fn listed(store: &SessionStore, folder: &Path, wanted: &SessionStoreRequest) -> Self {
         let size = (120, 40);
         let settings =
@@ -196,15 +197,16 @@ impl SessionListScreen {
     }
 }
 
-/// A store of so many megabytes in sessions of one each; one word is in every fiftieth of them.
+/// A store with this many megabytes in sessions of one megabyte each. Every fiftieth session holds
+/// one special word.
 fn searched() -> (TempDir, SessionStore, Vec<SessionId>, usize) {
     let bytes = std::env::var("SLUG_BENCH_MB").ok().and_then(|text| text.parse().ok());
     let bytes: usize = bytes.unwrap_or(64) * 1_000_000;
     let (folder, store) = store();
     let records = samples::records(1_000);
-    let said = slug_code::domain::Message::user("there is a needle in the haystack");
+    let message = slug_code::domain::Message::user("there is a needle in the haystack");
     let needle =
-        LogRecord { entry: LogEntry::Message(MessageEntry::new(said)), ..records[0].clone() };
+        LogRecord { entry: LogEntry::Message(MessageEntry::new(message)), ..records[0].clone() };
     let sessions = (0..bytes / 1_000_000).map(|number| {
         let mut records = records.clone();
         if number % 50 == 3 {
@@ -238,8 +240,8 @@ fn first_found(bencher: Bencher) {
     });
 }
 
-/// A session of 50 MB opened, until its newest records are there to be drawn. The rest of it is
-/// read on another thread meanwhile, which is waited for before the next time.
+/// Opens a session of 50 MB until its newest records can be drawn. The rest is read on another
+/// thread, which each iteration waits for outside the measured time.
 #[divan::bench(sample_count = 10)]
 fn open_50_mb_to_its_newest_records(bencher: Bencher) {
     let (folder, store) = store();
@@ -259,7 +261,7 @@ fn open_50_mb_to_its_newest_records(bencher: Bencher) {
     wait();
 }
 
-/// The same session forked whole, and after a message in its middle.
+/// Forks the same session whole, and after a message in its middle.
 #[divan::bench(sample_count = 10, args = [None, Some(2)])]
 fn fork_50_mb(bencher: Bencher, part: Option<usize>) {
     let (folder, store) = store();

@@ -1,4 +1,4 @@
-//! What a frame costs, from the message that caused it to the bytes for the terminal. It must not
+//! The cost of a frame, from the message that caused it to the bytes for the terminal. It must not
 //! depend on the length of the session.
 
 use std::io::{self, Sink};
@@ -26,7 +26,7 @@ const SESSIONS: [usize; 3] = [10, 1_000, 100_000];
 const NORMAL: (u16, u16) = (120, 40);
 const LARGE: (u16, u16) = (200, 60);
 
-/// A screen whose terminal swallows everything.
+/// A screen whose terminal discards everything.
 struct TranscriptScreen {
     model: ScreenModel,
     layouts: ViewLayouts,
@@ -35,7 +35,7 @@ struct TranscriptScreen {
 }
 
 impl TranscriptScreen {
-    /// With a session of so many messages, drawn once.
+    /// A screen with a session of `messages` messages, drawn once.
     fn new(messages: usize, size: (u16, u16)) -> Self {
         let status = ScreenStatus { project: "webshop".into(), ..ScreenStatus::default() };
         let composer = ChatComposer::new(Vec::new(), "");
@@ -56,7 +56,7 @@ impl TranscriptScreen {
         screen
     }
 
-    /// With a turn that has streamed a while.
+    /// A screen with a turn that has streamed for a while.
     fn streaming(messages: usize) -> Self {
         let mut screen = Self::new(messages, NORMAL);
         screen.event(AgentEvent::TurnStarted { turn: TurnId(1) });
@@ -66,11 +66,11 @@ impl TranscriptScreen {
     }
 
     fn take(&mut self, msg: ScreenMsg) {
-        // The older part of a session is folded on another thread, and is not waited for here.
+        // Another thread replays the older part of a session; the benchmark does not wait for it.
         update(&mut self.model, msg);
     }
 
-    /// With all of a session of so many messages, on a large screen.
+    /// A large screen with a session of `messages` messages, fully read.
     fn complete(messages: usize) -> Self {
         let mut screen = Self::new(0, LARGE);
         let records = Arc::new(samples::records(messages));
@@ -112,7 +112,7 @@ fn frame_200x60(bencher: Bencher, messages: usize) {
     bencher.bench_local(|| screen.draw());
 }
 
-/// Up one page and down again, in two frames.
+/// One page up and one down, in two frames.
 #[divan::bench(args = SESSIONS)]
 fn two_pages_scrolled(bencher: Bencher, messages: usize) {
     let mut screen = TranscriptScreen::new(messages, NORMAL);
@@ -124,7 +124,7 @@ fn two_pages_scrolled(bencher: Bencher, messages: usize) {
     });
 }
 
-/// A letter and its way back, in two frames.
+/// Types a letter and deletes it, in two frames.
 #[divan::bench(args = SESSIONS)]
 fn two_keys_typed(bencher: Bencher, messages: usize) {
     let mut screen = TranscriptScreen::new(messages, NORMAL);
@@ -156,13 +156,13 @@ fn delta_while_scrolled_up(bencher: Bencher, messages: usize) {
     });
 }
 
-/// Opening a session: the conversation read from its records, and the first frame of it.
+/// Opens a session: replays the conversation from its records and draws the first frame.
 #[divan::bench(args = SESSIONS, sample_count = 5)]
 fn session_opened(bencher: Bencher, messages: usize) {
     bencher.bench(|| TranscriptScreen::new(messages, NORMAL));
 }
 
-/// From the end of a long session towards its beginning, a page a frame.
+/// Scrolls from the end of a long session towards its beginning, one page per frame.
 #[divan::bench(sample_count = 200, sample_size = 10)]
 fn scrolled_end_to_end_200x60(bencher: Bencher) {
     let mut screen = TranscriptScreen::complete(100_000);
@@ -172,7 +172,7 @@ fn scrolled_end_to_end_200x60(bencher: Bencher) {
     });
 }
 
-/// Ten megabytes of a command's output arrive as one result, and are shown.
+/// A command's output of ten megabytes arrives as one result and is shown.
 #[divan::bench(sample_count = 20, sample_size = 1)]
 fn ten_megabytes_shown(bencher: Bencher) {
     let text = "a line of what a test prints when it has a lot to say\n".repeat(190_000);

@@ -1,4 +1,4 @@
-//! What a look at a folder of 5,000 files costs, before and after a command.
+//! Scans a folder of 5,000 files, as before and after a command.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 const FILES: usize = 5_000;
 const FOLDERS: usize = 50;
 
-/// A folder that has been looked at.
+/// A folder that has been scanned.
 fn watched() -> (TempDir, PathBuf, FolderWatcher) {
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap().join("work");
@@ -21,7 +21,7 @@ fn watched() -> (TempDir, PathBuf, FolderWatcher) {
         fs::write(dir.join(format!("{number}.rs")), format!("// {number}\n").repeat(100)).unwrap();
     }
     let watch = FolderWatcher::new(root.clone(), folder.path().join("shelf"));
-    // The second look finds stamps that are old enough to be trusted.
+    // At the second scan the time stamps are old enough to be trusted.
     watch.look().unwrap();
     std::thread::sleep(Duration::from_secs(3));
     watch.look().unwrap();

@@ -1,4 +1,4 @@
-//! Certificates, headers, proxies and keys that are fetched, over real sockets.
+//! Certificates, headers, proxies and fetched keys, over real sockets.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -34,17 +34,18 @@ enum ClientAuth {
     Known,
 }
 
-/// A server that lists one model to whoever it lets in, and tells what headers came.
+/// A server that lists one model to every client that it accepts, and passes on the headers that it
+/// received.
 fn serve(
-    papers: &TestCertificates,
+    certificates: &TestCertificates,
     clients: ClientAuth,
 ) -> (HttpEndpoint, Receiver<HashMap<String, String>>) {
-    serve_with(papers, clients, papers.issue("127.0.0.1"))
+    serve_with(certificates, clients, certificates.issue("127.0.0.1"))
 }
 
-/// The same, with this certificate.
+/// The same, with this server certificate.
 fn serve_with(
-    papers: &TestCertificates,
+    certificates: &TestCertificates,
     clients: ClientAuth,
     (certificate, key): (rcgen::Certificate, rcgen::KeyPair),
 ) -> (HttpEndpoint, Receiver<HashMap<String, String>>) {
@@ -54,7 +55,7 @@ fn serve_with(
         ClientAuth::Anyone => builder.with_no_client_auth(),
         ClientAuth::Known => {
             let mut roots = RootCertStore::empty();
-            roots.add(papers.authority.der().clone()).unwrap();
+            roots.add(certificates.authority.der().clone()).unwrap();
             let verifier = WebPkiClientVerifier::builder(Arc::new(roots)).build().unwrap();
             builder.with_client_cert_verifier(verifier)
         }
@@ -64,11 +65,11 @@ fn serve_with(
     let config = Arc::new(config);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("https://{}/v1", listener.local_addr().unwrap());
-    let (seen, told) = channel();
+    let (seen, received) = channel();
     thread::spawn(move || {
         while let Ok((socket, _)) = listener.accept() {
             let connection = ServerConnection::new(config.clone()).unwrap();
-            // A client that is not let in is no failure of the server.
+            // That the server rejects a client is not a failure of the server.
             if let Ok(headers) = answer(StreamOwned::new(connection, socket), LIST)
                 && seen.send(headers).is_err()
             {
@@ -76,10 +77,10 @@ fn serve_with(
             }
         }
     });
-    (HttpEndpoint::parse(&endpoint, PlainHttp::LoopbackOnly).unwrap(), told)
+    (HttpEndpoint::parse(&endpoint, PlainHttp::LoopbackOnly).unwrap(), received)
 }
 
-/// Reads a request's head, answers it and closes. The request line is under `""`.
+/// Reads the head of a request, answers it and closes. The request line is stored under `""`.
 fn answer(stream: impl Read + Write, body: &str) -> std::io::Result<HashMap<String, String>> {
     let mut stream = BufReader::new(stream);
     let mut headers = HashMap::new();
@@ -112,8 +113,8 @@ fn connection_config(endpoint: &HttpEndpoint, transport: TransportConfig) -> Con
     ConnectionConfig::new(Arc::new(HttpClient::with_transport(transport)), endpoint.clone(), None)
 }
 
-async fn models(way: ConnectionConfig) -> Result<Vec<String>, ProviderError> {
-    let models = connect(ProviderProtocol::ChatCompletions, way).models().await?;
+async fn models(config: ConnectionConfig) -> Result<Vec<String>, ProviderError> {
+    let models = connect(ProviderProtocol::ChatCompletions, config).models().await?;
     Ok(models.into_iter().map(|model: ModelInfo| model.id).collect())
 }
 
@@ -123,15 +124,15 @@ fn client(certificate: &Path, key: Option<&Path>) -> Option<ClientCertificate> {
 }
 
 #[tokio::test]
-async fn an_authority_of_ones_own_is_trusted_where_it_is_named() {
-    let papers = TestCertificates::new();
-    let (endpoint, _seen) = serve(&papers, ClientAuth::Anyone);
+async fn a_configured_authority_is_trusted() {
+    let certificates = TestCertificates::new();
+    let (endpoint, _seen) = serve(&certificates, ClientAuth::Anyone);
     let error = models(connection_config(&endpoint, TransportConfig::default())).await.unwrap_err();
     assert!(
         error.message.contains("not trusted") && error.message.contains("`ca_file`"),
         "{error}"
     );
-    let ca_file = Some(papers.file("ca.pem"));
+    let ca_file = Some(certificates.file("ca.pem"));
     assert_eq!(
         models(connection_config(
             &endpoint,
@@ -144,27 +145,27 @@ async fn an_authority_of_ones_own_is_trusted_where_it_is_named() {
 }
 
 #[tokio::test]
-async fn a_certificate_that_will_not_do_is_not_tried_again_and_gets_its_own_advice() {
-    let papers = TestCertificates::new();
-    for (name, years, told) in [
+async fn a_bad_certificate_is_not_retried_and_gets_its_own_advice() {
+    let certificates = TestCertificates::new();
+    for (name, years, advice) in [
         ("127.0.0.1", (2020, 2021), ["has expired since 2021-01-01", "clock"]),
         ("127.0.0.1", (2120, 2121), ["is not valid yet before 2120-01-01", "clock"]),
         ("elsewhere.example", (1975, 4096), ["is for another name", "`endpoint`"]),
     ] {
-        let issued = papers.issue_for(name, years);
-        let (endpoint, _seen) = serve_with(&papers, ClientAuth::Anyone, issued);
-        let ca_file = Some(papers.file("ca.pem"));
-        let way =
+        let issued = certificates.issue_for(name, years);
+        let (endpoint, _seen) = serve_with(&certificates, ClientAuth::Anyone, issued);
+        let ca_file = Some(certificates.file("ca.pem"));
+        let config =
             connection_config(&endpoint, TransportConfig { ca_file, ..TransportConfig::default() });
-        let error = models(way).await.unwrap_err();
-        assert!(told.iter().all(|part| error.message.contains(part)), "{error}");
+        let error = models(config).await.unwrap_err();
+        assert!(advice.iter().all(|part| error.message.contains(part)), "{error}");
         assert!(!error.message.contains("ca_file"), "{error}");
         assert_eq!(error.recovery, ErrorRecovery::AskUser, "{error}");
     }
 }
 
 #[tokio::test]
-async fn what_speaks_no_tls_is_not_tried_again() {
+async fn a_server_without_tls_is_not_retried() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("https://{}/v1", listener.local_addr().unwrap());
     let endpoint = HttpEndpoint::parse(&endpoint, PlainHttp::LoopbackOnly).unwrap();
@@ -180,16 +181,19 @@ async fn what_speaks_no_tls_is_not_tried_again() {
 }
 
 #[tokio::test]
-async fn a_certificate_is_shown_to_a_server_that_asks_who_it_is() {
-    let papers = TestCertificates::new();
-    let (endpoint, _seen) = serve(&papers, ClientAuth::Known);
-    let (both, certificate, key) =
-        (papers.file("both.pem"), papers.file("client.pem"), papers.file("client.key"));
+async fn a_client_certificate_is_sent_to_a_server_that_asks_for_one() {
+    let certificates = TestCertificates::new();
+    let (endpoint, _seen) = serve(&certificates, ClientAuth::Known);
+    let (both, certificate, key) = (
+        certificates.file("both.pem"),
+        certificates.file("client.pem"),
+        certificates.file("client.key"),
+    );
     for (client, is_let_in) in
         [(None, false), (client(&both, None), true), (client(&certificate, Some(&key)), true)]
     {
         let case = format!("{client:?}");
-        let ca_file = Some(papers.file("ca.pem"));
+        let ca_file = Some(certificates.file("ca.pem"));
         let found = models(connection_config(
             &endpoint,
             TransportConfig { ca_file, client, ..TransportConfig::default() },
@@ -200,11 +204,11 @@ async fn a_certificate_is_shown_to_a_server_that_asks_who_it_is() {
 }
 
 #[tokio::test]
-async fn files_that_are_not_what_they_should_be_are_told_by_name() {
-    let papers = TestCertificates::new();
-    papers.write("empty.pem", "CANARY");
-    let (endpoint, _seen) = serve(&papers, ClientAuth::Anyone);
-    let (gone, empty) = (papers.file("gone.pem"), papers.file("empty.pem"));
+async fn unusable_files_are_reported_by_name() {
+    let certificates = TestCertificates::new();
+    certificates.write("empty.pem", "CANARY");
+    let (endpoint, _seen) = serve(&certificates, ClientAuth::Anyone);
+    let (gone, empty) = (certificates.file("gone.pem"), certificates.file("empty.pem"));
     let ca = |file: &Path| TransportConfig {
         ca_file: Some(file.to_owned()),
         ..TransportConfig::default()
@@ -214,8 +218,8 @@ async fn files_that_are_not_what_they_should_be_are_told_by_name() {
         (ca(&gone), "gone.pem", "`ca_file`"),
         (ca(&empty), "empty.pem", "`ca_file`"),
         (shows(client(&gone, None)), "gone.pem", "`client_certificate`"),
-        (shows(client(&papers.file("client.pem"), None)), "client.pem", "`client_key`"),
-        (shows(client(&papers.file("client.pem"), Some(&gone))), "gone.pem", "`client_key`"),
+        (shows(client(&certificates.file("client.pem"), None)), "client.pem", "`client_key`"),
+        (shows(client(&certificates.file("client.pem"), Some(&gone))), "gone.pem", "`client_key`"),
     ] {
         let error = models(connection_config(&endpoint, transport)).await.unwrap_err();
         assert!(error.message.contains(file) && error.message.contains(key), "{error}");
@@ -235,22 +239,22 @@ async fn headers_query_and_the_keys_header_are_the_servers_own() {
     let value = |text: &str| SecretHeaderValue::Value(text.into());
     let headers =
         vec![("x-team".to_owned(), value("CANARY-team")), ("user-agent".to_owned(), value("mine"))];
-    let mut way =
+    let mut config =
         connection_config(&endpoint, TransportConfig { headers, ..TransportConfig::default() });
-    way.key = ApiKey::Given("CANARY-key".into());
-    way.key_header = Some("api-key".to_owned());
-    way.query = vec![("api-version".to_owned(), "1+".to_owned())];
-    assert_eq!(models(way.clone()).await.unwrap(), ["m"]);
-    let asked = server.requests().pop().unwrap();
-    assert_eq!(asked.headers["api-key"], "CANARY-key");
-    assert_eq!(asked.headers["x-team"], "CANARY-team");
-    assert_eq!(asked.headers["user-agent"], "mine");
-    assert!(!asked.headers.contains_key("authorization"));
+    config.key = ApiKey::Given("CANARY-key".into());
+    config.key_header = Some("api-key".to_owned());
+    config.query = vec![("api-version".to_owned(), "1+".to_owned())];
+    assert_eq!(models(config.clone()).await.unwrap(), ["m"]);
+    let request = server.requests().pop().unwrap();
+    assert_eq!(request.headers["api-key"], "CANARY-key");
+    assert_eq!(request.headers["x-team"], "CANARY-team");
+    assert_eq!(request.headers["user-agent"], "mine");
+    assert!(!request.headers.contains_key("authorization"));
 
-    // A server that repeats what it was sent does not get it onto the screen.
+    // A server cannot bring the secrets that it received onto the screen by repeating them.
     let words = "no CANARY-team with CANARY-key";
     server.answer("GET /v1/models?api-version=1%2B", ServerReply::error(403, words));
-    let error = models(way).await.unwrap_err();
+    let error = models(config).await.unwrap_err();
     assert!(!error.message.contains("CANARY"), "{error}");
 
     let missing = vec![("x-team".to_owned(), SecretHeaderValue::Missing("TEAM".to_owned()))];
@@ -263,18 +267,18 @@ async fn headers_query_and_the_keys_header_are_the_servers_own() {
 async fn an_authorization_header_has_the_word_bearer() {
     let server = ModelServer::start();
     server.answer("GET /v1/models?limit=1000", ServerReply::json(200, &json!({"data": []})));
-    let mut way = connection_config(&super::endpoint(&server), TransportConfig::default());
-    way.key = ApiKey::Given("k".into());
-    way.key_header = Some("authorization".to_owned());
-    let provider = connect(ProviderProtocol::Anthropic, way);
+    let mut config = connection_config(&super::endpoint(&server), TransportConfig::default());
+    config.key = ApiKey::Given("k".into());
+    config.key_header = Some("authorization".to_owned());
+    let provider = connect(ProviderProtocol::Anthropic, config);
     provider.models().await.unwrap();
-    let asked = server.requests().pop().unwrap();
-    assert_eq!(asked.headers["authorization"], "Bearer k");
-    assert!(!asked.headers.contains_key("x-api-key"));
+    let request = server.requests().pop().unwrap();
+    assert_eq!(request.headers["authorization"], "Bearer k");
+    assert!(!request.headers.contains_key("x-api-key"));
 }
 
 #[tokio::test]
-async fn models_that_were_named_are_offered_where_there_is_no_list() {
+async fn configured_models_are_offered_if_there_is_no_list() {
     let empty = json!({"data": []});
     for (reply, offered) in [
         (ServerReply::error(404, "Not Found"), Some("named")),
@@ -285,26 +289,26 @@ async fn models_that_were_named_are_offered_where_there_is_no_list() {
     ] {
         let server = ModelServer::start();
         server.answer("GET /v1/models", reply);
-        let mut way = connection_config(&super::endpoint(&server), TransportConfig::default());
-        way.models = vec!["named".to_owned()];
-        let found = models(way).await.ok().and_then(|mut models| models.pop());
+        let mut config = connection_config(&super::endpoint(&server), TransportConfig::default());
+        config.models = vec!["named".to_owned()];
+        let found = models(config).await.ok().and_then(|mut models| models.pop());
         assert_eq!(found.as_deref(), offered);
     }
 }
 
-/// One connection: takes what `take` reads, and tells it.
+/// Accepts one connection, and passes on what `take` reads from it.
 fn listen<T: Send + 'static>(
     take: impl FnOnce(TcpStream) -> T + Send + 'static,
 ) -> (String, Receiver<T>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
-    let (seen, told) = channel();
+    let (seen, received) = channel();
     thread::spawn(move || {
         let (socket, _) = listener.accept().unwrap();
-        // Nobody listens any more where the test has failed.
+        // Nothing receives any more if the test has failed.
         let _ = seen.send(take(socket));
     });
-    (address, told)
+    (address, received)
 }
 
 fn elsewhere() -> HttpEndpoint {
@@ -312,17 +316,17 @@ fn elsewhere() -> HttpEndpoint {
 }
 
 #[tokio::test]
-async fn a_proxy_is_asked_for_what_is_elsewhere() {
+async fn remote_servers_are_reached_through_the_proxy() {
     let (address, seen) = listen(|socket| answer(socket, LIST).unwrap());
     let proxy = ProxySelection::At(format!("http://me:CANARY@{address}").into());
-    let way =
+    let config =
         connection_config(&elsewhere(), TransportConfig { proxy, ..TransportConfig::default() });
-    assert_eq!(models(way.clone()).await.unwrap(), ["m"]);
-    let asked = seen.recv().unwrap();
-    assert!(asked[""].starts_with("GET http://model.example/v1/models"), "{asked:?}");
-    assert_eq!(asked["proxy-authorization"], "Basic bWU6Q0FOQVJZ");
-    // It takes no second connection.
-    let error = models(way).await.unwrap_err();
+    assert_eq!(models(config.clone()).await.unwrap(), ["m"]);
+    let request = seen.recv().unwrap();
+    assert!(request[""].starts_with("GET http://model.example/v1/models"), "{request:?}");
+    assert_eq!(request["proxy-authorization"], "Basic bWU6Q0FOQVJZ");
+    // The proxy accepts only one connection, so this request fails.
+    let error = models(config).await.unwrap_err();
     assert!(!error.message.contains("CANARY"), "{error}");
 }
 
@@ -344,25 +348,25 @@ async fn a_socks_proxy_looks_names_up_itself() {
         (head[3], String::from_utf8(name).unwrap())
     });
     let proxy = ProxySelection::At(format!("socks5h://{address}").into());
-    let way =
+    let config =
         connection_config(&elsewhere(), TransportConfig { proxy, ..TransportConfig::default() });
-    assert_eq!(models(way).await.unwrap(), ["m"]);
+    assert_eq!(models(config).await.unwrap(), ["m"]);
     assert_eq!(seen.recv().unwrap(), (3, "model.example".to_owned()));
 }
 
 #[tokio::test]
 async fn a_server_on_this_machine_is_asked_without_a_proxy() {
     let server = ModelServer::start();
-    // Nothing listens there.
+    // No proxy listens at this address.
     let proxy = ProxySelection::At("http://127.0.0.1:1".into());
-    let way = connection_config(
+    let config = connection_config(
         &super::endpoint(&server),
         TransportConfig { proxy, ..TransportConfig::default() },
     );
-    assert_eq!(models(way).await.unwrap(), ["test-model"]);
+    assert_eq!(models(config).await.unwrap(), ["test-model"]);
 }
 
-/// Keys one after another; the last one again and again.
+/// Returns keys one after another; the last one again and again.
 struct RotatingKeys(Mutex<Vec<&'static str>>);
 
 impl RotatingKeys {
@@ -394,13 +398,13 @@ async fn a_fetched_key_that_is_refused_is_fetched_once_more() {
     server.reply(ServerReply::text("again"));
     server.reply(ServerReply::error(401, "no"));
     server.reply(ServerReply::error(401, "no"));
-    let mut way = connection_config(&super::endpoint(&server), TransportConfig::default());
-    way.key = RotatingKeys::of(&["CANARY-1", "CANARY-2", "CANARY-3"]);
-    let provider = slug_code::providers::chat::ChatCompletionsProvider::new(way);
-    let said = || vec![Message::user("hi")];
-    assert_eq!(super::ask(&provider, said()).await.text, "Hello");
-    assert_eq!(super::ask(&provider, said()).await.text, "again");
-    let refused = super::ask(&provider, said()).await.error();
+    let mut config = connection_config(&super::endpoint(&server), TransportConfig::default());
+    config.key = RotatingKeys::of(&["CANARY-1", "CANARY-2", "CANARY-3"]);
+    let provider = slug_code::providers::chat::ChatCompletionsProvider::new(config);
+    let messages = || vec![Message::user("hi")];
+    assert_eq!(super::ask(&provider, messages()).await.text, "Hello");
+    assert_eq!(super::ask(&provider, messages()).await.text, "again");
+    let refused = super::ask(&provider, messages()).await.error();
     assert_eq!(refused.status, Some(401));
     let sent = ["1", "2", "2", "2", "3"].map(|number| format!("Bearer CANARY-{number}"));
     assert_eq!(keys_of(&server), sent);
@@ -409,9 +413,9 @@ async fn a_fetched_key_that_is_refused_is_fetched_once_more() {
 #[tokio::test]
 async fn without_a_key_nothing_is_sent() {
     let server = ModelServer::start();
-    let mut way = connection_config(&super::endpoint(&server), TransportConfig::default());
-    way.key = RotatingKeys::of(&[]);
-    let error = models(way).await.unwrap_err();
+    let mut config = connection_config(&super::endpoint(&server), TransportConfig::default());
+    config.key = RotatingKeys::of(&[]);
+    let error = models(config).await.unwrap_err();
     assert_eq!(
         (error.message.as_str(), error.recovery),
         ("There is no key.", ErrorRecovery::AskUser)

@@ -1,12 +1,12 @@
-//! What networks and servers do wrong, played to each protocol: no bytes, few bytes, wrong bytes,
-//! refusals in every dress, and ways that lead nowhere.
+//! Faults of networks and servers, played to each protocol: no bytes, few bytes, wrong bytes, error
+//! responses of every kind, and addresses that lead nowhere.
 
 use super::support::answer_streams;
 use super::*;
 use slug_code::providers::http::{ProxySelection, TimeoutSettings, TransportConfig};
 use std::io::{Read, Write};
 
-/// Longer than any test takes.
+/// Longer than any test runs.
 const NEVER: Duration = Duration::from_secs(3600);
 const SHORT: Duration = Duration::from_millis(60);
 
@@ -18,7 +18,7 @@ fn long_timeouts() -> TimeoutSettings {
     limits(NEVER, NEVER, NEVER)
 }
 
-/// Asks a server that speaks this protocol.
+/// Sends a request to a server of this protocol.
 async fn ask_by(
     protocol: ProviderProtocol,
     server: &ModelServer,
@@ -38,17 +38,17 @@ async fn ask_at(
     }));
     let provider = connect(protocol, ConnectionConfig::new(http, endpoint, None));
     let mut stream = provider.stream(request(vec![Message::user("hi")]), CancellationToken::new());
-    let mut heard = CollectedResponse::default();
-    let hearing = async {
+    let mut response = CollectedResponse::default();
+    let reading = async {
         while let Some(event) = stream.next().await {
-            heard.add(event);
+            response.add(event);
         }
     };
-    tokio::time::timeout(Duration::from_secs(60), hearing).await.expect("an end");
-    heard
+    tokio::time::timeout(Duration::from_secs(60), reading).await.expect("an end");
+    response
 }
 
-/// What comes of this reply.
+/// Collects the events that this reply leads to.
 async fn collect(
     protocol: ProviderProtocol,
     reply: ServerReply,
@@ -66,13 +66,13 @@ fn whole(protocol: ProviderProtocol) -> ServerReply {
     ServerReply::stream(answer_streams::answer(protocol, "Größe, a look first.", &CALL))
 }
 
-/// That all of [`whole`] was heard.
-fn assert_whole(heard: &CollectedResponse, case: &str) {
-    assert_eq!(heard.error, None, "{case}");
-    assert_eq!(heard.text, "Größe, a look first.", "{case}");
-    let [(_, name, arguments)] = heard.calls.as_slice() else { panic!("{case}: {heard:?}") };
+/// Asserts that all of [`whole`] was received.
+fn assert_whole(response: &CollectedResponse, case: &str) {
+    assert_eq!(response.error, None, "{case}");
+    assert_eq!(response.text, "Größe, a look first.", "{case}");
+    let [(_, name, arguments)] = response.calls.as_slice() else { panic!("{case}: {response:?}") };
     assert_eq!((name.as_str(), arguments.as_str()), (CALL[0].1, CALL[0].2), "{case}");
-    assert_eq!(heard.finished, Some(StopReason::ToolUse), "{case}");
+    assert_eq!(response.finished, Some(StopReason::ToolUse), "{case}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -93,8 +93,8 @@ async fn r27_silence_and_dripping_end_at_each_limit() {
             ("drops", drip, limits(NEVER, NEVER, SHORT), "timeouts.total"),
         ];
         for (case, reply, timeouts, says) in table {
-            let heard = collect(protocol, reply, timeouts).await;
-            let error = heard.error();
+            let response = collect(protocol, reply, timeouts).await;
+            let error = response.error();
             assert!(error.message.contains(says), "{protocol}, {case}: {error}");
         }
     }
@@ -114,7 +114,7 @@ async fn r27_keep_alives_are_no_silence() {
             }
             gate.open();
         });
-        // The pings alone take longer than this silence may.
+        // The pings alone take longer than the limit for silence.
         let idle = Duration::from_secs(2);
         assert_whole(&collect(protocol, reply, limits(NEVER, idle, NEVER)).await, protocol.name());
         opening.await.unwrap();
@@ -123,12 +123,12 @@ async fn r27_keep_alives_are_no_silence() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn r28_an_end_on_an_open_connection_is_taken_at_once() {
+async fn r28_an_end_on_an_open_connection_counts_at_once() {
     for protocol in ProviderProtocol::ALL {
         let events = answer_streams::answer(protocol, "Größe, a look first.", &CALL);
         let count = events.len();
         let reply = ServerReply::stream(events).hanging_after(count);
-        // Gemini has no last event: what stands open behind its last word ends after a while.
+        // Gemini has no last event: an open stream ends some time after its last chunk.
         if protocol != ProviderProtocol::Gemini {
             assert_whole(&collect(protocol, reply, long_timeouts()).await, protocol.name());
         }
@@ -136,16 +136,16 @@ async fn r28_an_end_on_an_open_connection_is_taken_at_once() {
         let mut events = answer_streams::answer(protocol, "Größe, a look first.", &CALL);
         events.truncate(4);
         events.push(answer_streams::overloaded(protocol));
-        let heard =
+        let response =
             collect(protocol, ServerReply::stream(events).hanging_after(5), long_timeouts()).await;
-        assert_eq!(heard.finished, None);
-        let error = heard.error();
+        assert_eq!(response.finished, None);
+        let error = response.error();
         assert!(error.message.contains("Overloaded"), "{protocol}: {error}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn r30_the_same_comes_of_any_framing() {
+async fn r30_every_framing_gives_the_same_events() {
     for protocol in ProviderProtocol::ALL {
         let body = answer_streams::answer(protocol, "Größe, a look first.", &CALL).concat();
         let plain = body.replace("\r\n", "\n");
@@ -210,8 +210,8 @@ async fn r30_bytes_that_are_no_text_lose_nothing_around_them() {
         let at = body.find("ö").expect("an ö");
         let mut bytes = body.into_bytes();
         bytes[at] = 0xff;
-        let heard = collect(protocol, ServerReply::stream([bytes]), long_timeouts()).await;
-        assert_eq!(heard.text, "Gr\u{FFFD}\u{FFFD}ße, a look first.", "{protocol}");
+        let response = collect(protocol, ServerReply::stream([bytes]), long_timeouts()).await;
+        assert_eq!(response.text, "Gr\u{FFFD}\u{FFFD}ße, a look first.", "{protocol}");
     }
 }
 
@@ -225,20 +225,20 @@ async fn r31_arguments_that_are_no_object_are_never_made_one() {
             let case = format!("{protocol}: {}", &arguments[..arguments.len().min(20)]);
             let calls = [("call_1", "Read", arguments)];
             let events = answer_streams::answer(protocol, "Look.", &calls);
-            let heard = collect(protocol, ServerReply::stream(events), long_timeouts()).await;
-            // Where arguments are part of the server's own JSON, it is the answer that is spoilt.
-            let is_spoilt = heard.error.is_some();
-            let is_refused = heard
+            let response = collect(protocol, ServerReply::stream(events), long_timeouts()).await;
+            // Gemini's arguments are part of the server's own JSON, so the whole answer is broken.
+            let is_spoilt = response.error.is_some();
+            let is_refused = response
                 .calls
                 .iter()
                 .all(|(_, _, json)| matches!(CallInput::parse(json), CallInput::Invalid(_)));
-            assert!(is_spoilt || is_refused, "{case}: {heard:?}");
-            assert!(is_spoilt || heard.calls.len() == 1, "{case}");
+            assert!(is_spoilt || is_refused, "{case}: {response:?}");
+            assert!(is_spoilt || response.calls.len() == 1, "{case}");
         }
         let twice = [("call_1", "Read", "{\"file_path\":\"a\",\"file_path\":\"b\"}")];
         let events = answer_streams::answer(protocol, "Look.", &twice);
-        let heard = collect(protocol, ServerReply::stream(events), long_timeouts()).await;
-        let input = CallInput::parse(&heard.calls[0].2);
+        let response = collect(protocol, ServerReply::stream(events), long_timeouts()).await;
+        let input = CallInput::parse(&response.calls[0].2);
         assert_eq!(input, CallInput::Valid(json!({"file_path": "b"})), "the last one holds");
     }
 }
@@ -269,13 +269,13 @@ async fn r31_pieces_that_are_unknown_or_wrong_bring_nothing_down() {
         };
         for odd in ignored {
             let case = format!("{protocol}: {odd}");
-            let heard = collect(protocol, with(odd), long_timeouts()).await;
-            assert_whole(&heard, &case);
+            let response = collect(protocol, with(odd), long_timeouts()).await;
+            assert_whole(&response, &case);
         }
         for odd in wrong.into_iter().chain([deep.as_str()]) {
-            let heard = collect(protocol, with(odd), long_timeouts()).await;
-            match &heard.error {
-                None => assert_whole(&heard, protocol.name()),
+            let response = collect(protocol, with(odd), long_timeouts()).await;
+            match &response.error {
+                None => assert_whole(&response, protocol.name()),
                 Some(error) => {
                     assert_eq!(error.recovery, ErrorRecovery::Retry, "{protocol}: {error}")
                 }
@@ -290,7 +290,7 @@ async fn r31_pieces_that_are_unknown_or_wrong_bring_nothing_down() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn r33_what_would_be_refused_again_is_told_short_and_not_sent_again() {
+async fn r33_permanent_refusals_are_reported_briefly_and_not_retried() {
     let page = format!("<html><title>No\u{1b}[31m</title>{}", "<p>no".repeat(200_000));
     let long = "no \u{7}".repeat(300_000);
     for protocol in ProviderProtocol::ALL {
@@ -313,7 +313,7 @@ async fn r33_what_would_be_refused_again_is_told_short_and_not_sent_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn r33_a_key_that_is_refused_is_told_with_where_to_set_it() {
+async fn r33_a_refused_key_is_reported_with_where_to_set_it() {
     for protocol in ProviderProtocol::ALL {
         let error =
             collect(protocol, ServerReply::error(401, "bad key"), long_timeouts()).await.error();
@@ -326,7 +326,7 @@ async fn r33_a_key_that_is_refused_is_told_with_where_to_set_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn r34_what_passes_is_to_be_sent_again() {
+async fn r34_transient_failures_are_retried() {
     for protocol in ProviderProtocol::ALL {
         let page = || ServerReply::raw(502, "text/html", ["<html><title>Bad Gateway</title>"]);
         let mut half = answer_streams::answer(protocol, "Größe, a look first.", &[]);
@@ -350,8 +350,8 @@ async fn r34_what_passes_is_to_be_sent_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn r37_a_host_that_is_nowhere_is_told_with_what_to_check() {
-    // No name is so long, so nobody is asked for it.
+async fn r37_an_unknown_host_is_reported_with_what_to_check() {
+    // No host name can be this long, so no resolver is asked.
     let nowhere = format!("http://{}.invalid/v1", "a".repeat(70));
     for protocol in ProviderProtocol::ALL {
         let endpoint = HttpEndpoint::parse(&nowhere, PlainHttp::Allowed).unwrap();
@@ -363,7 +363,7 @@ async fn r37_a_host_that_is_nowhere_is_told_with_what_to_check() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn r37_a_name_that_no_certificate_can_be_for_is_not_tried_again() {
+async fn r37_a_host_name_that_no_certificate_can_hold_is_not_retried() {
     let nowhere = format!("https://{}.invalid/v1", "a".repeat(70));
     for protocol in ProviderProtocol::ALL {
         let endpoint = HttpEndpoint::parse(&nowhere, PlainHttp::LoopbackOnly).unwrap();
@@ -374,7 +374,7 @@ async fn r37_a_name_that_no_certificate_can_be_for_is_not_tried_again() {
     }
 }
 
-/// A proxy that answers each request for a way with `answer` and closes.
+/// A proxy that answers each `CONNECT` request with `answer` and closes.
 fn proxy(answer: &'static str) -> std::net::SocketAddr {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -429,18 +429,18 @@ async fn r36_a_proxy_that_fails_is_named_without_its_password() {
 }
 
 #[tokio::test]
-async fn a_refusal_with_what_the_model_wrote_is_read_as_its_answer() {
+async fn an_error_with_the_models_text_is_read_as_its_answer() {
     let refusal = |written: &str| {
         let error = json!({"message": "Failed to call a function.", "code": "tool_use_failed",
             "type": "invalid_request_error", "failed_generation": written});
         ServerReply::json(400, &json!({ "error": error }))
     };
     let call = refusal(r#"{"name": "Read", "arguments": {"file_path": "a"}}"#);
-    let heard = collect(ProviderProtocol::ChatCompletions, call, long_timeouts()).await;
-    assert_eq!(heard.error, None);
-    let calls: Vec<_> = heard.calls.iter().map(|(_, name, json)| (&**name, &**json)).collect();
+    let response = collect(ProviderProtocol::ChatCompletions, call, long_timeouts()).await;
+    assert_eq!(response.error, None);
+    let calls: Vec<_> = response.calls.iter().map(|(_, name, json)| (&**name, &**json)).collect();
     assert_eq!(calls, [("Read", r#"{"file_path":"a"}"#)]);
-    assert_eq!(heard.finished, Some(StopReason::ToolUse));
+    assert_eq!(response.finished, Some(StopReason::ToolUse));
 
     let error =
         collect(ProviderProtocol::ChatCompletions, refusal("maybe"), long_timeouts()).await.error();

@@ -1,8 +1,8 @@
-//! What one request is told holds for all that ask the same server with the same key.
+//! A refusal of one request holds for all requests to the same server with the same key.
 
 use super::*;
 
-/// A request that listens on a task of its own.
+/// Sends a request on a task of its own.
 fn send(
     http: &Arc<HttpClient>,
     server: &ModelServer,
@@ -17,7 +17,7 @@ fn send(
     tokio::spawn(async move { ask(&provider, vec![Message::user("hi")]).await })
 }
 
-/// What a request hears first, and the rest of it.
+/// The first event of a request, and the rest of them.
 async fn first(
     http: &Arc<HttpClient>,
     server: &ModelServer,
@@ -42,13 +42,13 @@ async fn while_a_server_wants_to_be_left_alone_nothing_reaches_it() {
         let mut waiting = Vec::new();
         for _ in 0..5 {
             let (event, stream) = first(&http, &server, "sk-1").await;
-            let StreamEvent::RateLimited(held) = event else { panic!("{event:?}") };
-            assert!(held.wait <= Duration::from_secs(60), "what is asked for is capped");
-            assert!(held.reason.contains("slow down"), "{}", held.reason);
+            let StreamEvent::RateLimited(limit) = event else { panic!("{event:?}") };
+            assert!(limit.wait <= Duration::from_secs(60), "what is asked for is capped");
+            assert!(limit.reason.contains("slow down"), "{}", limit.reason);
             waiting.push(stream);
         }
         assert_eq!(server.model_requests().len(), 1, "{status}");
-        // Another key is another account, and another server another matter.
+        // Another key is another account, and another server has its own limits.
         server.reply(ServerReply::text("x"));
         assert_eq!(first(&http, &server, "sk-2").await.0, StreamEvent::Started);
     }
@@ -61,8 +61,8 @@ async fn when_the_time_is_over_all_go_on() {
     send(&http, &server, "sk-1").await.unwrap().error();
     (0..4).for_each(|_| server.reply(ServerReply::text("Here I am.")));
     let sent: Vec<_> = (0..4).map(|_| send(&http, &server, "sk-1")).collect();
-    for heard in sent {
-        assert_eq!(heard.await.unwrap().text, "Here I am.");
+    for response in sent {
+        assert_eq!(response.await.unwrap().text, "Here I am.");
     }
     assert_eq!(server.model_requests().len(), 5);
 }
@@ -79,13 +79,14 @@ async fn a_server_gets_eight_requests_at_once_and_a_stopped_one_makes_room() {
         under_way.push(stream);
     }
     let (ninth, tenth) = (send(&http, &server, "sk-1"), send(&http, &server, "sk-1"));
-    // As many as may are there; a request of another account shows that the others had time.
+    // As many requests as allowed have arrived; a request of another account shows that the others
+    // had time to.
     assert_eq!(first(&http, &server, "sk-2").await.0, StreamEvent::Started);
     assert_eq!(server.model_requests().len(), 9);
     under_way.truncate(6);
     server.wait_for_requests(11);
     gate.open();
-    for heard in [ninth, tenth] {
-        assert_eq!(heard.await.unwrap().text, "Done.");
+    for response in [ninth, tenth] {
+        assert_eq!(response.await.unwrap().text, "Done.");
     }
 }

@@ -1,9 +1,9 @@
-//! The decoder against recorded streams of real servers, with what the vendors' own libraries
-//! decode from the same bytes.
+//! The decoders against recorded streams of real servers, compared with what the vendors' own
+//! libraries decode from the same bytes.
 //!
-//! The recordings are not part of the project. Where `SLUG_FACTS` names a folder that has them in
-//! `streams/`, all streams of the protocols that slug speaks are read whole, byte by byte and in odd pieces; without
-//! it there is nothing to do.
+//! The recordings are not part of the project. If `SLUG_FACTS` names a folder that holds them in
+//! `streams/`, all streams of slug's protocols are read whole, byte by byte and in odd pieces.
+//! Otherwise there is nothing to do.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -39,14 +39,20 @@ async fn recorded_streams_decode_as_the_vendors_libraries_do() {
         let differs: Vec<String> = compare(protocol, &whole, &expected["normal"], grade);
         differences.extend(differs.into_iter().map(|what| format!("{file}: {what}")));
         // Generated ids differ from run to run.
-        let said = |heard: &CollectedResponse| {
+        let contents = |response: &CollectedResponse| {
             let calls: Vec<_> =
-                heard.calls.iter().map(|(_, name, json)| (name.clone(), json.clone())).collect();
-            (heard.text.clone(), heard.thinking.clone(), calls, heard.usage, heard.finished)
+                response.calls.iter().map(|(_, name, json)| (name.clone(), json.clone())).collect();
+            (
+                response.text.clone(),
+                response.thinking.clone(),
+                calls,
+                response.usage,
+                response.finished,
+            )
         };
         for size in [1, 7, 1021] {
             let pieces = decode(protocol, &bytes, size).await;
-            assert_eq!(said(&pieces), said(&whole), "{file} in pieces of {size}");
+            assert_eq!(contents(&pieces), contents(&whole), "{file} in pieces of {size}");
             assert_eq!(pieces.error, whole.error, "{file} in pieces of {size}");
         }
     }
@@ -76,13 +82,13 @@ async fn recordings_of_llama_cpp_decode() {
         {
             continue;
         }
-        let heard = decode(protocol, &fs::read(&path).unwrap(), 4096).await;
-        assert_eq!(heard.error, None, "{name}");
-        assert!(heard.finished.is_some(), "{name}");
-        for (_, tool, json) in &heard.calls {
+        let response = decode(protocol, &fs::read(&path).unwrap(), 4096).await;
+        assert_eq!(response.error, None, "{name}");
+        assert!(response.finished.is_some(), "{name}");
+        for (_, tool, json) in &response.calls {
             let whole = matches!(CallInput::parse(json), CallInput::Valid(_));
             assert!(
-                whole || heard.finished == Some(StopReason::MaxTokens),
+                whole || response.finished == Some(StopReason::MaxTokens),
                 "{name}: {tool} {json}"
             );
         }
@@ -98,7 +104,7 @@ fn streams() -> Option<PathBuf> {
     Some(streams)
 }
 
-/// The protocol of a row, where slug speaks it.
+/// The protocol of a row; `None` if slug does not speak it.
 fn protocol_named(protocol: &str) -> Option<ProviderProtocol> {
     match protocol {
         "openai-chat" => Some(ProviderProtocol::ChatCompletions),
@@ -120,14 +126,14 @@ async fn decode(protocol: ProviderProtocol, bytes: &[u8], size: usize) -> Collec
         ProviderProtocol::Responses => responses::decode(bytes, site, HashSet::new()).boxed(),
         ProviderProtocol::Gemini => gemini::decode(bytes, site, HashSet::new()).boxed(),
     };
-    let mut heard = CollectedResponse::default();
+    let mut response = CollectedResponse::default();
     while let Some(event) = events.next().await {
-        heard.add(event);
+        response.add(event);
     }
-    heard
+    response
 }
 
-/// The library hands pieces of arguments on as they come, each as a call of its own.
+/// The library returns pieces of arguments as they come, each as a call of its own.
 fn put_together(expected: &mut Value) {
     let mut calls: Vec<Value> = Vec::new();
     for part in expected["final"]["parts"].as_array().unwrap() {
@@ -138,17 +144,17 @@ fn put_together(expected: &mut Value) {
         let arguments = &mut calls.last_mut().unwrap()["arguments"];
         for piece in call["partial_args"].as_array().into_iter().flatten() {
             let key = piece["json_path"].as_str().unwrap().trim_start_matches("$.");
-            let said = arguments[key].as_str().unwrap_or_default().to_owned();
-            arguments[key] = (said + piece["string_value"].as_str().unwrap()).into();
+            let text = arguments[key].as_str().unwrap_or_default().to_owned();
+            arguments[key] = (text + piece["string_value"].as_str().unwrap()).into();
         }
     }
     expected["normal"]["tool_calls"] = calls.into();
 }
 
-/// What is different. Where slug means to differ from the libraries, the expectation is changed.
+/// The differences. Where slug differs from the libraries on purpose, the expectation is adapted.
 fn compare(
     protocol: ProviderProtocol,
-    heard: &CollectedResponse,
+    response: &CollectedResponse,
     normal: &Value,
     grade: &str,
 ) -> Vec<String> {
@@ -162,25 +168,25 @@ fn compare(
             differs.push(format!("{what} is {seen}, not {expected}"));
         }
     };
-    note("text", heard.text.clone(), text);
-    note("thinking", heard.thinking.clone(), thinking);
+    note("text", response.text.clone(), text);
+    note("thinking", response.thinking.clone(), thinking);
     if grade == "E" {
-        note("error", format!("{}", heard.error.is_some()), "true".into());
+        note("error", format!("{}", response.error.is_some()), "true".into());
         return differs;
     }
-    note("error", format!("{:?}", heard.error), "None".into());
+    note("error", format!("{:?}", response.error), "None".into());
     let calls = normal["tool_calls"].as_array().cloned().unwrap_or_default();
-    let mut seen = calls_of(heard);
+    let mut seen = calls_of(response);
     for (call, expected) in seen.iter_mut().zip(&calls) {
         if expected["id"].is_null() {
-            // Slug made one.
+            // slug generated the id.
             call.0.clear();
         }
     }
     note("calls", format!("{seen:?}"), format!("{:?}", calls_in(&calls)));
     note(
         "usage",
-        format!("{:?}", heard.usage),
+        format!("{:?}", response.usage),
         format!("{:?}", usage_in(protocol, &normal["usage"])),
     );
     if normal.get("signatures_not_verbatim").is_none() {
@@ -189,32 +195,32 @@ fn compare(
             ProviderProtocol::Anthropic => {
                 note(
                     "seals",
-                    format!("{:?}", thinking_signatures_of(heard)),
+                    format!("{:?}", thinking_signatures_of(response)),
                     format!("{:?}", thinking_signatures_in(normal)),
                 );
             }
             ProviderProtocol::Gemini => {
-                let seals = format!("{:?}", signatures_of(heard));
-                note("signatures", seals, format!("{:?}", signatures_in(normal)));
+                let signatures = format!("{:?}", signatures_of(response));
+                note("signatures", signatures, format!("{:?}", signatures_in(normal)));
             }
         }
     }
     let reason = reason_in(normal, &calls);
-    note("stop reason", format!("{:?}", heard.finished), format!("{:?}", Some(reason)));
+    note("stop reason", format!("{:?}", response.finished), format!("{:?}", Some(reason)));
     differs
 }
 
-/// Thinking and text. The libraries leave inline `<think>` in the text, know nothing of
+/// Thinking and text. The libraries leave inline `<think>` in the text, do not know
 /// `reasoning_details`, and keep a refusal apart.
 fn words(normal: &Value) -> (String, String) {
     let mut thinking = normal["thinking"].as_str().unwrap_or_default().to_owned();
     let mut text = normal["text"].as_str().unwrap_or_default().to_owned();
     if thinking.is_empty() {
         let details = normal["reasoning_details"].as_array().into_iter().flatten();
-        let said = details.filter_map(|detail| {
+        let pieces = details.filter_map(|detail| {
             detail.get("text").or_else(|| detail.get("summary")).and_then(Value::as_str)
         });
-        thinking = said.collect();
+        thinking = pieces.collect();
     }
     if let Some((thought, said)) =
         text.trim_start().strip_prefix("<think>").and_then(|rest| rest.split_once("</think>"))
@@ -226,37 +232,37 @@ fn words(normal: &Value) -> (String, String) {
     (thinking, text)
 }
 
-/// Signatures and sealed thinking, which go back byte for byte.
-fn thinking_signatures_of(heard: &CollectedResponse) -> (Vec<String>, Vec<String>) {
-    let mut seals = (Vec::new(), Vec::new());
-    for event in &heard.events {
+/// Signatures and redacted thinking, which go back byte for byte.
+fn thinking_signatures_of(response: &CollectedResponse) -> (Vec<String>, Vec<String>) {
+    let mut signatures = (Vec::new(), Vec::new());
+    for event in &response.events {
         match event {
-            StreamEvent::Signature(seal) => seals.0.push(seal.clone()),
+            StreamEvent::Signature(signature) => signatures.0.push(signature.clone()),
             StreamEvent::Sealed { data, .. } if data["type"] == "redacted_thinking" => {
-                seals.1.push(data["data"].as_str().unwrap().to_owned());
+                signatures.1.push(data["data"].as_str().unwrap().to_owned());
             }
             _ => {}
         }
     }
-    seals
+    signatures
 }
 
 fn thinking_signatures_in(normal: &Value) -> (Vec<String>, Vec<String>) {
     let list = |name: &str| {
         let all = normal[name].as_array().into_iter().flatten();
-        all.map(|seal| seal.as_str().unwrap().to_owned()).collect()
+        all.map(|signature| signature.as_str().unwrap().to_owned()).collect()
     };
     (list("signatures"), list("redacted"))
 }
 
-/// Gemini's signatures, with what each stands on.
-fn signatures_of(heard: &CollectedResponse) -> Vec<(&'static str, String)> {
+/// Gemini's signatures, with the kind of part that each one is on.
+fn signatures_of(response: &CollectedResponse) -> Vec<(&'static str, String)> {
     let mut signatures = Vec::new();
-    for (at, event) in heard.events.iter().enumerate() {
+    for (at, event) in response.events.iter().enumerate() {
         let StreamEvent::Sealed { data, .. } = event else { continue };
         let part = data.get("part");
         let Some(signature) = part.unwrap_or(data)["thoughtSignature"].as_str() else { continue };
-        let on = match (part, &heard.events[at + 1]) {
+        let on = match (part, &response.events[at + 1]) {
             (Some(part), _) if part.get("text").is_some() => "text",
             (Some(_), _) => "other",
             (None, StreamEvent::ToolUseStarted { .. }) => "function_call",
@@ -280,12 +286,12 @@ fn signatures_in(normal: &Value) -> Vec<(&'static str, String)> {
     .collect()
 }
 
-fn calls_of(heard: &CollectedResponse) -> Vec<(String, String, String)> {
+fn calls_of(response: &CollectedResponse) -> Vec<(String, String, String)> {
     let input = |json: &str| match CallInput::parse(json) {
         CallInput::Valid(value) => value.to_string(),
         CallInput::Invalid(raw) => raw,
     };
-    heard.calls.iter().map(|(id, name, json)| (id.clone(), name.clone(), input(json))).collect()
+    response.calls.iter().map(|(id, name, json)| (id.clone(), name.clone(), input(json))).collect()
 }
 
 fn calls_in(calls: &[Value]) -> Vec<(String, String, String)> {
@@ -300,7 +306,7 @@ fn calls_in(calls: &[Value]) -> Vec<(String, String, String)> {
     calls.iter().map(read).collect()
 }
 
-/// Slug counts reasoning as output where the server counts it apart.
+/// slug counts reasoning as output even if the server counts it apart.
 fn usage_in(protocol: ProviderProtocol, usage: &Value) -> Option<TokenUsage> {
     let count = |path: &str| usage.pointer(path).and_then(Value::as_u64);
     if protocol == ProviderProtocol::Anthropic {
@@ -333,20 +339,20 @@ fn usage_in(protocol: ProviderProtocol, usage: &Value) -> Option<TokenUsage> {
         });
     }
     let input = count("/prompt_tokens")?;
-    let said = count("/completion_tokens")?;
+    let completion = count("/completion_tokens")?;
     let thought = count("/completion_tokens_details/reasoning_tokens").unwrap_or(0);
-    let apart = count("/total_tokens") == Some(input + said + thought);
+    let apart = count("/total_tokens") == Some(input + completion + thought);
     let cached = count("/prompt_tokens_details/cached_tokens").or_else(|| count("/cached_tokens"));
     Some(TokenUsage {
         input,
-        output: if apart { said + thought } else { said },
+        output: if apart { completion + thought } else { completion },
         cache_read: cached.unwrap_or(0),
         cache_write: 0,
     })
 }
 
-/// The provider's word in slug's terms: calls count whatever the word is, broken ones and refusals
-/// too.
+/// The provider's stop reason as slug reports it: calls count whatever the reason is, and so do
+/// broken calls and refusals.
 fn reason_in(normal: &Value, calls: &[Value]) -> StopReason {
     let is_cut = calls.last().is_some_and(|call| call["arguments_ok"] == false);
     let word = match normal["incomplete_details"]["reason"].as_str() {

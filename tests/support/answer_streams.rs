@@ -1,4 +1,4 @@
-//! One answer as the servers of each protocol stream it: text, then calls, then the end.
+//! One answer as each protocol's servers stream it: text, then calls, then the end.
 
 #![allow(dead_code, reason = "each test file uses a part of this")]
 #![allow(clippy::unwrap_used, reason = "in a test, failing loudly is the point")]
@@ -6,10 +6,10 @@
 use serde_json::{Value, json};
 use slug_code::domain::ProviderProtocol;
 
-/// A call: its id, its tool and the text of its arguments.
+/// A call: its id, its tool and its arguments as JSON text.
 pub type ScriptedCall<'a> = (&'a str, &'a str, &'a str);
 
-/// The events of an answer that says `text`, a word at a time, and then makes `calls`.
+/// The events of an answer with `text`, one word at a time, and then `calls`.
 pub fn answer(protocol: ProviderProtocol, text: &str, calls: &[ScriptedCall<'_>]) -> Vec<String> {
     match protocol {
         ProviderProtocol::ChatCompletions => chat(text, calls),
@@ -19,7 +19,7 @@ pub fn answer(protocol: ProviderProtocol, text: &str, calls: &[ScriptedCall<'_>]
     }
 }
 
-/// An error in the midst of an answer: the server is overloaded.
+/// An error within an answer: the server is overloaded.
 pub fn overloaded(protocol: ProviderProtocol) -> String {
     match protocol {
         ProviderProtocol::ChatCompletions => {
@@ -35,7 +35,7 @@ pub fn overloaded(protocol: ProviderProtocol) -> String {
     }
 }
 
-/// Where a server of this protocol is asked for an answer.
+/// The path at which a server of this protocol answers.
 pub fn path(protocol: ProviderProtocol) -> &'static str {
     match protocol {
         ProviderProtocol::ChatCompletions => "/v1/chat/completions",
@@ -53,7 +53,7 @@ fn event(value: &Value) -> String {
     format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap())
 }
 
-/// The two halves that arguments come in.
+/// The arguments as two pieces.
 fn halves(arguments: &str) -> [&str; 2] {
     let middle = arguments.char_indices().nth(arguments.chars().count() / 2).map_or(0, |it| it.0);
     [&arguments[..middle], &arguments[middle..]]
@@ -139,7 +139,7 @@ fn responses(text: &str, calls: &[ScriptedCall<'_>]) -> Vec<String> {
     events
 }
 
-/// Gemini's arguments are no text: what is not JSON spoils the whole piece.
+/// Gemini's arguments are JSON values: invalid JSON breaks the whole chunk.
 fn gemini(text: &str, calls: &[ScriptedCall<'_>]) -> Vec<String> {
     let parts = |parts: String, more: &str| {
         format!(

@@ -1,4 +1,4 @@
-//! Certificates made for one test.
+//! Certificates that are made for one test.
 
 #![allow(dead_code, reason = "each test file uses a part of this")]
 #![allow(
@@ -15,33 +15,33 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair}
 use rustls::ServerConfig;
 use rustls::pki_types::PrivateKeyDer;
 
-/// An authority, a server's certificate and a client's, as files.
+/// A certificate authority, a server's certificate and a client's, as files.
 pub struct TestCertificates {
     folder: tempfile::TempDir,
     pub authority: CertifiedIssuer<'static, KeyPair>,
 }
 
 impl TestCertificates {
-    /// An authority, and a certificate of a client: in one file with its key, and apart.
+    /// An authority, and a client certificate: in one file with its key, and in separate files.
     pub fn new() -> Self {
         let mut params = CertificateParams::new(Vec::new()).unwrap();
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let authority = CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap();
-        let papers = Self { folder: tempfile::tempdir().unwrap(), authority };
-        papers.write("ca.pem", &papers.authority.pem());
-        let (certificate, key) = papers.issue("client");
-        papers.write("both.pem", &format!("{}{}", certificate.pem(), key.serialize_pem()));
-        papers.write("client.pem", &certificate.pem());
-        papers.write("client.key", &key.serialize_pem());
-        papers
+        let certificates = Self { folder: tempfile::tempdir().unwrap(), authority };
+        certificates.write("ca.pem", &certificates.authority.pem());
+        let (certificate, key) = certificates.issue("client");
+        certificates.write("both.pem", &format!("{}{}", certificate.pem(), key.serialize_pem()));
+        certificates.write("client.pem", &certificate.pem());
+        certificates.write("client.key", &key.serialize_pem());
+        certificates
     }
 
-    /// A certificate for this name, with its key.
+    /// A certificate for the host `name`, with its key.
     pub fn issue(&self, name: &str) -> (rcgen::Certificate, KeyPair) {
         self.issue_for(name, (1975, 4096))
     }
 
-    /// The same, for the years from one to another.
+    /// The same, valid for a range of years.
     pub fn issue_for(&self, name: &str, years: (i32, i32)) -> (rcgen::Certificate, KeyPair) {
         let key = KeyPair::generate().unwrap();
         let mut params = CertificateParams::new(vec![name.to_owned()]).unwrap();
@@ -50,17 +50,17 @@ impl TestCertificates {
         (params.signed_by(&key, &self.authority).unwrap(), key)
     }
 
-    /// Writes another file beside them.
+    /// Writes another file into the same folder.
     pub fn write(&self, name: &str, text: &str) {
         std::fs::write(self.file(name), text).unwrap();
     }
 
-    /// Where a file is.
+    /// The path of a file.
     pub fn file(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    /// What a server of this name needs that lets everybody in.
+    /// The TLS settings of a server called `name` that accepts every client.
     pub fn server(&self, name: &str) -> Arc<ServerConfig> {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let (certificate, key) = self.issue(name);

@@ -1,8 +1,8 @@
-//! A proxy on loopback, with whatever server it is asked for behind it.
+//! A proxy on loopback that is also the server behind it.
 //!
-//! It answers `CONNECT` and is then itself the server that the client meant, under a certificate of
+//! It answers `CONNECT` and then acts as the server that the client meant, under a certificate of
 //! the test's own authority: it lists one model, `m`, and answers every question in chat
-//! completions. Each connection serves one request. What it was asked for is kept.
+//! completions. Each connection serves one request. It records all requests.
 
 #![allow(dead_code, reason = "each test file uses a part of this")]
 #![allow(
@@ -23,53 +23,53 @@ use slug_code::domain::ProviderProtocol;
 use super::answer_streams;
 use super::certificates::TestCertificates;
 
-/// The proxy. Its threads end with the test.
+/// A running proxy. Its threads end with the test.
 pub struct ConnectProxy {
     address: SocketAddr,
     certificates: Arc<TestCertificates>,
     requests: Arc<Mutex<Vec<ProxiedRequest>>>,
 }
 
-/// A request that went through.
+/// A request that went through the proxy.
 #[derive(Debug, Clone)]
 pub struct ProxiedRequest {
-    /// The first line to the proxy: `CONNECT host:port HTTP/1.1`.
+    /// The request line to the proxy: `CONNECT host:port HTTP/1.1`.
     pub connect: String,
-    /// The head of what came through, its first line first; empty where nothing did.
+    /// The head of the request inside the tunnel, request line first; empty if none came.
     pub head: Vec<String>,
 }
 
 impl ConnectProxy {
-    /// Starts on a free port.
+    /// Starts a proxy on a free port.
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let (papers, asked) =
+        let (certificates, requests) =
             (Arc::new(TestCertificates::new()), Arc::<Mutex<Vec<ProxiedRequest>>>::default());
-        let (authority, kept) = (Arc::clone(&papers), Arc::clone(&asked));
+        let (authority, kept) = (Arc::clone(&certificates), Arc::clone(&requests));
         thread::spawn(move || {
             for stream in listener.incoming() {
                 let (authority, kept) = (Arc::clone(&authority), Arc::clone(&kept));
-                // A client that goes away is no failure of the proxy.
+                // That a client disconnects is not a failure of the proxy.
                 thread::spawn(move || {
                     stream.and_then(|stream| serve_connection(stream, &authority, &kept))
                 });
             }
         });
-        Self { address, certificates: papers, requests: asked }
+        Self { address, certificates, requests }
     }
 
-    /// The address of the proxy.
+    /// The proxy's address.
     pub fn address(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// The line of a configuration that trusts what is behind it.
+    /// The configuration line that makes slug trust the server behind the proxy.
     pub fn ca_file(&self) -> String {
         format!("ca_file = {:?}\n", self.certificates.file("ca.pem"))
     }
 
-    /// All that went through so far.
+    /// All requests so far.
     pub fn requests(&self) -> Vec<ProxiedRequest> {
         self.requests.lock().unwrap().clone()
     }
@@ -77,22 +77,22 @@ impl ConnectProxy {
 
 fn serve_connection(
     stream: TcpStream,
-    papers: &TestCertificates,
-    asked: &Mutex<Vec<ProxiedRequest>>,
+    certificates: &TestCertificates,
+    requests: &Mutex<Vec<ProxiedRequest>>,
 ) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream.try_clone()?);
     let connect = head(&mut reader)?.into_iter().next().unwrap_or_default();
     let place = connect.strip_prefix("CONNECT ").and_then(|rest| rest.split(':').next());
     let at = {
-        let mut asked = asked.lock().unwrap();
-        asked.push(ProxiedRequest { connect: connect.clone(), head: Vec::new() });
-        asked.len() - 1
+        let mut requests = requests.lock().unwrap();
+        requests.push(ProxiedRequest { connect: connect.clone(), head: Vec::new() });
+        requests.len() - 1
     };
     let Some(host) = place else {
         return (&stream).write_all(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n");
     };
     (&stream).write_all(b"HTTP/1.1 200 OK\r\n\r\n")?;
-    let connection = ServerConnection::new(papers.server(host)).unwrap();
+    let connection = ServerConnection::new(certificates.server(host)).unwrap();
     let mut inner = BufReader::new(StreamOwned::new(connection, stream));
     let head = head(&mut inner)?;
     let length = head.iter().find_map(|line| {
@@ -107,7 +107,7 @@ fn serve_connection(
             answer_streams::answer(ProviderProtocol::ChatCompletions, "Through the tunnel.", &[]);
         ("text/event-stream", answer.concat())
     };
-    asked.lock().unwrap()[at].head = head;
+    requests.lock().unwrap()[at].head = head;
     let length = body.len();
     let out = inner.get_mut();
     write!(

@@ -1,34 +1,35 @@
-//! A scripted model server on loopback, which says what a test tells it to and checks what it is
-//! sent.
+//! A scripted model server on loopback, which sends the replies that a test queues and checks the
+//! requests that it receives.
 //!
 //! ```ignore
 //! let server = ModelServer::start();
-//! server.reply(Reply::calls("Looking.", &[("c1", "Read", json!({"file_path": "a"}))]));
-//! let gate = Gate::closed();
-//! server.reply(Reply::words(["Hel", "lo"]).gated(&gate));   // one piece for each permit
+//! server.reply(ServerReply::calls("Looking.", &[("c1", "Read", json!({"file_path": "a"}))]));
+//! let gate = ReplyGate::closed();
+//! server.reply(ServerReply::words(["Hel", "lo"]).gated(&gate));
 //! // … point slug at server.endpoint() and send a message …
 //! server.wait_for_requests(2);
-//! gate.let_through(1);
+//! gate.let_through(1); // one piece for each permit
 //! assert!(server.wait_until_idle(), "cancelling closes the connection");
 //! server.assert_clean();
 //! ```
 //!
-//! Replies are played in the order in which they were queued; a request with none left gets status
-//! 500. [`ServerReply`] can also send raw bytes or packed ones, in slices, slowly, keep the head back, go
-//! on with keep-alives for ever, close in the midst of a piece or reset the connection. What answers
-//! the results of calls can be set apart ([`ModelServer::after_results`]), so that a test need not
-//! know how often the same is asked. Each protocol is served at its own path. `GET /v1/models` lists the one model `test-model` unless
-//! [`ModelServer::answer`] says otherwise; other paths are 404.
+//! Replies are sent in the order in which they were queued; a request without one gets status 500.
+//! A [`ServerReply`] can also send raw or compressed bytes, in slices or slowly, delay the head,
+//! send keep-alives forever, close in the middle of a piece, or reset the connection. The reply to
+//! requests with tool results can be set separately ([`ModelServer::after_results`]), so that a
+//! test need not know how many of them come. Each protocol is served at its own path.
+//! `GET /v1/models` lists the one model `test-model` unless [`ModelServer::answer`] says otherwise;
+//! other paths are 404.
 //!
 //! Every chat request is recorded and checked as a strict server would: one system message, first;
-//! user and assistant taking turns; every call answered by exactly one result right behind it, no
-//! result without a call; arguments that are JSON objects. And as a prefix cache would: the
-//! messages of some earlier request of the same conversation (known by its first user message) are
-//! its beginning, byte for byte, and the tools are identical. [`ModelServer::assert_clean`] fails
-//! with all that was wrong; [`ModelServer::forget`] begins a new history where a test changes it on
-//! purpose, as compaction does.
+//! user and assistant alternate; every call is answered by exactly one result right behind it, and
+//! no result is without a call; arguments are JSON objects. It is also checked as a prefix cache
+//! would: it begins with the messages of some earlier request of the same conversation (known by
+//! its first user message), byte for byte, and its tools are identical.
+//! [`ModelServer::assert_clean`] fails with everything that was wrong; [`ModelServer::forget`]
+//! begins a new history if a test changes it on purpose, as compaction does.
 //!
-//! The server lives on threads of its own and blocks none of the test's, but the `wait_…` methods
+//! The server runs on threads of its own and blocks none of the test's, but the `wait_…` methods
 //! block their caller: an async test that uses them needs the multi-threaded runtime.
 
 #![allow(dead_code, reason = "each test file uses a part of this")]
@@ -49,30 +50,30 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// How long a wait may take before the test has failed.
+/// How long a wait may take before the test fails.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How often a waiting connection looks whether its client has gone.
+/// How often a waiting connection checks whether its client has disconnected.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// The server. It stops listening when dropped.
+/// A running server. It stops listening when it is dropped.
 pub struct ModelServer {
     shared: Arc<ModelServerState>,
     address: SocketAddr,
 }
 
-/// A request as it came.
+/// A request as the server received it.
 #[derive(Debug, Clone)]
 pub struct RecordedRequest {
     /// "POST", "GET"
     pub method: String,
     /// Path with query.
     pub path: String,
-    /// Names in lower case.
+    /// Header values by lower-case name.
     pub headers: HashMap<String, String>,
     /// The body's bytes.
     pub raw: Vec<u8>,
-    /// The body as JSON; null where it is none.
+    /// The body as JSON; null if it is not JSON.
     pub body: Value,
 }
 
@@ -86,7 +87,7 @@ struct ReplyGatePermits {
     open: bool,
 }
 
-/// What the server does for one request.
+/// The server's reply to one request.
 #[derive(Clone)]
 pub struct ServerReply {
     status: u16,
@@ -100,15 +101,15 @@ pub struct ServerReply {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ReplyEnd {
-    /// As HTTP has it.
+    /// The body ends properly.
     Complete,
-    /// The connection is closed with the body unfinished.
+    /// The connection closes within the body.
     Close,
-    /// The same, and the client's next write or read fails at once.
+    /// The connection is reset: the client's next write or read fails at once.
     Reset,
-    /// Nothing more comes, and the connection stays.
+    /// Nothing more comes, and the connection stays open.
     Hang,
-    /// Keep-alives come, one each so often, and nothing else.
+    /// Only keep-alives come, one in each interval.
     Ping(Duration),
 }
 
@@ -127,7 +128,7 @@ struct ModelServerState {
 }
 
 impl ModelServer {
-    /// Starts on a free port of 127.0.0.1.
+    /// Starts a server on a free port of 127.0.0.1.
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -158,12 +159,12 @@ impl ModelServer {
         lock(&self.shared.replies).push_back(reply);
     }
 
-    /// Sets what answers each request that ends with the results of calls.
+    /// Sets the reply to each request that ends with tool results.
     pub fn after_results(&self, reply: ServerReply) {
         *lock(&self.shared.after_results) = Some(reply);
     }
 
-    /// Sets what `route` ("GET /props") answers, each time.
+    /// Sets the reply to every request for `route`, such as "GET /props".
     pub fn answer(&self, route: &str, reply: ServerReply) {
         lock(&self.shared.answers).insert(route.to_owned(), reply);
     }
@@ -173,17 +174,17 @@ impl ModelServer {
         lock(&self.shared.requests).clone()
     }
 
-    /// The questions to a model so far, in whatever protocol.
+    /// All requests to a model so far, in any protocol.
     pub fn model_requests(&self) -> Vec<RecordedRequest> {
         self.requests().into_iter().filter(RecordedRequest::is_model_request).collect()
     }
 
-    /// The chat requests so far.
+    /// All chat requests so far.
     pub fn chat_requests(&self) -> Vec<RecordedRequest> {
         self.requests().into_iter().filter(RecordedRequest::is_chat).collect()
     }
 
-    /// Waits for the `count`-th chat request and returns all so far.
+    /// Waits for the `count`-th chat request and returns all requests so far.
     pub fn wait_for_requests(&self, count: usize) -> Vec<RecordedRequest> {
         let arrived = wait_until(|| self.chat_requests().len() >= count);
         let chats = self.chat_requests();
@@ -191,17 +192,17 @@ impl ModelServer {
         chats
     }
 
-    /// How many replies are being sent.
+    /// The number of replies that are being sent.
     pub fn busy(&self) -> usize {
         self.shared.busy.load(Ordering::SeqCst)
     }
 
-    /// How many connections are open.
+    /// The number of open connections.
     pub fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::SeqCst)
     }
 
-    /// How many replies the client closed the connection on.
+    /// The number of replies during which the client closed the connection.
     pub fn aborted_replies(&self) -> usize {
         self.shared.aborted_replies.load(Ordering::SeqCst)
     }
@@ -211,17 +212,17 @@ impl ModelServer {
         wait_until(|| self.busy() == 0)
     }
 
-    /// Ends the history that prefixes are checked against.
+    /// Discards the history that prefixes are checked against.
     pub fn forget(&self) {
         lock(&self.shared.history).clear();
     }
 
-    /// What was wrong with the requests so far.
+    /// Everything that was wrong with the requests so far.
     pub fn complaints(&self) -> Vec<String> {
         lock(&self.shared.complaints).clone()
     }
 
-    /// Fails when anything was wrong with any request.
+    /// Panics if anything was wrong with any request.
     pub fn assert_clean(&self) {
         let complaints = self.complaints();
         assert!(complaints.is_empty(), "bad requests:\n{}", complaints.join("\n"));
@@ -231,29 +232,29 @@ impl ModelServer {
 impl Drop for ModelServer {
     fn drop(&mut self) {
         self.shared.stopped.store(true, Ordering::SeqCst);
-        // Wakes the listener, so that it sees that it has been stopped.
+        // Wakes the listener, so that it notices that it has been stopped.
         let _ = TcpStream::connect(self.address);
     }
 }
 
 impl RecordedRequest {
-    /// Whether it asks for a chat completion.
+    /// Whether it is a chat-completions request.
     pub fn is_chat(&self) -> bool {
         self.method == "POST" && self.path.ends_with("/chat/completions")
     }
 
-    /// Whether it asks a model for an answer, in whatever protocol.
+    /// Whether it asks a model for an answer, in any protocol.
     pub fn is_model_request(&self) -> bool {
         let path = self.path.split('?').next().unwrap_or_default();
         let ends = ["/chat/completions", "/messages", "/responses", ":streamGenerateContent"];
         self.method == "POST" && ends.iter().any(|end| path.ends_with(end))
     }
 
-    /// Whether the last that it says are the results of calls.
+    /// Whether its last message holds tool results.
     fn ends_with_results(&self) -> bool {
-        let said =
+        let messages =
             ["messages", "input", "contents"].iter().find_map(|key| self.body[key].as_array());
-        let Some(last) = said.and_then(|said| said.last()) else { return false };
+        let Some(last) = messages.and_then(|messages| messages.last()) else { return false };
         let parts = [&last["content"], &last["parts"]];
         let mut parts = parts.iter().filter_map(|parts| parts.as_array()).flatten();
         last["role"] == "tool"
@@ -261,7 +262,7 @@ impl RecordedRequest {
             || parts.any(|it| it["type"] == "tool_result" || it.get("functionResponse").is_some())
     }
 
-    /// Its messages.
+    /// The messages in its body.
     pub fn messages(&self) -> &[Value] {
         self.body["messages"].as_array().map_or(&[], Vec::as_slice)
     }
@@ -273,7 +274,7 @@ impl ReplyGate {
         Self(Arc::default())
     }
 
-    /// Lets so many more pieces through.
+    /// Lets this many more pieces through.
     pub fn let_through(&self, pieces: usize) {
         lock(&self.0.0).left += pieces;
         self.0.1.notify_all();
@@ -285,7 +286,7 @@ impl ReplyGate {
         self.0.1.notify_all();
     }
 
-    /// Takes a permit; false when none came within a moment.
+    /// Takes a permit; false if none comes within a moment.
     fn take_permit(&self) -> bool {
         let permits = lock(&self.0.0);
         let closed = |permits: &mut ReplyGatePermits| !permits.open && permits.left == 0;
@@ -300,23 +301,23 @@ impl ReplyGate {
 }
 
 impl ServerReply {
-    /// A whole answer of text, as one piece a word.
+    /// A complete answer with text, one word per piece.
     pub fn text(text: &str) -> Self {
         Self::words(text.split_inclusive(' '))
     }
 
-    /// An answer of text in these pieces.
+    /// A complete answer with text in these pieces.
     pub fn words<'a>(words: impl IntoIterator<Item = &'a str>) -> Self {
         let deltas = words.into_iter().map(|word| json!({"content": word}));
         Self::deltas(deltas, "stop")
     }
 
-    /// An answer that thinks, then speaks.
+    /// A complete answer with thinking, then text.
     pub fn thinking(thought: &str, text: &str) -> Self {
         Self::deltas([json!({"reasoning_content": thought}), json!({"content": text})], "stop")
     }
 
-    /// An answer that makes calls, given as id, name and arguments. Arguments come in two pieces.
+    /// A complete answer with calls, given as id, name and arguments. Arguments come in two pieces.
     pub fn calls(text: &str, calls: &[(&str, &str, Value)]) -> Self {
         let mut deltas = Vec::new();
         if !text.is_empty() {
@@ -334,7 +335,7 @@ impl ServerReply {
         Self::deltas(deltas, "tool_calls")
     }
 
-    /// An answer of these deltas, with finish reason, usage and `[DONE]`.
+    /// A complete answer with these deltas, the finish reason, usage and `[DONE]`.
     pub fn deltas(deltas: impl IntoIterator<Item = Value>, reason: &str) -> Self {
         let chunk = |delta: Value, reason: Option<&str>| {
             json!({"object": "chat.completion.chunk", "model": "test-model",
@@ -352,7 +353,7 @@ impl ServerReply {
         Self::stream(pieces)
     }
 
-    /// A stream of these pieces of bytes, as they are.
+    /// A stream of these pieces of bytes, unchanged.
     pub fn stream<P: Into<Vec<u8>>>(pieces: impl IntoIterator<Item = P>) -> Self {
         Self::raw(200, "text/event-stream", pieces)
     }
@@ -384,46 +385,46 @@ impl ServerReply {
         Self::json(status, &json!({"error": {"message": message, "type": "error", "code": null}}))
     }
 
-    /// With one more header.
+    /// Adds a header.
     pub fn with_header(mut self, name: &str, value: &str) -> Self {
         self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// Each piece, and the end, waits for a permit.
+    /// Makes each piece, and the end, wait for a permit.
     pub fn gated(mut self, gate: &ReplyGate) -> Self {
         self.gate = Some(gate.clone());
         self
     }
 
-    /// The head waits for a permit.
+    /// Makes the head wait for a permit.
     pub fn head_gated(mut self, gate: &ReplyGate) -> Self {
         self.head_gate = Some(gate.clone());
         self
     }
 
-    /// The connection is closed after `pieces` pieces, in the midst of the body.
+    /// Closes the connection after `pieces` pieces, within the body.
     pub fn closing_after(mut self, pieces: usize) -> Self {
         self.pieces.truncate(pieces);
         self.end = ReplyEnd::Close;
         self
     }
 
-    /// The same with a reset.
+    /// Resets the connection after `pieces` pieces, within the body.
     pub fn resetting_after(mut self, pieces: usize) -> Self {
         self.pieces.truncate(pieces);
         self.end = ReplyEnd::Reset;
         self
     }
 
-    /// The whole body in pieces of so many bytes.
+    /// Sends the whole body in pieces of `bytes` bytes.
     pub fn sliced(mut self, bytes: usize) -> Self {
         let body = self.pieces.concat();
         self.pieces = body.chunks(bytes).map(<[u8]>::to_vec).collect();
         self
     }
 
-    /// The connection breaks after so many bytes of the body.
+    /// Breaks the connection after `bytes` bytes of the body.
     pub fn breaking_at(mut self, bytes: usize) -> Self {
         let body = self.pieces.concat();
         self.pieces = vec![body[..bytes.min(body.len())].to_vec()];
@@ -431,26 +432,26 @@ impl ServerReply {
         self
     }
 
-    /// The body packed by gzip, in one piece.
+    /// Compresses the body with gzip, and sends it in one piece.
     pub fn gzipped(mut self) -> Self {
         self.pieces = vec![gzip(&self.pieces.concat())];
         self.with_header("Content-Encoding", "gzip")
     }
 
-    /// A pause of this length before each piece.
+    /// Pauses before each piece.
     pub fn paced(mut self, pause: Duration) -> Self {
         self.pace = pause;
         self
     }
 
-    /// After `pieces` pieces only keep-alives come, one each so often, until the client leaves.
+    /// After `pieces` pieces, sends only keep-alives at this interval until the client disconnects.
     pub fn pinging_after(mut self, pieces: usize, pause: Duration) -> Self {
         self.pieces.truncate(pieces);
         self.end = ReplyEnd::Ping(pause);
         self
     }
 
-    /// Nothing comes after `pieces` pieces, but the connection stays open.
+    /// After `pieces` pieces, sends nothing more but keeps the connection open.
     pub fn hanging_after(mut self, pieces: usize) -> Self {
         self.pieces.truncate(pieces);
         self.end = ReplyEnd::Hang;
@@ -458,7 +459,7 @@ impl ServerReply {
     }
 }
 
-/// Waits for a condition, and says whether it came to hold.
+/// Waits for a condition; false if it does not become true in time.
 pub fn wait_until(mut condition: impl FnMut() -> bool) -> bool {
     let start = Instant::now();
     while start.elapsed() < WAIT_TIMEOUT {
@@ -470,7 +471,7 @@ pub fn wait_until(mut condition: impl FnMut() -> bool) -> bool {
     condition()
 }
 
-/// Counts up now and down when dropped.
+/// Counts up when created and down when dropped.
 struct CountGuard<'a>(&'a AtomicUsize);
 
 impl<'a> CountGuard<'a> {
@@ -570,7 +571,7 @@ fn send_reply(reply: &ServerReply, mut stream: &TcpStream) -> ReplyOutcome {
             ReplyOutcome::Closed
         }
         ReplyEnd::Reset => {
-            // Half a chunk, then the end: the client cannot take it for a proper one.
+            // Half a chunk, then the end: the client cannot mistake this for a proper end.
             let _ = stream.write_all(b"ff\r\ndata: {\"cho");
             let _ = stream.shutdown(Shutdown::Both);
             ReplyOutcome::Closed
@@ -590,7 +591,7 @@ fn send_reply(reply: &ServerReply, mut stream: &TcpStream) -> ReplyOutcome {
     }
 }
 
-/// Sends a piece of a body; false when the client has gone.
+/// Sends a piece of a body; false if the client has disconnected.
 fn send(piece: &[u8], mut stream: &TcpStream) -> bool {
     let mut chunk = format!("{:x}\r\n", piece.len()).into_bytes();
     chunk.extend_from_slice(piece);
@@ -598,7 +599,7 @@ fn send(piece: &[u8], mut stream: &TcpStream) -> bool {
     stream.write_all(&chunk).is_ok()
 }
 
-/// A gzip file of blocks that are stored as they are (RFC 1952, RFC 1951).
+/// A gzip file of stored (uncompressed) blocks (RFC 1952, RFC 1951).
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut out = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
     let blocks: Vec<&[u8]> = bytes.chunks(0xffff).collect();
@@ -617,7 +618,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Waits at the gate; false when the client has gone meanwhile.
+/// Waits at the gate; false if the client has disconnected meanwhile.
 fn wait_at_gate(gate: Option<&ReplyGate>, stream: &TcpStream) -> bool {
     let Some(gate) = gate else { return true };
     while !gate.take_permit() {
@@ -657,7 +658,7 @@ fn read_request(reader: &mut BufReader<TcpStream>) -> Option<RecordedRequest> {
     Some(RecordedRequest { method, path, headers, raw, body })
 }
 
-/// What is wrong with a chat request, given those before it.
+/// Everything that is wrong with a chat request, given the earlier ones.
 fn check(request: &RecordedRequest, history: &mut Vec<Value>) -> Vec<String> {
     let number = history.len() + 1;
     let mut wrong = Vec::new();
@@ -734,7 +735,7 @@ fn check_prefix(body: &Value, history: &[Value], wrong: &mut Vec<String>) {
     let same: Vec<&Value> =
         history.iter().filter(|old| first_user_message(old) == first_user_message(body)).collect();
     let Some(last) = same.last() else { return };
-    // As text, because the order of keys counts.
+    // Compared as text, because the order of keys counts.
     let tools = |body: &Value| body["tools"].to_string();
     if tools(last) != tools(body) {
         wrong.push("its tools are not those of the request before it".to_owned());

@@ -1,4 +1,4 @@
-//! What a test does that needs something this machine lacks: it says so and passes.
+//! Skips a test that needs something that this machine lacks: the test says so and passes.
 
 #![allow(clippy::print_stderr, reason = "a test that did not test tells")]
 #![allow(dead_code, reason = "each test file uses a part of this")]
@@ -11,8 +11,8 @@ use std::path::Path;
 
 use slug_code::platform::sandbox::{self, SandboxBackend};
 
-/// Prints why the running test does not test, and adds a line to the file that
-/// `SLUG_SKIPPED_TESTS` names, since the output of a test that passes is not shown.
+/// Prints why the running test is skipped, and adds a line to the file that `SLUG_SKIPPED_TESTS`
+/// names, because the output of a passing test is not shown.
 pub fn skip(why: impl Display) {
     let thread = std::thread::current();
     let line = format!("{}: {}\n", thread.name().unwrap_or("a test"), why.to_string().trim());
@@ -23,21 +23,21 @@ pub fn skip(why: impl Display) {
     }
 }
 
-/// The sandbox that this machine has, or a skip.
+/// The sandbox of this machine; skips the test if there is none.
 ///
 /// # Panics
 ///
-/// Where there is none and `SLUG_REQUIRE_SANDBOX=1`.
+/// If there is none and `SLUG_REQUIRE_SANDBOX=1`.
 pub fn sandbox_or_skip(workspace: &Path) -> Option<SandboxBackend> {
     let path: OsString = std::env::var_os("PATH").unwrap();
     sandbox::find(None, &path, workspace).map_err(skip_sandbox).ok()
 }
 
-/// [`skip`] for want of any sandbox.
+/// Calls [`skip`] because no sandbox works here.
 ///
 /// # Panics
 ///
-/// Where `SLUG_REQUIRE_SANDBOX=1`.
+/// If `SLUG_REQUIRE_SANDBOX=1`.
 pub fn skip_sandbox(why: impl Display) {
     let is_required = std::env::var_os("SLUG_REQUIRE_SANDBOX").is_some_and(|value| value == "1");
     assert!(!is_required, "SLUG_REQUIRE_SANDBOX=1: {why}");

@@ -1,16 +1,16 @@
-//! slug on a real pseudo-terminal, and what a person sees there.
+//! slug on a real pseudo-terminal, and what the user sees there.
 //!
 //! ```ignore
-//! let desk = Desk::new();
-//! let mut slug = Slug::chat(&desk, &server);
+//! let env = TestEnv::new();
+//! let mut slug = PtySlug::chat(&env, &server);
 //! slug.say("hello");
 //! slug.wait_for("Good morning");
-//! slug.answer("cargo test", "y");    // once that permission dialog takes keys
+//! slug.answer("cargo test", "y"); // once that permission dialog takes keys
 //! ```
 //!
 //! The screen is what a terminal with synchronized updates shows: whole frames only. Every wait
-//! polls a condition, and fails with the screen printed when it does not come to hold in time. A
-//! slug that still runs when it is dropped is killed.
+//! polls a condition, and fails with the screen printed if the condition does not become true in
+//! time. A slug that still runs when its `PtySlug` is dropped is killed.
 
 #![allow(dead_code, reason = "each test file uses a part of this")]
 #![allow(
@@ -37,13 +37,13 @@ use slug_code::platform::terminal::{BEGIN_UPDATE, END_UPDATE};
 use super::model_server::{ModelServer, wait_until};
 use super::test_env::{SLUG, TestEnv, with_server};
 
-/// How long a wait may take before the test has failed.
+/// How long a wait may take before the test fails.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
-/// How often a wait looks.
+/// How often a wait polls.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
-/// What a dialog says while its end was not shown.
+/// The hint of a dialog whose end has not been on screen yet.
 const MORE_BELOW_HINT: &str = "to the end, then";
-/// A question takes keys once none has come for 300 ms; this is safely longer.
+/// A dialog accepts keys once no key has come for 300 ms; this is safely longer.
 const KEY_GUARD_DELAY: Duration = Duration::from_millis(400);
 
 /// Named keys.
@@ -58,7 +58,7 @@ pub mod key {
     pub const DOWN: &str = "\x1b[B";
     /// Arrow right.
     pub const RIGHT: &str = "\x1b[C";
-    /// The end of something.
+    /// The End key.
     pub const END: &str = "\x1b[F";
     /// Backspace.
     pub const BACKSPACE: &str = "\x7f";
@@ -78,7 +78,7 @@ pub mod key {
     pub const CTRL_Z: &str = "\x1a";
 }
 
-/// A slug that runs on a terminal of its own.
+/// A running slug with a pseudo-terminal of its own.
 pub struct PtySlug {
     output: Arc<Mutex<PtyOutput>>,
     /// Whether the terminal reads what slug writes.
@@ -87,13 +87,13 @@ pub struct PtySlug {
     child: Box<dyn Child + Send + Sync>,
     ended: Option<portable_pty::ExitStatus>,
     terminal: Box<dyn MasterPty + Send>,
-    /// Held open, so that the terminal's modes can be read after the end.
+    /// Kept open, so that the terminal's modes can be read after slug's end.
     tty: OwnedFd,
 }
 
-/// How slug is to be started.
+/// The way in which slug is started.
 pub struct PtySlugBuilder<'a> {
-    desk: &'a TestEnv,
+    env: &'a TestEnv,
     size: (u16, u16),
     arguments: Vec<String>,
     variables: Vec<(String, String)>,
@@ -101,20 +101,20 @@ pub struct PtySlugBuilder<'a> {
     umask: Option<rustix::fs::RawMode>,
 }
 
-/// What the terminal got.
+/// Everything that the terminal received.
 struct PtyOutput {
     parser: vt100::Parser,
-    /// Every byte.
+    /// All bytes so far.
     raw: Vec<u8>,
-    /// How much of it the parser has.
+    /// How many of them the parser has processed.
     parsed: usize,
 }
 
 impl PtySlug {
-    /// slug as a person starts it in the desk's workspace, on a screen of columns and rows.
-    pub fn at(desk: &TestEnv, columns: u16, rows: u16) -> PtySlugBuilder<'_> {
+    /// slug as the user starts it in the test's workspace, on a screen of this size.
+    pub fn at(env: &TestEnv, columns: u16, rows: u16) -> PtySlugBuilder<'_> {
         PtySlugBuilder {
-            desk,
+            env,
             size: (columns, rows),
             arguments: Vec::new(),
             variables: Vec::new(),
@@ -124,19 +124,19 @@ impl PtySlug {
     }
 
     /// A chat with the server in a trusted workspace, ready for the first message.
-    pub fn chat(desk: &TestEnv, server: &ModelServer) -> Self {
-        Self::chat_with(desk, server, &[])
+    pub fn chat(env: &TestEnv, server: &ModelServer) -> Self {
+        Self::chat_with(env, server, &[])
     }
 
     /// The same with more arguments.
-    pub fn chat_with(desk: &TestEnv, server: &ModelServer, arguments: &[&str]) -> Self {
+    pub fn chat_with(env: &TestEnv, server: &ModelServer, arguments: &[&str]) -> Self {
         let endpoint = server.endpoint();
-        let mut slug = Self::at(desk, 100, 30).args(&with_server(&endpoint, arguments)).open();
+        let mut slug = Self::at(env, 100, 30).args(&with_server(&endpoint, arguments)).open();
         slug.wait_for("test-model");
         slug
     }
 
-    /// Types, key by key or text.
+    /// Types keys or text.
     pub fn keys(&mut self, keys: &str) {
         self.writer.write_all(keys.as_bytes()).unwrap();
         self.writer.flush().unwrap();
@@ -155,13 +155,14 @@ impl PtySlug {
         self.keys(&format!("\x1b[<0;{column};{row}M\x1b[<0;{column};{row}m"));
     }
 
-    /// Turns the wheel up by so many steps over the first place on screen that shows `text`.
+    /// Turns the wheel up by `steps` over the first place on screen that shows `text`.
     pub fn wheel_up(&mut self, text: &str, steps: usize) {
         let (column, row) = self.place_of(text);
         self.keys(&format!("\x1b[<64;{column};{row}M").repeat(steps));
     }
 
-    /// The column and row, from 1, at which the screen shows `text`. All of it is narrow.
+    /// The column and row, from 1, at which the screen shows `text`. Assumes single-width
+    /// characters.
     fn place_of(&mut self, text: &str) -> (usize, usize) {
         self.wait_for(text);
         let screen = self.screen();
@@ -171,8 +172,8 @@ impl PtySlug {
         (line[..at].chars().count() + 1, row + 1)
     }
 
-    /// Waits for a permission dialog that shows `text`, then until it takes keys, goes to its end
-    /// where that is out of sight, and answers.
+    /// Waits for a permission dialog that shows `text` and for its key guard, scrolls to its end if
+    /// that is not visible, and answers.
     pub fn answer(&mut self, text: &str, keys: &str) {
         self.wait_for_dialog(text);
         if self.screen().contains(MORE_BELOW_HINT) {
@@ -182,20 +183,20 @@ impl PtySlug {
         self.keys(keys);
     }
 
-    /// Waits for a question that shows `text`, until it takes keys.
+    /// Waits for a question that shows `text`, until it accepts keys.
     pub fn wait_for_question(&mut self, text: &str) {
         self.wait_for(text);
         thread::sleep(KEY_GUARD_DELAY);
     }
 
-    /// Waits for a permission dialog that shows `text`, until it takes keys.
+    /// Waits for a permission dialog that shows `text`, until it accepts keys.
     pub fn wait_for_dialog(&mut self, text: &str) {
         self.wait_until(&format!("a dialog with {text:?}"), |screen| {
-            // What is above the box is the chat, which names the calls, too.
+            // The chat above the dialog box names the calls too.
             let dialog = screen.find('┌').map_or(screen, |at| &screen[at..]);
             (dialog.contains("yes, once") || dialog.contains("y yes")) && dialog.contains(text)
         });
-        // The one wait for a time: the dialog must not take keys any earlier.
+        // The only wait for a fixed time: the dialog must not accept keys any earlier.
         thread::sleep(KEY_GUARD_DELAY);
     }
 
@@ -205,18 +206,18 @@ impl PtySlug {
         self.wait_until(&format!("{text:?} on screen"), |screen| screen.contains(text));
     }
 
-    /// Waits until the screen shows `text` no longer.
+    /// Waits until the screen no longer shows `text`.
     #[track_caller]
     pub fn wait_for_no(&mut self, text: &str) {
         self.wait_until(&format!("no {text:?} on screen"), |screen| !screen.contains(text));
     }
 
-    /// Waits until the screen is as it should be.
+    /// Waits until `holds` is true of the screen.
     #[track_caller]
     pub fn wait_until(&mut self, what: &str, holds: impl Fn(&str) -> bool) {
         let began = Instant::now();
         loop {
-            // Before the look, so that what it wrote last is seen.
+            // Checked before the screen is read, so that slug's last output is included.
             let ended = self.child.try_wait().unwrap();
             if holds(&self.screen()) {
                 return;
@@ -228,7 +229,7 @@ impl PtySlug {
         }
     }
 
-    /// What the screen shows, a line for each row.
+    /// The text on screen, one line per row.
     pub fn screen(&self) -> String {
         let shown = self.output();
         let screen = shown.parser.screen();
@@ -246,7 +247,7 @@ impl PtySlug {
         self.terminal.resize(size(columns, rows)).unwrap();
     }
 
-    /// The terminal's size alone changes; what is shown from then on means nothing.
+    /// Changes only the pseudo-terminal's size; the emulated screen is meaningless from then on.
     pub fn resize_pty_only(&mut self, columns: u16, rows: u16) {
         self.terminal.resize(size(columns, rows)).unwrap();
     }
@@ -256,12 +257,12 @@ impl PtySlug {
         self.is_reading.store(false, Ordering::SeqCst);
     }
 
-    /// It reads again.
+    /// Lets the terminal read again.
     pub fn resume_reading(&mut self) {
         self.is_reading.store(true, Ordering::SeqCst);
     }
 
-    /// Sends a signal to slug below its shell.
+    /// Sends a signal to the slug that runs below the shell.
     pub fn signal_child(&self, signal: Signal) {
         let shell = self.child.process_id().unwrap();
         let children = std::fs::read_to_string(format!("/proc/{shell}/task/{shell}/children"));
@@ -269,7 +270,7 @@ impl PtySlug {
         rustix::process::kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
     }
 
-    /// Sends a signal.
+    /// Sends a signal to the started process.
     pub fn signal(&self, signal: Signal) {
         let pid = self.child.process_id().unwrap().cast_signed();
         rustix::process::kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
@@ -281,14 +282,14 @@ impl PtySlug {
         self.wait();
     }
 
-    /// Leaves slug as a person does, and waits until it is gone.
+    /// Quits slug as the user does, and waits for its end.
     pub fn quit(mut self) {
         self.keys("/quit\r");
         let status = self.wait();
         assert!(status.success(), "{status:?}\n{}", self.screen_dump());
     }
 
-    /// Waits until everything written to the terminal is as it should be.
+    /// Waits until `holds` is true of everything written to the terminal.
     #[track_caller]
     pub fn wait_for_raw(&self, what: &str, holds: impl Fn(&str) -> bool) {
         assert!(wait_until(|| holds(&self.raw())), "no {what} in {:?}", self.raw());
@@ -308,7 +309,7 @@ impl PtySlug {
         status
     }
 
-    /// Whether the terminal edits lines and echoes, as a shell needs it.
+    /// Whether the terminal is in line mode with echo, as a shell needs it.
     pub fn edits_lines(&self) -> bool {
         let modes = rustix::termios::tcgetattr(&self.tty).unwrap().local_modes;
         modes.contains(LocalModes::ICANON | LocalModes::ECHO)
@@ -328,7 +329,7 @@ impl PtySlug {
 impl Drop for PtySlug {
     fn drop(&mut self) {
         if self.ended.is_none() {
-            // It may be gone already.
+            // The process may have ended already.
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
@@ -336,31 +337,31 @@ impl Drop for PtySlug {
 }
 
 impl PtySlugBuilder<'_> {
-    /// With these arguments.
+    /// Adds command-line arguments.
     pub fn args(mut self, arguments: &[&str]) -> Self {
         self.arguments.extend(arguments.iter().map(|&argument| argument.to_owned()));
         self
     }
 
-    /// With this environment variable.
+    /// Sets an environment variable.
     pub fn env(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
         self
     }
 
-    /// With this umask.
+    /// Sets the umask.
     pub fn umask(mut self, umask: rustix::fs::RawMode) -> Self {
         self.umask = Some(umask);
         self
     }
 
-    /// As a job of an interactive shell, whose prompt is `shell>`.
+    /// Starts slug as a job of an interactive shell, whose prompt is `shell>`.
     pub fn in_shell(mut self) -> Self {
         self.shell = true;
         self
     }
 
-    /// Starts it.
+    /// Starts slug.
     pub fn open(self) -> PtySlug {
         let (columns, rows) = self.size;
         let pty = portable_pty::native_pty_system().openpty(size(columns, rows)).unwrap();
@@ -370,10 +371,10 @@ impl PtySlugBuilder<'_> {
         } else {
             command.args(&self.arguments);
         }
-        command.cwd(self.desk.workspace());
+        command.cwd(self.env.workspace());
         command.umask(self.umask);
         command.env_clear();
-        for (name, value) in self.desk.environment() {
+        for (name, value) in self.env.environment() {
             command.env(name, value);
         }
         for (name, value) in &self.variables {
@@ -424,7 +425,7 @@ impl PtySlugBuilder<'_> {
 }
 
 impl PtyOutput {
-    /// Takes bytes in, and shows what is not inside an unfinished frame.
+    /// Processes bytes, and shows everything outside an unfinished frame.
     fn take(&mut self, bytes: &[u8]) {
         self.raw.extend(bytes);
         let new = &self.raw[self.parsed..];
@@ -439,7 +440,7 @@ impl PtyOutput {
     }
 }
 
-/// Where `needle` was seen last.
+/// The offset of the last occurrence of `needle`.
 fn last(bytes: &[u8], needle: &[u8]) -> Option<usize> {
     bytes.windows(needle.len()).rposition(|window| window == needle)
 }

@@ -1,7 +1,7 @@
-//! A person's surroundings for one test: a home folder and a workspace of their own, an empty
-//! environment, and the real slug to start in them.
+//! The environment of one test: a home folder and a workspace of its own, an empty environment, and
+//! the real slug to start there.
 //!
-//! Nothing of the machine's own configuration is seen: no keys, no `~/.slug`, no git identity.
+//! Nothing of this machine's configuration is visible: no keys, no `~/.slug`, no git identity.
 
 #![allow(dead_code, reason = "each test file uses a part of this")]
 #![allow(
@@ -25,18 +25,18 @@ use super::model_server::ModelServer;
 /// The binary under test.
 pub const SLUG: &str = env!("CARGO_BIN_EXE_slug");
 
-/// Home folder and workspace of one test, removed with it.
+/// The home folder and workspace of one test; removed when dropped.
 pub struct TestEnv {
     root: TempDir,
 }
 
-/// How a run of slug without a screen went.
+/// The result of a run of slug without a screen.
 pub struct HeadlessOutput {
     /// The exit status; `None` after a signal.
     pub code: Option<i32>,
-    /// Standard output.
+    /// Everything on standard output.
     pub out: String,
-    /// Standard error.
+    /// Everything on standard error.
     pub err: String,
 }
 
@@ -55,27 +55,27 @@ impl TestEnv {
         self.real().join("home")
     }
 
-    /// `~/.slug`, which may not be there yet.
+    /// `~/.slug`, which need not exist.
     pub fn slug_home(&self) -> PathBuf {
         self.home().join(".slug")
     }
 
-    /// The folder that slug works in.
+    /// The folder in which slug works.
     pub fn workspace(&self) -> PathBuf {
         self.real().join("shop")
     }
 
-    /// A file of the workspace.
+    /// The path of a file in the workspace.
     pub fn path(&self, file: &str) -> PathBuf {
         self.workspace().join(file)
     }
 
-    /// Writes a file of the workspace, with the folders it needs.
+    /// Writes a file in the workspace, and creates its folders.
     pub fn write(&self, file: &str, text: &str) {
         write(&self.path(file), text);
     }
 
-    /// The text of a file of the workspace.
+    /// Reads a file in the workspace.
     pub fn read(&self, file: &str) -> String {
         fs::read_to_string(self.path(file)).unwrap()
     }
@@ -85,7 +85,7 @@ impl TestEnv {
         write(&self.slug_home().join(file), text);
     }
 
-    /// All that slug sees of the environment.
+    /// The complete environment that slug gets.
     pub fn environment(&self) -> Vec<(OsString, OsString)> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let root = self.real();
@@ -101,7 +101,7 @@ impl TestEnv {
         .into()
     }
 
-    /// slug in the workspace, with nothing on standard input.
+    /// The command that starts slug in the workspace, with nothing on standard input.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(SLUG);
         command.args(arguments).current_dir(self.workspace());
@@ -115,42 +115,42 @@ impl TestEnv {
         HeadlessOutput::of(&self.command(arguments).output().unwrap())
     }
 
-    /// Runs slug without a screen, with a text on standard input.
+    /// Runs slug without a screen, with `input` on standard input.
     pub fn run_with_input(&self, arguments: &[&str], input: &str) -> HeadlessOutput {
         let mut child = self.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
         child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
         HeadlessOutput::of(&child.wait_with_output().unwrap())
     }
 
-    /// `slug -p` against a server, in a trusted workspace.
+    /// Runs `slug -p` against a server, in a trusted workspace.
     pub fn ask(&self, server: &ModelServer, arguments: &[&str]) -> HeadlessOutput {
         self.run(&with_server(&server.endpoint(), arguments))
     }
 
-    /// The same, while it still runs.
+    /// Starts `slug -p` as in [`Self::ask`] and does not wait for it.
     pub fn ask_in_background(&self, server: &ModelServer, arguments: &[&str]) -> Child {
         self.command(&with_server(&server.endpoint(), arguments)).spawn().unwrap()
     }
 
-    /// The sessions in the store, as `slug sessions list --json` tells them.
+    /// The sessions in the store, as `slug sessions list --json` prints them.
     pub fn sessions(&self) -> Vec<Value> {
         self.run(&["sessions", "list", "--json"]).json().as_array().unwrap().clone()
     }
 
-    // Where slug is, as slug sees it: without symbolic links.
+    // The test's root without symbolic links, as slug sees it.
     fn real(&self) -> PathBuf {
         self.root.path().canonicalize().unwrap()
     }
 }
 
-/// These arguments behind those that name the server, its model and a trusted workspace.
+/// `arguments` behind those that name the server, its model and a trusted workspace.
 pub fn with_server<'a>(endpoint: &'a str, arguments: &[&'a str]) -> Vec<&'a str> {
     let server = ["--trust-workspace", "--model", "test-model", "--endpoint", endpoint];
     server.iter().chain(arguments).copied().collect()
 }
 
 impl HeadlessOutput {
-    /// What came of a process that has ended.
+    /// The result of a process that has ended.
     pub fn of(output: &Output) -> Self {
         Self {
             code: output.status.code(),
@@ -159,13 +159,13 @@ impl HeadlessOutput {
         }
     }
 
-    /// Standard output as one JSON value; fails when slug did.
+    /// Standard output as one JSON value; panics if slug failed.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.out)
             .unwrap_or_else(|error| panic!("{error} in {}", self.describe()))
     }
 
-    /// Standard output as JSON values, one a line.
+    /// Standard output as JSON values, one per line.
     pub fn lines(&self) -> Vec<Value> {
         let parse = |line| {
             serde_json::from_str(line)
@@ -174,12 +174,12 @@ impl HeadlessOutput {
         self.out.lines().map(parse).collect()
     }
 
-    /// All of it, for a failure's message.
+    /// Status and output, for the message of a failed assertion.
     pub fn describe(&self) -> String {
         format!("status {:?}\n--- out\n{}\n--- err\n{}", self.code, self.out, self.err)
     }
 
-    /// Fails unless slug exited with this status.
+    /// Panics unless slug exited with this status.
     #[track_caller]
     pub fn assert_exit_code(self, code: i32) -> Self {
         assert_eq!(self.code, Some(code), "{}", self.describe());

@@ -1,25 +1,27 @@
-//! Private keys as PEM blocks, whole or with their beginning or their end cut off, as in an output
-//! of which a part was left out. A part of one that has neither of its two lines is not known.
+//! Finds private keys as PEM blocks, complete or with their begin or end line cut off, as in a
+//! truncated output. A part of a key with neither of these two lines is not recognised.
 //!
-//! One pass: a begin is looked behind up to the next such line, an end before up to the last one.
+//! The search is one pass: from a begin line forward to the next such line, from an end line back
+//! to the last one.
 
 use std::ops::Range;
 
 const BEGIN: &str = "-----BEGIN ";
 const END: &str = "-----END ";
 const DASHES: &str = "-----";
-/// Longer labels are none.
+/// The longest label of a PEM block, in bytes; a longer one is no label.
 const LABEL: usize = 64;
-/// The largest keys in use are half as long.
+/// The most bytes of one key; the largest keys in use are half as long.
 const LONGEST_KEY: usize = 32 << 10;
-/// Lines of base64 have this many characters in a row at least, but for the last.
+/// The least characters of base64 in a row in a line of a key, except the last line.
 const RUN: usize = 16;
-/// Names and paths are hardly longer.
+/// A run of base64 characters that is too long for a name or a path.
 const LONG_RUN: usize = 40;
 
-/// Where private keys are in a text: from `-----BEGIN … PRIVATE KEY-----` to its end. Where one of
-/// the two was cut off, as far as the lines look like a key's: a begin with none is its words
-/// alone, an end with none is nothing. Public keys and certificates are none.
+/// The ranges of private keys in a text: from `-----BEGIN … PRIVATE KEY-----` to the end line. If
+/// one of these lines is missing, the range extends as far as lines look like a key's. If no such
+/// lines follow, a begin line counts alone and an end line does not count. Public keys and
+/// certificates are not included.
 pub fn private_keys(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let (mut at, mut floor) = (0, 0);
@@ -40,7 +42,7 @@ pub fn private_keys(text: &str) -> Vec<Range<usize>> {
                 (at, floor) = (place.end, place.end);
                 found.push(place);
             }
-            // What stands before any such line belongs to no end behind it.
+            // Text before another marker does not belong to a later end line.
             None if rest.starts_with(BEGIN) || rest.starts_with(END) => {
                 at += BEGIN.len().min(END.len());
                 floor = at;
@@ -51,7 +53,7 @@ pub fn private_keys(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// The length of the marker of a private key that is at the start of `text`.
+/// The length of a private key's marker at the start of `text`.
 fn marker(text: &str, word: &str) -> Option<usize> {
     let label = text.strip_prefix(word)?;
     let close = label.as_bytes().windows(DASHES.len()).take(LABEL);
@@ -59,8 +61,8 @@ fn marker(text: &str, word: &str) -> Option<usize> {
     label[..close].contains("PRIVATE KEY").then_some(word.len() + close + DASHES.len())
 }
 
-/// How much of what is behind a begin belongs to the key. Another begin, or the end of something
-/// else, is not within it.
+/// The length of the key's part behind a begin line. It stops at another begin line, or at the end
+/// line of something else.
 fn behind_begin(text: &str) -> usize {
     let text = &text[..text.floor_char_boundary(LONGEST_KEY)];
     let mut at = 0;
@@ -75,7 +77,7 @@ fn behind_begin(text: &str) -> usize {
     cut_off(text)
 }
 
-/// How much belongs to a key whose end is missing.
+/// The length of a key's part whose end line is missing.
 fn cut_off(text: &str) -> usize {
     let mut lines = text.split_inclusive('\n');
     let first = lines.next().unwrap_or_default();
@@ -85,7 +87,7 @@ fn cut_off(text: &str) -> usize {
     if has_body {
         end = at - feed(first);
     }
-    // Words behind the begin say that it is only spoken of.
+    // Other words behind the begin line mean that the text only mentions a key.
     let is_spoken_of = !has_body && !first.trim().is_empty();
     for line in lines {
         at += line.len();
@@ -93,7 +95,7 @@ fn cut_off(text: &str) -> usize {
         if !has_body && may_precede(line) {
             continue;
         }
-        // The last line is short, and so is one that was cut.
+        // The last line of a key is short, and so is a line that was cut.
         if is_body || is_short(line) && (has_body || !is_spoken_of) {
             end = at - feed(line);
         }
@@ -105,10 +107,10 @@ fn cut_off(text: &str) -> usize {
     end
 }
 
-/// Where the key begins that ends behind `text`, and whose begin is missing.
+/// The offset in `text` at which a key begins that ends behind `text` and has no begin line.
 fn before_end(text: &str) -> usize {
     let first = text.rfind('\n').map_or(0, |feed| feed + 1);
-    // In JSON within a text all of it stands in one line.
+    // In JSON that is embedded in text, the whole key is on one line.
     let own = &text[first..];
     let before = own.trim_end_matches(is_of_line);
     let mut start = text.len();
@@ -129,7 +131,8 @@ fn before_end(text: &str) -> usize {
     start
 }
 
-/// The headers of a key and the line behind them.
+/// Whether a line may precede the base64: a header of the key, or the blank line behind the
+/// headers.
 fn may_precede(line: &str) -> bool {
     let is_name =
         |name: &str| name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
@@ -137,23 +140,23 @@ fn may_precede(line: &str) -> bool {
     line.is_empty() || line.split_once(": ").is_some_and(|(name, _)| is_name(name))
 }
 
-/// Whether a line could be a few characters of base64 and nothing else.
+/// Whether a line consists of a few base64 characters and nothing else.
 fn is_short(line: &str) -> bool {
     let line = line.trim();
     line.bytes().any(|byte| byte.is_ascii_alphanumeric()) && numbered(line).chars().all(is_of_line)
 }
 
-/// A line without the number, the sign of a diff, or the mark of a quote before it.
+/// A line without a line number, diff sign or quote mark in front.
 fn numbered(line: &str) -> &str {
     line.trim().trim_start_matches(|c: char| c.is_ascii_digit() || " \t→│|:>+-".contains(c))
 }
 
-/// Base64, and what is around it where it is written as a string.
+/// Base64 characters, and those around them in a string literal.
 fn is_of_line(c: char) -> bool {
     c.is_ascii_alphanumeric() || "+/=\\\"',".contains(c)
 }
 
-/// Whether something in a line is random, and no word and no path.
+/// Whether a line holds random characters rather than words or a path.
 fn has_base64(line: &str) -> bool {
     let is_base64 = |c: char| c.is_ascii_alphanumeric() || "+/=".contains(c);
     line.split(|c| !is_base64(c)).any(|run| {
@@ -173,7 +176,7 @@ mod tests {
 
     const LINE: &str = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
 
-    /// The text with a mark in the place of each key.
+    /// The text with each key replaced by a mark.
     fn clean(text: &str) -> String {
         let mut clean = String::new();
         let mut at = 0;
@@ -202,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn without_its_end_it_goes_as_far_as_it_looks_like_one() {
+    fn without_an_end_a_key_extends_over_lines_that_look_like_base64() {
         let begin = "-----BEGIN PRIVATE KEY-----";
         let rest = "\nThe fix is in src/platform/redact/shapes.rs, and the internationalization";
         let certificate = "\n-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----";
@@ -229,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn without_its_begin_it_goes_back_as_far_as_it_looks_like_one() {
+    fn without_a_begin_a_key_extends_back_over_lines_that_look_like_base64() {
         let end = "-----END RSA PRIVATE KEY-----";
         for (rest, key) in [
             ("… 12 lines hidden\n", format!("{LINE}\nabc=\n{end}")),
@@ -248,7 +251,7 @@ mod tests {
         }
     }
 
-    /// A block as it is printed in many ways.
+    /// A PEM block in one of the ways in which it is printed.
     fn block(bytes: &[u8], before: &str) -> (String, Vec<String>) {
         let body = STANDARD.encode(bytes);
         let lines = body.as_bytes().chunks(64).map(|line| String::from_utf8_lossy(line).into());
@@ -262,7 +265,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn of_a_key_that_was_cut_anywhere_no_line_is_left(
+        fn no_line_of_a_truncated_key_is_left(
             bytes in prop::collection::vec(any::<u8>(), 20..400),
             before in prop::sample::select(vec!["", "   N\t", "+", "> ", "N: ", "N│ "]),
             cut in any::<prop::sample::Index>(),
@@ -275,13 +278,13 @@ mod tests {
                 format!("{}{around}", &block[..cut]),
                 format!("{}{around}and so on", &block[..cut]),
             ] {
-                // Where other words stand in the same line it is no line of a key.
+                // A line with other words is not a line of a key.
                 if around.is_empty() && (text.starts_with("ls") || text.ends_with("so on")) {
                     continue;
                 }
                 let clean = clean(&text);
                 for line in &lines {
-                    // Fewer characters may stand in any text.
+                    // Any text may contain shorter parts.
                     let parts = (0..line.len().saturating_sub(5)).map(|at| &line[at..at + 6]);
                     for part in parts {
                         let outside = !clean.contains(part);
@@ -292,7 +295,7 @@ mod tests {
         }
 
         #[test]
-        fn any_text_has_keys_in_order(
+        fn key_ranges_are_in_order_in_any_text(
             text in "((-----BEGIN |-----END |PRIVATE KEY|-----|\n|[A-Z0-9]{40}|\\PC{0,5})){0,20}",
         ) {
             clean(&text);

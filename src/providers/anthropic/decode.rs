@@ -1,8 +1,8 @@
-//! The body of an answer, as events.
+//! Turns the body of an answer into events.
 //!
-//! A response is complete with `message_stop`, or, where a gateway leaves that out, once the reason
-//! for stopping has come. Blocks of kinds that slug does not know are put together and kept as they
-//! are, since a paused response goes back with all of them.
+//! A response is complete at `message_stop`, or, if a gateway leaves that out, once the stop reason
+//! has come. Blocks of unknown kinds are assembled and kept unchanged, because a paused response
+//! goes back with all its blocks.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -28,15 +28,15 @@ where
     reader::decode(bytes, AnthropicDecoder { site, ..AnthropicDecoder::default() })
 }
 
-/// Turns the protocol's events into those of all protocols.
+/// Turns the protocol's events into [`StreamEvent`]s.
 #[derive(Default)]
 struct AnthropicDecoder {
     site: RequestTarget,
-    /// The blocks that have begun and not ended, by the server's number.
+    /// The blocks that have begun and not ended, by the server's block number.
     open: BTreeMap<u64, OpenContentBlock>,
-    /// How many calls have begun.
+    /// The number of calls that have begun.
     calls: usize,
-    /// A call's arguments broke off.
+    /// Whether the arguments of a call broke off.
     cut: bool,
     counts: AnthropicTokenCounts,
     stop_reason: Option<String>,
@@ -50,7 +50,7 @@ enum OpenContentBlock {
     Other { block: Value, json: String },
 }
 
-/// Tokens, as they were told last.
+/// The latest token counts.
 #[derive(Default)]
 struct AnthropicTokenCounts {
     fresh: Option<u64>,
@@ -63,7 +63,7 @@ impl reader::StreamDecoder for AnthropicDecoder {
     fn event(
         &mut self,
         event: sse::SseEvent<'_>,
-        outline: &mut JsonTape,
+        tape: &mut JsonTape,
         out: &mut Vec<StreamEvent>,
     ) -> Result<DecoderFlow, ProviderError> {
         let data = event.data.trim();
@@ -77,7 +77,7 @@ impl reader::StreamDecoder for AnthropicDecoder {
         if data.is_empty() || data == "[DONE]" {
             return Ok(DecoderFlow::More);
         }
-        match outline.read(data) {
+        match tape.read(data) {
             Ok(json) => self.take(json, data, out),
             Err(_) if self.is_complete() => Ok(DecoderFlow::More),
             Err(error) => Err(unreadable(&self.site, &error)),
@@ -139,7 +139,7 @@ impl AnthropicDecoder {
                 return Ok(DecoderFlow::Over);
             }
             "error" => return Err(failure::of_stream(&self.site, data)),
-            // An error in the shape of other protocols, as llama.cpp sends them.
+            // An error in the shape of other protocols; llama.cpp sends them.
             "" if !event.get("error").is_null() => {
                 return Err(failure::of_stream(&self.site, data));
             }
@@ -229,14 +229,14 @@ impl AnthropicDecoder {
         }
     }
 
-    /// Later counts take the place of earlier ones, field by field.
+    /// Later counts replace earlier ones, field by field.
     fn count(&mut self, usage: JsonView<'_>, out: &mut Vec<StreamEvent>) {
         let counts = &mut self.counts;
-        let told = |name: &str| usage.get(name).number();
-        counts.fresh = told("input_tokens").or(counts.fresh);
-        counts.written = told("cache_creation_input_tokens").unwrap_or(counts.written);
-        counts.read = told("cache_read_input_tokens").unwrap_or(counts.read);
-        counts.output = told("output_tokens").unwrap_or(counts.output);
+        let reported = |name: &str| usage.get(name).number();
+        counts.fresh = reported("input_tokens").or(counts.fresh);
+        counts.written = reported("cache_creation_input_tokens").unwrap_or(counts.written);
+        counts.read = reported("cache_read_input_tokens").unwrap_or(counts.read);
+        counts.output = reported("output_tokens").unwrap_or(counts.output);
         if let (true, Some(fresh)) = (usage.is_object(), counts.fresh) {
             out.push(StreamEvent::Usage(TokenUsage {
                 input: fresh + counts.written + counts.read,
@@ -259,8 +259,8 @@ impl AnthropicDecoder {
     }
 }
 
-fn say(said: JsonView<'_>, out: &mut Vec<StreamEvent>) {
-    out.extend(said.non_empty_text().map(|said| StreamEvent::Text(said.into_owned())));
+fn say(text: JsonView<'_>, out: &mut Vec<StreamEvent>) {
+    out.extend(text.non_empty_text().map(|text| StreamEvent::Text(text.into_owned())));
 }
 
 fn think(thought: JsonView<'_>, out: &mut Vec<StreamEvent>) {
@@ -271,7 +271,7 @@ fn stop_reason_of(of: JsonView<'_>) -> Option<String> {
     of.get("stop_reason").text().map(Cow::into_owned)
 }
 
-/// The input of a block that was streamed; an error where none was.
+/// The input of a streamed block; an error if its JSON is invalid.
 fn parsed(json: &str) -> Result<Value, serde_json::Error> {
     serde_json::from_str(json)
 }

@@ -1,38 +1,37 @@
-//! What Anthropic's models differ in, by their names. Other models behind the same protocol are
-//! told nothing that only some understand.
+//! Differences between Anthropic's models, derived from their names. A model with another name gets
+//! no field that only some models accept.
 
-/// How a model is told to think.
+/// How a request asks a model to think.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AnthropicThinking {
-    /// Not at all: an old model, or not one of Anthropic's.
+    /// Not at all: the model is old, or not Anthropic's.
     Unknown,
-    /// Up to a number of tokens.
+    /// With a budget in tokens.
     Budget,
-    /// As it sees fit; how much is a matter of effort.
+    /// Adaptively; the effort sets how much.
     Adaptive,
-    /// The same, and it cannot be told to do without.
+    /// Adaptively, and thinking cannot be switched off.
     Always,
 }
 
-/// What is known of a model.
+/// What a request has to know about a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AnthropicModel {
-    /// How it is told to think.
     pub(super) thinking: AnthropicThinking,
-    /// Thinking between tool calls has to be asked for.
+    /// Whether thinking between tool calls needs a beta header.
     interleaves_on_request: bool,
 }
 
-/// Those that think whatever they are told.
+/// Models that always think: the family, and the first version that does.
 const ALWAYS: [(&str, ClaudeVersion); 2] =
     [("opus", ClaudeVersion(5, 5)), ("fable", ClaudeVersion(5, 1))];
 
-/// The generation of a model: 4.5.
+/// Major and minor version of a model: 4.5.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct ClaudeVersion(u32, u32);
 
 impl AnthropicModel {
-    /// Whether it takes a temperature while it does not think.
+    /// Whether it accepts a temperature while it does not think.
     pub(super) fn takes_temperature(self) -> bool {
         match self.thinking {
             AnthropicThinking::Unknown | AnthropicThinking::Budget => true,
@@ -40,13 +39,13 @@ impl AnthropicModel {
         }
     }
 
-    /// The value of the header `anthropic-beta`.
+    /// The value of the header `anthropic-beta`; `None` to send no such header.
     pub(super) fn beta(self) -> Option<&'static str> {
         self.interleaves_on_request.then_some("interleaved-thinking-2025-05-14")
     }
 }
 
-/// The model of this name, which may stand behind a prefix such as `anthropic/`.
+/// What is known about the model with this name, which may have a prefix such as `anthropic/`.
 pub(super) fn of(name: &str) -> AnthropicModel {
     let (thinking, interleaves_on_request) = match parse(name) {
         Some((family, version)) if ALWAYS.contains(&(family, version)) => {
@@ -62,15 +61,15 @@ pub(super) fn of(name: &str) -> AnthropicModel {
     AnthropicModel { thinking, interleaves_on_request }
 }
 
-/// Family and generation: `claude-opus-4-8`, `claude-sonnet-5`, and of old `claude-3-7-sonnet`,
-/// each with or without a date.
+/// Family and version, with or without a date: `claude-opus-4-8`, `claude-sonnet-5`, and the older
+/// form `claude-3-7-sonnet`.
 fn parse(name: &str) -> Option<(&str, ClaudeVersion)> {
     let (_, name) = name.split_once("claude-")?;
     let mut family = "";
     let mut numbers = Vec::new();
     for part in name.split(['-', '.', '@', ':']) {
         match part.parse() {
-            // What is longer is a date.
+            // A longer number is a date.
             Ok(number) if part.len() <= 2 => numbers.push(number),
             Ok(_) => break,
             Err(_) if family.is_empty() => family = part,
@@ -104,8 +103,8 @@ mod tests {
         for (name, thinking, beta) in table {
             let model = of(name);
             assert_eq!(model.thinking, thinking, "{name}");
-            let told = model.beta().map(|beta| beta.split('-').next().unwrap());
-            assert_eq!(told, beta, "{name}");
+            let header = model.beta().map(|beta| beta.split('-').next().unwrap());
+            assert_eq!(header, beta, "{name}");
         }
     }
 }

@@ -1,9 +1,9 @@
-//! A request as the body of Messages.
+//! Writes a request as the body of the Messages protocol.
 //!
-//! Signed thinking and sealed blocks go back as they came and where they stood; thinking without a
-//! seal is another server's and is left out. Cache marks stand where the prefix is stable: behind
-//! the system prompt, which comes after the tools, behind the newest message, and behind the one of
-//! the person's before it, so that the cache is found again after a round of many blocks.
+//! Signed thinking and sealed blocks go back unchanged and in place; thinking without a signature
+//! comes from another server and is left out. Cache marks follow the stable parts of the prefix:
+//! the system prompt, which comes after the tools, the newest message, and the user message before
+//! it. The last one lets the server find its cache again after a round of many blocks.
 
 use std::borrow::Cow;
 
@@ -16,10 +16,11 @@ use crate::domain::{
 };
 use crate::providers::{ProviderRequest, history};
 
-/// The least that a model can be told to think, in tokens.
+/// The smallest thinking budget that the API accepts, in tokens (Anthropic's documentation of
+/// extended thinking).
 const LEAST_BUDGET: u32 = 1024;
 
-/// What a model thinks that takes a budget, unless told otherwise.
+/// The default thinking budget in tokens, for models that take one.
 const BUDGET: u32 = 10_000;
 
 /// The body of the request.
@@ -43,7 +44,7 @@ pub fn body(request: &ProviderRequest) -> Vec<u8> {
         system: system(&request.system),
         messages,
     };
-    // Strings, numbers and maps with string keys: there is nothing in it that cannot be written.
+    // Only strings, numbers and maps with string keys: serialising them cannot fail.
     serde_json::to_vec(&body).unwrap_or_default()
 }
 
@@ -116,7 +117,7 @@ struct AnthropicCacheControl {
 #[serde(untagged)]
 enum AnthropicBlockContent<'a> {
     Own(AnthropicTypedBlock<'a>),
-    /// As the server made it.
+    /// A block in the server's own shape.
     Sealed(&'a Value),
 }
 
@@ -181,7 +182,7 @@ fn message_param<'a>(message: &'a Message, request: &'a ProviderRequest) -> Anth
     let role = match message.role {
         MessageRole::User => "user",
         MessageRole::Assistant => {
-            // No text may follow a call.
+            // The API refuses text after a call, so calls go last.
             content.sort_by_key(|part| {
                 matches!(
                     part.piece,
@@ -192,7 +193,7 @@ fn message_param<'a>(message: &'a Message, request: &'a ProviderRequest) -> Anth
         }
     };
     if content.is_empty() {
-        // A response that only thought, for another server.
+        // The response only thought, and its thinking is for another server.
         content.push(AnthropicTypedBlock::Text { text: Cow::Borrowed("(nothing said)") }.into());
     }
     AnthropicMessage { role, content }
@@ -250,7 +251,7 @@ fn part<'a>(block: &'a ContentBlock, request: &'a ProviderRequest) -> Option<Ant
     })
 }
 
-/// Marks the newest message and the one of the person's before it.
+/// Puts cache marks on the newest message and on the user message before it.
 fn mark(messages: &mut [AnthropicMessage<'_>]) {
     let newest = messages.iter_mut().rev().filter(|message| message.role == "user").take(2);
     for message in newest {
@@ -277,7 +278,7 @@ fn thinking(
             Some(AnthropicThinkingConfig::Adaptive { display: "summarized" })
         }
         (AnthropicThinking::Budget, effort) => {
-            // The answer needs room, too: the budget is part of the limit.
+            // The budget counts towards the limit, so the answer needs room beside it.
             let budget = effort.map_or(BUDGET, budget).min(max_tokens.saturating_sub(LEAST_BUDGET));
             (budget >= LEAST_BUDGET)
                 .then_some(AnthropicThinkingConfig::Enabled { budget_tokens: budget })
@@ -285,8 +286,9 @@ fn thinking(
     }
 }
 
-/// Models with a budget insist that a turn whose calls are being answered began with a thought of
-/// theirs. It is not there where another model made the calls, or where the history was shortened.
+/// Models with a budget require that a turn whose calls are being answered began with a thought of
+/// their own. That thought is missing if another model made the calls, or if the history was
+/// shortened.
 fn may_think(messages: &[Message]) -> bool {
     let turn = messages.iter().rev().take_while(|message| {
         message.role == MessageRole::Assistant || message.answers().next().is_some()

@@ -1,10 +1,11 @@
-//! Tool calls put together from their fragments.
+//! Assembles tool calls from their fragments.
 //!
-//! The protocol numbers the calls of a response, and the first fragment of each has id and name.
-//! Servers leave the number out, give 0 to all calls or begin at 1; repeat ids and names, leave
-//! them empty or send them late; send arguments as one string, as an object or not at all. So a
-//! fragment belongs to the call with its number unless its id says otherwise, else to the call
-//! with its id, else to the last call; and a call is complete only when the response is.
+//! The protocol numbers the calls of a response, and the first fragment of each has its id and
+//! name. In practice servers leave the number out, give 0 to all calls or begin at 1; they repeat
+//! ids and names, leave them empty or send them late; they send arguments as one string, as an
+//! object or not at all. So a fragment belongs to the call with its number unless its id differs,
+//! else to the call with its id, else to the last call. A call is complete only when the response
+//! is.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -17,25 +18,25 @@ use crate::providers::json::JsonView;
 #[derive(Debug, Default)]
 pub(super) struct ToolCallAssembler {
     calls: Vec<PartialToolCall>,
-    /// How many calls have been announced.
+    /// The number of calls that have been announced.
     started: usize,
-    /// Ids that are in use, in the history or in this response.
+    /// Ids in use, in the history or in this response.
     taken: HashSet<CallId>,
 }
 
 #[derive(Debug, Default)]
 struct PartialToolCall {
-    /// The server's number.
+    /// The index that the server gave.
     number: Option<u64>,
-    /// The server's id.
+    /// The id that the server gave.
     id: Option<String>,
     name: String,
     arguments: String,
-    /// The number under which it was announced, once it has a name.
+    /// The index in slug's events, once the call has a name and is announced.
     index: Option<usize>,
 }
 
-/// One fragment, whatever its shape was.
+/// One fragment in a normal form.
 struct ToolCallFragment<'a> {
     number: Option<u64>,
     id: Option<Cow<'a, str>>,
@@ -44,12 +45,12 @@ struct ToolCallFragment<'a> {
 }
 
 impl ToolCallAssembler {
-    /// No calls yet; `taken` are the ids that the history uses.
+    /// An assembler without calls; `taken` are the ids that the history uses.
     pub(super) fn new(taken: HashSet<CallId>) -> Self {
         Self { taken, ..Self::default() }
     }
 
-    /// Takes in `tool_calls`: a list of fragments, or one alone.
+    /// Reads `tool_calls`: a list of fragments, or a single one.
     pub(super) fn take(&mut self, fragments: JsonView<'_>, out: &mut Vec<StreamEvent>) {
         for fragment in fragments.items() {
             self.add(ToolCallFragment::read(fragment), out);
@@ -59,7 +60,7 @@ impl ToolCallAssembler {
         }
     }
 
-    /// Takes in the `function_call` of older servers, which make one call at most.
+    /// Reads the `function_call` of older servers, which make at most one call.
     pub(super) fn take_single(&mut self, function: JsonView<'_>, out: &mut Vec<StreamEvent>) {
         if function.is_object() {
             self.add(
@@ -69,7 +70,7 @@ impl ToolCallAssembler {
         }
     }
 
-    /// Adds a call that came whole.
+    /// Adds a complete call.
     pub(super) fn add_whole(&mut self, name: &str, arguments: String, out: &mut Vec<StreamEvent>) {
         self.calls.push(PartialToolCall {
             name: name.to_owned(),
@@ -79,7 +80,7 @@ impl ToolCallAssembler {
         self.announce(self.calls.len() - 1, out);
     }
 
-    /// Announces calls that never got a name, so that the model is told of its mistake.
+    /// Announces calls that never got a name, so that the model learns of its mistake.
     pub(super) fn finish(&mut self, out: &mut Vec<StreamEvent>) {
         for at in 0..self.calls.len() {
             if self.calls[at].index.is_none() && !self.calls[at].arguments.is_empty() {
@@ -88,12 +89,12 @@ impl ToolCallAssembler {
         }
     }
 
-    /// Whether there is any call.
+    /// Whether the response has any call so far.
     pub(super) fn has_calls(&self) -> bool {
         !self.calls.is_empty()
     }
 
-    /// Whether the arguments of the last call break off.
+    /// Whether the arguments of the last call are truncated.
     pub(super) fn is_cut(&self) -> bool {
         self.calls.last().is_some_and(|call| CallInput::is_truncated(&call.arguments))
     }
@@ -123,7 +124,7 @@ impl ToolCallAssembler {
         }
     }
 
-    /// The call that a fragment goes on with; none where it begins one.
+    /// The call that a fragment continues; `None` if it begins a new one.
     fn find(&self, fragment: &ToolCallFragment) -> Option<usize> {
         let at = match (fragment.number, fragment.id.as_deref()) {
             (Some(number), _) => self.calls.iter().rposition(|call| call.number == Some(number))?,
@@ -160,7 +161,7 @@ impl ToolCallAssembler {
 }
 
 impl PartialToolCall {
-    /// Whether the arguments are a whole object already, so that nothing can follow.
+    /// Whether the arguments are already a complete object, so that nothing can follow.
     fn is_whole(&self) -> bool {
         self.arguments.trim_end().ends_with('}')
             && serde_json::from_str::<serde::de::IgnoredAny>(&self.arguments).is_ok()
@@ -169,7 +170,7 @@ impl PartialToolCall {
 
 impl<'a> ToolCallFragment<'a> {
     fn read(fragment: JsonView<'a>) -> Self {
-        // Some put name and arguments beside the id.
+        // Some servers put name and arguments beside the id.
         let function = fragment.get("function");
         Self {
             number: fragment.get("index").number(),
@@ -360,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_break_off_are_told_from_wrong_ones() {
+    fn truncated_arguments_are_distinguished_from_invalid_ones() {
         let cut = |arguments: &str| {
             let mut calls = ToolCallAssembler::default();
             let function = json!({"name": "Read", "arguments": arguments});

@@ -1,9 +1,9 @@
-//! The body of an answer, as events.
+//! Turns the body of an answer into events.
 //!
-//! A response is complete when a terminal sign has been seen: a finish reason, `[DONE]`, or the
-//! closing chunk with the usage and no choices. Errors may come in any place and shape, with status
-//! 200 too. One that hands over what the model wrote, since the server found no call in it, ends the
-//! answer like any other if slug finds one.
+//! A response is complete at a terminal sign: a finish reason, `[DONE]`, or the closing chunk with
+//! the usage and no choices. Errors come at any place and in any shape, even with status 200. An
+//! error that carries the model's text, because the server found no call in it, ends the answer
+//! normally if slug finds the call.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -23,29 +23,29 @@ use crate::providers::json::{JsonTape, JsonView};
 use crate::providers::reader::{self, DecoderFlow, StreamDecoder as _, unreadable};
 use crate::providers::{ProviderError, StreamEvent, sse};
 
-/// What has to be known of a request to read its answer.
+/// What the decoder has to know about the request.
 #[derive(Debug, Clone, Default)]
 pub struct ChatRequestContext {
-    /// The ids of the calls in its history.
+    /// The ids of the calls in the request's history.
     pub taken: HashSet<CallId>,
-    /// The tools that it declares.
+    /// The tools that the request declares.
     pub tools: Arc<[ToolSpec]>,
-    /// What becomes of the parts that reasoning comes in.
+    /// Whether `reasoning_details` are kept.
     pub(super) details: ReasoningDetailsMode,
 }
 
-/// Decodes the body of an answer to what was `asked`. `site` is for telling errors. Ends after
-/// `Finished` or the first error.
+/// Decodes the body of the answer to the request that `context` describes. `site` is used in error
+/// messages. The stream ends after `Finished` or the first error.
 pub fn decode<S, B>(
     bytes: S,
     site: RequestTarget,
-    asked: ChatRequestContext,
+    context: ChatRequestContext,
 ) -> impl Stream<Item = Result<StreamEvent, ProviderError>> + Send + 'static
 where
     S: Stream<Item = Result<B, ProviderError>> + Send + 'static,
     B: AsRef<[u8]> + Send + 'static,
 {
-    reader::decode(bytes, ChatDecoder::new(site, asked))
+    reader::decode(bytes, ChatDecoder::new(site, context))
 }
 
 /// Turns chunks into events. Only choice 0 counts.
@@ -53,16 +53,16 @@ struct ChatDecoder {
     site: RequestTarget,
     calls: ToolCallAssembler,
     text: ThinkTagSplitter,
-    /// Calls within the text.
+    /// Finds calls that the model wrote as text.
     text_calls: TextToolCallParser,
-    /// The parts of the reasoning, where they are kept.
+    /// The `reasoning_details`; `None` if they are not kept.
     details: Option<ReasoningDetails>,
-    /// Some text has come.
+    /// Whether any text has come.
     has_said: bool,
     finish_word: Option<String>,
     refused: bool,
     usage: Option<TokenUsage>,
-    /// The chunk that has the usage and no choices has come.
+    /// Whether the chunk with the usage and no choices has come.
     closed_by_usage: bool,
 }
 
@@ -70,7 +70,7 @@ impl reader::StreamDecoder for ChatDecoder {
     fn event(
         &mut self,
         event: sse::SseEvent<'_>,
-        outline: &mut JsonTape,
+        tape: &mut JsonTape,
         out: &mut Vec<StreamEvent>,
     ) -> Result<DecoderFlow, ProviderError> {
         let data = event.data.trim();
@@ -84,7 +84,7 @@ impl reader::StreamDecoder for ChatDecoder {
             self.finish(out);
             return Ok(DecoderFlow::Over);
         }
-        match outline.read(data) {
+        match tape.read(data) {
             Ok(json) if json.is_object() => {
                 let chunk = ChatChunk::of(json);
                 if chunk.is_error() {
@@ -92,7 +92,7 @@ impl reader::StreamDecoder for ChatDecoder {
                 }
                 self.chunk(&chunk, ChatDeltaLookup::Only, out).map(|()| DecoderFlow::More)
             }
-            // What comes behind a complete answer cannot spoil it.
+            // A broken chunk after a complete answer does no harm.
             Ok(_) | Err(_) if self.is_complete() => Ok(DecoderFlow::More),
             Ok(_) => Err(failure::of_stream(&self.site, data)),
             Err(error) => Err(unreadable(&self.site, &error)),
@@ -133,13 +133,14 @@ impl reader::StreamDecoder for ChatDecoder {
 }
 
 impl ChatDecoder {
-    fn new(site: RequestTarget, asked: ChatRequestContext) -> Self {
+    fn new(site: RequestTarget, context: ChatRequestContext) -> Self {
         Self {
             site,
-            calls: ToolCallAssembler::new(asked.taken),
+            calls: ToolCallAssembler::new(context.taken),
             text: ThinkTagSplitter::default(),
-            text_calls: TextToolCallParser::new(asked.tools),
-            details: (asked.details == ReasoningDetailsMode::Kept).then(ReasoningDetails::default),
+            text_calls: TextToolCallParser::new(context.tools),
+            details: (context.details == ReasoningDetailsMode::Kept)
+                .then(ReasoningDetails::default),
             has_said: false,
             finish_word: None,
             refused: false,
@@ -148,14 +149,15 @@ impl ChatDecoder {
         }
     }
 
-    /// Takes in an error, which ends the answer.
+    /// Handles an error, which ends the answer.
     fn failed(&mut self, payload: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         let error = failure::of_stream(&self.site, payload);
-        // What has been reported of a call cannot be told from what is in the text.
+        // Once the server has reported a call, the same call in the text could not be told apart
+        // from it.
         let written = wire::failed_generation(payload).filter(|_| !self.calls.has_calls());
         let rescued = written.and_then(|it| self.text_calls.rescue(&think::without_thought(&it)));
         let Some((said, calls)) = rescued else { return Err(error) };
-        // Where some of what was said has come already, all of it has.
+        // If some of the text has already streamed, all of it has.
         if !self.has_said && !said.is_empty() {
             out.push(StreamEvent::Text(said));
         }
@@ -203,11 +205,11 @@ impl ChatDecoder {
         delta: ChatDeltaLookup,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), ProviderError> {
-        let said = match delta {
+        let content = match delta {
             ChatDeltaLookup::OrMessage if choice.delta.is_null() => choice.message,
             ChatDeltaLookup::Only | ChatDeltaLookup::OrMessage => choice.delta,
         };
-        self.take_delta(&ChatDelta::of(said), out);
+        self.take_delta(&ChatDelta::of(content), out);
         if let Some(word) = choice.finish_reason.non_empty_text() {
             if word == "error" {
                 return Err(failure::of_stream(&self.site, "the model behind it failed"));
@@ -217,32 +219,32 @@ impl ChatDecoder {
         Ok(())
     }
 
-    fn take_delta(&mut self, said: &ChatDelta<'_>, out: &mut Vec<StreamEvent>) {
+    fn take_delta(&mut self, delta: &ChatDelta<'_>, out: &mut Vec<StreamEvent>) {
         if let Some(gathered) = &mut self.details
-            && said.reasoning_details.is_list()
+            && delta.reasoning_details.is_list()
         {
-            gathered.take(&said.reasoning_details.to_value());
+            gathered.take(&delta.reasoning_details.to_value());
         }
-        if let Some(thought) = said.reasoning() {
+        if let Some(thought) = delta.reasoning() {
             self.split(out, ThinkTagSplitter::leave_tags);
             out.push(StreamEvent::Thinking(thought));
         }
-        self.content(said.content, out);
-        if let Some(refusal) = said.refusal.non_empty_text() {
+        self.content(delta.content, out);
+        if let Some(refusal) = delta.refusal.non_empty_text() {
             self.refused = true;
             self.split(out, |text, take| text.push(&refusal, take));
         }
-        self.calls.take(said.tool_calls, out);
-        self.calls.take_single(said.function_call, out);
+        self.calls.take(delta.tool_calls, out);
+        self.calls.take_single(delta.function_call, out);
         if self.calls.has_calls() {
             self.text_calls.leave_calls(&mut |text| out.push(StreamEvent::Text(text.to_owned())));
         }
     }
 
-    /// Text as a string, or as Mistral's list of parts.
+    /// Reads text: a string, or Mistral's list of parts.
     fn content(&mut self, content: JsonView<'_>, out: &mut Vec<StreamEvent>) {
-        if let Some(said) = content.text() {
-            self.split(out, |text, take| text.push(&said, take));
+        if let Some(plain_text) = content.text() {
+            self.split(out, |text, take| text.push(&plain_text, take));
         }
         for part in content.items() {
             let thought = part.get("thinking");
@@ -258,24 +260,24 @@ impl ChatDecoder {
         }
     }
 
-    /// Lets the splitter of thought and text do a `step`. What it gives is scanned for calls.
+    /// Runs one `step` of the splitter of thinking and text, and scans the text for calls.
     fn split(
         &mut self,
         out: &mut Vec<StreamEvent>,
         step: impl FnOnce(&mut ThinkTagSplitter, think::AnswerPieceSink<'_>),
     ) {
-        let Self { text, text_calls: spoken, has_said, .. } = self;
+        let Self { text, text_calls, has_said, .. } = self;
         step(text, &mut |piece| match piece {
             AnswerPiece::Text(text) => {
                 *has_said = true;
-                spoken.push(text, &mut |text| out.push(StreamEvent::Text(text.to_owned())));
+                text_calls.push(text, &mut |text| out.push(StreamEvent::Text(text.to_owned())));
             }
             AnswerPiece::Thinking(text) => out.push(StreamEvent::Thinking(text.to_owned())),
         });
     }
 
-    /// Calls count whatever the reason says, since some servers say `stop` beside them. Arguments
-    /// that break off mean that the limit was reached, whatever the reason says.
+    /// Calls count whatever the finish reason says, because some servers send `stop` with them.
+    /// Truncated arguments mean that the limit was reached, whatever the finish reason says.
     fn stop_reason(&self) -> StopReason {
         match self.finish_word.as_deref() {
             Some("length" | "max_tokens" | "model_length") => StopReason::MaxTokens,
@@ -288,12 +290,12 @@ impl ChatDecoder {
     }
 }
 
-/// Where the answer's content is.
+/// Where a choice has its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ChatDeltaLookup {
-    /// In `delta`; a `message` beside it repeats all there was.
+    /// In `delta`. A `message` beside it repeats the whole answer.
     Only,
-    /// In `message` where there is no `delta`.
+    /// In `message`, if there is no `delta`.
     OrMessage,
 }
 

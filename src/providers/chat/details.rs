@@ -1,27 +1,27 @@
-//! The parts that some gateways send reasoning in, `reasoning_details`: text, summaries and sealed
-//! data, in an order that has to be kept when they are sent back.
+//! `reasoning_details`: the parts in which some gateways send reasoning, as text, summaries and
+//! encrypted data. Their order has to be kept when they are sent back.
 //!
-//! A stream cuts a part into pieces; put together again they are what the service itself gives
-//! without streaming. They are kept in a sealed block of this protocol.
+//! A stream cuts a part into pieces; joined again they equal what the service returns without
+//! streaming. slug keeps them in a sealed block of this protocol.
 
 use serde_json::{Map, Value, json};
 
 use crate::domain::{ContentBlock, ProviderProtocol};
 
-/// The field that they travel in.
+/// The name of the field.
 const FIELD: &str = "reasoning_details";
 
-/// Fields whose pieces are joined; of the others the last word holds.
+/// Fields whose pieces are joined; for all other fields the last value holds.
 const JOINED: [&str; 4] = ["text", "summary", "data", "content"];
 
-/// The parts of a response, as far as they have come.
+/// The parts of a response that have come so far.
 #[derive(Debug, Default)]
 pub(super) struct ReasoningDetails {
     parts: Vec<Map<String, Value>>,
 }
 
 impl ReasoningDetails {
-    /// Takes the pieces of a chunk.
+    /// Adds the pieces of a chunk.
     pub(super) fn take(&mut self, pieces: &Value) {
         for piece in pieces.as_array().into_iter().flatten().filter_map(Value::as_object) {
             match self.parts.last_mut().filter(|last| goes_on(last, piece)) {
@@ -31,14 +31,14 @@ impl ReasoningDetails {
         }
     }
 
-    /// All of it, for a sealed block.
+    /// All parts, for a sealed block; `None` if there are none.
     pub(super) fn finish(&mut self) -> Option<Value> {
         let parts = std::mem::take(&mut self.parts);
         (!parts.is_empty()).then(|| json!({ FIELD: parts }))
     }
 }
 
-/// The parts that a block of a history keeps.
+/// The parts in a sealed block of a history.
 pub(super) fn kept_in(block: &ContentBlock) -> Option<&Value> {
     match block {
         ContentBlock::Sealed { protocol: ProviderProtocol::ChatCompletions, data } => {
@@ -58,8 +58,7 @@ pub(super) fn kept_in(block: &ContentBlock) -> Option<&Value> {
     }
 }
 
-/// Whether a piece belongs to the part before it: of the same kind, at the same place, and under no
-/// other id.
+/// Whether a piece continues the part before it: same type, same index, and no different id.
 fn goes_on(part: &Map<String, Value>, piece: &Map<String, Value>) -> bool {
     let same = |key: &str| part.get(key) == piece.get(key);
     let id = |of: &Map<String, Value>| of.get("id").and_then(Value::as_str).map(str::to_owned);
@@ -70,8 +69,10 @@ fn goes_on(part: &Map<String, Value>, piece: &Map<String, Value>) -> bool {
 fn join(part: &mut Map<String, Value>, piece: &Map<String, Value>) {
     for (key, value) in piece.iter().filter(|(_, value)| !value.is_null()) {
         match (part.get_mut(key), value) {
-            (Some(Value::String(said)), Value::String(more)) if JOINED.contains(&key.as_str()) => {
-                said.push_str(more);
+            (Some(Value::String(joined)), Value::String(more))
+                if JOINED.contains(&key.as_str()) =>
+            {
+                joined.push_str(more);
             }
             (Some(there), _) => *there = value.clone(),
             (None, _) => {

@@ -1,35 +1,35 @@
-//! In what servers of chat completions differ from each other. Data only: a dialect has a row, and
-//! nothing else in the provider asks whose server it is.
+//! The differences between servers of chat completions. Data only: each dialect has a row, and
+//! nothing else in the provider asks which server it talks to.
 //!
-//! Which dialect is spoken is told by the configuration, else by the host, else by what the server
-//! shows of itself in its list of models. A few families of models bring habits of their own along,
-//! whoever serves them, because their templates or tokenizers insist.
+//! The dialect comes from the configuration, else from the host, else from what the server's list
+//! of models shows. A few model families need changes of their own on every server, because their
+//! templates or tokenizers require them.
 
 use crate::domain::{ChatDialect, ReasoningEffort};
 
-/// What is written for a server, and how.
+/// What a dialect changes in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DialectQuirks {
-    /// The name of the output limit.
+    /// The field for the output limit.
     pub(super) limit: OutputLimitField,
-    /// How hard to think.
+    /// The field for the reasoning effort.
     pub(super) effort: EffortField,
-    /// Whether to think at all.
+    /// The field that switches thinking on and off.
     pub(super) switch: ThinkingSwitch,
-    /// The fields of an assistant message that take its reasoning back. None where unknown
-    /// fields are an error.
+    /// The fields of an assistant message that carry its reasoning back. Empty if the server
+    /// refuses unknown fields.
     pub(super) reasoning: &'static [ReasoningField],
-    /// What becomes of `reasoning_details`.
+    /// Whether `reasoning_details` are kept and sent back.
     pub(super) details: ReasoningDetailsMode,
-    /// What ids of calls look like.
+    /// The form of call ids.
     pub(super) ids: CallIdFormat,
-    /// Who may speak right after the results of calls.
+    /// Which role may follow tool results directly.
     pub(super) after_results: RoleAfterResults,
-    /// Whether pictures go along.
+    /// Whether images are sent.
     pub(super) pictures: ImagePartSupport,
 }
 
-/// The name of the output limit.
+/// The name of the field for the output limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OutputLimitField {
     /// `max_tokens`, which nearly all servers know.
@@ -38,23 +38,23 @@ pub(super) enum OutputLimitField {
     MaxCompletionTokens,
 }
 
-/// Where the effort is written, and which steps are known there; the nearest is taken.
+/// The field for the effort, and the steps that are known there; the nearest step is sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EffortField {
-    /// Nowhere.
+    /// The effort is not sent.
     None,
-    /// `reasoning_effort`
+    /// `reasoning_effort`, a string.
     Word(&'static [ReasoningEffort]),
-    /// `reasoning.effort`
+    /// `reasoning.effort`, inside an object.
     Object(&'static [ReasoningEffort]),
     /// `chat_template_kwargs.reasoning_effort`
     Template(&'static [ReasoningEffort]),
 }
 
-/// Where it is written whether to think, when an effort is asked for.
+/// The field that says whether to think, if the user set an effort.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ThinkingSwitch {
-    /// Nowhere.
+    /// It is not sent.
     None,
     /// `chat_template_kwargs.enable_thinking`
     Template,
@@ -62,55 +62,55 @@ pub(super) enum ThinkingSwitch {
     Object,
 }
 
-/// A place for reasoning.
+/// A field of an assistant message that carries reasoning back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReasoningField {
     /// `reasoning_content`: DeepSeek, Moonshot, llama.cpp, older vLLM.
     Content,
     /// `reasoning`: vLLM since 2026, Groq, OpenRouter, Ollama.
     Plain,
-    /// Between `<think>` tags before the text: MiniMax.
+    /// Between `<think>` tags in front of the text: MiniMax.
     Tags,
 }
 
-/// What becomes of the parts that reasoning is sent in beside its text.
+/// What the decoder does with `reasoning_details`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum ReasoningDetailsMode {
-    /// They are read for their text alone.
+    /// Only their text is read, as reasoning.
     #[default]
     Read,
-    /// They are kept, and sent back as they came.
+    /// They are kept and sent back unchanged.
     Kept,
 }
 
-/// What ids of calls look like.
+/// The form of call ids that a server accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallIdFormat {
-    /// As they came.
+    /// Any form; ids go back unchanged.
     Any,
-    /// Nine letters and digits.
+    /// Nine letters and digits (mistral-common's rule).
     Nine,
 }
 
-/// Who may speak right after the results of calls.
+/// Which role may directly follow the results of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RoleAfterResults {
-    /// Anybody.
+    /// Any role.
     Anyone,
-    /// The model, before the person does.
+    /// Only the assistant; a bridging message is put before the user's.
     TheModel,
 }
 
-/// Whether pictures go along.
+/// Whether image parts are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ImagePartSupport {
     /// As parts of the message.
     Sent,
-    /// No: such a part is an error.
+    /// Not sent, because such a part is an error: the message only names the image.
     Named,
 }
 
-/// Both fields, because a vLLM ignores the one it does not know, and which one that is has changed.
+/// Both fields: a vLLM ignores the field that it does not know, and its field name has changed.
 const BOTH: &[ReasoningField] = &[ReasoningField::Content, ReasoningField::Plain];
 const CONTENT: &[ReasoningField] = &[ReasoningField::Content];
 const PLAIN: &[ReasoningField] = &[ReasoningField::Plain];
@@ -132,7 +132,7 @@ const COMMON: DialectQuirks = DialectQuirks {
     pictures: ImagePartSupport::Sent,
 };
 
-/// What a dialect differs in.
+/// The differences of one dialect.
 pub(super) const fn quirks(dialect: ChatDialect) -> DialectQuirks {
     match dialect {
         ChatDialect::Common => COMMON,
@@ -191,7 +191,7 @@ pub(super) const fn quirks(dialect: ChatDialect) -> DialectQuirks {
     }
 }
 
-/// A host, or everything below a domain that begins with a dot.
+/// Hosts and their dialects; a name that begins with a dot stands for all subdomains.
 const HOSTS: [(&str, ChatDialect); 14] = [
     ("api.openai.com", ChatDialect::OpenAi),
     (".openai.azure.com", ChatDialect::Azure),
@@ -209,11 +209,11 @@ const HOSTS: [(&str, ChatDialect); 14] = [
     (".minimaxi.com", ChatDialect::MiniMax),
 ];
 
-/// Parts of the names of models that Mistral's tokenizer or template reads.
+/// Name parts of the models that Mistral's tokenizer or template reads.
 const MISTRALS: [&str; 7] =
     ["mistral", "mixtral", "ministral", "magistral", "devstral", "codestral", "pixtral"];
 
-/// The dialect that is known from the host alone.
+/// The dialect that the host alone implies.
 pub(super) fn at(host: &str) -> Option<ChatDialect> {
     let matches = |pattern: &str| match pattern.starts_with('.') {
         true => host.ends_with(pattern),
@@ -222,7 +222,7 @@ pub(super) fn at(host: &str) -> Option<ChatDialect> {
     HOSTS.iter().find(|(pattern, _)| matches(pattern)).map(|(_, dialect)| *dialect)
 }
 
-/// How to speak to `model` in a dialect.
+/// The differences for `model` on a server of this dialect.
 pub(super) fn of(dialect: ChatDialect, model: &str) -> DialectQuirks {
     let model = model.to_ascii_lowercase();
     let quirks = quirks(dialect);
@@ -236,7 +236,7 @@ pub(super) fn of(dialect: ChatDialect, model: &str) -> DialectQuirks {
     quirks
 }
 
-/// The step nearest to what is wanted, the lesser of two; none where there are none.
+/// The step nearest to the wanted one, the lower of two; `None` if there are no steps.
 pub(super) fn nearest(
     wanted: ReasoningEffort,
     steps: &[ReasoningEffort],

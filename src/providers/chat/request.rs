@@ -1,14 +1,14 @@
-//! A request as the body of a chat completion.
+//! Writes a request as the body of a chat completion.
 //!
-//! The bytes depend on the request alone, and the messages stand last: as long as the history is
-//! only appended to, the body of one request, up to the end of its messages, is the beginning of
-//! the next. That is what prefix caches live on.
+//! The bytes depend on the request alone, and the messages come last. As long as the history is
+//! only appended to, the body of one request, up to the end of its messages, is a prefix of the
+//! next body. Prefix caches depend on this.
 //!
-//! For the same reason reasoning is sent back with every assistant message, not only within the
-//! running turn: leaving out the older ones, as some templates do on their side, would change what
-//! has been sent. Reasoning with a seal belongs to another protocol and is left out.
+//! For the same reason reasoning goes back with every assistant message, not only within the
+//! running turn: dropping the older ones, as some templates do themselves, would change what has
+//! been sent. Signed reasoning belongs to another protocol and is left out.
 //!
-//! In what servers differ stands in [`dialect`](super::dialect) alone.
+//! All differences between servers are in [`dialect`](super::dialect).
 
 use std::borrow::Cow;
 
@@ -26,12 +26,12 @@ use crate::domain::{
 };
 use crate::providers::{EncodedImages, ProviderRequest, history};
 
-/// Whether to ask for reports on the reading of the prompt.
+/// Whether to ask for progress reports while the server reads the prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PromptProgressReports {
     /// The server understands `return_progress`.
     Wanted,
-    /// It is not known to, and a strict server would refuse the key.
+    /// Unknown whether it does; a strict server would refuse the field.
     Unknown,
 }
 
@@ -47,7 +47,7 @@ pub(super) fn body(
     let (mut word, mut object, mut template) = (None, None, ChatTemplateKwargs::default());
     match quirks.effort {
         EffortField::None => {}
-        // Where there is a switch, it says that nothing is to be thought.
+        // If there is a switch, the switch alone turns thinking off.
         EffortField::Word(_) | EffortField::Template(_)
             if quirks.switch != ThinkingSwitch::None && on == Some(false) => {}
         EffortField::Word(steps) => word = wanted(steps),
@@ -78,7 +78,7 @@ pub(super) fn body(
         tools: request.tools.iter().map(ChatTool::from).collect(),
         messages: messages(request, quirks),
     };
-    // Strings, numbers and maps with string keys: there is nothing in it that cannot be written.
+    // Only strings, numbers and maps with string keys: serialising them cannot fail.
     serde_json::to_vec(&body).unwrap_or_default()
 }
 
@@ -109,20 +109,20 @@ struct ChatRequestBody<'a> {
     messages: Vec<ChatMessage<'a>>,
 }
 
-/// OpenRouter's word for it.
+/// OpenRouter's field for the effort.
 #[derive(Serialize)]
 struct ChatReasoning {
     effort: &'static str,
 }
 
-/// That of DeepSeek, Moonshot and Z.AI.
+/// The switch of DeepSeek, Moonshot and Z.AI.
 #[derive(Serialize)]
 struct ChatThinking {
     #[serde(rename = "type")]
     kind: &'static str,
 }
 
-/// What the model's template is told.
+/// Variables of the model's chat template.
 #[derive(Serialize, Default, PartialEq, Eq)]
 struct ChatTemplateKwargs {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -186,7 +186,7 @@ enum ChatMessage<'a> {
     },
 }
 
-/// What the person says: a plain string, which every server takes, unless images are with it.
+/// A user message: a plain string, which every server accepts, or parts if it has images.
 #[derive(Serialize)]
 #[serde(untagged)]
 enum ChatUserContent<'a> {
@@ -206,7 +206,7 @@ struct ChatImageUrl<'a> {
     url: ChatDataUrl<'a>,
 }
 
-/// An image in the address itself: nothing is fetched because of it.
+/// An image in a data URL, so that the server fetches nothing.
 struct ChatDataUrl<'a> {
     media_type: MediaType,
     base64: &'a str,
@@ -237,38 +237,38 @@ struct ChatFunctionCall<'a> {
     arguments: Cow<'a, Value>,
 }
 
-/// What the model is made to say where the person may not speak before it.
+/// The assistant message in between, for models that refuse a user message after tool results.
 const BRIDGE: &str = "Understood.";
 
 /// The one system message, then the conversation.
 fn messages(request: &ProviderRequest, quirks: DialectQuirks) -> Vec<ChatMessage<'_>> {
-    let mut spoken = Vec::with_capacity(request.messages.len() + 1);
+    let mut out = Vec::with_capacity(request.messages.len() + 1);
     if !request.system.is_empty() {
-        spoken.push(ChatMessage::System { content: &request.system });
+        out.push(ChatMessage::System { content: &request.system });
     }
     for message in &request.messages {
         match message.role {
-            MessageRole::User => push_user_message(message, &request.images, quirks, &mut spoken),
-            MessageRole::Assistant => spoken.push(answer(message, quirks)),
+            MessageRole::User => push_user_message(message, &request.images, quirks, &mut out),
+            MessageRole::Assistant => out.push(answer(message, quirks)),
         }
     }
-    spoken
+    out
 }
 
-/// Results come first, right behind the calls that they answer; then what the person said, and
-/// the images that go with it.
+/// Tool results come first, directly behind the calls that they answer; then the user's text and
+/// images.
 fn push_user_message<'a>(
     message: &'a Message,
     images: &'a EncodedImages,
     quirks: DialectQuirks,
-    spoken: &mut Vec<ChatMessage<'a>>,
+    out: &mut Vec<ChatMessage<'a>>,
 ) {
     let mut texts = Vec::new();
-    let mut shown = Vec::new();
+    let mut image_parts = Vec::new();
     for block in &message.content {
         match block {
             ContentBlock::ToolResult { tool_use_id, content, is_error } => {
-                spoken.push(ChatMessage::Tool {
+                out.push(ChatMessage::Tool {
                     tool_call_id: call_id(tool_use_id, quirks),
                     content: history::output(content, *is_error),
                 })
@@ -280,31 +280,31 @@ fn push_user_message<'a>(
             ContentBlock::Image(image) => match images.get(&image.hash) {
                 Some(base64) if quirks.pictures == ImagePartSupport::Sent => {
                     let url = ChatDataUrl { media_type: image.media_type, base64 };
-                    shown.push(ChatContentPart::ImageUrl { image_url: ChatImageUrl { url } });
+                    image_parts.push(ChatContentPart::ImageUrl { image_url: ChatImageUrl { url } });
                 }
                 Some(_) | None => texts.push(Cow::Owned(history::missing(image))),
             },
-            // Only a model thinks and calls.
+            // User messages hold no thinking and no calls.
             ContentBlock::Thinking { .. }
             | ContentBlock::Sealed { .. }
             | ContentBlock::ToolUse(_) => {}
         }
     }
-    if texts.is_empty() && shown.is_empty() {
+    if texts.is_empty() && image_parts.is_empty() {
         return;
     }
     if quirks.after_results == RoleAfterResults::TheModel
-        && matches!(spoken.last(), Some(ChatMessage::Tool { .. }))
+        && matches!(out.last(), Some(ChatMessage::Tool { .. }))
     {
-        spoken.push(ChatMessage::assistant_text(BRIDGE));
+        out.push(ChatMessage::assistant_text(BRIDGE));
     }
     let text = texts.join("\n\n");
-    if !shown.is_empty() {
+    if !image_parts.is_empty() {
         let text = (!texts.is_empty()).then_some(ChatContentPart::Text { text });
-        let parts = text.into_iter().chain(shown).collect();
-        spoken.push(ChatMessage::User { content: ChatUserContent::Parts(parts) });
+        let parts = text.into_iter().chain(image_parts).collect();
+        out.push(ChatMessage::User { content: ChatUserContent::Parts(parts) });
     } else {
-        spoken.push(ChatMessage::User { content: ChatUserContent::Text(text) });
+        out.push(ChatMessage::User { content: ChatUserContent::Text(text) });
     }
 }
 
@@ -315,7 +315,7 @@ fn answer(message: &Message, quirks: DialectQuirks) -> ChatMessage<'_> {
         ReasoningDetailsMode::Kept => message.content.iter().find_map(details::kept_in),
         ReasoningDetailsMode::Read => None,
     };
-    // The parts have the whole of it.
+    // The details already hold the whole reasoning.
     let reasoning: String = match details {
         Some(_) => String::new(),
         None => message.content.iter().filter_map(unsealed).collect(),
@@ -326,7 +326,7 @@ fn answer(message: &Message, quirks: DialectQuirks) -> ChatMessage<'_> {
         false => text,
     };
     ChatMessage::Assistant {
-        // Null is what OpenAI itself sends beside calls, so it is what servers are tested with.
+        // OpenAI itself sends null beside calls, so servers are tested with it.
         content: (!text.is_empty() || tool_calls.is_empty()).then_some(text),
         reasoning_content: goes(ReasoningField::Content).then(|| reasoning.clone()),
         reasoning: goes(ReasoningField::Plain).then(|| reasoning.clone()),
@@ -371,7 +371,7 @@ fn call(call: &ToolCall, quirks: DialectQuirks) -> ChatToolCall<'_> {
     }
 }
 
-/// The same for a call and its result, and in every request.
+/// The same id for a call and its result, in every request.
 fn call_id(id: &CallId, quirks: DialectQuirks) -> Cow<'_, str> {
     const NINE: usize = 9;
     let id = id.as_str();
@@ -385,7 +385,7 @@ fn call_id(id: &CallId, quirks: DialectQuirks) -> Cow<'_, str> {
     }
 }
 
-/// Arguments travel as a string of compact JSON, keys in the order in which the model wrote them.
+/// Arguments are a string of compact JSON, with keys in the order in which the model wrote them.
 fn as_text<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&value.to_string())
 }

@@ -1,12 +1,14 @@
-//! Tool calls that a model wrote into its text, because its server has no parser for their form.
+//! Recovers tool calls that a model wrote into its text, because its server has no parser for their
+//! form.
 //!
-//! Scanned is what is said, not what is thought, and only where Markdown has plain prose: what
-//! stands in code or in quotes is an example ([`prose`]). Text streams on at once; held back are what
-//! may be the beginning of a call and the call itself. A call counts when it is whole, all its names
-//! are declared and its arguments are certain; everything else is shown as the text that it is. The
-//! calls come at the end of the answer, and only if the server reported none of its own.
+//! Only the answer's text is scanned, not its thinking, and only plain Markdown prose: code and
+//! quotes hold examples ([`prose`]). Text streams on at once; only a possible beginning of a call
+//! and the call itself are held back. A call counts if it is complete, all its names are declared
+//! and its arguments are unambiguous; everything else is shown as text. The calls are reported at
+//! the end of the answer, and only if the server reported none itself.
 //!
-//! The forms are the rows of [`FAMILIES`]; [`read`], [`tags`] and [`marks`] read what is within.
+//! The forms are the rows of [`FAMILIES`]; [`read`], [`tags`] and [`special_tokens`] parse the
+//! calls.
 
 mod prose;
 mod read;
@@ -27,23 +29,23 @@ pub(super) struct TextToolCallParser {
     tools: DeclaredTools,
     state: TextCallState,
     prose: ProseTracker,
-    /// What is not decided yet.
+    /// Text that is not decided yet.
     held: String,
     found: Vec<TextToolCall>,
-    /// The text of the calls found.
+    /// The text of the calls that were found.
     call_text: String,
 }
 
 #[derive(Debug, Default, Clone)]
 enum TextCallState {
-    /// In text.
+    /// Nothing that looks like a call has begun.
     #[default]
     Text,
-    /// In what looks like a call; `held` begins with it.
+    /// Inside what looks like a call, with which `held` begins.
     Call(CallCandidate),
-    /// Behind a call.
+    /// Behind a call, where another one may follow.
     After,
-    /// The server reports calls on its own: text is text.
+    /// The server reports calls itself: all text is text.
     Off,
 }
 
@@ -51,22 +53,22 @@ enum TextCallState {
 struct CallCandidate {
     end: CallTerminator,
     read: read::CallReader,
-    /// Where in `held` the part begins that is read.
+    /// The offset in `held` of the part that a reader parses.
     body: usize,
     search: CallEndSearch,
 }
 
-/// How far the end of a call has been looked for.
+/// How far the search for the end of a call has come.
 #[derive(Debug, Clone, Default)]
 struct CallEndSearch {
-    /// Bytes of the body.
+    /// Bytes of the body that have been searched.
     upto: usize,
     depth: usize,
     quote: Option<char>,
     escaped: bool,
 }
 
-/// A form in which calls are written.
+/// One form in which models write calls.
 struct TextCallFormat {
     opener: &'static str,
     place: OpenerPlacement,
@@ -82,7 +84,7 @@ enum OpenerPlacement {
     LineStart,
 }
 
-/// Where the part begins that is read.
+/// Where the part begins that a reader parses.
 enum CallBodyStart {
     BehindOpener,
     WithOpener,
@@ -91,22 +93,22 @@ enum CallBodyStart {
 /// What ends a call.
 #[derive(Debug, Clone, Copy)]
 enum CallTerminator {
-    /// This text.
+    /// A fixed text.
     Closer(&'static str),
     /// The bracket that closes the first one.
     Bracket,
-    /// The same, where single quotes quote, too.
+    /// The same, but single quotes delimit strings too.
     PythonBracket,
 }
 
-/// Whether more may come.
+/// Whether more text may come.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TextStreamStatus {
     Open,
     Over,
 }
 
-/// Bytes before the first bracket of a form that has one: a name and marks.
+/// The most bytes of name and marks before the first bracket, for forms that have one.
 const HEADER: usize = 256;
 
 const fn family(
@@ -131,9 +133,9 @@ const fn whole(
     TextCallFormat { body: CallBodyStart::WithOpener, ..family(opener, end, read) }
 }
 
-/// No opener is the beginning of another.
+/// No opener is a prefix of another; a test holds this.
 const FAMILIES: &[TextCallFormat] = &[
-    // Hermes, Qwen, GLM; Qwen3-Coder, also where the first tag got lost.
+    // Hermes, Qwen, GLM; Qwen3-Coder, also if the first tag is missing.
     family("<tool_call>", CallTerminator::Closer("</tool_call>"), tags::any),
     whole("<function=", CallTerminator::Closer("</function>"), tags::functions),
     family("<seed:tool_call>", CallTerminator::Closer("</seed:tool_call>"), tags::any),
@@ -159,7 +161,7 @@ const FAMILIES: &[TextCallFormat] = &[
         ..whole("functools[", CallTerminator::Bracket, read::functools)
     },
     family("[TOOL_CALLS]", CallTerminator::Bracket, special_tokens::mistral),
-    // LFM2; OLMo 3, and what has Anthropic's tags.
+    // LFM2; OLMo 3, and models that write Anthropic's tags.
     family("<|tool_call_start|>", CallTerminator::Closer("<|tool_call_end|>"), read::python),
     family("<function_calls>", CallTerminator::Closer("</function_calls>"), tags::any),
     // Kimi K2 and K3.
@@ -207,7 +209,7 @@ const FAMILIES: &[TextCallFormat] = &[
     family("<|start|>assistant to=", CallTerminator::Bracket, special_tokens::harmony),
 ];
 
-/// Marks that may follow a call and say nothing.
+/// Marks that may follow a call and have no meaning.
 const TRAILERS: &[&str] = &[
     "<|call|>",
     "<|eom_id|>",
@@ -224,30 +226,30 @@ const TRAILERS: &[&str] = &[
     "</s>",
 ];
 
-/// What stands at a place in text.
+/// What a place in the text begins.
 enum OpenerMatch {
     None,
-    /// Too little has come to tell.
+    /// Too little text has come to decide.
     Maybe,
     Call(CallCandidate),
 }
 
-/// What came of a step.
+/// The result of one scanning step.
 enum TextScanStep {
-    /// So many bytes of the held text are dealt with.
+    /// This many bytes of the held text are done.
     Past(usize),
-    /// More has to come first.
+    /// More text has to come first.
     Wait(usize),
 }
 
 impl TextToolCallParser {
-    /// Looks for calls of these tools.
+    /// A parser that accepts calls of these tools only.
     pub(super) fn new(tools: Arc<[ToolSpec]>) -> Self {
         let state = if tools.is_empty() { TextCallState::Off } else { TextCallState::Text };
         Self { tools: DeclaredTools::new(tools), state, ..Self::default() }
     }
 
-    /// Takes the next text in; `say` gets what is only text.
+    /// Adds the next text; `say` receives what is certainly text.
     pub(super) fn push(&mut self, text: &str, say: &mut dyn FnMut(&str)) {
         if matches!(self.state, TextCallState::Off) {
             return say(text);
@@ -261,7 +263,7 @@ impl TextToolCallParser {
         }
     }
 
-    /// The server has reported a call: there is nothing to recover.
+    /// The server has reported a call itself: stops looking, and releases the held text.
     pub(super) fn leave_calls(&mut self, say: &mut dyn FnMut(&str)) {
         let text = std::mem::take(&mut self.call_text) + &std::mem::take(&mut self.held);
         self.found.clear();
@@ -271,26 +273,26 @@ impl TextToolCallParser {
         }
     }
 
-    /// The answer is over: its calls. What was held back and is none is said.
+    /// Ends the answer and returns its calls. Held text that is no call goes to `say`.
     pub(super) fn finish(&mut self, say: &mut dyn FnMut(&str)) -> Vec<TextToolCall> {
         let held = std::mem::take(&mut self.held);
         self.go_on(&held, TextStreamStatus::Over, say);
         std::mem::take(&mut self.found)
     }
 
-    /// The text and the calls in what was `written`, as far as the server says that there is a call
-    /// which it could not read; nothing where slug cannot either.
+    /// The text and the calls in `written`, which the server reported as a call that it could not
+    /// parse. `None` if slug cannot parse it either.
     pub(super) fn rescue(&self, written: &str) -> Option<(String, Vec<TextToolCall>)> {
         let body = CallText { text: written, is_closed: true };
         if let CallParseOutcome::Calls(calls) = read::json(body, &self.tools) {
             return Some((String::new(), calls));
         }
         let mut scanner = Self { tools: self.tools.clone(), ..Self::default() };
-        let mut said = String::new();
-        let mut say = |text: &str| said.push_str(text);
+        let mut plain_text = String::new();
+        let mut say = |text: &str| plain_text.push_str(text);
         scanner.push(written, &mut say);
         let calls = scanner.finish(&mut say);
-        (!calls.is_empty()).then_some((said, calls))
+        (!calls.is_empty()).then_some((plain_text, calls))
     }
 
     fn go_on(&mut self, held: &str, stream: TextStreamStatus, say: &mut dyn FnMut(&str)) {
@@ -390,7 +392,7 @@ impl TextToolCallParser {
         }
     }
 
-    /// It was no call: the first letter of it is text, and what follows is looked at anew.
+    /// The candidate was no call: its first character is text, and scanning goes on behind it.
     fn give_up(&mut self, rest: &str, say: &mut dyn FnMut(&str)) -> TextScanStep {
         self.state = TextCallState::Text;
         let Some(first) = rest.chars().next() else { return TextScanStep::Past(0) };
@@ -399,8 +401,8 @@ impl TextToolCallParser {
         TextScanStep::Past(first.len_utf8())
     }
 
-    /// Behind a call the next one may follow, with white space and separators between, which are
-    /// text only if text comes.
+    /// Behind a call another one may follow, after white space and separators. These count as text
+    /// only if text follows.
     fn after(&mut self, rest: &str, stream: TextStreamStatus) -> TextScanStep {
         let next =
             rest.trim_start_matches(|it: char| it.is_whitespace() || matches!(it, ';' | ','));
@@ -458,7 +460,7 @@ impl TextToolCallParser {
         }
     }
 
-    /// Calls without any mark: an object that begins with a name, a list of Python calls.
+    /// Calls without any mark: an object that begins with a name, or a list of Python calls.
     fn bare(&self, rest: &str) -> OpenerMatch {
         if let Some(within) = rest.strip_prefix('{') {
             let within = within.trim_start();
@@ -495,13 +497,13 @@ impl CallCandidate {
         Self { end, read, body, search: CallEndSearch::default() }
     }
 
-    /// The next place where the call may end: where its body does, and where all of it does.
+    /// The next possible end of the call: where its body ends, and where all of it ends.
     fn next_end(&mut self, body: &str) -> Option<(usize, usize)> {
         match self.end {
             CallTerminator::Closer(closer) => {
                 let from = self.search.upto;
                 let Some(at) = body[from..].find(closer) else {
-                    // The closer's first bytes may have come already.
+                    // The first bytes of the closer may have come already.
                     let mut upto = body.len().saturating_sub(closer.len()).max(from);
                     while !body.is_char_boundary(upto) {
                         upto -= 1;
@@ -550,7 +552,7 @@ impl CallCandidate {
         None
     }
 
-    /// Whether what should have come by now has not.
+    /// Whether the bracket is overdue, so that this cannot be a call.
     fn has_no_bracket(&self) -> bool {
         let CallEndSearch { upto, depth, .. } = self.search;
         match self.end {
@@ -560,7 +562,7 @@ impl CallCandidate {
     }
 }
 
-/// Whether an opener may begin with this letter.
+/// Whether an opener may begin with this character.
 fn begins_one(letter: char) -> bool {
     matches!(letter, '<' | '[' | '{' | ']' | 'f')
 }

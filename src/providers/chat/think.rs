@@ -1,74 +1,74 @@
-//! Reasoning that stands in the text itself, between `<think>` and `</think>`, because the server
-//! has no parser for it.
+//! Splits reasoning off the text, if the server has no parser for it and the model writes it
+//! between `<think>` and `</think>`.
 //!
-//! The opening tag counts only where the answer begins with it. Many templates open the tag in the
-//! prompt, so that the answer holds the closing one alone; by then what stood before it has been
-//! shown as text, and it stays text: only the tag goes. That one counts on a line of its own, before
-//! any code block, so that an answer about such tags keeps them.
+//! The opening tag counts only at the beginning of the answer. Many templates open the tag in the
+//! prompt, so that the answer holds only the closing tag. By then the text before it has been
+//! shown; it stays text, and only the tag is removed. A lone closing tag counts only on a line of
+//! its own, before any code block, so that an answer about such tags keeps them.
 
 use memchr::memchr2;
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
 
-/// A piece of an answer.
+/// A piece of an answer, after the split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AnswerPiece<'a> {
-    /// What is said.
+    /// Part of the visible answer.
     Text(&'a str),
-    /// What is thought.
+    /// Part of the reasoning.
     Thinking(&'a str),
 }
 
-/// Takes the pieces, none of which is empty.
+/// Receives the pieces; no piece is empty.
 pub(super) type AnswerPieceSink<'t> = &'t mut dyn FnMut(AnswerPiece<'_>);
 
-/// Tells thought from text while both stream in.
+/// Splits reasoning from text while both stream in.
 #[derive(Debug, Default)]
 pub(super) struct ThinkTagSplitter {
     state: ThinkTagState,
-    /// What cannot be told yet.
+    /// Text that cannot be classified yet.
     held: String,
 }
 
-/// A whole answer without what is thought in it.
+/// The visible part of a whole answer.
 pub(super) fn without_thought(answer: &str) -> String {
-    let mut said = String::new();
+    let mut visible = String::new();
     let mut take = |piece: AnswerPiece<'_>| match piece {
-        AnswerPiece::Text(text) => said.push_str(text),
+        AnswerPiece::Text(text) => visible.push_str(text),
         AnswerPiece::Thinking(_) => {}
     };
     let mut splitter = ThinkTagSplitter::default();
     splitter.push(answer, &mut take);
     splitter.finish(&mut take);
-    said
+    visible
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum ThinkTagState {
-    /// Nothing but white space has come.
+    /// Only white space has come.
     #[default]
     Start,
     /// Between the tags.
     Thinking,
     /// Behind the closing tag, before the text.
     Between,
-    /// In text that a lone closing tag may still turn up in.
+    /// In text in which a lone closing tag may still come.
     Watching(ThinkTagPosition),
-    /// In text that is passed on as it is.
+    /// In text that is passed on unchanged.
     Text,
 }
 
-/// Where text ended that was passed on.
+/// How the text that was passed on ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ThinkTagPosition {
     LineStart,
-    /// Within a line that ends in this many backticks.
+    /// In a line that ends with this many backticks.
     Line(u8),
 }
 
 impl ThinkTagSplitter {
-    /// The server reports reasoning on its own: tags in the text are text.
+    /// The server reports reasoning itself: tags in the text are text.
     pub(super) fn leave_tags(&mut self, take: AnswerPieceSink<'_>) {
         if self.state != ThinkTagState::Text {
             self.finish(take);
@@ -76,7 +76,7 @@ impl ThinkTagSplitter {
         }
     }
 
-    /// Takes the next text in.
+    /// Adds the next text.
     pub(super) fn push(&mut self, text: &str, take: AnswerPieceSink<'_>) {
         if self.held.is_empty() {
             self.go_on(text, take);
@@ -87,7 +87,7 @@ impl ThinkTagSplitter {
         }
     }
 
-    /// The answer is over: nothing is held back any more.
+    /// Ends the answer: releases the held text.
     pub(super) fn finish(&mut self, take: AnswerPieceSink<'_>) {
         let held = std::mem::take(&mut self.held);
         match self.state {
@@ -109,7 +109,8 @@ impl ThinkTagSplitter {
         }
     }
 
-    /// Goes one state on and returns what is left, or nothing when more has to come first.
+    /// Advances by one state. Returns the rest of the text, or `None` if more text has to come
+    /// first.
     fn step<'a>(&mut self, text: &'a str, take: AnswerPieceSink<'_>) -> Option<&'a str> {
         match self.state {
             ThinkTagState::Start => {
@@ -137,10 +138,10 @@ impl ThinkTagSplitter {
                 None
             }
             ThinkTagState::Between => {
-                let said = text.trim_start();
-                if !said.is_empty() {
+                let visible = text.trim_start();
+                if !visible.is_empty() {
                     self.state = ThinkTagState::Text;
-                    return Some(said);
+                    return Some(visible);
                 }
                 None
             }
@@ -187,7 +188,7 @@ impl ThinkTagSplitter {
         None
     }
 
-    /// At what may be the closing tag, as far as it has come.
+    /// Handles what may be the closing tag, as far as it has come.
     fn closing<'a>(
         &mut self,
         place: ThinkTagPosition,
@@ -209,7 +210,7 @@ impl ThinkTagSplitter {
     }
 }
 
-/// As much of `line` as could be the closing tag.
+/// The beginning of `line` that could be the closing tag.
 fn cut(line: &str) -> &str {
     line.get(..CLOSE.len()).unwrap_or(line)
 }
@@ -231,23 +232,23 @@ mod tests {
 
     use super::*;
 
-    /// Thought and text after reading these pieces.
+    /// Reasoning and text after reading these pieces.
     fn read<'a>(pieces: impl IntoIterator<Item = &'a str>) -> (String, String) {
-        let (mut thought, mut said) = (String::new(), String::new());
+        let (mut thought, mut visible) = (String::new(), String::new());
         let mut take = |piece: AnswerPiece<'_>| match piece {
             AnswerPiece::Thinking(text) => thought.push_str(text),
-            AnswerPiece::Text(text) => said.push_str(text),
+            AnswerPiece::Text(text) => visible.push_str(text),
         };
         let mut splitter = ThinkTagSplitter::default();
         for piece in pieces {
             splitter.push(piece, &mut take);
         }
         splitter.finish(&mut take);
-        (thought, said)
+        (thought, visible)
     }
 
     #[test]
-    fn thought_is_told_from_text() {
+    fn thinking_is_split_from_text() {
         let table = [
             ("<think>\nhm\n</think>\n\nyes", "\nhm\n", "yes"),
             ("\n <think>hm</think>yes", "hm", "yes"),
@@ -267,22 +268,22 @@ mod tests {
             ("<thin", "", "<thin"),
             ("é<\n<é", "", "é<\n<é"),
         ];
-        for (whole, thought, said) in table {
-            assert_eq!(read([whole]), (thought.into(), said.into()), "{whole:?}");
+        for (whole, thought, visible) in table {
+            assert_eq!(read([whole]), (thought.into(), visible.into()), "{whole:?}");
         }
     }
 
     #[test]
     fn tags_are_left_alone_where_the_server_parses_reasoning_itself() {
-        let mut said = String::new();
+        let mut visible = String::new();
         let mut take = |piece: AnswerPiece<'_>| match piece {
-            AnswerPiece::Text(text) => said.push_str(text),
+            AnswerPiece::Text(text) => visible.push_str(text),
             AnswerPiece::Thinking(text) => panic!("{text}"),
         };
         let mut splitter = ThinkTagSplitter::default();
         splitter.leave_tags(&mut take);
         splitter.push("<think>a", &mut take);
-        assert_eq!(said, "<think>a");
+        assert_eq!(visible, "<think>a");
     }
 
     proptest! {

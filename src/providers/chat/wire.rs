@@ -1,5 +1,4 @@
-//! A chunk of a streamed chat completion, read as leniently as servers write it: any field may be
-//! missing or of any type.
+//! A chunk of a streamed chat completion, read leniently: any field may be missing or of any type.
 
 use std::borrow::Cow;
 
@@ -9,7 +8,7 @@ use crate::domain::TokenUsage;
 use crate::providers::PrefillProgress;
 use crate::providers::json::JsonView;
 
-/// What is read of a chunk.
+/// The fields of a chunk that slug reads.
 #[derive(Default)]
 pub(super) struct ChatChunk<'a> {
     choices: JsonView<'a>,
@@ -20,7 +19,7 @@ pub(super) struct ChatChunk<'a> {
     object: JsonView<'a>,
 }
 
-/// One of the answers; slug asks for one alone.
+/// One of the choices; slug asks for only one.
 #[derive(Default)]
 pub(super) struct ChatChoice<'a> {
     pub(super) index: JsonView<'a>,
@@ -29,7 +28,7 @@ pub(super) struct ChatChoice<'a> {
     pub(super) finish_reason: JsonView<'a>,
 }
 
-/// What is said in it.
+/// The content of a choice.
 #[derive(Default)]
 pub(super) struct ChatDelta<'a> {
     pub(super) content: JsonView<'a>,
@@ -42,7 +41,7 @@ pub(super) struct ChatDelta<'a> {
 }
 
 impl<'a> ChatChunk<'a> {
-    /// The chunk that this is.
+    /// Reads the known fields in one pass.
     pub(super) fn of(json: JsonView<'a>) -> Self {
         let mut chunk = Self::default();
         for (name, value) in json.fields() {
@@ -59,7 +58,7 @@ impl<'a> ChatChunk<'a> {
         chunk
     }
 
-    /// Whether it is an error in the place of a chunk.
+    /// Whether it is an error instead of a chunk.
     pub(super) fn is_error(&self) -> bool {
         let is_empty = match self.error.text() {
             Some(text) => text.is_empty(),
@@ -69,19 +68,18 @@ impl<'a> ChatChunk<'a> {
         !is_empty || self.object.word() == "error"
     }
 
-    /// All its answers.
     pub(super) fn choices(&self) -> impl Iterator<Item = ChatChoice<'a>> + use<'a> {
         self.choices.items().map(ChatChoice::of)
     }
 
-    /// How far the server is with the prompt.
+    /// How far the server has read the prompt.
     pub(super) fn prefill(&self) -> Option<PrefillProgress> {
         let count = |name| self.prompt_progress.get(name).number();
         let (processed, total) = (count("processed")?, count("total")?);
         Some(PrefillProgress { processed, total, cached: count("cache").unwrap_or(0) })
     }
 
-    /// The tokens so far.
+    /// The token counts so far.
     pub(super) fn usage(&self) -> Option<TokenUsage> {
         usage(self.usage).or_else(|| usage(self.x_groq.get("usage")))
     }
@@ -104,37 +102,37 @@ impl<'a> ChatChoice<'a> {
 }
 
 impl<'a> ChatDelta<'a> {
-    /// What a delta or a message says.
+    /// Reads a delta or a message.
     pub(super) fn of(json: JsonView<'a>) -> Self {
-        let mut said = Self::default();
+        let mut delta = Self::default();
         for (name, value) in json.fields() {
             match name {
-                "content" => said.content = value,
-                "reasoning_content" => said.reasoning_content = value,
-                "reasoning" => said.reasoning = value,
-                "reasoning_details" => said.reasoning_details = value,
-                "refusal" => said.refusal = value,
-                "tool_calls" => said.tool_calls = value,
-                "function_call" => said.function_call = value,
+                "content" => delta.content = value,
+                "reasoning_content" => delta.reasoning_content = value,
+                "reasoning" => delta.reasoning = value,
+                "reasoning_details" => delta.reasoning_details = value,
+                "refusal" => delta.refusal = value,
+                "tool_calls" => delta.tool_calls = value,
+                "function_call" => delta.function_call = value,
                 _ => {}
             }
         }
-        said
+        delta
     }
 
-    /// The reasoning from the first field that has any: the others, where there are more, repeat
+    /// The reasoning from the first field that has any. If there are more such fields, they repeat
     /// it.
     pub(super) fn reasoning(&self) -> Option<String> {
-        let said =
+        let reasoning =
             self.reasoning_content.non_empty_text().or_else(|| self.reasoning.non_empty_text());
-        said.map(Cow::into_owned).or_else(|| {
+        reasoning.map(Cow::into_owned).or_else(|| {
             let details: String = self.reasoning_details.items().map(texts).collect();
             (!details.is_empty()).then_some(details)
         })
     }
 }
 
-/// The text in a part of content or reasoning: itself, its parts', or that of its text field.
+/// The text of a content or reasoning part: a string, a list of parts, or the part's text field.
 pub(super) fn texts(part: JsonView<'_>) -> Cow<'_, str> {
     if part.is_list() {
         return part.items().map(texts).collect::<String>().into();
@@ -144,8 +142,8 @@ pub(super) fn texts(part: JsonView<'_>) -> Cow<'_, str> {
     part.text().or_else(|| text.text()).unwrap_or_default()
 }
 
-/// What the model wrote, in an error of a server that could not make a call of it. OpenRouter hands
-/// the error of the provider behind it on as text.
+/// The model's text, in an error of a server that could not parse a call in it. OpenRouter passes
+/// the upstream provider's error on as a string.
 pub(super) fn failed_generation(payload: &str) -> Option<String> {
     let json: Value = serde_json::from_str(payload).ok()?;
     let error = json.get("error").unwrap_or(&json);
@@ -154,21 +152,21 @@ pub(super) fn failed_generation(payload: &str) -> Option<String> {
     written.or_else(|| failed_generation(error.pointer("/metadata/raw")?.as_str()?))
 }
 
-/// Some count reasoning apart from the completion; then the total tells.
+/// Some servers count reasoning apart from the completion; the total shows whether they do.
 fn usage(usage: JsonView<'_>) -> Option<TokenUsage> {
     let count = |name| usage.get(name).number();
     let detail = |of, name| usage.get(of).get(name).number();
     let input = count("prompt_tokens")?;
-    let said = count("completion_tokens").unwrap_or(0);
+    let completion = count("completion_tokens").unwrap_or(0);
     let thought = detail("completion_tokens_details", "reasoning_tokens").unwrap_or(0);
-    let apart = count("total_tokens") == Some(input + said + thought);
+    let apart = count("total_tokens") == Some(input + completion + thought);
     let cached = detail("prompt_tokens_details", "cached_tokens");
     let cached = cached.or_else(|| count("prompt_cache_hit_tokens"));
     Some(TokenUsage {
         input,
-        output: if apart { said + thought } else { said },
+        output: if apart { completion + thought } else { completion },
         cache_read: cached.or_else(|| count("cached_tokens")).unwrap_or(0),
-        // Where writing is counted at all, it costs no more than reading.
+        // If a server counts cache writes at all, they cost no more than other input.
         cache_write: 0,
     })
 }

@@ -1,7 +1,7 @@
-//! Which part of a script answers a conversation, and the events that it is played as.
+//! Finds the part of a script that answers a conversation, and turns it into events.
 //!
-//! The place in the script is a fold over the conversation: nothing has to be remembered between
-//! requests.
+//! The place in the script is computed from the conversation, so nothing has to be remembered
+//! between requests.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::script::{DemoFailure, DemoResponse, DemoScript, DemoStep};
 use crate::domain::{CallId, ContentBlock, Message, MessageRole, StopReason, TokenUsage};
 use crate::providers::{ErrorRecovery, ProviderError, ProviderRequest, StreamEvent};
 
-/// How many bytes make a token, roughly.
+/// Bytes per token, roughly; for the demo's token counts.
 const BYTES_A_TOKEN: u64 = 4;
 
 /// A part of the script. Parts are counted from 0.
@@ -17,9 +17,9 @@ const BYTES_A_TOKEN: u64 = 4;
 pub(super) enum DemoScriptPart {
     /// The steps of this response.
     Response(usize),
-    /// What this response does when the last call failed.
+    /// The `on_error` steps of this response, because the last call failed.
     OnError(usize),
-    /// The script is over, for so many answers already.
+    /// The script is over, and this many answers came after its end.
     Epilogue(usize),
 }
 
@@ -38,26 +38,26 @@ struct DemoScriptPosition {
 }
 
 impl DemoScript {
-    /// What answers a conversation.
+    /// The part that answers this conversation.
     pub(super) fn part_for(&self, messages: &[Message]) -> DemoScriptPart {
         let mut place = DemoScriptPosition::default();
-        let mut heard = None;
+        let mut user_message = None;
         for message in messages {
             match message.role {
-                MessageRole::User => heard = Some(message),
+                MessageRole::User => user_message = Some(message),
                 MessageRole::Assistant => {
-                    let played = self.part_at(&place, heard);
+                    let played = self.part_at(&place, user_message);
                     self.advance(&mut place, played);
                 }
             }
         }
-        self.part_at(&place, heard)
+        self.part_at(&place, user_message)
     }
 
-    /// The events of a part. A failure in it is played the first time only.
+    /// The events of a part. A failure in it is played only if `first_time` is set.
     pub(super) fn timed_events(
         &self,
-        cue: DemoScriptPart,
+        part: DemoScriptPart,
         request: &ProviderRequest,
         first_time: bool,
     ) -> Vec<TimedDemoEvent> {
@@ -65,7 +65,7 @@ impl DemoScript {
         score.play(StreamEvent::Started);
         let answered = request.messages.iter().filter(|m| m.role == MessageRole::Assistant).count();
         let mut calls = 0;
-        for step in self.steps(cue) {
+        for step in self.steps(part) {
             match step {
                 DemoStep::Wait(pause) => score.pause += *pause,
                 DemoStep::Think(text) => score.type_out(text, StreamEvent::Thinking),
@@ -89,14 +89,18 @@ impl DemoScript {
                 DemoStep::Fail(_) => {}
             }
         }
-        score.play(StreamEvent::Usage(self.usage(cue, request)));
+        score.play(StreamEvent::Usage(self.usage(part, request)));
         let reason = if calls > 0 { StopReason::ToolUse } else { StopReason::EndTurn };
         score.play(StreamEvent::Finished(reason));
         score.events
     }
 
-    fn part_at(&self, place: &DemoScriptPosition, heard: Option<&Message>) -> DemoScriptPart {
-        let blocks = || heard.into_iter().flat_map(|message| &message.content);
+    fn part_at(
+        &self,
+        place: &DemoScriptPosition,
+        user_message: Option<&Message>,
+    ) -> DemoScriptPart {
+        let blocks = || user_message.into_iter().flat_map(|message| &message.content);
         let results: Vec<bool> = blocks()
             .filter_map(|block| match block {
                 ContentBlock::ToolResult { is_error, .. } => Some(*is_error),
@@ -142,35 +146,36 @@ impl DemoScript {
         (at..=self.responses.len()).find(begins).unwrap_or(self.responses.len())
     }
 
-    fn steps(&self, cue: DemoScriptPart) -> &[DemoStep] {
-        match cue {
+    fn steps(&self, part: DemoScriptPart) -> &[DemoStep] {
+        match part {
             DemoScriptPart::Response(at) => &self.responses[at].steps,
             DemoScriptPart::OnError(at) => &self.responses[at].on_error,
             DemoScriptPart::Epilogue(count) => &self.epilogues[count % self.epilogues.len()],
         }
     }
 
-    /// Counts as a server with a prefix cache would: all but the newest message is cached.
-    fn usage(&self, cue: DemoScriptPart, request: &ProviderRequest) -> TokenUsage {
+    /// Counts tokens as a server with a prefix cache would: everything but the newest message is
+    /// cached.
+    fn usage(&self, part: DemoScriptPart, request: &ProviderRequest) -> TokenUsage {
         let fixed = request.system.len();
         let sizes: Vec<usize> = request.messages.iter().map(size).collect();
         let tokens = |bytes: usize| bytes as u64 / BYTES_A_TOKEN;
         let all = fixed + sizes.iter().sum::<usize>();
         let new = if sizes.len() > 1 { sizes.last().copied().unwrap_or(0) } else { all };
-        let said: usize = self.steps(cue).iter().map(DemoStep::size).sum();
+        let written: usize = self.steps(part).iter().map(DemoStep::size).sum();
         TokenUsage {
             input: tokens(all),
-            output: tokens(said),
+            output: tokens(written),
             cache_read: tokens(all - new),
             ..TokenUsage::default()
         }
     }
 }
 
-/// Collects beats at the script's pace.
+/// Collects events at the script's pace.
 struct DemoTimeline {
     events: Vec<TimedDemoEvent>,
-    /// What passes before the next event.
+    /// The pause before the next event.
     pause: Duration,
     pace: u32,
 }

@@ -28,11 +28,11 @@
 //! say = "That was all."
 //! ```
 //!
-//! Responses follow each other. One without calls ends a turn, and the one behind it answers the
-//! person's next message. When the person speaks in the midst of a scripted turn and its last calls
-//! failed or were stopped, the rest of that turn is left out; so it is after an `on_error` that
-//! makes no calls. A failure is played the first time that its response is asked for: what stands
-//! before it has streamed by then, and a retry plays the whole response without it.
+//! Responses follow each other. A response without calls ends a turn, and the next response answers
+//! the user's next message. If the user writes during a scripted turn whose last calls failed or
+//! were stopped, the rest of that turn is skipped; the same happens after an `on_error` that makes
+//! no calls. A failure is played the first time that its response is requested: the steps before it
+//! have streamed by then, and a retry plays the whole response without the failure.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,11 +44,11 @@ use toml::Spanned;
 
 const PACE: u32 = 200;
 
-/// A script that can be played.
+/// A valid script.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DemoScript {
     pub(super) model: String,
-    /// Characters a second; not zero.
+    /// Characters per second; not zero.
     pub(super) pace: u32,
     pub(super) responses: Vec<DemoResponse>,
     /// Never empty.
@@ -70,7 +70,7 @@ pub(super) enum DemoStep {
     Fail(DemoFailure),
 }
 
-/// What goes wrong on purpose.
+/// A failure that a script plays on purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum DemoFailure {
@@ -87,32 +87,42 @@ pub enum DemoScriptError {
     /// The file cannot be read.
     #[error("cannot read the demo {file}: {source}. Check the path given to --demo.")]
     Read {
-        /// Which file.
+        /// The path that was given.
         file: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// It is not a script.
+    /// The text is not a valid script.
     #[error("{file}, line {line}: {problem}. Mend that line and start slug again.")]
     Format {
-        /// Which file.
+        /// The path that was given.
         file: PathBuf,
-        /// Which line, from 1.
+        /// The line of the mistake, counted from 1.
         line: usize,
-        /// What is wrong there.
+        /// The parser's description of the mistake.
         problem: String,
     },
 }
 
 impl DemoScript {
     /// Reads the script in `file`.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the file cannot be read, or if its text is not a valid script. The error names the
+    /// file.
     pub fn read(file: &Path) -> Result<Self, DemoScriptError> {
         let text = fs::read_to_string(file)
             .map_err(|source| DemoScriptError::Read { file: file.to_owned(), source })?;
         Self::parse(&text, file)
     }
 
-    /// Reads a script that is in `text`; `file` is for telling errors.
+    /// Parses a script; `file` is used in error messages.
+    ///
+    /// # Errors
+    ///
+    /// Fails if `text` is not TOML in this format, if a response has no step, or if a step is
+    /// invalid. The error carries the line.
     pub fn parse(text: &str, file: &Path) -> Result<Self, DemoScriptError> {
         let at = |offset: usize, problem: String| DemoScriptError::Format {
             file: file.to_owned(),

@@ -1,4 +1,4 @@
-//! Scripts, the place in them, and the built-in one against its repository.
+//! Scripts, the position in them, and the built-in script with its repository.
 
 use serde_json::json;
 
@@ -107,8 +107,8 @@ fn the_place_in_the_script_is_read_from_the_conversation() {
             DemoScriptPart::Epilogue(1),
         ),
     ];
-    for (what, messages, cue) in table {
-        assert_eq!(script.part_for(&messages), cue, "{what}");
+    for (what, messages, part) in table {
+        assert_eq!(script.part_for(&messages), part, "{what}");
     }
 }
 
@@ -133,10 +133,10 @@ async fn a_response_is_streamed_piece_by_piece() {
         events(&demo, vec![Message::user("hi")]).await.into_iter().map(Result::unwrap).collect();
     assert_eq!(events.first(), Some(&StreamEvent::Started));
     assert_eq!(events.last(), Some(&StreamEvent::Finished(StopReason::ToolUse)));
-    let (mut said, mut thought, mut json) = (Vec::new(), String::new(), String::new());
+    let (mut texts, mut thought, mut json) = (Vec::new(), String::new(), String::new());
     for event in events {
         match event {
-            StreamEvent::Text(text) => said.push(text),
+            StreamEvent::Text(text) => texts.push(text),
             StreamEvent::Thinking(text) => thought += &text,
             StreamEvent::ToolInputDelta { json: piece, .. } => json += &piece,
             StreamEvent::ToolUseStarted { name, .. } => assert_eq!(name, "Read"),
@@ -150,7 +150,7 @@ async fn a_response_is_streamed_piece_by_piece() {
             }
         }
     }
-    assert_eq!(said, ["Let ", "me ", "look."]);
+    assert_eq!(texts, ["Let ", "me ", "look."]);
     assert_eq!(thought, "hm hm");
     assert_eq!(CallInput::parse(&json), CallInput::Valid(json!({"file_path": "a"})));
 }
@@ -186,7 +186,7 @@ async fn cancelling_ends_a_pause_at_once() {
 }
 
 #[test]
-fn mistakes_in_a_script_are_told_with_their_line() {
+fn mistakes_in_a_script_are_reported_with_their_line() {
     let table = [
         ("[[response]]\n[[response.step]]\nsya = \"x\"", 3, "sya"),
         ("[[response]]\n\n[[response.step]]\nsay = \"x\"\nwait = 1", 3, "one thing"),
@@ -229,7 +229,7 @@ fn the_scratch_repository_is_written_once() {
     assert!(materialise_repo(&at).is_err());
 }
 
-/// All calls of the script, those of its refusals left out.
+/// All calls of the script, without those in `on_error`.
 fn calls(script: &DemoScript) -> Vec<ToolCall> {
     let beats = (0..script.responses.len())
         .flat_map(|at| script.timed_events(DemoScriptPart::Response(at), &request(vec![]), true));

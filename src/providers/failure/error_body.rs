@@ -1,4 +1,4 @@
-//! A server's error: its words, its status, and the tables of what they mean.
+//! The body of a server's error: its text, its status, and the tables that interpret them.
 
 use std::time::Duration;
 
@@ -7,25 +7,25 @@ use serde_json::Value;
 use super::{RequestTarget, plain};
 use crate::providers::{ErrorRecovery, ProviderError};
 
-/// How long to wait for a server that is still loading its model.
+/// The pause before asking a server again that is still loading its model.
 pub(super) const LOADING: Duration = Duration::from_secs(5);
 
 /// A server's error, whatever its shape.
 pub(super) struct ServerErrorBody {
-    /// What it says, fit to be shown.
+    /// The server's message, fit to be shown.
     text: String,
-    /// Text, code and type in lower case, to be searched.
+    /// Message, code and type in lower case, for searching.
     all: String,
-    /// The HTTP status, or the one that the body names.
+    /// The HTTP status, or the status that the body names; `None` if neither is known.
     pub(super) status: Option<u16>,
-    /// How long the body asks to be left alone.
+    /// The pause that the body asks for.
     pub(super) delay: Option<Duration>,
-    /// It is a web page, from something that is no model server.
+    /// Whether the body is a web page, so that this is not a model server.
     is_page: bool,
 }
 
 impl ServerErrorBody {
-    /// Reads an error's body; JSON or not.
+    /// Reads the body of an error, which need not be JSON.
     pub(super) fn read(body: &str, site: &RequestTarget) -> Self {
         let Ok(json) = serde_json::from_str::<Value>(body) else {
             let page = title(body);
@@ -57,8 +57,8 @@ impl ServerErrorBody {
         Self { text: plain(&text, site), all, status, delay: delay(error), is_page: false }
     }
 
-    /// Whether the same request may well succeed later. An error in the midst of an answer counts
-    /// as such unless it names a status that says otherwise.
+    /// Whether the same request may succeed later. An error within an answer counts as transient
+    /// unless it names a status that says otherwise.
     pub(super) fn is_transient(&self) -> bool {
         self.status.is_none_or(|status| matches!(status, 408 | 409 | 425 | 429 | 498 | 500..))
             || self.all.contains(FAILED_CALL)
@@ -72,7 +72,7 @@ impl ServerErrorBody {
         alternatives.iter().any(|words| self.has(words))
     }
 
-    /// What the complaint's words or status mean; otherwise `recovery`, or giving up.
+    /// The error that the text or the status means; otherwise `recovery`, or giving up.
     pub(super) fn meaning_or(
         &self,
         site: &RequestTarget,
@@ -189,10 +189,10 @@ impl ServerErrorBody {
     }
 }
 
-/// The word for a call that a server finds no sense in. The model may write a better one.
+/// The error code for a call that the server cannot parse. The model may write a better one.
 const FAILED_CALL: &str = "tool_use_failed";
 
-/// Each row is a set of words that together say: the conversation is too long.
+/// Each row is a set of phrases that together mean that the conversation is too long.
 const TOO_LONG: &[&[&str]] = &[
     &["context_length_exceeded"],
     &["exceeds the context window"],
@@ -213,7 +213,7 @@ const TOO_LONG: &[&[&str]] = &[
     &["max_completion_tokens' is too large"],
 ];
 
-/// What an error is called whose status is not told: in the midst of an answer, after a 200.
+/// Error types and their statuses, for errors within an answer, after a 200.
 const TYPES: &[(&str, u16)] = &[
     ("overloaded_error", 529),
     ("rate_limit_error", 429),
@@ -223,7 +223,7 @@ const TYPES: &[(&str, u16)] = &[
     ("timeout_error", 504),
 ];
 
-/// What servers say to an image where the model, or the server itself, takes none.
+/// Phrases that refuse an image because the model, or the server, accepts none.
 const NO_IMAGES: &[&[&str]] = &[
     &["image input is not supported"],
     &["support image input"],
@@ -234,13 +234,13 @@ const NO_IMAGES: &[&[&str]] = &[
     &["image_url", "only supported by"],
 ];
 
-/// Failures that a server reports as its own, some with status 500, and that would come again.
+/// Permanent failures that a server reports as its own, some with status 500.
 const MISTAKES: &[(&str, &str)] = &[
     ("failed to parse tool call arguments", "The history has a call that this server cannot read."),
     ("cannot use both json_schema and grammar", "Begin a new session with /new."),
 ];
 
-/// Failures that the person mends by starting the server differently.
+/// Failures that the user fixes by starting the server differently.
 const SETTINGS: &[(&str, &str)] = &[
     ("requires --jinja", "Start llama-server with --jinja."),
     (
@@ -269,8 +269,8 @@ const NO_MODEL: &[&[&str]] = &[
     &["model", "not found"],
 ];
 
-/// The sentence in an error: a string, or where servers keep it. OpenRouter's own sentence says
-/// less than that of the provider behind it, which it hands on in `metadata.raw`.
+/// The message of an error: a string, or one of the known fields. OpenRouter's own message says
+/// less than the upstream provider's, which is in `metadata.raw`.
 fn message(error: &Value) -> Option<String> {
     if let Some(text) = error.as_str() {
         return Some(text.to_owned());
@@ -291,7 +291,7 @@ fn message(error: &Value) -> Option<String> {
     })
 }
 
-/// Google's `RetryInfo`: "34.4s". A quota of the day does not come back by waiting.
+/// Google's `RetryInfo`: "34.4s". A daily quota does not come back by waiting.
 fn delay(error: &Value) -> Option<Duration> {
     let details = error.get("details")?.as_array()?;
     let quotas = details.iter().filter_map(|it| it.get("violations")?.as_array()).flatten();
@@ -313,7 +313,7 @@ fn status_in(value: &Value) -> Option<u16> {
     u16::try_from(number).ok().filter(|status| (400..600).contains(status))
 }
 
-/// What a web page is called; nothing where the body is none.
+/// The title of a web page; `None` if the body is no page.
 fn title(body: &str) -> Option<String> {
     let lower = body.to_ascii_lowercase();
     if !lower.contains("<html") && !lower.contains("<!doctype") {

@@ -1,4 +1,4 @@
-//! Refusals as real servers word them.
+//! Error responses in the words of real servers.
 
 use chrono::TimeZone;
 use reqwest::header::HeaderValue;
@@ -29,7 +29,7 @@ fn refused_with(status: u16, headers: &[(&'static str, &str)], body: &str) -> Pr
 }
 
 #[test]
-fn a_delay_in_the_body_is_kept_to() {
+fn a_delay_in_the_body_is_honoured() {
     let body = |quota: &str| {
         format!(
             r#"{{"error":{{"code":429,"status":"RESOURCE_EXHAUSTED","message":"You exceeded your current quota, please check your plan.","details":[{{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{{"quotaId":"{quota}"}}]}},{{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.4s"}}]}}}}"#
@@ -118,7 +118,7 @@ fn a_conversation_that_is_too_long_is_known_in_all_wordings() {
 }
 
 #[test]
-fn what_to_do_about_each_refusal() {
+fn each_error_response_gets_its_recovery() {
     use ErrorRecovery::{AskUser, GiveUp, Retry};
     let table = [
         (401, r#"{"error":"Unauthorized"}"#, AskUser, "refuses the key"),
@@ -240,7 +240,7 @@ fn the_server_may_say_whether_to_try_again() {
 }
 
 #[test]
-fn an_error_in_the_midst_of_an_answer_is_passing_unless_it_says_otherwise() {
+fn an_error_within_an_answer_is_transient_unless_it_says_otherwise() {
     let table = [
         (r#"{"error":{"message":"boom"}}"#, ErrorRecovery::Retry, None),
         (r#"{"error":{"message":"gone","code":502}}"#, ErrorRecovery::Retry, Some(502)),
@@ -261,7 +261,7 @@ fn an_error_in_the_midst_of_an_answer_is_passing_unless_it_says_otherwise() {
 }
 
 #[test]
-fn what_is_shown_is_short_and_harmless() {
+fn shown_server_text_is_short_and_harmless() {
     let body = format!("\u{1b}[31mred\u{7}\n\nsk-very-secret {}", "x".repeat(70_000));
     let error = refused(400, &body);
     assert!(error.message.chars().count() < SHOWN + 100);
@@ -271,7 +271,7 @@ fn what_is_shown_is_short_and_harmless() {
 }
 
 #[test]
-fn a_certificate_that_will_not_do_gets_the_advice_that_helps() {
+fn each_certificate_error_gets_its_own_advice() {
     use rustls::CertificateError as Wrong;
     let day = |days: u64| UnixTime::since_unix_epoch(Duration::from_secs(days * 86_400));
     let expired = Wrong::ExpiredContext { time: day(20_000), not_after: day(19_000) };
@@ -303,10 +303,10 @@ fn a_certificate_that_will_not_do_gets_the_advice_that_helps() {
             false,
         ),
     ] {
-        let said = lasting_tls_error(&error, &site).unwrap();
-        assert!(parts.iter().all(|part| said.contains(part)), "{said}");
-        assert!(said.contains("https://h"), "{said}");
-        assert_eq!(said.contains("ca_file"), is_about_authority, "{said}");
+        let message = lasting_tls_error(&error, &site).unwrap();
+        assert!(parts.iter().all(|part| message.contains(part)), "{message}");
+        assert!(message.contains("https://h"), "{message}");
+        assert_eq!(message.contains("ca_file"), is_about_authority, "{message}");
     }
     let passing = rustls::Error::AlertReceived(rustls::AlertDescription::InternalError);
     assert_eq!(lasting_tls_error(&passing, &site), None);

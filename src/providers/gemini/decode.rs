@@ -1,8 +1,8 @@
-//! The body of an answer, as events.
+//! Turns the body of an answer into events.
 //!
-//! Every piece is a whole response with the parts that are new; calls come whole, and most without
-//! an id. A response is complete once it has said why it stops. Parts of kinds that slug does not
-//! know are kept as they are. Arguments in pieces are put together first ([`PartialFunctionCall`]).
+//! Every chunk is a whole response that holds the new parts. Calls come whole, mostly without an
+//! id. A response is complete once it has a finish reason. Parts of unknown kinds are kept
+//! unchanged. Arguments that come in pieces are assembled first ([`PartialFunctionCall`]).
 
 use std::collections::HashSet;
 
@@ -31,40 +31,40 @@ where
     reader::decode(bytes, GeminiDecoder { site, taken, ..GeminiDecoder::default() })
 }
 
-/// Turns the protocol's pieces into the events of all protocols.
+/// Turns the protocol's chunks into [`StreamEvent`]s.
 #[derive(Default)]
 struct GeminiDecoder {
     site: RequestTarget,
-    /// Ids that are in use, in the history or in this response.
+    /// Ids in use, in the history or in this response.
     taken: HashSet<CallId>,
-    /// How many calls there are.
+    /// The number of calls so far.
     calls: usize,
-    /// The call whose arguments come in pieces, and are not complete.
+    /// The call whose arguments come in pieces and are not complete.
     partial: Option<PartialFunctionCall>,
-    /// The part that came last is a text with a signature.
+    /// Whether the last part was text with a signature.
     after_signed: bool,
     counts: GeminiTokenCounts,
     finish_reason: Option<String>,
 }
 
-/// Tokens, as they were told last.
+/// The latest token counts.
 #[derive(Default)]
 struct GeminiTokenCounts {
     prompt: Option<u64>,
     cached: u64,
     for_tools: u64,
-    said: u64,
+    answer: u64,
     thought: u64,
 }
 
-/// The word for a request that is not answered at all.
+/// The finish reason for a request that is not answered at all.
 const BLOCKED: &str = "SAFETY";
 
-/// Words for an answer that is withheld.
+/// Finish reasons of an answer that is withheld.
 const REFUSAL_REASONS: [&str; 7] =
     [BLOCKED, "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR"];
 
-/// Words for an answer that the server could not make sense of: the model may write a better one.
+/// Finish reasons of an answer that the server could not parse; the model may write a better one.
 const MALFORMED_REASONS: [&str; 5] = [
     "MALFORMED_FUNCTION_CALL",
     "MALFORMED_RESPONSE",
@@ -77,7 +77,7 @@ impl reader::StreamDecoder for GeminiDecoder {
     fn event(
         &mut self,
         event: sse::SseEvent<'_>,
-        outline: &mut JsonTape,
+        tape: &mut JsonTape,
         out: &mut Vec<StreamEvent>,
     ) -> Result<DecoderFlow, ProviderError> {
         let data = event.data.trim();
@@ -87,7 +87,7 @@ impl reader::StreamDecoder for GeminiDecoder {
         if data.is_empty() || data == "[DONE]" {
             return Ok(DecoderFlow::More);
         }
-        match outline.read(data) {
+        match tape.read(data) {
             Ok(piece) => self.take(piece, data, out)?,
             Err(_) if self.is_complete() => {}
             Err(error) => return Err(unreadable(&self.site, &error)),
@@ -95,7 +95,8 @@ impl reader::StreamDecoder for GeminiDecoder {
         Ok(DecoderFlow::More)
     }
 
-    /// Without `alt=sse` the pieces come as an array, and so do some errors.
+    /// Reads an answer in one piece: without `alt=sse` chunks come as an array, and so do some
+    /// errors.
     fn whole(&mut self, text: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
         match JsonTape::default().read(text) {
             Ok(pieces) if pieces.is_list() => {
@@ -137,7 +138,7 @@ impl GeminiDecoder {
         if is_error(piece) || piece.items().next().is_some_and(is_error) {
             return Err(failure::of_stream(&self.site, data));
         }
-        // No more than one candidate is ever asked for.
+        // slug never asks for more than one candidate.
         let candidate = piece.get("candidates").items().next().unwrap_or_default();
         for part in candidate.get("content").get("parts").items() {
             self.part(part, out);
@@ -169,12 +170,13 @@ impl GeminiDecoder {
                 if !text.is_empty() {
                     out.push(StreamEvent::Thinking(text.into_owned()));
                 }
-                // The thought itself does not go back; what is signed by it does.
+                // The thinking itself does not go back, but its signature does.
                 if signature.is_some() {
                     self.keep(&signed(signature), out);
                 }
             }
-            // No text that a history keeps, so there is nothing for a seal to stand before.
+            // A history keeps no blank text, so the signature has no part to precede and stands
+            // alone.
             Some(text) if signature.is_some() && text.trim().is_empty() => {
                 self.keep(&part.to_value(), out);
             }
@@ -242,24 +244,24 @@ impl GeminiDecoder {
         out.push(GeminiPartMetadata { part: Some(part), ..GeminiPartMetadata::default() }.event());
     }
 
-    /// Later counts take the place of earlier ones, field by field.
+    /// Later counts replace earlier ones, field by field.
     fn count(&mut self, usage: JsonView<'_>, out: &mut Vec<StreamEvent>) {
         let counts = &mut self.counts;
         for (name, value) in usage.fields() {
-            let Some(told) = value.number() else { continue };
+            let Some(reported) = value.number() else { continue };
             match name {
-                "promptTokenCount" => counts.prompt = Some(told),
-                "cachedContentTokenCount" => counts.cached = told,
-                "toolUsePromptTokenCount" => counts.for_tools = told,
-                "candidatesTokenCount" => counts.said = told,
-                "thoughtsTokenCount" => counts.thought = told,
+                "promptTokenCount" => counts.prompt = Some(reported),
+                "cachedContentTokenCount" => counts.cached = reported,
+                "toolUsePromptTokenCount" => counts.for_tools = reported,
+                "candidatesTokenCount" => counts.answer = reported,
+                "thoughtsTokenCount" => counts.thought = reported,
                 _ => {}
             }
         }
         if let (true, Some(prompt)) = (usage.is_object(), counts.prompt) {
             out.push(StreamEvent::Usage(TokenUsage {
                 input: prompt + counts.for_tools,
-                output: counts.said + counts.thought,
+                output: counts.answer + counts.thought,
                 cache_read: counts.cached,
                 cache_write: 0,
             }));
@@ -289,7 +291,7 @@ impl GeminiDecoder {
     }
 }
 
-/// A part that has nothing but a signature. Without a text it would be refused.
+/// A part that holds only a signature. The API refuses such a part without a text.
 fn signed(signature: Option<&str>) -> Value {
     serde_json::json!({ "text": "", "thoughtSignature": signature })
 }

@@ -1,34 +1,32 @@
-//! What Gemini's models differ in, by their names. Other models behind the same protocol are told
-//! nothing that only some understand.
+//! Differences between Gemini's models, derived from their names. A model with another name gets no
+//! field that only some models accept.
 
-/// How a model is told to think.
+/// How a request asks a model to think.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GeminiThinking {
-    /// Not at all: an old model, or not one of Gemini's.
+    /// Not at all: the model is old, or not Gemini's.
     Unknown,
-    /// Up to a number of tokens.
+    /// With a budget in tokens.
     Budget,
-    /// By a level.
     Level,
 }
 
-/// What is known of a model.
+/// What a request has to know about a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct GeminiModel {
-    /// How it is told to think.
     pub(super) thinking: GeminiThinking,
-    /// It cannot be told to do without.
+    /// Whether thinking cannot be switched off.
     pub(super) always_thinks: bool,
 }
 
 impl GeminiModel {
-    /// Whether it refuses calls in a history that have no thought signature.
+    /// Whether it refuses calls in the history that have no thought signature.
     pub(super) fn wants_signatures(self) -> bool {
         self.thinking == GeminiThinking::Level
     }
 }
 
-/// The model of this name, which may stand behind a prefix such as `models/`.
+/// What is known about the model with this name, which may have a prefix such as `models/`.
 pub(super) fn of(name: &str) -> GeminiModel {
     let always_thinks = name.contains("pro");
     let thinking = match generation(name) {
@@ -39,7 +37,7 @@ pub(super) fn of(name: &str) -> GeminiModel {
     GeminiModel { thinking, always_thinks }
 }
 
-/// The 2.5 of `gemini-2.5-flash`. A name like `gemini-flash-latest` moves with the newest.
+/// The 2.5 of `gemini-2.5-flash`. A name like `gemini-flash-latest` follows the newest model.
 fn generation(name: &str) -> Option<(u32, u32)> {
     let (_, name) = name.split_once("gemini-")?;
     if name.ends_with("-latest") && !name.starts_with(|c: char| c.is_ascii_digit()) {

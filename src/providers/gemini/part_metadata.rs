@@ -1,8 +1,8 @@
-//! What goes back with a part of a response beside what the person sees of it.
+//! The metadata of a response part that goes back to the server beside what the user sees.
 //!
-//! A seal stands before the part that it belongs to, and holds its thought signature and the
-//! server's own id of a call. One that holds a whole part stands for itself. One that holds nothing
-//! keeps apart two texts, of which the first is signed: together they would not be what was signed.
+//! Metadata precedes the part that it belongs to, and holds its thought signature and the server's
+//! own id of a call. Metadata that holds a whole part stands for that part. Empty metadata
+//! separates two texts of which the first is signed: joined they would differ from what was signed.
 
 use serde_json::{Map, Value};
 
@@ -13,24 +13,24 @@ const SIGNATURE: &str = "thoughtSignature";
 const ID: &str = "id";
 const PART: &str = "part";
 
-/// A seal.
+/// The content of a sealed block of this protocol.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct GeminiPartMetadata<'a> {
-    /// The signature of the part behind it.
+    /// The signature of the next part.
     pub(super) signature: Option<&'a str>,
-    /// The id that the server gave to the call behind it.
+    /// The id that the server gave to the call in the next part.
     pub(super) id: Option<&'a str>,
-    /// A part that goes back as it is.
+    /// A whole part that goes back unchanged.
     pub(super) part: Option<&'a Value>,
 }
 
 impl<'a> GeminiPartMetadata<'a> {
-    /// The seal over a part.
+    /// The metadata of the next part.
     pub(super) fn over(signature: Option<&'a str>, id: Option<&'a str>) -> Self {
         Self { signature, id, part: None }
     }
 
-    /// The seal that a block holds.
+    /// Reads the metadata in a sealed block.
     pub(super) fn read(data: &'a Value) -> Self {
         Self {
             signature: data.get(SIGNATURE).and_then(Value::as_str),
@@ -39,7 +39,7 @@ impl<'a> GeminiPartMetadata<'a> {
         }
     }
 
-    /// The event that hands it on.
+    /// The event that carries the metadata.
     pub(super) fn event(self) -> StreamEvent {
         let mut data = Map::new();
         let text = |text: &str| Value::String(text.to_owned());

@@ -1,13 +1,13 @@
-//! Arguments of a call that come in pieces, each with the path to its place.
+//! Call arguments that come in pieces, each with the path of its place.
 //!
-//! Vertex sends them so to those who ask, which slug does not; a gateway may.
+//! Vertex streams them only on request, and slug does not ask; a gateway may.
 
 use serde_json::{Value, json};
 
-/// A call whose arguments are still coming.
+/// A call whose arguments are still incomplete.
 #[derive(Debug)]
 pub(super) struct PartialFunctionCall {
-    /// Which call of the response.
+    /// The number of the call in the response.
     pub(super) index: usize,
     arguments: Value,
 }
@@ -18,27 +18,27 @@ impl PartialFunctionCall {
         Self { index, arguments: Value::Null }
     }
 
-    /// Takes in a piece. Pieces of a text are joined; anything else comes whole.
+    /// Adds a piece. Pieces of a string are joined; any other value comes whole.
     pub(super) fn take(&mut self, piece: &Value) {
         let path = piece["jsonPath"].as_str();
         let Some(place) = path.and_then(|path| place(&mut self.arguments, path)) else { return };
         let whole = ["numberValue", "boolValue"].iter().find_map(|key| piece.get(key));
         match (place, piece["stringValue"].as_str(), whole) {
-            (Value::String(said), Some(more), _) => said.push_str(more),
+            (Value::String(text), Some(more), _) => text.push_str(more),
             (place, Some(text), _) => *place = text.into(),
             (place, None, Some(whole)) => *place = whole.clone(),
-            // A null, which the place is already.
+            // A null, which is the initial value.
             (_, None, None) => {}
         }
     }
 
-    /// All the arguments, as JSON, where there are any.
+    /// All arguments as JSON; `None` if there are none.
     pub(super) fn json(&self) -> Option<String> {
         (!self.arguments.is_null()).then(|| self.arguments.to_string())
     }
 }
 
-/// The place that a path like `$.files[0].name` leads to, made where there is none.
+/// The place of a path like `$.files[0].name`, created if missing.
 fn place<'a>(mut at: &'a mut Value, path: &str) -> Option<&'a mut Value> {
     let mut rest = path.strip_prefix('$')?;
     if rest.is_empty() {
@@ -69,7 +69,7 @@ fn field<'a>(at: &'a mut Value, name: &str) -> Option<&'a mut Value> {
     Some(at.as_object_mut()?.entry(name).or_insert(Value::Null))
 }
 
-/// Items come in their order.
+/// The item with this number; items come in order, so at most one is added.
 fn item(at: &mut Value, number: usize) -> Option<&mut Value> {
     if at.is_null() {
         *at = json!([]);

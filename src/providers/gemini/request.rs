@@ -1,7 +1,8 @@
-//! A request as the body of `:streamGenerateContent`.
+//! Writes a request as the body of `:streamGenerateContent`.
 //!
-//! What Gemini has signed goes back on the same part; thoughts do not go back. Results follow their
-//! calls in one message, by order and name: an id is sent only where the server gave one.
+//! A signature goes back on the part that it came with; thinking does not go back. Results follow
+//! their calls in one message, matched by order and name: an id is sent only if the server gave
+//! one.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,7 +19,7 @@ use crate::domain::{
 };
 use crate::providers::{ProviderRequest, history};
 
-/// What stands for the signature of a call that another model made, as Google documents it.
+/// Google's documented placeholder for the signature of a call that another model made.
 const UNSIGNED: &str = "skip_thought_signature_validator";
 
 /// The body of the request.
@@ -40,7 +41,7 @@ pub fn body(request: &ProviderRequest) -> Vec<u8> {
         },
         contents: contents(request, model),
     };
-    // Strings, numbers and maps with string keys: there is nothing in it that cannot be written.
+    // Only strings, numbers and maps with string keys: serialising them cannot fail.
     serde_json::to_vec(&body).unwrap_or_default()
 }
 
@@ -71,7 +72,7 @@ struct GeminiTools<'a> {
 struct GeminiFunction<'a> {
     name: &'a str,
     description: &'a str,
-    /// Not `parameters`, which takes less than JSON Schema and refuses what it does not know.
+    /// Not `parameters`, which accepts less than JSON Schema and refuses unknown keywords.
     parameters_json_schema: Value,
 }
 
@@ -111,7 +112,7 @@ enum GeminiPart<'a> {
         #[serde(rename = "thoughtSignature", skip_serializing_if = "Option::is_none")]
         signature: Option<&'a str>,
     },
-    /// As the server made it.
+    /// A part in the server's own shape.
     Kept(&'a Value),
 }
 
@@ -137,7 +138,7 @@ enum GeminiPartData<'a> {
     },
 }
 
-/// What came of a call. It has to be an object.
+/// The result of a call, which has to be an object.
 #[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
 enum GeminiFunctionResponse<'a> {
@@ -158,22 +159,23 @@ impl<'a> From<&'a ToolSpec> for GeminiFunction<'a> {
     }
 }
 
-/// The calls of one response, as they were sent: their results name them.
+/// The calls of one response by id, with name and id as sent; their results repeat both.
 type GeminiSentCalls<'a> = HashMap<&'a CallId, (Cow<'a, str>, Option<&'a str>)>;
 
 fn contents(request: &ProviderRequest, model: GeminiModel) -> Vec<GeminiContent<'_>> {
-    let mut asked = GeminiSentCalls::new();
+    let mut sent_calls = GeminiSentCalls::new();
     let mut contents = Vec::with_capacity(request.messages.len());
     for message in &request.messages {
         contents.push(match message.role {
             MessageRole::User => {
                 let parts = message.content.iter();
-                let parts = parts.filter_map(|block| user_part(block, &asked, request)).collect();
+                let parts =
+                    parts.filter_map(|block| user_part(block, &sent_calls, request)).collect();
                 GeminiContent { role: "user", parts }
             }
             MessageRole::Assistant => {
-                asked.clear();
-                GeminiContent { role: "model", parts: model_parts(message, model, &mut asked) }
+                sent_calls.clear();
+                GeminiContent { role: "model", parts: model_parts(message, model, &mut sent_calls) }
             }
         });
     }
@@ -182,7 +184,7 @@ fn contents(request: &ProviderRequest, model: GeminiModel) -> Vec<GeminiContent<
 
 fn user_part<'a>(
     block: &'a ContentBlock,
-    asked: &GeminiSentCalls<'a>,
+    sent_calls: &GeminiSentCalls<'a>,
     request: &'a ProviderRequest,
 ) -> Option<GeminiPart<'a>> {
     let piece = match block {
@@ -195,7 +197,7 @@ fn user_part<'a>(
             None => GeminiPartData::Text(Cow::Owned(history::missing(image))),
         },
         ContentBlock::ToolResult { tool_use_id, content, is_error } => {
-            let (name, id) = asked.get(tool_use_id)?.clone();
+            let (name, id) = sent_calls.get(tool_use_id)?.clone();
             let response = match (is_error, content.as_str()) {
                 (true, content) => GeminiFunctionResponse::Error(content),
                 (false, "") => GeminiFunctionResponse::Output("(no output)"),
@@ -203,7 +205,7 @@ fn user_part<'a>(
             };
             GeminiPartData::FunctionResponse { id, name, response }
         }
-        // Only a model thinks and calls.
+        // User messages hold no thinking and no calls.
         ContentBlock::Thinking { .. } | ContentBlock::Sealed { .. } | ContentBlock::ToolUse(_) => {
             return None;
         }
@@ -214,47 +216,50 @@ fn user_part<'a>(
 fn model_parts<'a>(
     message: &'a Message,
     model: GeminiModel,
-    asked: &mut GeminiSentCalls<'a>,
+    sent_calls: &mut GeminiSentCalls<'a>,
 ) -> Vec<GeminiPart<'a>> {
     let mut parts = Vec::with_capacity(message.content.len());
-    // What belongs to the next part.
-    let mut seal = GeminiPartMetadata::default();
+    // The metadata of the next part.
+    let mut metadata = GeminiPartMetadata::default();
     for block in &message.content {
         match block {
             ContentBlock::Text { text } => {
                 let piece = GeminiPartData::Text(Cow::Borrowed(text));
-                parts.push(GeminiPart::Own { piece, signature: seal.signature });
-                seal = GeminiPartMetadata::default();
+                parts.push(GeminiPart::Own { piece, signature: metadata.signature });
+                metadata = GeminiPartMetadata::default();
             }
             ContentBlock::ToolUse(call) => {
-                // Of calls that are made together only the first is signed.
-                let dummy = (asked.is_empty() && model.wants_signatures()).then_some(UNSIGNED);
-                let signature = seal.signature.or(dummy);
-                parts.push(GeminiPart::Own { piece: function_call_part(call, seal.id), signature });
-                asked.insert(&call.id, (history::tool_name(&call.name), seal.id));
-                seal = GeminiPartMetadata::default();
+                // Of parallel calls only the first one is signed.
+                let dummy = (sent_calls.is_empty() && model.wants_signatures()).then_some(UNSIGNED);
+                let signature = metadata.signature.or(dummy);
+                parts.push(GeminiPart::Own {
+                    piece: function_call_part(call, metadata.id),
+                    signature,
+                });
+                sent_calls.insert(&call.id, (history::tool_name(&call.name), metadata.id));
+                metadata = GeminiPartMetadata::default();
             }
             ContentBlock::Sealed { protocol: ProviderProtocol::Gemini, data } => {
                 let next = GeminiPartMetadata::read(data);
                 match next.part {
                     Some(part) => parts.push(GeminiPart::Kept(part)),
                     None => {
-                        parts.extend(signature_part(seal));
-                        seal = next;
+                        parts.extend(signature_part(metadata));
+                        metadata = next;
                     }
                 }
             }
             ContentBlock::Sealed { protocol: ProviderProtocol::ChatCompletions | ProviderProtocol::Responses | ProviderProtocol::Anthropic, .. }
             | ContentBlock::Thinking { .. }
-            // Only the person shows these.
+            // Only user messages hold these.
             | ContentBlock::Context { .. }
             | ContentBlock::Image(_)
             | ContentBlock::ToolResult { .. } => {}
         }
     }
-    parts.extend(signature_part(seal));
+    parts.extend(signature_part(metadata));
     if parts.is_empty() {
-        // A response that only thought.
+        // The response only thought.
         parts.push(GeminiPartData::Text(Cow::Borrowed("(nothing said)")).into());
     }
     parts
@@ -268,9 +273,9 @@ fn function_call_part<'a>(call: &'a ToolCall, id: Option<&'a str>) -> GeminiPart
     }
 }
 
-/// A signature that no part follows.
-fn signature_part(seal: GeminiPartMetadata<'_>) -> Option<GeminiPart<'_>> {
-    let signature = Some(seal.signature?);
+/// A part for a signature that no part follows.
+fn signature_part(metadata: GeminiPartMetadata<'_>) -> Option<GeminiPart<'_>> {
+    let signature = Some(metadata.signature?);
     Some(GeminiPart::Own { piece: GeminiPartData::Text(Cow::Borrowed("")), signature })
 }
 
@@ -297,7 +302,7 @@ fn level(model: GeminiModel, effort: ReasoningEffort) -> &'static str {
     match effort {
         ReasoningEffort::None | ReasoningEffort::Minimal if !model.always_thinks => "MINIMAL",
         ReasoningEffort::None | ReasoningEffort::Minimal | ReasoningEffort::Low => "LOW",
-        // Not all know more than that.
+        // Some models know only LOW and HIGH.
         ReasoningEffort::Medium if !model.always_thinks => "MEDIUM",
         ReasoningEffort::Medium
         | ReasoningEffort::High
@@ -306,7 +311,7 @@ fn level(model: GeminiModel, effort: ReasoningEffort) -> &'static str {
     }
 }
 
-/// In tokens. The greatest is the most that all models take.
+/// The thinking budget in tokens. The largest is what all models accept.
 fn budget(model: GeminiModel, effort: ReasoningEffort) -> u32 {
     match effort {
         ReasoningEffort::None if model.always_thinks => 128,

@@ -1,19 +1,19 @@
-//! The schema of a tool's arguments, as Gemini takes it: without references, which it refuses.
+//! Rewrites the schema of a tool's arguments for Gemini, which refuses references.
 
 use serde_json::{Map, Value};
 
-/// How deeply definitions may refer to one another. What lies deeper may be anything.
+/// The most levels of references that are followed; anything deeper becomes "any value".
 const DEEPEST: usize = 16;
 
-/// `schema` with its definitions in the places that refer to them. One that refers to itself may
-/// hold anything there.
+/// `schema` with each reference replaced by its definition. A definition that refers to itself
+/// accepts any value at that place.
 pub(super) fn inlined(schema: &Value) -> Value {
     GeminiSchemaInliner { root: schema, open: Vec::new() }.schema(schema)
 }
 
 struct GeminiSchemaInliner<'a> {
     root: &'a Value,
-    /// The references that are being followed.
+    /// The references that are being followed, to find cycles.
     open: Vec<&'a str>,
 }
 
@@ -34,7 +34,7 @@ impl<'a> GeminiSchemaInliner<'a> {
         for (key, value) in fields {
             let value = match key.as_str() {
                 "$ref" | "$schema" | "$id" | "$defs" | "definitions" => continue,
-                // Names of the tool's, not of the schema language.
+                // The keys of these objects are the tool's names, not schema keywords.
                 "properties" | "patternProperties" => match value.as_object() {
                     Some(named) => {
                         named.iter().map(|(name, it)| (name.clone(), self.schema(it))).collect()
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_refers_to_itself_or_to_nothing_may_be_anything() {
+    fn cyclic_and_unknown_references_accept_anything() {
         let schema = json!({
             "properties": {"tree": {"$ref": "#/$defs/tree"}, "lost": {"$ref": "other.json"}},
             "$defs": {"tree": {"type": "array", "items": {"$ref": "#/$defs/tree"}}},

@@ -1,4 +1,4 @@
-//! The address of a model server: which machine it is on, and what lies below and beside it.
+//! The address of a model server: its machine, and the addresses below and beside it.
 
 use std::fmt;
 
@@ -6,53 +6,58 @@ use reqwest::Url;
 
 use crate::domain::is_this_machine;
 
-/// Where a model server is.
+/// The base address of a model server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpEndpoint {
     url: Url,
     local: bool,
 }
 
-/// Where plain http may go.
+/// Where requests over plain http may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlainHttp {
-    /// To this machine alone.
+    /// To this machine only.
     LoopbackOnly,
-    /// To this endpoint's origin too: the person said yes to it.
+    /// Also to this endpoint's origin, because the user agreed to it.
     Allowed,
 }
 
-/// Why an address cannot be used.
+/// Why an address cannot be used as an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HttpEndpointError {
-    /// It is not an http or https address.
+    /// The text is not an http or https address.
     #[error("`{text}` is not the address of a server. Write it like http://localhost:8000/v1.")]
     Malformed {
-        /// What was given.
+        /// The text that was given.
         text: String,
     },
-    /// It has a name and password in it.
+    /// The address contains a name and password.
     #[error(
         "the address of {host} has a password in it. Give the key as `api_key` in \
          ~/.slug/config.toml or in SLUG_API_KEY instead."
     )]
     Password {
-        /// Which server.
+        /// The host of the address; the credentials are not repeated.
         host: String,
     },
-    /// It is plain http to another machine, and nobody agreed.
+    /// The address is plain http to another machine, and the user has not agreed.
     #[error(
         "plain http to {origin} would let anyone on the way read the key and the code. Use https, \
          or allow this origin when slug asks for it."
     )]
     PlainHttp {
-        /// Scheme, host and port.
+        /// The scheme, host and port of the address.
         origin: String,
     },
 }
 
 impl HttpEndpoint {
-    /// Reads an address as the person wrote it; a slash at its end makes no difference.
+    /// Parses an address as the user wrote it; a trailing slash makes no difference.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the text is not an http or https address, contains a password, or is plain http to
+    /// another machine without the user's consent. The error is a sentence with a remedy.
     pub fn parse(text: &str, plain: PlainHttp) -> Result<Self, HttpEndpointError> {
         let malformed = || HttpEndpointError::Malformed { text: text.to_owned() };
         let url = Url::parse(text.trim().trim_end_matches('/')).map_err(|_| malformed())?;
@@ -77,12 +82,12 @@ impl HttpEndpoint {
         self.local
     }
 
-    /// The host's name, without port.
+    /// The host name, without a port.
     pub fn host(&self) -> &str {
         self.url.host_str().unwrap_or_default()
     }
 
-    /// Scheme, host and port: what a key belongs to.
+    /// Scheme, host and port: the scope of a key.
     pub fn origin(&self) -> String {
         self.url.origin().ascii_serialization()
     }
@@ -91,14 +96,14 @@ impl HttpEndpoint {
         &self.url
     }
 
-    /// The address of something below the endpoint.
+    /// The address of a path below the endpoint.
     pub fn join(&self, path: &str) -> Url {
         let mut url = self.url.clone();
         url.set_path(&format!("{}/{path}", self.url.path().trim_end_matches('/')));
         url
     }
 
-    /// The address of something beside the endpoint's `/v1`.
+    /// The address of a path beside the endpoint's `/v1`.
     pub fn beside(&self, path: &str) -> Url {
         let base = self.url.path().trim_end_matches('/');
         let mut url = self.url.clone();
@@ -107,8 +112,8 @@ impl HttpEndpoint {
         url
     }
 
-    /// The address of something below the endpoint, whose `/v1` stands for the `version` of a
-    /// protocol that has others.
+    /// The address of a path below the endpoint, in which `version` replaces `/v1`, for protocols
+    /// with other version names.
     pub fn in_version(&self, version: &str, path: &str) -> Url {
         match self.url.path().trim_end_matches('/') {
             "" => self.join(&format!("{version}/{path}")),
@@ -160,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_refused_with_a_remedy() {
+    fn an_invalid_address_is_refused_with_a_remedy() {
         for text in ["localhost:8000/v1", "", "ftp://a/b", "/v1", "http://"] {
             let error = parse(text).unwrap_err();
             assert!(error.to_string().contains("http://localhost:8000/v1"), "{text}: {error}");

@@ -1,5 +1,5 @@
-//! A request and its answer: sent with the key, read as it comes or whole, and what a refusal
-//! means.
+//! One request and its answer: sends it with the key, reads the answer streamed or whole, and turns
+//! an error response into an error.
 
 use std::time::Duration;
 
@@ -13,20 +13,20 @@ use super::timeouts::{HttpResponseStage, RequestTimer, TimeoutError};
 use crate::providers::ProviderError;
 use crate::providers::failure::{self, ErrorResponse, KeyHeader, RequestTarget};
 
-/// The most bytes of a refusal that are read.
+/// The most bytes of an error response that are read.
 const REFUSAL_BYTES: usize = 64 << 10;
 
-/// How long a server may take to send all of a short answer: a list of models, a refusal.
+/// The time limit for a whole short answer: a list of models, an error response.
 const SHORT_ANSWER_LIMIT: Duration = Duration::from_secs(15);
 
-/// Sends a request whose answer is streamed, and returns it once the server has accepted it.
+/// Sends a request whose answer is streamed, and returns once the server has accepted it.
 pub(in crate::providers) async fn open(
     request: RequestBuilder,
-    asked: &RequestTimer,
+    timer: &RequestTimer,
 ) -> Result<Response, ErrorResponse> {
-    let site = &asked.site;
+    let site = &timer.site;
     let response =
-        asked.within(HttpResponseStage::NothingYet, with_key(request, site).send()).await?;
+        timer.within(HttpResponseStage::NothingYet, with_key(request, site).send()).await?;
     let response = response.map_err(|error| failure::of_transport(site, &error))?;
     if response.status().is_success() {
         return Ok(response);
@@ -34,7 +34,12 @@ pub(in crate::providers) async fn open(
     Err(refusal(response, site).await)
 }
 
-/// Sends a request with a short answer, and returns its text.
+/// Sends a request with a short answer, and returns its text, cut to `limit` bytes.
+///
+/// # Errors
+///
+/// Fails if the request does not get through, is refused, or takes more than 15 seconds in all. The
+/// error is a sentence with a remedy.
 pub async fn fetch(
     request: RequestBuilder,
     site: &RequestTarget,
@@ -54,20 +59,20 @@ pub async fn fetch(
         .map_err(|_| TimeoutError::Silent(SHORT_ANSWER_LIMIT).into_provider_error(&site.server))?
 }
 
-/// The body of a streamed answer, as it comes.
+/// The body of a streamed answer, piece by piece.
 pub(in crate::providers) fn body(
     response: Response,
-    asked: RequestTimer,
+    timer: RequestTimer,
 ) -> impl Stream<Item = Result<impl AsRef<[u8]> + Send, ProviderError>> + Send {
     let source = Box::pin(response.bytes_stream());
-    let state = (source, asked, HttpResponseStage::NothingYet);
-    stream::unfold(state, |(mut source, asked, stage)| async move {
-        let item = match asked.within(stage, source.next()).await {
+    let state = (source, timer, HttpResponseStage::NothingYet);
+    stream::unfold(state, |(mut source, timer, stage)| async move {
+        let item = match timer.within(stage, source.next()).await {
             Ok(None) => return None,
-            Ok(Some(chunk)) => chunk.map_err(|error| failure::of_transport(&asked.site, &error)),
+            Ok(Some(chunk)) => chunk.map_err(|error| failure::of_transport(&timer.site, &error)),
             Err(error) => Err(error),
         };
-        Some((item, (source, asked, HttpResponseStage::Begun)))
+        Some((item, (source, timer, HttpResponseStage::Begun)))
     })
 }
 
@@ -80,7 +85,8 @@ fn with_key(request: RequestBuilder, site: &RequestTarget) -> RequestBuilder {
                 value.set_sensitive(true);
                 request.header(name.as_ref(), value)
             }
-            // A key that is no header is told by the server's refusal, without being repeated.
+            // A key that is no valid header is left out; the server's refusal reports it without
+            // repeating the key.
             Err(_) => request,
         },
     }
@@ -90,7 +96,7 @@ async fn refusal(response: Response, site: &RequestTarget) -> ErrorResponse {
     let status = response.status().as_u16();
     let headers = response.headers().clone();
     let body = timeout(SHORT_ANSWER_LIMIT, text(response, site, REFUSAL_BYTES)).await;
-    // What went wrong while reading the refusal matters less than that there is one.
+    // That the server refused matters more than a failure to read why.
     let body = body.ok().and_then(Result::ok).unwrap_or_default();
     let error = failure::of_response(site, status, &headers, &body, chrono::Utc::now());
     ErrorResponse { error, body }
@@ -130,7 +136,7 @@ mod tests {
         HttpEndpoint::parse(text, PlainHttp::LoopbackOnly).unwrap()
     }
 
-    /// A server that takes one connection, sends `head` and then nothing.
+    /// A server that accepts one connection, sends `head` and then nothing.
     fn stalling(head: &'static str) -> (HttpEndpoint, std::thread::JoinHandle<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -138,7 +144,7 @@ mod tests {
             let (mut stream, _) = listener.accept().unwrap();
             let _request = std::io::Read::read(&mut stream, &mut [0; 4096]).unwrap();
             std::io::Write::write_all(&mut stream, head.as_bytes()).unwrap();
-            // Reads until the client has gone.
+            // Reads until the client disconnects.
             let _ = std::io::copy(&mut stream, &mut std::io::sink());
         });
         (parse(&format!("http://{address}/v1")), serving)
@@ -161,14 +167,14 @@ mod tests {
         for (phase, head, first_byte, idle, total, says) in table {
             let (endpoint, serving) = stalling(head);
             let site = RequestTarget { server: endpoint.to_string(), ..RequestTarget::default() };
-            let patience = Timeouts { first_byte, idle, total, sleep: SleepEffect::ConnectionLost };
+            let timeouts = Timeouts { first_byte, idle, total, sleep: SleepEffect::ConnectionLost };
             let http = HttpClient::new();
             let get = http.client(&endpoint).unwrap().get(endpoint.join("x"));
-            let asked = RequestTimer::start(site, patience);
-            let error = match open(get, &asked).await {
+            let timer = RequestTimer::start(site, timeouts);
+            let error = match open(get, &timer).await {
                 Err(refusal) => refusal.error,
                 Ok(response) => {
-                    let mut chunks = Box::pin(body(response, asked));
+                    let mut chunks = Box::pin(body(response, timer));
                     loop {
                         if let Err(error) = chunks.next().await.unwrap() {
                             break error;
@@ -185,14 +191,14 @@ mod tests {
         }
     }
 
-    /// Asks the server of this client for anything, and says what comes of it.
-    async fn asked(client: &Client, url: &str) -> Result<String, ProviderError> {
+    /// Sends any request to `url` with this client, and returns what comes back.
+    async fn fetch_from(client: &Client, url: &str) -> Result<String, ProviderError> {
         let site = RequestTarget { server: url.to_owned(), ..RequestTarget::default() };
         fetch(client.get(url), &site, 1 << 10).await
     }
 
-    /// A port at which IPv4 answers and IPv6 takes no connection, not even to refuse it; and what
-    /// keeps it so. `None` where the machine has no IPv6.
+    /// A port at which IPv4 answers and IPv6 drops connections without refusing them, and the
+    /// sockets that keep it so. `None` if the machine has no IPv6.
     fn black_hole() -> Option<(SocketAddr, SocketAddr, Vec<TcpStream>)> {
         let open = TcpListener::bind("127.0.0.1:0").unwrap();
         let here = open.local_addr().unwrap();
@@ -200,10 +206,10 @@ mod tests {
         let socket = socket(AddressFamily::INET6, SocketType::STREAM, None).ok()?;
         bind(&socket, &hole).ok()?;
         listen(&socket, 0).unwrap();
-        // Once its queue is full, the system leaves further connections without an answer.
+        // Once the queue is full, the system ignores further connections.
         let full = Duration::from_secs(1);
-        let held = std::iter::from_fn(|| TcpStream::connect_timeout(&hole, full).ok());
-        let held: Vec<TcpStream> = held.take(64).collect();
+        let sockets = std::iter::from_fn(|| TcpStream::connect_timeout(&hole, full).ok());
+        let sockets: Vec<TcpStream> = sockets.take(64).collect();
         std::thread::spawn(move || {
             let _hole = socket;
             for stream in open.incoming() {
@@ -213,11 +219,11 @@ mod tests {
                 std::io::Write::write_all(&mut stream, answer.as_bytes()).unwrap();
             }
         });
-        Some((hole, here, held))
+        Some((hole, here, sockets))
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-    async fn r37_where_one_family_of_addresses_is_a_black_hole_the_other_is_taken() {
+    async fn r37_an_unreachable_address_family_falls_back_to_the_other() {
         let Some((hole, here, _held)) = black_hole() else {
             println!("skipped: this machine has no IPv6");
             return;
@@ -227,11 +233,11 @@ mod tests {
                 .unwrap()
         };
         let url = format!("http://model.test:{}/", here.port());
-        let both = asked(&towards(&[hole, here]), &url).await;
+        let both = fetch_from(&towards(&[hole, here]), &url).await;
         assert_eq!(both.as_deref(), Ok("here"));
     }
 
-    /// A resolver that says the same of every name.
+    /// A resolver that gives the same error for every name.
     struct FailingResolver(&'static str);
 
     impl Resolve for FailingResolver {
@@ -242,15 +248,15 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-    async fn r37_a_resolver_that_fails_is_told_as_a_name_that_is_not_found() {
+    async fn r37_a_resolver_failure_is_reported_as_host_not_found() {
         for words in ["Name or service not known", "Temporary failure in name resolution"] {
             let client = build(
                 || client_builder().no_proxy().dns_resolver(Arc::new(FailingResolver(words))),
                 &[],
             );
-            let error = asked(&client.unwrap(), "https://model.test/v1").await.unwrap_err();
-            let told = "The host of https://model.test/v1 cannot be found";
-            assert!(error.message.starts_with(told), "{words}: {error}");
+            let error = fetch_from(&client.unwrap(), "https://model.test/v1").await.unwrap_err();
+            let expected = "The host of https://model.test/v1 cannot be found";
+            assert!(error.message.starts_with(expected), "{words}: {error}");
             assert_eq!(error.recovery, ErrorRecovery::Retry, "the network may come back");
         }
     }

@@ -1,14 +1,14 @@
-//! Which proxy the environment names for an address, so that it can be named where it fails.
+//! Finds the proxy that the environment names for an address, so that an error message can name it.
 //!
-//! The client itself reads the same variables in the same way. What it does not know, entries of
-//! `NO_PROXY` with a port, is known here. What a proxy's address has of a name and a password is
-//! left out of everything that is shown.
+//! The HTTP client reads the same variables in the same way, except for `NO_PROXY` entries with a
+//! port, which only this file understands. Credentials in a proxy's address are left out of
+//! everything that is shown.
 
 use reqwest::Url;
 
 use crate::domain::is_exempt_from_proxy;
 
-/// The proxy that is named for `url`, fit to be shown; `None` where it is asked directly.
+/// The proxy for `url`, without credentials; `None` for a direct connection.
 pub(super) fn proxy_for(url: &Url, variable: impl Fn(&str) -> Option<String>) -> Option<String> {
     let first = |names: &[&str]| {
         let mut texts = names.iter().filter_map(|name| variable(name));
@@ -18,7 +18,8 @@ pub(super) fn proxy_for(url: &Url, variable: impl Fn(&str) -> Option<String>) ->
         return None;
     }
     let own = match url.scheme() {
-        // Programs that a web server starts find what their caller wrote in it.
+        // A CGI program finds the client's `Proxy` header in `HTTP_PROXY` ("httpoxy"), so the
+        // client ignores it.
         "http" if variable("REQUEST_METHOD").is_some() => None,
         "http" => first(&["HTTP_PROXY", "http_proxy"]),
         _ => first(&["HTTPS_PROXY", "https_proxy"]),
@@ -26,7 +27,7 @@ pub(super) fn proxy_for(url: &Url, variable: impl Fn(&str) -> Option<String>) ->
     own.or_else(|| first(&["ALL_PROXY", "all_proxy"])).map(|address| without_credentials(&address))
 }
 
-/// Whether `NO_PROXY` leaves `url` out.
+/// Whether `NO_PROXY` exempts `url`.
 pub(super) fn is_exempt(url: &Url, variable: impl Fn(&str) -> Option<String>) -> bool {
     let list = variable("NO_PROXY").or_else(|| variable("no_proxy")).unwrap_or_default();
     is_exempt_from_proxy(&list, url.host_str().unwrap_or_default(), url.port_or_known_default())
@@ -43,7 +44,7 @@ pub(super) fn without_credentials(address: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Variables, an address, and the proxy for it.
+    /// Variables, an address, and the expected proxy.
     type ProxyVariableCase =
         (&'static [(&'static str, &'static str)], &'static str, Option<&'static str>);
 
@@ -71,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn r36_what_is_exempt_is_told_by_name_range_and_port() {
+    fn r36_exemptions_match_by_name_range_and_port() {
         let table = [
             ("*", "https://a.example", true),
             ("a.example", "https://a.example", true),

@@ -1,8 +1,8 @@
-//! How long an answer is waited for.
+//! The time limits of an answer.
 //!
-//! Each answer has limits: to its first byte, between two pieces, with nothing but keep-alives, and
-//! in all. A machine that has slept finds its connections dead without being told so; the wall
-//! clock, which goes on in sleep while timers stand still, tells.
+//! Each answer has limits: until its first byte, between two pieces, with nothing but keep-alives,
+//! and in total. A machine that has slept finds its connections dead without being notified. slug
+//! detects sleep by the wall clock, which goes on while timers stand still.
 
 use std::pin::pin;
 use std::time::{Duration, SystemTime};
@@ -13,52 +13,53 @@ use super::HttpEndpoint;
 use crate::providers::failure::RequestTarget;
 use crate::providers::{ErrorRecovery, ProviderError};
 
-/// How often a wait looks whether the machine has slept.
+/// How often a wait checks whether the machine has slept.
 const SLEEP_POLL_INTERVAL: Duration = Duration::from_secs(5);
 
-/// What is longer than this between two clocks was sleep.
+/// A larger difference between wall clock and timer counts as sleep.
 const SLEEP: Duration = Duration::from_secs(20);
 
-/// So many times as long as silence may be, nothing but keep-alives may come. A server that has a
-/// model think for long sends them for many minutes; one that sends them for ever is stuck.
+/// Keep-alives alone may come for this many times the limit for silence. A server whose model
+/// thinks for long sends them for many minutes; one that sends them forever is stuck.
 const KEEP_ALIVES: u32 = 20;
 
-/// The limits of time that the person has set.
+/// The time limits that the user has set; `None` means the default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TimeoutSettings {
-    /// For the first byte of an answer.
+    /// Until the first byte of an answer.
     pub first_byte: Option<Duration>,
-    /// Between two pieces of it.
+    /// Between two pieces of an answer.
     pub idle: Option<Duration>,
-    /// For all of it.
+    /// From the request to the end of the answer.
     pub total: Option<Duration>,
 }
 
-/// How long to wait for bytes, comments and keep-alives included.
+/// The time limits of one answer. Comments and keep-alives count as bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For the first byte of the answer, from the moment of asking. A server on this machine has
-    /// no such limit: reading a long prompt takes it minutes.
+    /// From the request to the first byte of the answer. `None` for a server on this machine, which
+    /// may take minutes to read a long prompt.
     pub first_byte: Option<Duration>,
     /// Between two pieces of the answer.
     pub idle: Duration,
-    /// For the whole answer, from the moment of asking. A slow machine may write for hours.
+    /// From the request to the end of the answer. `None` by default: a slow machine may write for
+    /// hours.
     pub total: Option<Duration>,
-    /// What a sleep of this machine means.
+    /// What a sleep of this machine does to the connection.
     pub sleep: SleepEffect,
 }
 
 /// What a sleep of this machine does to a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SleepEffect {
-    /// The other side, which stayed awake, has given it up.
+    /// The other side stayed awake and has dropped it.
     ConnectionLost,
-    /// The other side slept, too.
+    /// The other side slept too.
     ConnectionKept,
 }
 
 impl Timeouts {
-    /// What `endpoint` is given, where the person has set nothing else.
+    /// The limits for `endpoint`: the user's, else the defaults.
     pub fn towards(endpoint: &HttpEndpoint, set: TimeoutSettings) -> Self {
         let elsewhere = |limit: u64| (!endpoint.is_local()).then_some(Duration::from_secs(limit));
         Self {
@@ -73,30 +74,29 @@ impl Timeouts {
         }
     }
 
-    /// How long keep-alives alone are an answer.
+    /// How long an answer may consist of keep-alives only.
     pub(in crate::providers) fn keep_alives(&self) -> Duration {
         self.idle.saturating_mul(KEEP_ALIVES)
     }
 }
 
-/// A question, from the moment of asking.
+/// The time limits of a running request, counted from its start.
 #[derive(Debug)]
 pub(in crate::providers) struct RequestTimer {
-    /// Who is asked.
     pub(in crate::providers) site: RequestTarget,
     timeouts: Timeouts,
     at: Instant,
     clock: SleepDetector,
 }
 
-/// The clock on the wall, and how often a wait looks at it.
+/// The wall clock, and how often a wait checks it.
 #[derive(Debug, Clone, Copy)]
 struct SleepDetector {
     wall: fn() -> SystemTime,
     poll_interval: Duration,
 }
 
-/// Why an answer is waited for no longer.
+/// Which limit ended the wait for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::providers) enum TimeoutError {
     Silent(Duration),
@@ -105,7 +105,7 @@ pub(in crate::providers) enum TimeoutError {
     Slept,
 }
 
-/// How far an answer is.
+/// How much of an answer has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HttpResponseStage {
     NothingYet,
@@ -113,13 +113,14 @@ pub(super) enum HttpResponseStage {
 }
 
 impl RequestTimer {
-    /// Asked just now.
-    pub(in crate::providers) fn start(site: RequestTarget, patience: Timeouts) -> Self {
+    /// Starts the clock of a request now.
+    pub(in crate::providers) fn start(site: RequestTarget, timeouts: Timeouts) -> Self {
         let clock = SleepDetector { wall: SystemTime::now, poll_interval: SLEEP_POLL_INTERVAL };
-        Self { site, timeouts: patience, at: Instant::now(), clock }
+        Self { site, timeouts, at: Instant::now(), clock }
     }
 
-    /// Waits for the next piece within all limits. What is there counts before what is over.
+    /// Waits for `next` within all limits. If a piece is already there, it counts even past a
+    /// limit.
     pub(super) async fn within<F: Future>(
         &self,
         stage: HttpResponseStage,
@@ -150,18 +151,18 @@ impl RequestTimer {
             {
                 return Err(TimeoutError::Total(limit));
             }
-            let glance = match self.timeouts.sleep {
+            let next_poll = match self.timeouts.sleep {
                 SleepEffect::ConnectionLost => Some(now + self.clock.poll_interval),
                 SleepEffect::ConnectionKept => None,
             };
-            let ends = [silent.map(|(at, _)| at), total.map(|(at, _)| at), glance];
+            let ends = [silent.map(|(at, _)| at), total.map(|(at, _)| at), next_poll];
             let Some(end) = ends.into_iter().flatten().min() else { return Ok(piece.await) };
             if let Ok(output) = timeout_at(end, piece.as_mut()).await {
                 return Ok(output);
             }
             let now = Instant::now();
             if self.timeouts.sleep == SleepEffect::ConnectionLost {
-                // A clock that was set back is no sleep.
+                // A clock that was set back does not count as sleep.
                 let passed = (self.clock.wall)().duration_since(wall).unwrap_or_default();
                 if slept(passed, now.duration_since(began)) {
                     return Err(TimeoutError::Slept);
@@ -176,8 +177,8 @@ impl RequestTimer {
     }
 }
 
-/// Whether the machine slept in a time that the wall clock and a timer measured. A clock that was
-/// set looks the same, and costs one request.
+/// Whether the machine slept, by the time that the wall clock and a timer measured. A clock that
+/// was set forward looks the same, and costs one request.
 fn slept(wall: Duration, ticked: Duration) -> bool {
     wall.saturating_sub(ticked) > SLEEP
 }
@@ -231,25 +232,25 @@ mod tests {
     }
 
     #[test]
-    fn r37_sleep_is_what_the_wall_clock_has_and_the_timer_has_not() {
+    fn r37_sleep_is_the_difference_of_wall_clock_and_timer() {
         let seconds = Duration::from_secs;
         let table = [
             (seconds(5), seconds(5), false),
             (seconds(90), seconds(89), false),
             (seconds(20), seconds(5), false),
             (seconds(3600), seconds(3), true),
-            // The clock was set back meanwhile.
+            // The clock was set back in between.
             (seconds(0), seconds(5), false),
         ];
         for (wall, ticked, expected) in table {
             assert_eq!(slept(wall, ticked), expected, "{wall:?} {ticked:?}");
         }
-        let told = TimeoutError::Slept.into_provider_error("https://api.example.com/v1");
-        assert_eq!(told.recovery, ErrorRecovery::Retry);
-        assert!(told.message.contains("sleep"), "{told}");
+        let error = TimeoutError::Slept.into_provider_error("https://api.example.com/v1");
+        assert_eq!(error.recovery, ErrorRecovery::Retry);
+        assert!(error.message.contains("sleep"), "{error}");
     }
 
-    /// A clock that goes on by an hour from look to look.
+    /// A clock that advances by an hour with each look.
     fn after_a_nap() -> SystemTime {
         static HOURS: AtomicU64 = AtomicU64::new(0);
         let hours = HOURS.fetch_add(1, Ordering::Relaxed);
@@ -259,23 +260,23 @@ mod tests {
     #[tokio::test]
     async fn r37_after_a_sleep_a_stream_from_elsewhere_is_failed_at_once() {
         let never = Duration::from_secs(3600);
-        let patience = |sleep| Timeouts { first_byte: None, idle: never, total: None, sleep };
+        let timeouts = |sleep| Timeouts { first_byte: None, idle: never, total: None, sleep };
         let clock = SleepDetector { wall: after_a_nap, poll_interval: Duration::from_millis(1) };
-        let asked = |sleep| RequestTimer {
+        let timer = |sleep| RequestTimer {
             clock,
-            ..RequestTimer::start(RequestTarget::default(), patience(sleep))
+            ..RequestTimer::start(RequestTarget::default(), timeouts(sleep))
         };
-        let waited = asked(SleepEffect::ConnectionLost)
+        let waited = timer(SleepEffect::ConnectionLost)
             .wait(HttpResponseStage::Begun, pending::<()>())
             .await;
         assert_eq!(waited, Err(TimeoutError::Slept));
-        // What has come meanwhile counts first, and a server that slept, too, is waited for.
+        // What has already come counts first, and a server that slept too is waited for.
         let come =
-            asked(SleepEffect::ConnectionLost).wait(HttpResponseStage::Begun, async { 1 }).await;
+            timer(SleepEffect::ConnectionLost).wait(HttpResponseStage::Begun, async { 1 }).await;
         assert_eq!(come, Ok(1));
         let slow = tokio::time::sleep(Duration::from_millis(20));
         assert_eq!(
-            asked(SleepEffect::ConnectionKept).wait(HttpResponseStage::Begun, slow).await,
+            timer(SleepEffect::ConnectionKept).wait(HttpResponseStage::Begun, slow).await,
             Ok(())
         );
     }
@@ -285,18 +286,18 @@ mod tests {
         let towards = |text, set| Timeouts::towards(&parse(text), set);
         let (far, near) = ("https://api.example.com/v1", "http://localhost:8000/v1");
         let seconds = Duration::from_secs;
-        let patience = Timeouts {
+        let defaults = Timeouts {
             first_byte: Some(seconds(60)),
             idle: seconds(90),
             total: Some(seconds(3600)),
             sleep: SleepEffect::ConnectionLost,
         };
-        assert_eq!(towards(far, TimeoutSettings::default()), patience);
+        assert_eq!(towards(far, TimeoutSettings::default()), defaults);
         let here = Timeouts {
             first_byte: None,
             total: None,
             sleep: SleepEffect::ConnectionKept,
-            ..patience
+            ..defaults
         };
         assert_eq!(towards(near, TimeoutSettings::default()), here);
         let set = TimeoutSettings {

@@ -1,7 +1,7 @@
-//! What a client is built with, beside its limits of time: certificates, a proxy, headers.
+//! The settings of an HTTP client besides its time limits: certificates, proxy, headers.
 //!
-//! Files are read when the client is built, at the first request. No message holds what stands in
-//! them, nor a proxy's password.
+//! Files are read when the client is built, at the first request. No message repeats their content,
+//! nor a proxy's password.
 
 use std::path::{Path, PathBuf};
 
@@ -11,62 +11,62 @@ use secrecy::{ExposeSecret, SecretString};
 
 use super::{TimeoutSettings, proxies};
 
-/// How a server is reached.
+/// The HTTP settings of one server.
 #[derive(Debug, Clone, Default)]
 pub struct TransportConfig {
-    /// Sent with every request, but for those that slug fills in itself.
+    /// Sent with every request, except for headers that slug sets itself.
     pub headers: Vec<(String, SecretHeaderValue)>,
-    /// A file with certificates that are trusted beside the system's.
+    /// A PEM file with certificates that are trusted in addition to the system's.
     pub ca_file: Option<PathBuf>,
-    /// What slug shows when it is asked who it is.
+    /// The certificate with which slug identifies itself, if the server asks for one.
     pub client: Option<ClientCertificate>,
-    /// Which proxy is asked. None is, for a server on this machine.
+    /// Which proxy to use. A server on this machine is always reached directly.
     pub proxy: ProxySelection,
-    /// The person's own limits of time.
+    /// The user's own time limits.
     pub timeouts: TimeoutSettings,
 }
 
-/// A header's value; never shown.
+/// A header's value, which is never shown.
 #[derive(Debug, Clone)]
 pub enum SecretHeaderValue {
-    /// This.
+    /// The value itself, from the configuration or an environment variable.
     Value(SecretString),
-    /// It was to come from the environment variable of this name, which is not set.
+    /// The environment variable with this name should hold the value, but is not set.
     Missing(String),
 }
 
 /// A certificate and its private key, as PEM files.
 #[derive(Debug, Clone)]
 pub struct ClientCertificate {
-    /// The certificate, with those between it and its authority; its key, too, where `key` is none.
+    /// The certificate with its intermediates. It also holds the key if `key` is `None`.
     pub certificate: PathBuf,
-    /// Its key.
+    /// The private key; `None` if `certificate` holds it.
     pub key: Option<PathBuf>,
 }
 
-/// Which proxy is asked.
+/// Which proxy requests go through.
 #[derive(Debug, Clone, Default)]
 pub enum ProxySelection {
-    /// The one that the system names, in `HTTPS_PROXY` and the like.
+    /// The proxy that the environment names, in `HTTPS_PROXY` and the like.
     #[default]
     System,
-    /// None.
+    /// No proxy.
     Never,
-    /// The one at this address, which may have a password in it.
+    /// The proxy at this address, which may contain a password.
     At(SecretString),
 }
 
-/// What was read of the files.
+/// The settings after the files have been read.
 pub(super) struct HttpClientSettings {
     headers: HeaderMap,
     pub(super) authorities: Vec<Certificate>,
     identity: Option<Identity>,
     proxy_source: ClientProxySource,
-    /// Where one is named.
+    /// The configured proxy; `None` unless one is configured.
     proxy: Option<reqwest::Proxy>,
 }
 
-/// What becomes of the proxies that the system names.
+/// Which proxies of the environment the client uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ClientProxySource {
     System,
@@ -74,7 +74,7 @@ enum ClientProxySource {
 }
 
 impl TransportConfig {
-    /// The headers alone: all that plain http to this machine needs.
+    /// Only the headers: plain http to this machine needs nothing else.
     pub(super) fn headers(&self) -> Result<HeaderMap, String> {
         let mut headers = HeaderMap::new();
         for (name, text) in &self.headers {
@@ -96,7 +96,7 @@ impl TransportConfig {
         Ok(headers)
     }
 
-    /// Whether the environment has `url` asked directly, in words that the client does not know.
+    /// Whether a `NO_PROXY` entry that the client does not understand exempts `url`.
     pub(super) fn is_exempt(&self, url: &Url) -> bool {
         match self.proxy {
             ProxySelection::System => proxies::is_exempt(url, |name| std::env::var(name).ok()),
@@ -104,7 +104,7 @@ impl TransportConfig {
         }
     }
 
-    /// The proxy through which `url` is asked, fit to be shown.
+    /// The proxy for `url`, without credentials; `None` for a direct connection.
     pub(super) fn proxy_towards(&self, url: &Url) -> Option<String> {
         match &self.proxy {
             ProxySelection::System => proxies::proxy_for(url, |name| std::env::var(name).ok()),
@@ -122,7 +122,7 @@ impl TransportConfig {
             None => Vec::new(),
         };
         let identity = self.client.as_ref().map(identity).transpose()?;
-        let (way, proxy) = match &self.proxy {
+        let (proxy_source, proxy) = match &self.proxy {
             ProxySelection::System => (ClientProxySource::System, None),
             ProxySelection::Never => (ClientProxySource::Own, None),
             ProxySelection::At(address) => {
@@ -137,21 +137,25 @@ impl TransportConfig {
             headers: self.headers()?,
             authorities,
             identity,
-            proxy_source: way,
+            proxy_source,
             proxy,
         })
     }
 }
 
 impl HttpClientSettings {
-    /// Puts all of it but the authorities into a client that is being built.
-    pub(super) fn apply(&self, builder: ClientBuilder, reach: HttpDestination) -> ClientBuilder {
+    /// Applies all settings except the authorities to a client that is being built.
+    pub(super) fn apply(
+        &self,
+        builder: ClientBuilder,
+        destination: HttpDestination,
+    ) -> ClientBuilder {
         let builder = builder.default_headers(self.headers.clone());
         let builder = match &self.identity {
             Some(identity) => builder.identity(identity.clone()),
             None => builder,
         };
-        match (reach, self.proxy_source, &self.proxy) {
+        match (destination, self.proxy_source, &self.proxy) {
             (HttpDestination::Elsewhere, ClientProxySource::System, _) => builder,
             (HttpDestination::Elsewhere, ClientProxySource::Own, Some(proxy)) => {
                 builder.proxy(proxy.clone())
@@ -162,7 +166,7 @@ impl HttpClientSettings {
     }
 }
 
-/// Where the server is.
+/// The kind of server that a client is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HttpDestination {
     ThisMachine,

@@ -1,4 +1,4 @@
-//! What the tests of all decoders have in common.
+//! Helpers for the tests of all decoders.
 
 use futures_util::stream::{self, BoxStream};
 use futures_util::{Stream, StreamExt};
@@ -10,8 +10,8 @@ use crate::providers::{ProviderError, StreamEvent};
 /// The events of an answer, and the error that ended it.
 pub(in crate::providers) type DecodedEvents = (Vec<StreamEvent>, Option<ProviderError>);
 
-/// What `decode` makes of a body that comes in these chunks. Ids of slug's own are "own", since they
-/// are made anew each time. Fails where anything comes behind the end.
+/// Decodes a body that comes in these chunks. Ids that slug generates become "own". Panics if
+/// anything comes behind the end.
 pub(in crate::providers) fn decode_chunks<S>(
     chunks: &[&[u8]],
     decode: impl FnOnce(BoxStream<'static, Result<Vec<u8>, ProviderError>>) -> S,
@@ -20,23 +20,23 @@ where
     S: Stream<Item = Result<StreamEvent, ProviderError>>,
 {
     let chunks: Vec<_> = chunks.iter().map(|chunk| Ok(chunk.to_vec())).collect();
-    // The wait for what comes behind a complete answer needs a clock.
+    // The wait behind a complete answer needs a clock.
     let runtime = Builder::new_current_thread().enable_time().build().unwrap();
-    let told: Vec<_> = runtime.block_on(decode(stream::iter(chunks).boxed()).collect());
-    let mut heard: DecodedEvents = (Vec::new(), None);
-    for event in told {
-        let is_over = matches!(heard.0.last(), Some(StreamEvent::Finished(_)));
-        assert!(!is_over && heard.1.is_none(), "{event:?} behind the end");
+    let received: Vec<_> = runtime.block_on(decode(stream::iter(chunks).boxed()).collect());
+    let mut decoded: DecodedEvents = (Vec::new(), None);
+    for event in received {
+        let is_over = matches!(decoded.0.last(), Some(StreamEvent::Finished(_)));
+        assert!(!is_over && decoded.1.is_none(), "{event:?} behind the end");
         match event {
             Ok(StreamEvent::ToolUseStarted { index, id, name }) => {
                 let id = if is_own(&id) { CallId::new("own") } else { id };
-                heard.0.push(StreamEvent::ToolUseStarted { index, id, name });
+                decoded.0.push(StreamEvent::ToolUseStarted { index, id, name });
             }
-            Ok(event) => heard.0.push(event),
-            Err(error) => heard.1 = Some(error),
+            Ok(event) => decoded.0.push(event),
+            Err(error) => decoded.1 = Some(error),
         }
     }
-    heard
+    decoded
 }
 
 fn is_own(id: &CallId) -> bool {

@@ -1,10 +1,10 @@
-//! The body of an answer, as events.
+//! Turns the body of an answer into events.
 //!
-//! Text, reasoning and arguments stream; what an item is in the end is told by the event that ends
-//! it, since the response that stands in the last event may be empty. Items are told apart by their
-//! place in the output, and only where that is missing by their id, which some proxies change from
-//! event to event. Reasoning that is encrypted is kept whole; the id of the item behind it is kept
-//! with it, since a server wants both or neither.
+//! Text, reasoning and arguments stream. The final form of an item comes from the event that ends
+//! it, because the response in the last event may be empty. Items are identified by their place in
+//! the output, or by their id if the place is missing: some proxies change the id from event to
+//! event. Encrypted reasoning is kept whole, together with the id of the next item, because a
+//! server wants both or neither.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -32,24 +32,24 @@ where
     reader::decode(bytes, ResponsesDecoder { site, taken, ..ResponsesDecoder::default() })
 }
 
-/// Turns the protocol's events into those of all protocols.
+/// Turns the protocol's events into [`StreamEvent`]s.
 #[derive(Default)]
 struct ResponsesDecoder {
     site: RequestTarget,
-    /// Ids that are in use, in the history or in this response.
+    /// Ids in use, in the history or in this response.
     taken: HashSet<CallId>,
     open: HashMap<OutputItemKey, OpenOutputItem>,
-    /// Items have come in events of their own.
+    /// Whether items have come in events of their own.
     had_items: bool,
-    /// How many calls have begun.
+    /// The number of calls that have begun.
     calls: usize,
-    /// The item that ended last is reasoning that goes back.
+    /// Whether the last item was reasoning that goes back.
     after_sealed: bool,
     refused: bool,
     ended: Option<ResponseEnd>,
 }
 
-/// Which item an event speaks of.
+/// The item that an event belongs to.
 #[derive(PartialEq, Eq, Hash)]
 enum OutputItemKey {
     Place(u64),
@@ -59,13 +59,13 @@ enum OutputItemKey {
 /// An item that is being streamed.
 #[derive(Default, Clone, Copy)]
 struct OpenOutputItem {
-    /// The number of the call that it is.
+    /// The number of the call, if the item is one.
     call: Option<usize>,
-    /// Some of it has come.
+    /// Whether some of it has streamed.
     streamed: bool,
 }
 
-/// How the server ended.
+/// How the server ended the response.
 #[derive(Clone, Copy)]
 enum ResponseEnd {
     Completed,
@@ -77,7 +77,7 @@ impl reader::StreamDecoder for ResponsesDecoder {
     fn event(
         &mut self,
         event: sse::SseEvent<'_>,
-        outline: &mut JsonTape,
+        tape: &mut JsonTape,
         out: &mut Vec<StreamEvent>,
     ) -> Result<DecoderFlow, ProviderError> {
         let data = event.data.trim();
@@ -87,7 +87,7 @@ impl reader::StreamDecoder for ResponsesDecoder {
         if data.is_empty() || data == "[DONE]" {
             return Ok(DecoderFlow::More);
         }
-        let event = outline.read(data).map_err(|error| unreadable(&self.site, &error))?;
+        let event = tape.read(data).map_err(|error| unreadable(&self.site, &error))?;
         self.take(event, data, out)
     }
 
@@ -218,8 +218,8 @@ impl ResponsesDecoder {
         index
     }
 
-    /// Keeps of the item that begins what has to go back with it: the id by which the reasoning
-    /// before it knows it, and the phase that a message belongs to.
+    /// Keeps what has to go back with an item that begins: the id that ties it to the reasoning
+    /// before it, and a message's phase.
     fn bind(&mut self, item: JsonView<'_>, out: &mut Vec<StreamEvent>) {
         let after_sealed = std::mem::take(&mut self.after_sealed);
         let mut data = serde_json::Map::new();
@@ -230,7 +230,7 @@ impl ResponsesDecoder {
             }
         }
         if !data.is_empty() {
-            seal(Value::Object(data), out);
+            push_sealed(Value::Object(data), out);
         }
     }
 
@@ -260,25 +260,28 @@ impl ResponsesDecoder {
             }
             "reasoning" => {
                 if !open.streamed {
-                    let told = |name| {
+                    let joined_texts = |name| {
                         let texts = item.get(name).items().map(|part| text(part, "text"));
                         texts.collect::<Vec<_>>().join("\n\n")
                     };
-                    let summary = told("summary");
-                    think(if summary.is_empty() { told("content") } else { summary }.into(), out);
+                    let summary = joined_texts("summary");
+                    think(
+                        if summary.is_empty() { joined_texts("content") } else { summary }.into(),
+                        out,
+                    );
                 }
-                // Without its encrypted form a server that keeps nothing cannot know it again.
+                // Without the encrypted form, a server that stores nothing cannot recognise it.
                 if !text(item, "encrypted_content").is_empty() {
                     self.after_sealed = true;
-                    seal(item.to_value(), out);
+                    push_sealed(item.to_value(), out);
                 }
             }
             "" => {}
-            _ => seal(item.to_value(), out),
+            _ => push_sealed(item.to_value(), out),
         }
     }
 
-    /// Takes in the response itself, which ends it.
+    /// Handles the final response object, which ends the answer.
     fn end(
         &mut self,
         response: JsonView<'_>,
@@ -321,9 +324,9 @@ fn key(event: JsonView<'_>) -> OutputItemKey {
     OutputItemKey::Id(id.unwrap_or_default().into_owned())
 }
 
-fn say(said: Cow<'_, str>, out: &mut Vec<StreamEvent>) {
-    if !said.is_empty() {
-        out.push(StreamEvent::Text(said.into_owned()));
+fn say(text: Cow<'_, str>, out: &mut Vec<StreamEvent>) {
+    if !text.is_empty() {
+        out.push(StreamEvent::Text(text.into_owned()));
     }
 }
 
@@ -333,7 +336,7 @@ fn think(thought: Cow<'_, str>, out: &mut Vec<StreamEvent>) {
     }
 }
 
-fn seal(data: Value, out: &mut Vec<StreamEvent>) {
+fn push_sealed(data: Value, out: &mut Vec<StreamEvent>) {
     out.push(StreamEvent::Sealed { protocol: ProviderProtocol::Responses, data });
 }
 

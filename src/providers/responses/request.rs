@@ -1,7 +1,7 @@
-//! A request as the body of Responses.
+//! Writes a request as the body of the Responses protocol.
 //!
-//! The server keeps nothing. Reasoning goes back as it came, encrypted, and only together with the
-//! item that followed it: alone it is refused. Another server's is left out.
+//! The server stores nothing. Reasoning goes back unchanged and encrypted, and only together with
+//! the item that followed it: alone it is refused. Another server's reasoning is left out.
 
 use std::borrow::Cow;
 
@@ -41,7 +41,7 @@ pub fn body(request: &ProviderRequest) -> Vec<u8> {
         tools: request.tools.iter().map(ResponsesTool::from).collect(),
         input,
     };
-    // Strings, numbers and maps with string keys: there is nothing in it that cannot be written.
+    // Only strings, numbers and maps with string keys: serialising them cannot fail.
     serde_json::to_vec(&body).unwrap_or_default()
 }
 
@@ -79,7 +79,8 @@ struct ResponsesTool<'a> {
     name: &'a str,
     description: &'a str,
     parameters: &'a Value,
-    /// Unless told otherwise the service takes only schemas in which all is required.
+    /// Sent as `false`: by default the service accepts only schemas in which every field is
+    /// required.
     strict: bool,
 }
 
@@ -94,7 +95,7 @@ impl<'a> From<&'a ToolSpec> for ResponsesTool<'a> {
 #[serde(untagged)]
 enum ResponsesInputItem<'a> {
     Own(ResponsesTypedItem<'a>),
-    /// As the server made it.
+    /// An item in the server's own shape.
     Sealed(&'a Value),
 }
 
@@ -133,7 +134,7 @@ enum ResponsesContentPart<'a> {
     OutputText { text: Cow<'a, str>, annotations: [(); 0] },
 }
 
-/// An image in the address itself: nothing is fetched because of it.
+/// An image in a data URL, so that the server fetches nothing.
 struct ResponsesDataUrl<'a> {
     media_type: MediaType,
     base64: &'a str,
@@ -146,7 +147,7 @@ impl Serialize for ResponsesDataUrl<'_> {
     }
 }
 
-/// Results come first, right behind the calls that they answer; then what the person said.
+/// Tool results come first, directly behind the calls that they answer; then the user's text.
 fn push_user_items<'a>(
     message: &'a Message,
     request: &'a ProviderRequest,
@@ -172,7 +173,7 @@ fn push_user_items<'a>(
             },
             ContentBlock::Text { text } => Cow::Borrowed(text.as_str()),
             ContentBlock::Context { name, text } => Cow::Owned(history::context(name, text)),
-            // Only a model thinks and calls.
+            // User messages hold no thinking and no calls.
             ContentBlock::Thinking { .. }
             | ContentBlock::Sealed { .. }
             | ContentBlock::ToolUse(_) => continue,
@@ -193,7 +194,7 @@ fn push_user_items<'a>(
 
 fn answer<'a>(message: &'a Message, input: &mut Vec<ResponsesInputItem<'a>>) {
     let before = input.len();
-    // Reasoning that waits for the item behind it, and what belongs to that item.
+    // Reasoning that waits for the next item, and what belongs to that item.
     let mut waiting: Vec<ResponsesInputItem> = Vec::new();
     let mut bound = ResponsesItemMetadata::default();
     for block in &message.content {
@@ -219,7 +220,7 @@ fn answer<'a>(message: &'a Message, input: &mut Vec<ResponsesInputItem<'a>>) {
                 ..
             }
             | ContentBlock::Thinking { .. }
-            // Only the person shows these.
+            // Only user messages hold these.
             | ContentBlock::Context { .. }
             | ContentBlock::Image(_)
             | ContentBlock::ToolResult { .. } => continue,
@@ -228,12 +229,12 @@ fn answer<'a>(message: &'a Message, input: &mut Vec<ResponsesInputItem<'a>>) {
         input.push(item);
     }
     if input.len() == before {
-        // A response that only thought.
+        // The response only thought.
         input.push(assistant_message(Cow::Borrowed("(nothing said)"), None, None));
     }
 }
 
-/// What is known of an item beside what it says.
+/// The metadata of an item besides its text.
 #[derive(Default)]
 struct ResponsesItemMetadata<'a> {
     id: Option<&'a str>,
@@ -275,11 +276,11 @@ fn function_call<'a>(call: &'a ToolCall, id: Option<&'a str>) -> ResponsesInputI
 /// Whether a model reasons, by its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReasoningSupport {
-    /// It is one of OpenAI's that do.
+    /// An OpenAI model that reasons.
     Always,
-    /// It is one of OpenAI's that do not, and refuse to be told how.
+    /// An OpenAI model that does not reason, and refuses the reasoning settings.
     Never,
-    /// It is another's.
+    /// Another maker's model.
     Unknown,
 }
 
@@ -311,7 +312,7 @@ fn reasoning(
     }
 }
 
-/// Arguments travel as a string of compact JSON, keys in the order in which the model wrote them.
+/// Arguments are a string of compact JSON, with keys in the order in which the model wrote them.
 fn as_text<S: Serializer>(value: &Value, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&value.to_string())
 }

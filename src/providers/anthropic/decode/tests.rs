@@ -1,4 +1,4 @@
-//! Streams of each kind, whole, cut and broken.
+//! Streams of each kind: whole, cut and broken.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -14,7 +14,7 @@ fn sse(events: &[Value]) -> String {
     events.iter().map(line).collect()
 }
 
-fn hear(chunks: &[&[u8]]) -> DecodedEvents {
+fn events_of(chunks: &[&[u8]]) -> DecodedEvents {
     testing::decode_chunks(chunks, |bytes| decode(bytes, RequestTarget::default()))
 }
 
@@ -30,7 +30,7 @@ fn stop(number: u64) -> Value {
     json!({"type": "content_block_stop", "index": number})
 }
 
-/// Thinking, sealed thinking, text and two calls, one without arguments.
+/// Thinking, redacted thinking, text and two calls, one of them without arguments.
 fn everything() -> Vec<Value> {
     vec![
         json!({"type": "message_start", "message": {"usage": {
@@ -75,7 +75,7 @@ fn joined(events: Vec<StreamEvent>) -> Vec<StreamEvent> {
 
 #[test]
 fn a_response_is_read_block_by_block() {
-    let (events, error) = hear(&[sse(&everything()).as_bytes()]);
+    let (events, error) = events_of(&[sse(&everything()).as_bytes()]);
     assert_eq!(error, None);
     let usage = |output| TokenUsage { input: 23, output, cache_read: 11, cache_write: 7 };
     let started = |index, id: &str, name: &str| StreamEvent::ToolUseStarted {
@@ -104,7 +104,7 @@ fn a_response_is_read_block_by_block() {
 }
 
 #[test]
-fn each_word_for_stopping_is_known() {
+fn each_stop_reason_is_known() {
     let table = [
         ("end_turn", StopReason::EndTurn),
         ("stop_sequence", StopReason::EndTurn),
@@ -116,7 +116,7 @@ fn each_word_for_stopping_is_known() {
     ];
     for (word, reason) in table {
         let ended = json!({"type": "message_delta", "delta": {"stop_reason": word}});
-        let (events, error) = hear(&[sse(&[ended]).as_bytes()]);
+        let (events, error) = events_of(&[sse(&[ended]).as_bytes()]);
         assert_eq!((events, error), (vec![StreamEvent::Finished(reason)], None), "{word}");
     }
 }
@@ -129,7 +129,7 @@ fn arguments_that_break_off_mean_the_limit_was_reached() {
         stop(0),
         json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}}),
     ];
-    let (events, _) = hear(&[sse(&events).as_bytes()]);
+    let (events, _) = events_of(&[sse(&events).as_bytes()]);
     assert_eq!(events.last(), Some(&StreamEvent::Finished(StopReason::MaxTokens)));
 }
 
@@ -140,7 +140,7 @@ fn whole_arguments_may_come_with_the_start() {
         stop(0),
         json!({"type": "message_stop"}),
     ];
-    let (events, _) = hear(&[sse(&events).as_bytes()]);
+    let (events, _) = events_of(&[sse(&events).as_bytes()]);
     assert_eq!(events[1], StreamEvent::ToolInputDelta { index: 0, json: "{\"a\":1}".into() });
 }
 
@@ -154,7 +154,7 @@ fn blocks_of_the_servers_own_tools_are_kept_whole() {
         json!({"type": "message_delta", "delta": {"stop_reason": "pause_turn"}}),
         json!({"type": "message_stop"}),
     ];
-    let (events, _) = hear(&[sse(&events).as_bytes()]);
+    let (events, _) = events_of(&[sse(&events).as_bytes()]);
     let kept = json!(
         {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {"q": "x"}});
     assert_eq!(
@@ -183,7 +183,7 @@ fn errors_come_in_every_shape() {
         ("data: [DONE]\n\n".to_owned(), ErrorRecovery::Retry, "before it was complete"),
     ];
     for (body, recovery, says) in table {
-        let (_, error) = hear(&[body.as_bytes()]);
+        let (_, error) = events_of(&[body.as_bytes()]);
         let error = error.unwrap();
         assert!(error.message.contains(says), "{error}");
         assert_eq!(error.recovery, recovery, "{error}");
@@ -194,14 +194,14 @@ fn errors_come_in_every_shape() {
 fn a_gateways_done_ends_a_complete_answer() {
     let ended = json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}});
     let body = sse(&[ended]) + "event: data\ndata: [DONE]\n\n";
-    assert_eq!(hear(&[body.as_bytes()]).0, [StreamEvent::Finished(StopReason::EndTurn)]);
+    assert_eq!(events_of(&[body.as_bytes()]).0, [StreamEvent::Finished(StopReason::EndTurn)]);
 }
 
 #[test]
 fn an_answer_may_come_in_one_piece() {
     let body = json!({"type": "message", "content": [{"type": "text", "text": "hi"}],
         "stop_reason": "end_turn", "usage": {"input_tokens": 3, "output_tokens": 1}});
-    let (events, error) = hear(&[body.to_string().as_bytes()]);
+    let (events, error) = events_of(&[body.to_string().as_bytes()]);
     assert_eq!(error, None);
     assert_eq!(events[1], StreamEvent::Text("hi".into()));
     assert_eq!(events[2], StreamEvent::Finished(StopReason::EndTurn));
@@ -217,6 +217,6 @@ proptest! {
         at.extend([0, bytes.len()]);
         at.sort_unstable();
         let chunks: Vec<&[u8]> = at.windows(2).map(|cut| &bytes[cut[0]..cut[1]]).collect();
-        prop_assert_eq!(hear(&chunks), hear(&[&bytes]));
+        prop_assert_eq!(events_of(&chunks), events_of(&[&bytes]));
     }
 }

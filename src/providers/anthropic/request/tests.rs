@@ -1,4 +1,4 @@
-//! Bodies of requests, written out.
+//! Request bodies, compared as JSON.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ fn call(id: &str, input: CallInput) -> ContentBlock {
 }
 
 #[test]
-fn seals_go_back_as_they_came_and_other_servers_thoughts_do_not() {
+fn signed_thinking_goes_back_unchanged_and_unsigned_thinking_does_not() {
     let thought = |signature: Option<&str>| ContentBlock::Thinking {
         thinking: "hm".into(),
         signature: signature.map(str::to_owned),
@@ -51,14 +51,14 @@ fn seals_go_back_as_they_came_and_other_servers_thoughts_do_not() {
         protocol,
         data: json!({"type": "redacted_thinking", "data": "x"}),
     };
-    let said = answer(vec![
+    let reply = answer(vec![
         thought(Some("seal")),
         sealed(ProviderProtocol::Anthropic),
         sealed(ProviderProtocol::ChatCompletions),
         thought(None),
         say("done"),
     ]);
-    let body = sent(&request("claude-sonnet-5", vec![user("go"), said, user("on")]));
+    let body = sent(&request("claude-sonnet-5", vec![user("go"), reply, user("on")]));
     assert_eq!(
         body["messages"][1]["content"],
         json!([
@@ -72,14 +72,14 @@ fn seals_go_back_as_they_came_and_other_servers_thoughts_do_not() {
 #[test]
 fn calls_stand_last_and_results_first_answer_them() {
     let input = CallInput::Valid(json!({"file_path": "a"}));
-    let said = answer(vec![call("functions.Read:0", input), say("Let me look.")]);
+    let reply = answer(vec![call("functions.Read:0", input), say("Let me look.")]);
     let result = ContentBlock::ToolResult {
         tool_use_id: CallId::new("functions.Read:0"),
         content: String::new(),
         is_error: true,
     };
     let back = Message { role: MessageRole::User, content: vec![result, say("and?")] };
-    let body = sent(&request("m", vec![user("go"), said, back]));
+    let body = sent(&request("m", vec![user("go"), reply, back]));
     assert_eq!(
         body["messages"][1]["content"],
         json!([
@@ -96,9 +96,9 @@ fn calls_stand_last_and_results_first_answer_them() {
 }
 
 #[test]
-fn what_could_not_be_parsed_goes_back_as_an_object() {
-    let said = answer(vec![call("c", CallInput::Invalid("{oops".into()))]);
-    let body = sent(&request("m", vec![user("go"), said]));
+fn unparsable_arguments_go_back_as_an_object() {
+    let reply = answer(vec![call("c", CallInput::Invalid("{oops".into()))]);
+    let body = sent(&request("m", vec![user("go"), reply]));
     assert_eq!(body["messages"][1]["content"][0]["input"], json!({"invalid_arguments": "{oops"}));
 }
 
@@ -113,9 +113,9 @@ fn a_response_that_only_thought_is_not_empty() {
 fn images_go_along_where_their_bytes_are_there() {
     let image = MessageImage::new("shot.png", MediaType::Png, (2, 1), b"png");
     let hash = image.hash.clone();
-    let shown =
+    let message =
         Message { role: MessageRole::User, content: vec![say("look"), ContentBlock::Image(image)] };
-    let mut request = request("m", vec![shown]);
+    let mut request = request("m", vec![message]);
     let text = sent(&request)["messages"][0]["content"][1]["text"].to_string();
     assert!(text.contains("shot.png"), "{text}");
     request.images.put(hash, EncodedImages::encode(b"png"));
@@ -126,7 +126,7 @@ fn images_go_along_where_their_bytes_are_there() {
 }
 
 #[test]
-fn marks_stand_behind_the_system_prompt_and_the_newest_two_messages_of_the_persons() {
+fn cache_marks_follow_the_system_prompt_the_newest_message_and_the_user_message_before() {
     let talk =
         vec![user("a"), answer(vec![say("b")]), user("c"), answer(vec![say("d")]), user("e")];
     let body = sent(&request("m", talk));
@@ -143,7 +143,7 @@ fn marks_stand_behind_the_system_prompt_and_the_newest_two_messages_of_the_perso
 
 #[test]
 fn thinking_is_asked_for_as_the_model_takes_it() {
-    let told = |model: &str, effort, max_tokens| {
+    let written = |model: &str, effort, max_tokens| {
         let request = ProviderRequest {
             effort,
             max_tokens,
@@ -197,7 +197,7 @@ fn thinking_is_asked_for_as_the_model_takes_it() {
         ("qwen3", Some(ReasoningEffort::High), 16_000, (null.clone(), null, json!(0.5))),
     ];
     for (model, effort, max_tokens, want) in table {
-        assert_eq!(told(model, effort, max_tokens), want, "{model} {effort:?}");
+        assert_eq!(written(model, effort, max_tokens), want, "{model} {effort:?}");
     }
 }
 

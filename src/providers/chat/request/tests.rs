@@ -1,4 +1,4 @@
-//! Bodies of requests, written out.
+//! Request bodies, compared as JSON.
 
 use std::sync::Arc;
 
@@ -28,10 +28,10 @@ fn sent(request: &ProviderRequest) -> Value {
 
 fn sent_to(host: &str, request: &ProviderRequest) -> Value {
     let dialect = dialect::at(host).unwrap_or(ChatDialect::Common);
-    spoken(dialect, request)
+    body_for(dialect, request)
 }
 
-fn spoken(dialect: ChatDialect, request: &ProviderRequest) -> Value {
+fn body_for(dialect: ChatDialect, request: &ProviderRequest) -> Value {
     let quirks = dialect::of(dialect, &request.model);
     serde_json::from_slice(&body(request, quirks, PromptProgressReports::Unknown)).unwrap()
 }
@@ -73,7 +73,7 @@ fn images_go_with_the_message_as_parts_of_it() {
     );
 }
 
-/// A conversation with everything in it.
+/// A conversation with every kind of block.
 fn conversation() -> Vec<Message> {
     vec![
         Message {
@@ -206,9 +206,9 @@ fn sealed_reasoning_of_another_protocol_stays_behind() {
     assert_eq!(body["messages"][2], json!({"role": "assistant", "content": "hi"}));
 }
 
-/// A turn with everything in which dialects differ.
+/// A turn with everything that dialects write differently.
 fn turn(effort: Option<ReasoningEffort>, image: &MessageImage) -> ProviderRequest {
-    let said = assistant(vec![
+    let reply = assistant(vec![
         thinks("hm", None),
         ContentBlock::Text { text: "Looking.".into() },
         calls("call_1", "Read", "{}"),
@@ -225,13 +225,13 @@ fn turn(effort: Option<ReasoningEffort>, image: &MessageImage) -> ProviderReques
             ContentBlock::Image(image.clone()),
         ],
     };
-    let mut request = request(vec![Message::user("hi"), said, answered]);
+    let mut request = request(vec![Message::user("hi"), reply, answered]);
     request.images.put(ContentHash::of(b"abc"), EncodedImages::encode(b"abc"));
     request.effort = effort;
     request
 }
 
-/// What the head of a body says besides the model and how it is streamed.
+/// The fields of a body besides the model, the messages and the streaming options.
 fn head(body: &Value) -> Value {
     let mut head = body.as_object().unwrap().clone();
     for key in ["model", "stream", "stream_options", "messages"] {
@@ -263,7 +263,7 @@ fn each_dialect_is_written_as_its_server_reads_it() {
     let llama = json!({"max_tokens": 4096,
         "chat_template_kwargs": {"enable_thinking": true, "reasoning_effort": "high"}});
     let router = |word: &str| json!({"max_tokens": 4096, "reasoning": {"effort": word}});
-    // The head with much effort, the head with none, how reasoning goes back.
+    // The head with high effort, the head without thinking, and how reasoning goes back.
     let table = [
         (ChatDialect::Common, word("xhigh"), word("none"), &both),
         (ChatDialect::OpenAi, openai("xhigh"), openai("none"), &nothing),
@@ -285,23 +285,23 @@ fn each_dialect_is_written_as_its_server_reads_it() {
     assert_eq!(table.len(), ChatDialect::ALL.len());
     let image = MessageImage::new("a.jpg", MediaType::Jpeg, (3, 2), b"abc");
     for (dialect, much, none, reasoning) in table {
-        let body = spoken(dialect, &turn(HIGH, &image));
+        let body = body_for(dialect, &turn(HIGH, &image));
         assert_eq!(head(&body), much, "{dialect}");
-        assert_eq!(head(&spoken(dialect, &turn(OFF, &image))), none, "{dialect}");
-        let unset = head(&spoken(dialect, &turn(None, &image)));
+        assert_eq!(head(&body_for(dialect, &turn(OFF, &image))), none, "{dialect}");
+        let unset = head(&body_for(dialect, &turn(None, &image)));
         assert_eq!(unset.as_object().unwrap().len(), 1, "{dialect}: {unset}");
 
         let messages = body["messages"].as_array().unwrap();
-        let mut said = messages[2].as_object().unwrap().clone();
+        let mut reply = messages[2].as_object().unwrap().clone();
         let text = match dialect {
             ChatDialect::MiniMax => "<think>\nhm\n</think>\n\nLooking.",
             _ => "Looking.",
         };
-        assert_eq!(said.remove("content"), Some(json!(text)), "{dialect}");
-        let id = said["tool_calls"][0]["id"].clone();
+        assert_eq!(reply.remove("content"), Some(json!(text)), "{dialect}");
+        let id = reply["tool_calls"][0]["id"].clone();
         assert_eq!(messages[3]["tool_call_id"], id, "{dialect}");
-        said.retain(|key, _| key.starts_with("reasoning"));
-        assert_eq!(&Value::Object(said), reasoning, "{dialect}");
+        reply.retain(|key, _| key.starts_with("reasoning"));
+        assert_eq!(&Value::Object(reply), reasoning, "{dialect}");
 
         let roles: Vec<&str> = messages.iter().filter_map(|it| it["role"].as_str()).collect();
         let id = id.as_str().unwrap();
@@ -322,11 +322,11 @@ fn a_mistral_wants_its_ids_whoever_serves_it() {
     let image = MessageImage::new("a.jpg", MediaType::Jpeg, (3, 2), b"abc");
     let mut request = turn(None, &image);
     request.model = "mistralai/Devstral-Small-2507".to_owned();
-    let body = spoken(ChatDialect::Vllm, &request);
+    let body = body_for(ChatDialect::Vllm, &request);
     assert_eq!(body["messages"][3]["tool_call_id"].as_str().unwrap().len(), 9);
     assert_eq!(body["messages"][4]["role"], "assistant");
-    // Where nobody speaks after the results, nothing is put in between.
+    // If no message follows the results, no bridging message is added.
     let last = request.messages.last_mut().unwrap();
     last.content.truncate(1);
-    assert_eq!(spoken(ChatDialect::Vllm, &request)["messages"].as_array().unwrap().len(), 4);
+    assert_eq!(body_for(ChatDialect::Vllm, &request)["messages"].as_array().unwrap().len(), 4);
 }

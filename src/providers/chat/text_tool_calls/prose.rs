@@ -1,22 +1,22 @@
-//! Where in Markdown a place is plain prose: in no code and in no quotes.
+//! Tells which places of a Markdown text are plain prose: not in code and not in quotes.
 //!
-//! When in doubt a place is not plain. A code span that is not closed lasts to the end of its
-//! paragraph, a quote that is not closed to the end of its line.
+//! Doubtful places are not plain. An unclosed code span lasts to the end of its paragraph, an
+//! unclosed quote to the end of its line.
 
-/// Follows a text letter by letter.
+/// Follows a text character by character.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ProseTracker {
     code: MarkdownCode,
     line: ProseLine,
-    /// The mark that closes the quote, and how many are open, one within the other.
+    /// The closing quotation mark, and how many nested quotes are open.
     quote: Option<(char, usize)>,
-    /// Quoted with `>`.
+    /// The line is a block quote (`>`).
     is_quotation: bool,
-    /// Indented as far as code is.
+    /// The line is indented as far as code.
     is_indented_code: bool,
-    /// The line before was blank, or there was none.
+    /// The line before is blank, or there is none.
     follows_blank: bool,
-    /// A row of equal marks that may go on.
+    /// A run of equal marks that may continue.
     run: Option<MarkRun>,
     last: char,
 }
@@ -24,16 +24,16 @@ pub(super) struct ProseTracker {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MarkdownCode {
     None,
-    /// Closed by a row of so many backticks.
+    /// Closed by a run of this many backticks.
     Span(usize),
-    /// Closed by a line of at least so many of the mark. While the line of the opener lasts, a
-    /// backtick shows that it was a span.
+    /// Closed by a line with at least this many marks. While the opening line lasts, a backtick
+    /// turns it into a span.
     Fence {
         mark: char,
         length: usize,
         opening: bool,
     },
-    /// A line that closes a fence unless something else is on it.
+    /// A line that closes a fence unless it holds anything else.
     Closing {
         mark: char,
         length: usize,
@@ -42,7 +42,7 @@ enum MarkdownCode {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ProseLine {
-    /// Only white space so far, this wide.
+    /// Only white space so far, of this width.
     Start(usize),
     Inside,
 }
@@ -54,7 +54,7 @@ struct MarkRun {
     at_start: bool,
 }
 
-/// From this indentation on a line is code.
+/// A line with this indentation is code (CommonMark, "Indented code blocks").
 const CODE_INDENT: usize = 4;
 
 impl Default for ProseTracker {
@@ -73,7 +73,7 @@ impl Default for ProseTracker {
 }
 
 impl ProseTracker {
-    /// Whether what comes next is plain. What comes next is no backtick.
+    /// Whether the next character is plain prose. The caller makes sure that it is no backtick.
     pub(super) fn is_plain(&mut self) -> bool {
         self.end_run();
         let indented = match self.line {
@@ -85,12 +85,12 @@ impl ProseTracker {
         self.code == MarkdownCode::None && self.quote.is_none() && !self.is_quotation && !indented
     }
 
-    /// Whether only white space stands before it in its line.
+    /// Whether only white space precedes in this line.
     pub(super) fn is_at_line_start(&self) -> bool {
         matches!(self.line, ProseLine::Start(_)) && self.run.is_none()
     }
 
-    /// Goes past a letter.
+    /// Moves past a character.
     pub(super) fn pass(&mut self, letter: char) {
         if self.run.is_some_and(|run| run.mark != letter) {
             self.end_run();
@@ -108,8 +108,9 @@ impl ProseTracker {
         self.last = letter;
     }
 
-    /// Goes past the letters that say nothing of the place but what came last, and begin no call
-    /// within a line. Most letters are such.
+    /// Moves past characters that cannot change the state within a line and cannot begin a call;
+    /// only the last one is remembered. Most characters are of this kind. Returns their length in
+    /// bytes.
     pub(super) fn skip(&mut self, text: &str) -> usize {
         if self.run.is_some()
             || self.line != ProseLine::Inside
@@ -168,7 +169,7 @@ impl ProseTracker {
         }
     }
 
-    /// Notes what the beginning of a line says; whether this was it.
+    /// Updates the state at the beginning of a line; true if that beginning is complete.
     fn begin_line(&mut self) -> bool {
         let ProseLine::Start(width) = self.line else { return false };
         self.line = ProseLine::Inside;
@@ -224,7 +225,7 @@ impl ProseTracker {
     }
 }
 
-/// By byte, whether within a line it is of a letter that neither marks nor quotes anything.
+/// By byte, whether within a line it belongs to a character that is no mark and no quote.
 const QUIET: [bool; 256] = {
     let mut quiet = [false; 256];
     let mut byte = 0;
@@ -235,7 +236,7 @@ const QUIET: [bool; 256] = {
     quiet
 };
 
-/// The last two begin letters beyond ASCII among which quotes are.
+/// The last two are lead bytes of the non-ASCII characters that include quotation marks.
 const fn is_quiet(byte: u8) -> bool {
     let marks = matches!(byte, b'\n' | b'`' | b'~' | b'<' | b'[' | b'{' | b']');
     !marks && !matches!(byte, b'"' | b'\'' | 0xC2 | 0xE2)
@@ -294,7 +295,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn skipping_is_passing_letter_by_letter(
+        fn skipping_equals_passing_each_character(
             parts in prop::collection::vec(
                 prop::sample::select(vec![
                     "a b", "\n", "\n\n", "    ", "\t", "`", "```", "~~~", "\"", "'", "\\", ">", "<", "[",

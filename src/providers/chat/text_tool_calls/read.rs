@@ -1,4 +1,4 @@
-//! What readers of a call's text have in common, and the forms that are JSON or Python.
+//! Shared code of the parsers of text calls, and the forms that are JSON or Python.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use crate::domain::ToolSpec;
 use crate::domain::lenient_json::{self, LenientJsonError};
 
-/// A call that was found.
+/// A call that was found in text.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::providers::chat) struct TextToolCall {
     pub(in crate::providers::chat) name: String,
@@ -18,24 +18,24 @@ pub(in crate::providers::chat) struct TextToolCall {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CallText<'a> {
     pub(super) text: &'a str,
-    /// What ends it has come.
+    /// Whether the terminator has come.
     pub(super) is_closed: bool,
 }
 
-/// What the text comes to.
+/// The result of parsing a call's text.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum CallParseOutcome {
     Calls(Vec<TextToolCall>),
-    /// It ends within a call.
+    /// The text ends within a call.
     Cut,
-    /// It is not what it looked like.
+    /// The text is not a call.
     Broken,
 }
 
-/// Reads the calls of a form.
+/// Parses the calls of one form.
 pub(super) type CallReader = fn(CallText<'_>, &DeclaredTools) -> CallParseOutcome;
 
-/// Why a reader stops early; `?` works on it.
+/// Why a parser stops early; `?` works on it.
 pub(super) enum CallParseStop {
     Cut,
     Broken,
@@ -50,7 +50,7 @@ impl From<LenientJsonError> for CallParseStop {
     }
 }
 
-/// The outcome of a reader that may stop early. No calls at all are none.
+/// Turns a parser's result into an outcome. No calls at all count as `Broken`.
 pub(super) fn outcome(read: Result<Vec<TextToolCall>, CallParseStop>) -> CallParseOutcome {
     match read {
         Ok(calls) if calls.is_empty() => CallParseOutcome::Broken,
@@ -79,7 +79,7 @@ impl DeclaredTools {
         self.0.iter().map(|spec| spec.name.as_str())
     }
 
-    /// A call of the tool with this name, where there is one.
+    /// A call of the tool with this name; `Broken` if it is not declared.
     pub(super) fn call(
         &self,
         name: &str,
@@ -94,7 +94,7 @@ impl DeclaredTools {
         }
     }
 
-    /// The value that untyped text stands for, by what the tool's schema says of the field.
+    /// The value of untyped text, converted to the type in the tool's schema of this field.
     pub(super) fn value(&self, tool: &str, key: &str, text: &str) -> Value {
         let spec = self.0.iter().find(|spec| spec.name == tool);
         let field = spec.and_then(|spec| spec.input_schema.get("properties")?.get(key));
@@ -116,23 +116,23 @@ impl DeclaredTools {
     }
 }
 
-/// The value that `text` is all of.
+/// `text` as a JSON value, if all of it is one.
 pub(super) fn typed(text: &str) -> Option<Value> {
     let (value, end) = lenient_json::parse_value(text, 0).ok()?;
     text[end..].trim().is_empty().then_some(value)
 }
 
-/// Objects and lists of objects, one behind another.
+/// Objects and lists of objects, one after another.
 pub(super) fn json(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOutcome {
     outcome(objects(body.text, tools, CallMarkers::Yes))
 }
 
-/// `functools[{…}]`.
+/// `functools[{…}]`, the form of Phi-4-mini.
 pub(super) fn functools(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOutcome {
     json(CallText { text: body.text.strip_prefix("functools").unwrap_or(body.text), ..body }, tools)
 }
 
-/// Objects where nothing but their shape says that they are calls.
+/// Objects without any marks: only their shape says that they are calls.
 pub(super) fn bare_json(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOutcome {
     outcome(objects(body.text, tools, CallMarkers::No))
 }
@@ -173,7 +173,7 @@ fn objects(
     }
 }
 
-/// The names under which models write the arguments.
+/// The field names under which models write the arguments.
 const ARGUMENTS: [&str; 4] = ["arguments", "parameters", "args", "input"];
 
 fn call(
@@ -206,7 +206,7 @@ fn call(
     tools.call(&name, input)
 }
 
-/// `name(key=value, …)`, one or more, in brackets or without.
+/// `name(key=value, …)`, one or more, with or without brackets.
 pub(super) fn python(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOutcome {
     outcome(python_calls(body.text, tools))
 }
@@ -255,7 +255,7 @@ fn keywords(mut rest: &str) -> Result<(Map<String, Value>, &str), CallParseStop>
     }
 }
 
-/// Whether a field's schema lets it have this type.
+/// Whether the schema of a field allows this type.
 fn takes(schema: &Value, kind: &str) -> bool {
     let named = match schema.get("type") {
         Some(Value::String(name)) => name == kind || (name == "number" && kind == "integer"),

@@ -1,4 +1,4 @@
-//! Calls between marks of a model's own: a name, then JSON or something close to it.
+//! Calls between a model's special tokens: a name, then JSON or something close to it.
 
 use serde_json::{Map, Value};
 
@@ -49,7 +49,7 @@ pub(super) fn kimi_k2(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOut
     }))
 }
 
-/// `NAME<｜tool▁sep｜>{…}`, or `function<｜tool▁sep｜>NAME` and a fence.
+/// `NAME<｜tool▁sep｜>{…}`, or `function<｜tool▁sep｜>NAME` and a code fence.
 pub(super) fn deepseek(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOutcome {
     outcome(repeated(
         body.text,
@@ -69,7 +69,7 @@ pub(super) fn deepseek(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOu
     ))
 }
 
-/// `call:NAME{key:value}`, with strings between marks of their own.
+/// `call:NAME{key:value}`, whose strings have delimiters of their own.
 pub(super) fn gemma(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOutcome {
     let read = || -> Result<Vec<TextToolCall>, CallParseStop> {
         let text = quoted(&quoted(body.text, "<|\"|>")?, "<escape>")?;
@@ -82,7 +82,7 @@ pub(super) fn gemma(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOutco
     outcome(read())
 }
 
-/// The text with what stands between two `marks` as JSON strings.
+/// `text` with everything between two `mark`s turned into a JSON string.
 fn quoted(text: &str, mark: &str) -> Result<String, CallParseStop> {
     let mut plain = String::new();
     for (at, piece) in text.split(mark).enumerate() {
@@ -94,9 +94,9 @@ fn quoted(text: &str, mark: &str) -> Result<String, CallParseStop> {
     if text.matches(mark).count().is_multiple_of(2) { Ok(plain) } else { Err(CallParseStop::Cut) }
 }
 
-/// `<|open|>call tool="NAME"<|sep|>` with each argument in marks of the same kind.
+/// `<|open|>call tool="NAME"<|sep|>`, with each argument in marks of the same kind.
 pub(super) fn kimi_k3(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOutcome {
-    // Where the end of the call ended the block, it is no longer part of it.
+    // If the end of the call ended the block, it is no longer part of the text.
     let text = body.text.trim_end().trim_end_matches("<|sep|>");
     let text = match body.is_closed && !text.ends_with("<|close|>call") {
         true => format!("{text}<|close|>call"),
@@ -120,13 +120,13 @@ pub(super) fn kimi_k3(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOut
             rest = behind.strip_prefix("<|sep|>").unwrap_or(behind);
         }
         let rest = rest.trim_start();
-        // A call may have more arguments as long as it is not closed.
+        // A call that is not closed may have more arguments.
         enter(rest, "<|close|>call")?;
         Ok((tools.call(&name, input)?, rest))
     }))
 }
 
-/// Calls one behind another, each between `opener` and `closer`, either of which may be missing.
+/// Calls one after another, each between `opener` and `closer`, either of which may be missing.
 fn repeated<'a>(
     text: &'a str,
     opener: &str,
@@ -145,7 +145,7 @@ fn repeated<'a>(
     if calls.is_empty() { Err(CallParseStop::Cut) } else { Ok(calls) }
 }
 
-/// The object that comes next, and what follows it.
+/// The next object, and the text behind it.
 fn object(text: &str) -> Result<(Map<String, Value>, &str), CallParseStop> {
     let (value, end) = lenient_json::parse_value(text, 0)?;
     match value {

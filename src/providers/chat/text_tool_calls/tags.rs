@@ -1,4 +1,4 @@
-//! Calls in tags: their values are untyped text.
+//! Calls in tags, whose values are untyped text.
 
 use serde_json::{Map, Value};
 
@@ -8,13 +8,13 @@ use super::read::{
 };
 use crate::domain::lenient_json;
 
-/// What stands between each of MiniMax M3's tags and the one before.
+/// The prefix of each of MiniMax M3's tags.
 const MINIMAX: &str = "]<]minimax[>[";
 
-/// What a block holds shows in its first letters: JSON, functions, invocations, pairs of keys and
-/// values, or Python.
+/// Decides by the first characters of a block what it holds: JSON, functions, invocations, pairs of
+/// keys and values, or Python.
 pub(super) fn any(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOutcome {
-    // DeepSeek and LongCat put their own names into each tag.
+    // DeepSeek and LongCat add names of their own to each tag.
     let plain = body.text.replace("｜DSML｜", "").replace("longcat_arg_", "arg_");
     let body = CallText { text: plain.trim(), ..body };
     if body.text.starts_with('{') {
@@ -35,11 +35,11 @@ pub(super) fn any(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOutcome
     }
 }
 
-/// `<function=NAME><parameter=K>V</parameter>…</function>`, with line ends around each value, or with
-/// an object in the place of the parameters, which Llama 3 also puts into the tag.
+/// `<function=NAME><parameter=K>V</parameter>…</function>`, with line breaks around each value, or
+/// with an object instead of the parameters. Llama 3 puts the object into the tag.
 pub(super) fn functions(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOutcome {
     let text = body.text.trim();
-    // Where the closing tag ended the block, it is no longer part of it.
+    // If the closing tag ended the block, it is no longer part of the text.
     if body.is_closed && !text.ends_with("</function>") {
         return outcome(function_calls(&format!("{}</function>", body.text), tools));
     }
@@ -77,8 +77,8 @@ fn function_calls(
     Ok(calls)
 }
 
-/// `<invoke name="N"><parameter name="K">V</parameter></invoke>`. DeepSeek says of each value whether
-/// it is a string.
+/// `<invoke name="N"><parameter name="K">V</parameter></invoke>`. DeepSeek marks for each value
+/// whether it is a string.
 fn invocations(mut rest: &str, tools: &DeclaredTools) -> Result<Vec<TextToolCall>, CallParseStop> {
     let mut calls = Vec::new();
     while !rest.is_empty() {
@@ -104,7 +104,7 @@ fn invocations(mut rest: &str, tools: &DeclaredTools) -> Result<Vec<TextToolCall
     Ok(calls)
 }
 
-/// MiniMax M3: an invocation whose parameters are tags of their own names.
+/// MiniMax M3: an invocation whose parameters are tags with their own names.
 pub(super) fn minimax(body: CallText<'_>, tools: &DeclaredTools) -> CallParseOutcome {
     outcome(minimax_calls(body.text, tools))
 }
@@ -137,7 +137,7 @@ fn minimax_calls(text: &str, tools: &DeclaredTools) -> Result<Vec<TextToolCall>,
 }
 
 /// `NAME<arg_key>K</arg_key><arg_value>V</arg_value>…`. Only the end of the block shows that there
-/// are no more of them.
+/// are no more pairs.
 fn pairs(body: CallText<'_>, tools: &DeclaredTools) -> Result<Vec<TextToolCall>, CallParseStop> {
     if !body.is_closed {
         return Err(CallParseStop::Cut);
@@ -167,8 +167,8 @@ pub(super) fn enter<'a>(text: &'a str, tag: &str) -> Result<&'a str, CallParseSt
     })
 }
 
-/// The value before the first `closer` that one of `followers` comes behind, so that a value may
-/// hold such a tag itself. An empty follower stands for the end.
+/// The value before the first `closer` that one of `followers` follows, so that a value may contain
+/// such a tag. An empty follower stands for the end.
 fn until<'a>(
     text: &'a str,
     closer: &str,
@@ -185,7 +185,7 @@ fn until<'a>(
     Ok((&text[..at], &text[at + closer.len()..]))
 }
 
-/// The value of an attribute within a tag.
+/// The value of an attribute in a tag.
 pub(super) fn attribute(tag: &str, name: &str) -> Option<String> {
     let value = tag.split_once(&format!("{name}=\""))?.1.split_once('"')?.0;
     Some(value.replace("&quot;", "\"").replace("&amp;", "&"))

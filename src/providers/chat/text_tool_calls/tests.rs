@@ -1,4 +1,4 @@
-//! Every form: alone, among text, in pieces, cut off, and as an example that stays text.
+//! Every form: alone, within text, in pieces, cut off, and as an example that stays text.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -21,21 +21,21 @@ fn tools() -> Arc<[ToolSpec]> {
     [tool("Read", properties), tool("Grep", json!({"pattern": {"type": "string"}}))].into()
 }
 
-/// What is said, and each call as "name arguments".
-fn heard<'a>(pieces: impl IntoIterator<Item = &'a str>) -> (String, Vec<String>) {
-    heard_with(tools(), pieces)
+/// The visible text, and each call as "name arguments".
+fn parse<'a>(pieces: impl IntoIterator<Item = &'a str>) -> (String, Vec<String>) {
+    parse_with(tools(), pieces)
 }
 
-fn heard_with<'a>(
+fn parse_with<'a>(
     tools: Arc<[ToolSpec]>,
     pieces: impl IntoIterator<Item = &'a str>,
 ) -> (String, Vec<String>) {
-    let mut spoken = TextToolCallParser::new(tools);
+    let mut parser = TextToolCallParser::new(tools);
     let mut text = String::new();
     for piece in pieces {
-        spoken.push(piece, &mut |said| text.push_str(said));
+        parser.push(piece, &mut |plain| text.push_str(plain));
     }
-    let calls = spoken.finish(&mut |said| text.push_str(said));
+    let calls = parser.finish(&mut |plain| text.push_str(plain));
     let shown = |call: TextToolCall| format!("{} {}", call.name, Value::Object(call.input));
     (text, calls.into_iter().map(shown).collect())
 }
@@ -44,7 +44,7 @@ const READ: &str = r#"Read {"path":"a.rs","limit":3}"#;
 const GREP: &str = r#"Grep {"pattern":"x y"}"#;
 
 #[test]
-fn what_a_server_took_for_calls_is_read_like_text_and_as_plain_json() {
+fn text_in_a_servers_error_is_parsed_for_calls_and_as_plain_json() {
     type RecoveredCalls = Option<(&'static str, &'static [&'static str])>;
     let table: &[(&str, RecoveredCalls)] = &[
         (r#"{"name": "Read", "arguments": {"path": "a.rs", "limit": 3}}"#, Some(("", &[READ]))),
@@ -65,15 +65,15 @@ fn what_a_server_took_for_calls_is_read_like_text_and_as_plain_json() {
         let rescued = TextToolCallParser::new(tools()).rescue(written);
         let shown = |call: TextToolCall| format!("{} {}", call.name, Value::Object(call.input));
         let rescued =
-            rescued.map(|(said, calls)| (said, calls.into_iter().map(shown).collect::<Vec<_>>()));
-        let expected = expected.map(|(said, calls)| {
-            (said.to_owned(), calls.iter().map(|call| (*call).to_owned()).collect())
+            rescued.map(|(plain, calls)| (plain, calls.into_iter().map(shown).collect::<Vec<_>>()));
+        let expected = expected.map(|(plain, calls)| {
+            (plain.to_owned(), calls.iter().map(|call| (*call).to_owned()).collect())
         });
         assert_eq!(rescued, expected, "{written}");
     }
 }
 
-/// One call of each form, then two of those that can hold several.
+/// One call of each form, then two calls of the forms that can hold several.
 const FORMS: &[(&str, &[&str])] = &[
     (
         r#"<tool_call>{"name": "Read", "arguments": {"path": "a.rs", "limit": 3}}</tool_call>"#,
@@ -233,9 +233,9 @@ const FORMS: &[(&str, &[&str])] = &[
 #[test]
 fn every_form_is_read_alone_and_among_text() {
     for (form, calls) in FORMS {
-        assert_eq!(heard([*form]), (String::new(), expected(calls)), "{form}");
+        assert_eq!(parse([*form]), (String::new(), expected(calls)), "{form}");
         let among = format!("Let me see.\n{form}\nThat is `it`.");
-        let (text, found) = heard([among.as_str()]);
+        let (text, found) = parse([among.as_str()]);
         assert_eq!(text, "Let me see.\n\nThat is `it`.", "{form}");
         assert_eq!(found, expected(calls), "{form}");
     }
@@ -246,9 +246,9 @@ fn expected(calls: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn the_text_before_a_call_is_said_at_once() {
-    let mut spoken = TextToolCallParser::new(tools());
-    let mut said = String::new();
+fn text_before_a_call_streams_at_once() {
+    let mut parser = TextToolCallParser::new(tools());
+    let mut plain = String::new();
     for (piece, so_far) in [
         ("I look <", "I look "),
         ("b> and <tool", "I look <b> and "),
@@ -256,8 +256,8 @@ fn the_text_before_a_call_is_said_at_once() {
         (" \"x", "I look <b> and <tools>\n{ \"x"),
         ("\": <tool_call>{\"name\"", "I look <b> and <tools>\n{ \"x\": "),
     ] {
-        spoken.push(piece, &mut |text| said.push_str(text));
-        assert_eq!(said, so_far, "{piece}");
+        parser.push(piece, &mut |text| plain.push_str(text));
+        assert_eq!(plain, so_far, "{piece}");
     }
 }
 
@@ -280,7 +280,7 @@ fn an_example_stays_text() {
         }
     }
     for example in examples {
-        assert_eq!(heard([example.as_str()]), (example.clone(), Vec::new()));
+        assert_eq!(parse([example.as_str()]), (example.clone(), Vec::new()));
     }
 }
 
@@ -292,9 +292,9 @@ fn a_tool_that_was_not_declared_is_not_called() {
         input_schema: json!({"type": "object"}),
     };
     for (form, _) in FORMS {
-        // What only parts calls from each other goes with the call that it belongs to.
-        let heard = heard_with([other.clone()].into(), [*form]);
-        assert_eq!(heard, ((*form).to_owned(), Vec::new()));
+        // Separators between calls go with the call before them.
+        let parsed = parse_with([other.clone()].into(), [*form]);
+        assert_eq!(parsed, ((*form).to_owned(), Vec::new()));
     }
 }
 
@@ -302,14 +302,14 @@ fn a_tool_that_was_not_declared_is_not_called() {
 fn a_call_that_breaks_off_is_never_made() {
     for (form, calls) in FORMS {
         for (at, _) in form.char_indices() {
-            let (_, found) = heard([&form[..at]]);
+            let (_, found) = parse([&form[..at]]);
             assert!(expected(calls).starts_with(&found), "{}: {found:?}", &form[..at]);
         }
     }
 }
 
 #[test]
-fn what_only_looks_like_a_call_is_text() {
+fn text_that_resembles_a_call_stays_text() {
     for text in [
         "<tool_call>{\"name\": \"Read\", \"arguments\": {\"path\" \"a\"}}</tool_call> so",
         "<tool_call>{\"name\": \"Read\", \"arguments\": 3}</tool_call>",
@@ -329,7 +329,7 @@ fn what_only_looks_like_a_call_is_text() {
          for a bracket that might still turn up some day, and so the text is said as it stands.",
         "a < b && c[0] == {",
     ] {
-        assert_eq!(heard([text]), (text.to_owned(), Vec::new()));
+        assert_eq!(parse([text]), (text.to_owned(), Vec::new()));
     }
 }
 
@@ -354,7 +354,7 @@ fn values_in_tags_have_the_types_of_the_schema() {
             "<tool_call><function=Read><parameter={key}>{text}</parameter></function></tool_call>"
         );
         let input = json!({ key: value });
-        assert_eq!(heard([call.as_str()]).1, [format!("Read {input}")], "{key} {text}");
+        assert_eq!(parse([call.as_str()]).1, [format!("Read {input}")], "{key} {text}");
     }
 }
 
@@ -365,11 +365,11 @@ fn a_value_may_hold_the_tags_themselves() {
         "<tool_call>\n<function=Read>\n<parameter=path>\n{value}\n</parameter>\n</function>\n</tool_call>"
     );
     let input = json!({ "path": value });
-    assert_eq!(heard([call.as_str()]), (String::new(), vec![format!("Read {input}")]));
+    assert_eq!(parse([call.as_str()]), (String::new(), vec![format!("Read {input}")]));
 
     let call = json!({"name": "Read", "arguments": {"path": value}});
     let written = format!("<tool_call>{call}</tool_call>");
-    assert_eq!(heard([written.as_str()]), (String::new(), vec![format!("Read {input}")]));
+    assert_eq!(parse([written.as_str()]), (String::new(), vec![format!("Read {input}")]));
 }
 
 #[test]
@@ -379,7 +379,7 @@ fn arguments_with_a_certain_meaning_are_mended() {
         "<tool_call>{\"name\": \"Read\", \"arguments\": \"{\\\"path\\\": \\\"a.rs\\\", \\\"limit\\\": 3}\"}</tool_call>",
         "<tool_call>{\"type\": \"function\", \"function\": {\"name\": \"Read\", \"arguments\": {path: \"a.rs\", limit: 3}}}</tool_call>",
     ] {
-        assert_eq!(heard([text]), (String::new(), expected(&[READ])), "{text}");
+        assert_eq!(parse([text]), (String::new(), expected(&[READ])), "{text}");
     }
 }
 
@@ -410,9 +410,9 @@ proptest! {
         sizes in prop::collection::vec(1usize..24, 1..8),
     ) {
         let whole = parts.concat();
-        let expected = heard([whole.as_str()]);
+        let expected = parse([whole.as_str()]);
         let letters: Vec<String> = whole.chars().map(String::from).collect();
-        prop_assert_eq!(&heard(letters.iter().map(String::as_str)), &expected);
+        prop_assert_eq!(&parse(letters.iter().map(String::as_str)), &expected);
         let mut pieces = Vec::new();
         let mut rest = letters.as_slice();
         for size in sizes.iter().cycle() {
@@ -423,6 +423,6 @@ proptest! {
                 break;
             }
         }
-        prop_assert_eq!(&heard(pieces.iter().map(String::as_str)), &expected);
+        prop_assert_eq!(&parse(pieces.iter().map(String::as_str)), &expected);
     }
 }

@@ -1,4 +1,4 @@
-//! Streams of each kind, whole, cut and broken.
+//! Streams of each kind: whole, cut and broken.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -11,7 +11,7 @@ fn sse(pieces: &[Value]) -> String {
     pieces.iter().map(|piece| format!("data: {piece}\r\n\r\n")).collect()
 }
 
-fn hear(chunks: &[&[u8]]) -> DecodedEvents {
+fn events_of(chunks: &[&[u8]]) -> DecodedEvents {
     let taken = HashSet::from([CallId::new("taken")]);
     testing::decode_chunks(chunks, |bytes| decode(bytes, RequestTarget::default(), taken))
 }
@@ -28,8 +28,8 @@ fn sealed(data: Value) -> StreamEvent {
     StreamEvent::Sealed { protocol: ProviderProtocol::Gemini, data }
 }
 
-fn text(said: &str) -> StreamEvent {
-    StreamEvent::Text(said.into())
+fn text(content: &str) -> StreamEvent {
+    StreamEvent::Text(content.into())
 }
 
 fn started(index: usize, id: &str, name: &str) -> StreamEvent {
@@ -40,7 +40,7 @@ fn input(index: usize, json: &str) -> StreamEvent {
     StreamEvent::ToolInputDelta { index, json: json.into() }
 }
 
-/// Thoughts, text with and without signature, a part of an unknown kind and three calls.
+/// Thinking, text with and without a signature, a part of an unknown kind, and three calls.
 fn everything() -> Vec<Value> {
     vec![
         parts(&json!([{"text": "hm", "thought": true}])),
@@ -64,7 +64,7 @@ fn everything() -> Vec<Value> {
 
 #[test]
 fn a_response_is_read_part_by_part() {
-    let (events, error) = hear(&[sse(&everything()).as_bytes()]);
+    let (events, error) = events_of(&[sse(&everything()).as_bytes()]);
     assert_eq!(error, None);
     assert_eq!(
         events,
@@ -106,31 +106,31 @@ fn a_signature_without_a_part_stands_alone() {
             vec![sealed(json!({"part": {"text": "\n", "thoughtSignature": "s"}}))],
         ),
     ] {
-        let (mut events, _) = hear(&[sse(&[parts(&json!([part])), stop("STOP")]).as_bytes()]);
+        let (mut events, _) = events_of(&[sse(&[parts(&json!([part])), stop("STOP")]).as_bytes()]);
         assert_eq!(events.pop(), Some(StreamEvent::Finished(StopReason::EndTurn)));
         assert_eq!(events, seen, "{part}");
     }
 }
 
 #[test]
-fn every_word_for_the_end_has_a_meaning() {
-    let said = parts(&json!([{"text": "a"}]));
+fn every_finish_reason_has_a_meaning() {
+    let text_chunk = parts(&json!([{"text": "a"}]));
     let call = parts(&json!([{"functionCall": {"name": "Read"}}]));
     let table = [
-        ("STOP", &said, StopReason::EndTurn),
+        ("STOP", &text_chunk, StopReason::EndTurn),
         ("STOP", &call, StopReason::ToolUse),
-        ("MAX_TOKENS", &said, StopReason::MaxTokens),
+        ("MAX_TOKENS", &text_chunk, StopReason::MaxTokens),
         ("MAX_TOKENS", &call, StopReason::MaxTokens),
-        ("SAFETY", &said, StopReason::Refusal),
+        ("SAFETY", &text_chunk, StopReason::Refusal),
         ("SAFETY", &call, StopReason::Refusal),
-        ("RECITATION", &said, StopReason::Refusal),
-        ("IMAGE_SAFETY", &said, StopReason::Refusal),
-        ("OTHER", &said, StopReason::EndTurn),
+        ("RECITATION", &text_chunk, StopReason::Refusal),
+        ("IMAGE_SAFETY", &text_chunk, StopReason::Refusal),
+        ("OTHER", &text_chunk, StopReason::EndTurn),
         ("A_NEW_ONE", &call, StopReason::ToolUse),
         ("UNEXPECTED_TOOL_CALL", &call, StopReason::ToolUse),
     ];
     for (word, first, reason) in table {
-        let (events, error) = hear(&[sse(&[first.clone(), stop(word)]).as_bytes()]);
+        let (events, error) = events_of(&[sse(&[first.clone(), stop(word)]).as_bytes()]);
         assert_eq!(error, None, "{word}");
         assert_eq!(events.last(), Some(&StreamEvent::Finished(reason)), "{word}");
     }
@@ -140,8 +140,8 @@ fn every_word_for_the_end_has_a_meaning() {
 fn a_request_that_is_blocked_is_refused() {
     let blocked = json!({"promptFeedback": {"blockReason": "MODEL_ARMOR"}});
     let refused = [StreamEvent::Finished(StopReason::Refusal)];
-    assert_eq!(hear(&[sse(std::slice::from_ref(&blocked)).as_bytes()]).0, refused);
-    assert_eq!(hear(&[blocked.to_string().as_bytes()]).0, refused);
+    assert_eq!(events_of(&[sse(std::slice::from_ref(&blocked)).as_bytes()]).0, refused);
+    assert_eq!(events_of(&[blocked.to_string().as_bytes()]).0, refused);
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn counts_that_come_in_parts_are_put_together() {
         json!({"usageMetadata": {"candidatesTokenCount": 4, "toolUsePromptTokenCount": 2}}),
         stop("STOP"),
     ];
-    let (events, _) = hear(&[sse(&pieces).as_bytes()]);
+    let (events, _) = events_of(&[sse(&pieces).as_bytes()]);
     let usage = |input, output| {
         StreamEvent::Usage(TokenUsage { input, output, cache_read: 0, cache_write: 0 })
     };
@@ -179,7 +179,7 @@ fn errors_come_in_every_shape() {
         ("<html><title>Sign in</title></html>".to_owned(), ErrorRecovery::AskUser, "Sign in"),
     ];
     for (body, recovery, says) in table {
-        let (_, error) = hear(&[body.as_bytes()]);
+        let (_, error) = events_of(&[body.as_bytes()]);
         let error = error.unwrap();
         assert!(error.message.contains(says), "{error}");
         assert_eq!(error.recovery, recovery, "{error}");
@@ -188,11 +188,11 @@ fn errors_come_in_every_shape() {
 
 #[test]
 fn an_answer_may_come_in_one_piece() {
-    let said = json!({"candidates": [{"content": {"parts": [{"text": "hi"}]},
+    let chunk = json!({"candidates": [{"content": {"parts": [{"text": "hi"}]},
         "finishReason": "STOP"}]});
     let whole = [text("hi"), StreamEvent::Finished(StopReason::EndTurn)];
-    assert_eq!(hear(&[said.to_string().as_bytes()]).0, whole);
-    assert_eq!(hear(&[json!([said]).to_string().as_bytes()]).0, whole);
+    assert_eq!(events_of(&[chunk.to_string().as_bytes()]).0, whole);
+    assert_eq!(events_of(&[json!([chunk]).to_string().as_bytes()]).0, whole);
 }
 
 #[test]
@@ -203,10 +203,10 @@ fn arguments_in_pieces_are_put_together() {
         call(json!({"partialArgs": [piece], "willContinue": true}))
     };
     let begun = call(json!({"name": "Read", "willContinue": true}));
-    let told = [begun.clone(), piece("a.", false), piece("rs", true), call(json!({}))];
+    let pieces = [begun.clone(), piece("a.", false), piece("rs", true), call(json!({}))];
     let whole = call(json!({"name": "Glob", "args": {"pattern": "*"}}));
-    let body = sse(&[&told[..], &[whole, begun.clone(), call(json!({})), stop("STOP")]].concat());
-    let (events, error) = hear(&[body.as_bytes()]);
+    let body = sse(&[&pieces[..], &[whole, begun.clone(), call(json!({})), stop("STOP")]].concat());
+    let (events, error) = events_of(&[body.as_bytes()]);
     assert_eq!(error, None);
     assert_eq!(
         events,
@@ -220,7 +220,7 @@ fn arguments_in_pieces_are_put_together() {
         ]
     );
     let cut = sse(&[begun, piece("a.", false), stop("STOP")]);
-    let (events, _) = hear(&[cut.as_bytes()]);
+    let (events, _) = events_of(&[cut.as_bytes()]);
     let end = [started(0, "own", "Read"), StreamEvent::Finished(StopReason::MaxTokens)];
     assert_eq!(events, end, "a call that breaks off is not made");
 }
@@ -235,6 +235,6 @@ proptest! {
         at.extend([0, bytes.len()]);
         at.sort_unstable();
         let chunks: Vec<&[u8]> = at.windows(2).map(|cut| &bytes[cut[0]..cut[1]]).collect();
-        prop_assert_eq!(hear(&chunks), hear(&[&bytes]));
+        prop_assert_eq!(events_of(&chunks), events_of(&[&bytes]));
     }
 }

@@ -1,4 +1,4 @@
-//! Bodies of requests, written out.
+//! Request bodies, compared as JSON.
 
 use std::sync::Arc;
 
@@ -77,7 +77,7 @@ fn a_request_has_the_shape_of_the_protocol() {
 #[test]
 fn signatures_go_back_on_the_parts_that_they_came_with() {
     let code = json!({"executableCode": {"code": "1"}, "thoughtSignature": "s2"});
-    let said = answer(vec![
+    let reply = answer(vec![
         ContentBlock::Thinking { thinking: "hm".into(), signature: None },
         say("Let me "),
         sealed(json!({"thoughtSignature": "s1"})),
@@ -94,7 +94,7 @@ fn signatures_go_back_on_the_parts_that_they_came_with() {
         role: MessageRole::User,
         content: vec![result("given", "r", false), result("own", "", false)],
     };
-    let body = sent(&request("gemini-3-flash", vec![user("go"), said, results]));
+    let body = sent(&request("gemini-3-flash", vec![user("go"), reply, results]));
     assert_eq!(
         body["contents"][1],
         json!({"role": "model", "parts": [
@@ -119,7 +119,7 @@ fn signatures_go_back_on_the_parts_that_they_came_with() {
 
 #[test]
 fn a_call_of_another_models_gets_the_documented_signature() {
-    let said = || {
+    let reply = || {
         answer(vec![
             ContentBlock::Thinking { thinking: "hm".into(), signature: Some("seal".into()) },
             ContentBlock::Sealed {
@@ -131,7 +131,7 @@ fn a_call_of_another_models_gets_the_documented_signature() {
         ])
     };
     let signatures = |model: &str| {
-        let body = sent(&request(model, vec![user("go"), said()]));
+        let body = sent(&request(model, vec![user("go"), reply()]));
         let parts = body["contents"][1]["parts"].as_array().unwrap().clone();
         parts.iter().map(|part| part["thoughtSignature"].clone()).collect::<Vec<_>>()
     };
@@ -165,9 +165,9 @@ fn a_response_that_only_thought_is_not_empty() {
 fn images_go_along_where_their_bytes_are_there() {
     let image = MessageImage::new("shot.png", MediaType::Png, (2, 1), b"png");
     let hash = image.hash.clone();
-    let shown =
+    let message =
         Message { role: MessageRole::User, content: vec![say("look"), ContentBlock::Image(image)] };
-    let mut request = request("m", vec![shown]);
+    let mut request = request("m", vec![message]);
     let text = sent(&request)["contents"][0]["parts"][1]["text"].to_string();
     assert!(text.contains("shot.png"), "{text}");
     request.images.put(hash, EncodedImages::encode(b"png"));
@@ -194,11 +194,11 @@ fn thinking_is_asked_for_as_the_model_takes_it() {
         ("gemini-2.5-pro", Some(ReasoningEffort::None), budget(128)),
         ("gemini-2.5-pro", Some(ReasoningEffort::High), budget(16_384)),
     ];
-    for (model, effort, told) in table {
+    for (model, effort, expected) in table {
         let request = ProviderRequest { effort, ..request(model, vec![user("a")]) };
         assert_eq!(
             sent(&request)["generationConfig"]["thinkingConfig"],
-            told,
+            expected,
             "{model} {effort:?}"
         );
     }

@@ -1,4 +1,4 @@
-//! Streams of each kind, whole, cut and broken.
+//! Streams of each kind: whole, cut and broken.
 
 use proptest::prelude::*;
 
@@ -13,7 +13,7 @@ fn sse(events: &[Value]) -> String {
     events.iter().map(line).collect()
 }
 
-fn hear(chunks: &[&[u8]]) -> DecodedEvents {
+fn events_of(chunks: &[&[u8]]) -> DecodedEvents {
     let taken = HashSet::from([CallId::new("taken")]);
     testing::decode_chunks(chunks, |bytes| decode(bytes, RequestTarget::default(), taken))
 }
@@ -58,7 +58,7 @@ fn message(text: &str) -> Value {
         "content": [{"type": "output_text", "text": text}]})
 }
 
-/// Reasoning in two parts, a message and two calls, the second with an id of the history.
+/// Reasoning in two parts, a message and two calls, of which the second has an id of the history.
 fn everything() -> Vec<Value> {
     vec![
         json!({"type": "response.created", "response": {"status": "in_progress"}}),
@@ -104,7 +104,7 @@ fn usage() -> StreamEvent {
 
 #[test]
 fn a_response_is_read_item_by_item() {
-    let (events, error) = hear(&[sse(&everything()).as_bytes()]);
+    let (events, error) = events_of(&[sse(&everything()).as_bytes()]);
     assert_eq!(error, None);
     assert_eq!(
         events,
@@ -128,7 +128,7 @@ fn a_response_is_read_item_by_item() {
 }
 
 #[test]
-fn what_did_not_stream_is_read_where_it_ends() {
+fn content_that_did_not_stream_is_read_from_the_end_event() {
     let whole =
         [done(0, &reasoning()), done(1, &message("Hi.")), done(2, &call("{}")), completed()];
     let expected = [
@@ -140,7 +140,7 @@ fn what_did_not_stream_is_read_where_it_ends() {
         usage(),
         StreamEvent::Finished(StopReason::ToolUse),
     ];
-    assert_eq!(hear(&[sse(&whole).as_bytes()]).0, expected);
+    assert_eq!(events_of(&[sse(&whole).as_bytes()]).0, expected);
 }
 
 #[test]
@@ -152,7 +152,7 @@ fn items_without_a_place_are_known_by_their_id() {
     let argument =
         event("function_call_arguments.delta", 0, &json!({"item_id": "fc_1", "delta": "{}"}));
     let events = [added(0, &call("")), argument, done(0, &call("{}")), completed()].map(strip);
-    let (events, _) = hear(&[sse(&events).as_bytes()]);
+    let (events, _) = events_of(&[sse(&events).as_bytes()]);
     assert_eq!(events[..2], [started(0, "call_1", "Read"), input(0, "{}")]);
     assert_eq!(events[2], usage());
 }
@@ -161,7 +161,7 @@ fn items_without_a_place_are_known_by_their_id() {
 fn reasoning_that_only_its_server_could_find_again_is_not_kept() {
     let open = json!({"type": "reasoning", "id": "rs_1", "content":
         [{"type": "reasoning_text", "text": "hm"}]});
-    let (events, _) = hear(&[sse(&[done(0, &open), completed()]).as_bytes()]);
+    let (events, _) = events_of(&[sse(&[done(0, &open), completed()]).as_bytes()]);
     assert_eq!(events[..2], [StreamEvent::Thinking("hm".into()), usage()]);
 }
 
@@ -182,9 +182,9 @@ fn every_end_has_a_meaning() {
         (vec![done(0, &refusal), completed()], StopReason::Refusal),
     ];
     for (events, reason) in table {
-        let (heard, error) = hear(&[sse(&events).as_bytes()]);
+        let (decoded, error) = events_of(&[sse(&events).as_bytes()]);
         assert_eq!(error, None, "{events:?}");
-        assert_eq!(heard.last(), Some(&StreamEvent::Finished(reason)), "{events:?}");
+        assert_eq!(decoded.last(), Some(&StreamEvent::Finished(reason)), "{events:?}");
     }
 }
 
@@ -214,15 +214,15 @@ fn errors_come_in_every_shape() {
     ];
     for (event, recovery, says) in table {
         for body in [sse(std::slice::from_ref(&event)), format!("data: {event}\n\n")] {
-            let (_, error) = hear(&[body.as_bytes()]);
+            let (_, error) = events_of(&[body.as_bytes()]);
             let error = error.unwrap();
             assert!(error.message.contains(says), "{error}");
             assert_eq!(error.recovery, recovery, "{error}");
         }
     }
     let whole = json!({"error": inner}).to_string();
-    assert_eq!(hear(&[whole.as_bytes()]).1.unwrap().recovery, ErrorRecovery::Retry);
-    assert!(hear(&[b"data: {\n\n"]).1.unwrap().message.contains("not JSON"));
+    assert_eq!(events_of(&[whole.as_bytes()]).1.unwrap().recovery, ErrorRecovery::Retry);
+    assert!(events_of(&[b"data: {\n\n"]).1.unwrap().message.contains("not JSON"));
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn an_answer_may_come_in_one_piece() {
         StreamEvent::Usage(TokenUsage { input: 3, output: 1, cache_read: 0, cache_write: 0 }),
         StreamEvent::Finished(StopReason::EndTurn),
     ];
-    assert_eq!(hear(&[body.to_string().as_bytes()]), (expected.to_vec(), None));
+    assert_eq!(events_of(&[body.to_string().as_bytes()]), (expected.to_vec(), None));
 }
 
 proptest! {
@@ -248,6 +248,6 @@ proptest! {
         at.extend([0, bytes.len()]);
         at.sort_unstable();
         let chunks: Vec<&[u8]> = at.windows(2).map(|cut| &bytes[cut[0]..cut[1]]).collect();
-        prop_assert_eq!(hear(&chunks), hear(&[&bytes]));
+        prop_assert_eq!(events_of(&chunks), events_of(&[&bytes]));
     }
 }

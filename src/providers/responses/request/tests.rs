@@ -1,4 +1,4 @@
-//! Bodies of requests, written out.
+//! Request bodies, compared as JSON.
 
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ fn a_request_has_the_shape_of_the_protocol() {
 
 #[test]
 fn reasoning_goes_back_with_the_item_that_followed_it() {
-    let said = answer(vec![
+    let reply = answer(vec![
         ContentBlock::Thinking { thinking: "hm".into(), signature: None },
         sealed(reasoning("rs_1")),
         sealed(json!({"id": "msg_1", "phase": "commentary"})),
@@ -96,7 +96,7 @@ fn reasoning_goes_back_with_the_item_that_followed_it() {
             say("and?"),
         ],
     };
-    let body = sent(&request("gpt-5", vec![user("go"), said, results]));
+    let body = sent(&request("gpt-5", vec![user("go"), reply, results]));
     assert_eq!(
         body["input"].as_array().unwrap()[1..],
         [
@@ -120,8 +120,8 @@ fn reasoning_goes_back_with_the_item_that_followed_it() {
 
 #[test]
 fn reasoning_whose_item_is_gone_stays_behind() {
-    let said = answer(vec![say("Hi."), sealed(reasoning("rs_1"))]);
-    let body = sent(&request("gpt-5", vec![user("go"), said, user("on")]));
+    let reply = answer(vec![say("Hi."), sealed(reasoning("rs_1"))]);
+    let body = sent(&request("gpt-5", vec![user("go"), reply, user("on")]));
     assert_eq!(body["input"].as_array().unwrap().len(), 3);
     let only = answer(vec![sealed(reasoning("rs_1"))]);
     let body = sent(&request("gpt-5", vec![user("go"), only, user("on")]));
@@ -132,9 +132,9 @@ fn reasoning_whose_item_is_gone_stays_behind() {
 fn images_go_along_where_their_bytes_are_there() {
     let image = MessageImage::new("shot.png", MediaType::Png, (2, 1), b"png");
     let hash = image.hash.clone();
-    let shown =
+    let message =
         Message { role: MessageRole::User, content: vec![say("look"), ContentBlock::Image(image)] };
-    let mut request = request("m", vec![shown]);
+    let mut request = request("m", vec![message]);
     let text = sent(&request)["input"][0]["content"][1]["text"].to_string();
     assert!(text.contains("shot.png"), "{text}");
     request.images.put(hash, EncodedImages::encode(b"png"));
@@ -146,7 +146,7 @@ fn images_go_along_where_their_bytes_are_there() {
 
 #[test]
 fn models_are_told_only_what_they_take() {
-    let told = |model: &str, effort| {
+    let written = |model: &str, effort| {
         let request =
             ProviderRequest { effort, temperature: Some(0.5), ..request(model, vec![user("a")]) };
         let body = sent(&request);
@@ -163,6 +163,6 @@ fn models_are_told_only_what_they_take() {
         ("qwen3", high, (json!({"effort": "high"}), json!(0.5), true)),
     ];
     for (model, effort, want) in table {
-        assert_eq!(told(model, effort), want, "{model} {effort:?}");
+        assert_eq!(written(model, effort), want, "{model} {effort:?}");
     }
 }
