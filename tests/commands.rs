@@ -1,5 +1,5 @@
-//! The commands besides the chat: each prints what its name says, and `--json` what a script
-//! reads.
+//! The commands other than the chat: each prints what its name says, and with `--json` what a
+//! script reads.
 
 #![allow(
     clippy::unwrap_used,
@@ -17,14 +17,14 @@ use serde_json::{Value, json};
 use support::model_server::{ModelServer, ServerReply};
 use support::test_env::{HeadlessOutput, TestEnv};
 
-/// A desk with one session, and the session's id.
+/// An environment with one session, and the session's id.
 fn with_a_session() -> (TestEnv, String) {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::text("Blue."));
     let ran =
-        desk.ask(&server, &["-p", "which colour?", "--output-format", "json"]).assert_exit_code(0);
+        env.ask(&server, &["-p", "which colour?", "--output-format", "json"]).assert_exit_code(0);
     let id = ran.json()["session_id"].as_str().unwrap().to_owned();
-    (desk, id)
+    (env, id)
 }
 
 fn named<'a>(list: &'a Value, key: &str, name: &str) -> &'a Value {
@@ -34,9 +34,9 @@ fn named<'a>(list: &'a Value, key: &str, name: &str) -> &'a Value {
 
 #[test]
 fn config_says_each_value_and_where_it_comes_from() {
-    let desk = TestEnv::new();
-    desk.write_home("config.toml", "model = \"from-file\"\n");
-    let ran = desk.run(&["--endpoint", "http://localhost:9999/v1", "config"]).assert_exit_code(0);
+    let env = TestEnv::new();
+    env.write_home("config.toml", "model = \"from-file\"\n");
+    let ran = env.run(&["--endpoint", "http://localhost:9999/v1", "config"]).assert_exit_code(0);
     let line = |key: &str| {
         let line = ran.out.lines().find(|line| line.trim_start().starts_with(key));
         line.unwrap_or_else(|| panic!("no {key} in {}", ran.describe())).to_owned()
@@ -48,28 +48,28 @@ fn config_says_each_value_and_where_it_comes_from() {
 
 #[test]
 fn config_never_shows_a_key() {
-    let desk = TestEnv::new();
-    desk.write_home("config.toml", "api_key = \"sk-CANARY\"\n");
+    let env = TestEnv::new();
+    env.write_home("config.toml", "api_key = \"sk-CANARY\"\n");
     for arguments in [vec!["config"], vec!["config", "--json"], vec!["doctor", "--json"]] {
-        let ran = desk.run(&arguments);
+        let ran = env.run(&arguments);
         assert!(!ran.out.contains("CANARY") && !ran.err.contains("CANARY"), "{}", ran.describe());
     }
 }
 
 #[test]
 fn config_as_json_is_read_by_scripts() {
-    let desk = TestEnv::new();
-    let config = desk.run(&["--model", "m", "config", "--json"]).assert_exit_code(0).json();
+    let env = TestEnv::new();
+    let config = env.run(&["--model", "m", "config", "--json"]).assert_exit_code(0).json();
     let text = config.to_string();
     assert!(text.contains("\"m\"") && text.contains("--model"), "{config}");
 }
 
 #[test]
 fn keys_says_what_each_action_is_bound_to_and_where() {
-    let desk = TestEnv::new();
-    desk.write_home("config.toml", "[ui]\nkeys = \"vi\"\n");
-    desk.write_home("keys.toml", "[chat]\npalette = \"f5\"\nhlep = \"f6\"\n");
-    let list = desk.run(&["keys", "--json"]).assert_exit_code(0).json();
+    let env = TestEnv::new();
+    env.write_home("config.toml", "[ui]\nkeys = \"vi\"\n");
+    env.write_home("keys.toml", "[chat]\npalette = \"f5\"\nhlep = \"f6\"\n");
+    let list = env.run(&["keys", "--json"]).assert_exit_code(0).json();
     let of = |context: &str, action: &str| {
         let mut rows = list["keys"].as_array().unwrap().iter();
         let row = rows.find(|row| row["context"] == context && row["action"] == action);
@@ -80,32 +80,32 @@ fn keys_says_what_each_action_is_bound_to_and_where() {
     assert_eq!((&palette["keys"], &palette["origin"]["line"]), (&json!(["f5"]), &json!(2)));
     assert_eq!(of("panes", "scroll-top")["origin"]["kind"], "preset");
     assert_eq!(of("always", "cancel")["keys"], json!(["ctrl+c"]));
-    let text = desk.run(&["keys"]).assert_exit_code(0).out;
+    let text = env.run(&["keys"]).assert_exit_code(0).out;
     assert!(text.contains("chat.palette") && text.contains("keys.toml:2)"), "{text}");
     let warning = "keys.toml:3: there is no action in [chat] called `hlep`: did you mean `help`?";
     for command in ["keys", "config", "doctor"] {
-        let ran = desk.run(&[command]);
+        let ran = env.run(&[command]);
         assert!(ran.out.contains(warning), "{command}: {}", ran.describe());
     }
 }
 
 #[test]
 fn tools_list_names_every_tool() {
-    let desk = TestEnv::new();
-    let tools = desk.run(&["tools", "list", "--json"]).assert_exit_code(0).json();
+    let env = TestEnv::new();
+    let tools = env.run(&["tools", "list", "--json"]).assert_exit_code(0).json();
     for name in ["Bash", "Read", "Write", "Edit", "Glob", "Grep", "TodoWrite"] {
         let tool = named(&tools, "name", name);
         assert!(tool["description"].as_str().is_some_and(|it| !it.is_empty()), "{tool}");
     }
-    let text = desk.run(&["tools", "list"]).assert_exit_code(0).out;
+    let text = env.run(&["tools", "list"]).assert_exit_code(0).out;
     assert_eq!(text.lines().count(), tools.as_array().unwrap().len());
 }
 
 #[test]
 fn tools_run_makes_one_call() {
-    let desk = TestEnv::new();
-    desk.write("a.txt", "alpha\n");
-    let ran = desk
+    let env = TestEnv::new();
+    env.write("a.txt", "alpha\n");
+    let ran = env
         .run(&["tools", "run", "Read", "--input", r#"{"file_path":"a.txt"}"#])
         .assert_exit_code(0);
     assert!(ran.out.contains("alpha"), "{}", ran.describe());
@@ -113,9 +113,9 @@ fn tools_run_makes_one_call() {
 
 #[test]
 fn tools_run_as_json_has_status_and_text() {
-    let desk = TestEnv::new();
+    let env = TestEnv::new();
     let input = r#"{"file_path":"missing.txt"}"#;
-    let ran = desk.run(&["tools", "run", "Read", "--input", input, "--json"]).assert_exit_code(1);
+    let ran = env.run(&["tools", "run", "Read", "--input", input, "--json"]).assert_exit_code(1);
     let output = ran.json();
     assert_eq!(output["status"], "failed");
     assert!(output["text"].as_str().unwrap().contains("missing.txt"), "{output}");
@@ -123,37 +123,37 @@ fn tools_run_as_json_has_status_and_text() {
 
 #[test]
 fn tools_run_goes_through_the_gate() {
-    let desk = TestEnv::new();
+    let env = TestEnv::new();
     let input = r#"{"command":"touch made"}"#;
-    let ran = desk.run(&["tools", "run", "Bash", "--input", input]);
-    assert_eq!((ran.code, desk.path("made").exists()), (Some(4), false), "{}", ran.describe());
-    desk.run(&["--yolo", "tools", "run", "Bash", "--input", input]).assert_exit_code(0);
-    assert!(desk.path("made").exists());
+    let ran = env.run(&["tools", "run", "Bash", "--input", input]);
+    assert_eq!((ran.code, env.path("made").exists()), (Some(4), false), "{}", ran.describe());
+    env.run(&["--yolo", "tools", "run", "Bash", "--input", input]).assert_exit_code(0);
+    assert!(env.path("made").exists());
 }
 
 #[test]
 fn tools_run_leaves_no_session_behind() {
-    let desk = TestEnv::new();
-    desk.run(&["tools", "run", "Glob", "--input", r#"{"pattern":"*"}"#]).assert_exit_code(0);
-    assert!(desk.sessions().is_empty());
+    let env = TestEnv::new();
+    env.run(&["tools", "run", "Glob", "--input", r#"{"pattern":"*"}"#]).assert_exit_code(0);
+    assert!(env.sessions().is_empty());
 }
 
 #[test]
-fn an_unknown_tool_is_told_with_those_there_are() {
-    let desk = TestEnv::new();
-    let ran = desk.run(&["tools", "run", "Raed", "--input", "{}"]);
+fn an_unknown_tool_gets_the_list_of_tools() {
+    let env = TestEnv::new();
+    let ran = env.run(&["tools", "run", "Raed", "--input", "{}"]);
     assert_eq!(ran.code, Some(1), "{}", ran.describe());
     assert!(format!("{}{}", ran.out, ran.err).contains("Read"), "{}", ran.describe());
 }
 
 #[test]
 fn sessions_list_tells_title_and_folder() {
-    let (desk, id) = with_a_session();
-    let sessions = desk.run(&["sessions", "list", "--json"]).assert_exit_code(0).json();
+    let (env, id) = with_a_session();
+    let sessions = env.run(&["sessions", "list", "--json"]).assert_exit_code(0).json();
     let session = named(&sessions, "session_id", &id);
     assert_eq!(session["title"], "which colour?");
-    assert_eq!(session["working_directory"], desk.workspace().to_str().unwrap());
-    let text = desk.run(&["sessions", "list"]).assert_exit_code(0).out;
+    assert_eq!(session["working_directory"], env.workspace().to_str().unwrap());
+    let text = env.run(&["sessions", "list"]).assert_exit_code(0).out;
     assert!(text.contains(&id) && text.contains("which colour?"), "{text}");
 }
 
@@ -167,35 +167,35 @@ fn sessions_list_is_an_empty_array_at_first() {
 
 #[test]
 fn sessions_show_prints_what_was_said() {
-    let (desk, id) = with_a_session();
-    let text = desk.run(&["sessions", "show", &id]).assert_exit_code(0).out;
+    let (env, id) = with_a_session();
+    let text = env.run(&["sessions", "show", &id]).assert_exit_code(0).out;
     let question = text.find("which colour?").unwrap();
     assert!(text[question..].contains("Blue."), "{text}");
 }
 
 #[test]
 fn sessions_gc_packs_what_is_old_and_says_what_it_does() {
-    let (desk, id) = with_a_session();
+    let (env, id) = with_a_session();
     let gc = |arguments: &[&str]| {
-        desk.run(&[&["sessions", "gc"], arguments].concat()).assert_exit_code(0)
+        env.run(&[&["sessions", "gc"], arguments].concat()).assert_exit_code(0)
     };
     assert_eq!(gc(&[]).out, "There is nothing to remove or pack.\n");
     let now = ["--pack-days", "0"];
-    let said = gc(&[&["--dry-run", "--json"], now.as_slice()].concat()).json();
-    assert_eq!(said["packed"]["count"], 1);
-    let log = desk.slug_home().join(format!("sessions/{id}.jsonl"));
+    let report = gc(&[&["--dry-run", "--json"], now.as_slice()].concat()).json();
+    assert_eq!(report["packed"]["count"], 1);
+    let log = env.slug_home().join(format!("sessions/{id}.jsonl"));
     assert!(log.exists());
-    let told = gc(&now).out;
-    assert!(told.starts_with("packed: 1 sessions and contents, from "), "{told}");
+    let printed = gc(&now).out;
+    assert!(printed.starts_with("packed: 1 sessions and contents, from "), "{printed}");
     assert!(!log.exists() && log.with_extension("jsonl.zst").exists());
-    assert_eq!(desk.sessions().len(), 1);
-    assert!(desk.run(&["sessions", "show", &id]).assert_exit_code(0).out.contains("## You"));
+    assert_eq!(env.sessions().len(), 1);
+    assert!(env.run(&["sessions", "show", &id]).assert_exit_code(0).out.contains("## You"));
 }
 
 #[test]
 fn sessions_show_as_json_is_the_log() {
-    let (desk, id) = with_a_session();
-    let records = desk.run(&["sessions", "show", &id, "--json"]).assert_exit_code(0).json();
+    let (env, id) = with_a_session();
+    let records = env.run(&["sessions", "show", &id, "--json"]).assert_exit_code(0).json();
     let records = records.as_array().unwrap();
     let roles: Vec<&str> = records.iter().filter_map(|record| record["role"].as_str()).collect();
     assert_eq!(roles, ["user", "assistant"]);
@@ -204,36 +204,36 @@ fn sessions_show_as_json_is_the_log() {
 
 #[test]
 fn sessions_export_writes_a_file_without_secrets() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let key = format!("ghp_{}", "a1".repeat(18));
     server.reply(ServerReply::text("I see."));
     let question = format!("is {key} mine?");
-    let ran = desk.ask(&server, &["-p", &question, "--output-format", "json"]).assert_exit_code(0);
+    let ran = env.ask(&server, &["-p", &question, "--output-format", "json"]).assert_exit_code(0);
     let id = ran.json()["session_id"].as_str().unwrap().to_owned();
-    let ran = desk.run(&["sessions", "export", &id, "-o", "out.html"]).assert_exit_code(0);
+    let ran = env.run(&["sessions", "export", &id, "-o", "out.html"]).assert_exit_code(0);
     assert!(ran.err.contains("1 secret was taken out"), "{}", ran.describe());
-    let page = desk.read("out.html");
+    let page = env.read("out.html");
     assert!(page.starts_with("<!doctype html>") && page.contains("I see."), "{page}");
     assert!(!page.contains(&key) && page.contains("[redacted: GitHub token]"), "{page}");
-    let text = desk.run(&["sessions", "export", &id, "--no-redact"]).assert_exit_code(0).out;
+    let text = env.run(&["sessions", "export", &id, "--no-redact"]).assert_exit_code(0).out;
     assert!(text.contains(&key) && text.contains("## You"), "{text}");
     let value =
-        desk.run(&["sessions", "export", &id, "--format", "json"]).assert_exit_code(0).json();
+        env.run(&["sessions", "export", &id, "--format", "json"]).assert_exit_code(0).json();
     assert_eq!(value["messages"][1]["content"][0]["text"], "I see.");
 }
 
 #[test]
 fn sessions_import_takes_chat_messages_over_once() {
-    let desk = TestEnv::new();
-    desk.write("chat.jsonl", "{\"role\":\"user\",\"content\":\"which tea?\"}\n");
+    let env = TestEnv::new();
+    env.write("chat.jsonl", "{\"role\":\"user\",\"content\":\"which tea?\"}\n");
     let tried =
-        desk.run(&["sessions", "import", "chat.jsonl", "--dry-run", "--json"]).assert_exit_code(0);
-    assert!(desk.run(&["sessions", "list", "--json"]).json().as_array().unwrap().is_empty());
-    let done = desk.run(&["sessions", "import", "chat.jsonl", "--json"]).assert_exit_code(0).json();
+        env.run(&["sessions", "import", "chat.jsonl", "--dry-run", "--json"]).assert_exit_code(0);
+    assert!(env.run(&["sessions", "list", "--json"]).json().as_array().unwrap().is_empty());
+    let done = env.run(&["sessions", "import", "chat.jsonl", "--json"]).assert_exit_code(0).json();
     assert_eq!((&tried.json(), &done[0]["kind"]), (&done, &json!("chat")));
     let id = done[0]["session_id"].as_str().unwrap();
-    assert!(desk.run(&["sessions", "show", id]).assert_exit_code(0).out.contains("which tea?"));
-    let again = desk.run(&["sessions", "import", "chat.jsonl"]).assert_exit_code(1);
+    assert!(env.run(&["sessions", "show", id]).assert_exit_code(0).out.contains("which tea?"));
+    let again = env.run(&["sessions", "import", "chat.jsonl"]).assert_exit_code(1);
     assert!(again.err.contains("already"), "{}", again.describe());
 }
 
@@ -241,39 +241,40 @@ fn sessions_import_takes_chat_messages_over_once() {
 fn sessions_import_keeps_images() {
     const DOT: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9\
                        awAAAABJRU5ErkJggg==";
-    let desk = TestEnv::new();
+    let env = TestEnv::new();
     let address = format!("data:image/png;base64,{DOT}");
     let content = json!([
         {"type": "text", "text": "a dot"}, {"type": "image_url", "image_url": {"url": address}},
     ]);
-    desk.write("chat.jsonl", &format!("{}\n", json!({"role": "user", "content": content})));
-    let told = desk.run(&["sessions", "import", "chat.jsonl", "--json"]).assert_exit_code(0).json();
-    assert_eq!(told[0]["left_out"], 0);
-    let id = told[0]["session_id"].as_str().unwrap();
-    let page = desk.run(&["sessions", "export", id, "--format", "html"]).assert_exit_code(0).out;
+    env.write("chat.jsonl", &format!("{}\n", json!({"role": "user", "content": content})));
+    let imported =
+        env.run(&["sessions", "import", "chat.jsonl", "--json"]).assert_exit_code(0).json();
+    assert_eq!(imported[0]["left_out"], 0);
+    let id = imported[0]["session_id"].as_str().unwrap();
+    let page = env.run(&["sessions", "export", id, "--format", "html"]).assert_exit_code(0).out;
     assert!(page.contains(&address) && page.contains("[Image 1 image 1×1]"), "{page}");
 
-    // And they go on to another home in an exported log, but not in a log alone.
-    desk.run(&["sessions", "export", id, "-o", "out.jsonl"]).assert_exit_code(0);
-    let log = desk.slug_home().join(format!("sessions/{id}.jsonl"));
+    // Images come along in an exported log, but not in a log alone.
+    env.run(&["sessions", "export", id, "-o", "out.jsonl"]).assert_exit_code(0);
+    let log = env.slug_home().join(format!("sessions/{id}.jsonl"));
     let there = TestEnv::new();
     there.write("alone.jsonl", &std::fs::read_to_string(log).unwrap());
-    let told = there.run(&["sessions", "import", "alone.jsonl"]).assert_exit_code(0);
-    assert!(told.err.contains("it came without 1 image."), "{}", told.describe());
+    let imported = there.run(&["sessions", "import", "alone.jsonl"]).assert_exit_code(0);
+    assert!(imported.err.contains("it came without 1 image."), "{}", imported.describe());
     there.run(&["sessions", "delete", id]).assert_exit_code(0);
-    there.write("out.jsonl", &desk.read("out.jsonl"));
-    let told = there.run(&["sessions", "import", "out.jsonl"]).assert_exit_code(0);
-    assert_eq!(told.err, "", "{}", told.describe());
+    there.write("out.jsonl", &env.read("out.jsonl"));
+    let imported = there.run(&["sessions", "import", "out.jsonl"]).assert_exit_code(0);
+    assert_eq!(imported.err, "", "{}", imported.describe());
     let page = there.run(&["sessions", "export", id, "--format", "html"]).assert_exit_code(0).out;
     assert!(page.contains(&address), "{page}");
 }
 
 #[test]
-fn names_that_are_no_text_are_told_as_far_as_they_are() {
-    let (desk, id) = with_a_session();
+fn names_that_are_not_utf8_are_shown_as_far_as_they_are() {
+    let (env, id) = with_a_session();
     let name = |name: &[u8]| OsString::from_vec(name.to_vec());
     let run = |arguments: &[&str], last: &[u8]| {
-        HeadlessOutput::of(&desk.command(arguments).arg(name(last)).output().unwrap())
+        HeadlessOutput::of(&env.command(arguments).arg(name(last)).output().unwrap())
     };
     let export =
         run(&["sessions", "export", &id, "--json", "-o"], b"out\xff.md").assert_exit_code(0).json();
@@ -281,75 +282,77 @@ fn names_that_are_no_text_are_told_as_far_as_they_are() {
     for (file, text) in
         [(b"a\xff.jsonl", "{\"role\":\"user\",\"content\":\"tea\"}\n"), (b"b\xff.jsonl", "")]
     {
-        std::fs::write(desk.path("").join(name(file)), text).unwrap();
+        std::fs::write(env.path("").join(name(file)), text).unwrap();
     }
-    let told = run(&["sessions", "import", "--json"], b"a\xff.jsonl").assert_exit_code(0).json();
-    assert_eq!(told[0]["file"], "a\u{fffd}.jsonl");
-    let told = run(&["sessions", "import", "--json"], b"b\xff.jsonl").assert_exit_code(1).json();
-    assert_eq!(told[0]["file"], "b\u{fffd}.jsonl");
+    let imported =
+        run(&["sessions", "import", "--json"], b"a\xff.jsonl").assert_exit_code(0).json();
+    assert_eq!(imported[0]["file"], "a\u{fffd}.jsonl");
+    let imported =
+        run(&["sessions", "import", "--json"], b"b\xff.jsonl").assert_exit_code(1).json();
+    assert_eq!(imported[0]["file"], "b\u{fffd}.jsonl");
     run(&["sessions", "import"], b"b\xff.jsonl").assert_exit_code(1);
 }
 
 #[test]
 fn an_unknown_session_exits_with_one_and_says_how_to_find_those_there_are() {
-    let desk = TestEnv::new();
+    let env = TestEnv::new();
     let ran =
-        desk.run(&["sessions", "show", "0190a1b2-0000-7000-8000-000000000001"]).assert_exit_code(1);
+        env.run(&["sessions", "show", "0190a1b2-0000-7000-8000-000000000001"]).assert_exit_code(1);
     assert!(ran.err.contains("slug sessions list"), "{}", ran.describe());
 }
 
 #[test]
 fn permissions_list_names_each_rule_and_its_file() {
-    let desk = TestEnv::new();
-    desk.write_home("settings.json", r#"{"permissions":{"allow":["Bash(npm *)"]}}"#);
-    let report = desk.run(&["permissions", "list", "--json"]).assert_exit_code(0).json();
+    let env = TestEnv::new();
+    env.write_home("settings.json", r#"{"permissions":{"allow":["Bash(npm *)"]}}"#);
+    let report = env.run(&["permissions", "list", "--json"]).assert_exit_code(0).json();
     let rule = named(&report["rules"], "rule", "Bash(npm *)");
     assert_eq!(rule["kind"], "allow");
     assert!(rule["file"].as_str().unwrap().ends_with(".slug/settings.json"), "{rule}");
     assert_eq!(rule["line"], 1);
-    let text = desk.run(&["permissions", "list"]).assert_exit_code(0).out;
+    let text = env.run(&["permissions", "list"]).assert_exit_code(0).out;
     assert!(text.starts_with("allow  Bash(npm *)  /"), "{text}");
     assert!(text.contains(".slug/settings.json:1\n"), "{text}");
 }
 
 #[test]
 fn s36_permissions_say_what_a_wildcard_on_a_runner_means() {
-    let desk = TestEnv::new();
-    desk.write_home("settings.json", r#"{"permissions":{"allow":["Bash(npm *)","Bash(ls *)"]}}"#);
-    let report = desk.run(&["permissions", "list", "--json"]).assert_exit_code(0).json();
+    let env = TestEnv::new();
+    env.write_home("settings.json", r#"{"permissions":{"allow":["Bash(npm *)","Bash(ls *)"]}}"#);
+    let report = env.run(&["permissions", "list", "--json"]).assert_exit_code(0).json();
     let means = |rule: &str| named(&report["rules"], "rule", rule)["means"].clone();
     assert!(means("Bash(npm *)").as_str().unwrap().contains("any code through npm"), "{report}");
     assert_eq!(means("Bash(ls *)"), Value::Null);
-    let text = desk.run(&["permissions", "list"]).assert_exit_code(0).out;
+    let text = env.run(&["permissions", "list"]).assert_exit_code(0).out;
     assert_eq!(text.matches("any code through").count(), 1, "{text}");
     let test = ["permissions", "test", "npm run build"];
-    let text = desk.run(&test).assert_exit_code(0).out;
+    let text = env.run(&test).assert_exit_code(0).out;
     assert!(
         text.contains(".slug/settings.json:1") && text.contains("any code through npm"),
         "{text}"
     );
-    let report = desk.run(&[&test[..], &["--json"]].concat()).assert_exit_code(0).json();
+    let report = env.run(&[&test[..], &["--json"]].concat()).assert_exit_code(0).json();
     assert_eq!(report["rule"]["line"], 1);
     assert!(report["commands"][0]["rule"]["means"].is_string(), "{report}");
 }
 
 #[test]
 fn permissions_list_reads_the_projects_rules_only_with_trust() {
-    let desk = TestEnv::new();
-    desk.write(".slug/settings.json", r#"{"permissions":{"deny":["Bash(rm *)"]}}"#);
-    let without = desk.run(&["permissions", "list"]).assert_exit_code(0).out;
-    let with = desk.run(&["--trust-workspace", "permissions", "list"]).assert_exit_code(0).out;
+    let env = TestEnv::new();
+    env.write(".slug/settings.json", r#"{"permissions":{"deny":["Bash(rm *)"]}}"#);
+    let without = env.run(&["permissions", "list"]).assert_exit_code(0).out;
+    let with = env.run(&["--trust-workspace", "permissions", "list"]).assert_exit_code(0).out;
     assert!(!without.contains("Bash(rm *)") && with.contains("Bash(rm *)"), "{without}\n{with}");
 }
 
 #[test]
 fn permissions_test_decides_each_part_of_a_command() {
-    let desk = TestEnv::new();
+    let env = TestEnv::new();
     let settings = r#"{"permissions":{"allow":["Bash(git status)"],"deny":["Bash(rm *)"]}}"#;
-    desk.write("rules.json", settings);
+    env.write("rules.json", settings);
     let test = |input: &str| {
         let arguments = ["permissions", "test", "--settings", "rules.json", "--json", input];
-        desk.run(&arguments).assert_exit_code(0).json()
+        env.run(&arguments).assert_exit_code(0).json()
     };
     for (input, decision) in [
         ("git status", "allow"),
@@ -369,10 +372,10 @@ fn permissions_test_decides_each_part_of_a_command() {
 
 #[test]
 fn permissions_test_takes_mode_and_tool() {
-    let desk = TestEnv::new();
+    let env = TestEnv::new();
     let test = |mode: &str| {
         let arguments = ["permissions", "test", "--mode", mode, "--tool", "Write", "--json", "a"];
-        desk.run(&arguments).assert_exit_code(0).json()["decision"].clone()
+        env.run(&arguments).assert_exit_code(0).json()["decision"].clone()
     };
     assert_eq!(
         ["ask", "allow-edits", "plan", "yolo"].map(test),
@@ -382,10 +385,10 @@ fn permissions_test_takes_mode_and_tool() {
 
 #[test]
 fn prompt_is_what_is_sent_and_under_six_kilobytes() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::text("Good morning."));
-    desk.ask(&server, &["-p", "hello"]).assert_exit_code(0);
-    let report = desk.run(&["prompt", "--json"]).assert_exit_code(0).json();
+    env.ask(&server, &["-p", "hello"]).assert_exit_code(0);
+    let report = env.run(&["prompt", "--json"]).assert_exit_code(0).json();
     let body = &server.chat_requests()[0].body;
     assert_eq!(report["tools"].to_string(), body["tools"].to_string());
     let system = body["messages"][0]["content"].as_str().unwrap();
@@ -395,8 +398,8 @@ fn prompt_is_what_is_sent_and_under_six_kilobytes() {
 
 #[test]
 fn doctor_finds_a_server_and_its_model() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    let ran = desk.run(&["-e", &server.endpoint(), "doctor", "--json"]);
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let ran = env.run(&["-e", &server.endpoint(), "doctor", "--json"]);
     let findings = ran.json();
     assert_eq!(named(&findings, "subject", "endpoint")["state"], "ok", "{}", ran.describe());
     assert!(ran.out.contains("test-model"), "{}", ran.describe());
@@ -404,12 +407,12 @@ fn doctor_finds_a_server_and_its_model() {
 
 #[test]
 fn doctor_fails_with_a_remedy_when_no_server_answers() {
-    let desk = TestEnv::new();
+    let env = TestEnv::new();
     let endpoint = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         format!("http://{}/v1", listener.local_addr().unwrap())
     };
-    let ran = desk.run(&["-e", &endpoint, "doctor", "--json"]).assert_exit_code(1);
+    let ran = env.run(&["-e", &endpoint, "doctor", "--json"]).assert_exit_code(1);
     let findings = ran.json();
     let finding = named(&findings, "subject", "endpoint");
     assert_eq!(finding["state"], "fail");
@@ -418,20 +421,20 @@ fn doctor_fails_with_a_remedy_when_no_server_answers() {
 
 #[test]
 fn doctor_looks_at_a_broken_configuration_too() {
-    let desk = TestEnv::new();
-    desk.write_home("config.toml", "max_tokens = \"many\"\n");
-    let ran = desk.run(&["doctor"]).assert_exit_code(1);
+    let env = TestEnv::new();
+    env.write_home("config.toml", "max_tokens = \"many\"\n");
+    let ran = env.run(&["doctor"]).assert_exit_code(1);
     assert!(ran.out.contains("max_tokens"), "{}", ran.describe());
 }
 
 #[test]
 fn completions_are_made_for_each_shell() {
-    let desk = TestEnv::new();
+    let env = TestEnv::new();
     for shell in ["bash", "zsh", "fish"] {
-        let ran = desk.run(&["completions", shell]).assert_exit_code(0);
+        let ran = env.run(&["completions", shell]).assert_exit_code(0);
         assert!(ran.out.contains("trust-workspace"), "{shell}: {}", ran.describe());
     }
-    desk.run(&["completions", "tcl"]).assert_exit_code(2);
+    env.run(&["completions", "tcl"]).assert_exit_code(2);
 }
 
 #[test]
@@ -446,10 +449,10 @@ fn the_manual_is_a_page_for_man() {
 
 #[test]
 fn help_and_version_are_answers() {
-    let desk = TestEnv::new();
-    let help = desk.run(&["--help"]).assert_exit_code(0);
+    let env = TestEnv::new();
+    let help = env.run(&["--help"]).assert_exit_code(0);
     assert!(help.out.contains("full-screen chat") && help.err.is_empty(), "{}", help.describe());
-    let version = desk.run(&["--version"]).assert_exit_code(0);
+    let version = env.run(&["--version"]).assert_exit_code(0);
     assert_eq!(version.out, format!("slug {}\n", env!("CARGO_PKG_VERSION")));
 }
 
@@ -467,20 +470,18 @@ fn reset_tty_writes_what_puts_a_terminal_right() {
 
 #[test]
 fn models_lists_what_the_server_has_and_gives_a_local_one_no_price() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let models = json!({"data": [
         {"id": "gpt-5", "max_model_len": 131_072}, {"id": "small", "max_model_len": 4096},
     ]});
     server.answer("GET /v1/models", ServerReply::json(200, &models));
     let endpoint = server.endpoint();
-    let text = desk.run(&["-e", &endpoint, "models"]).assert_exit_code(0).out;
+    let text = env.run(&["-e", &endpoint, "models"]).assert_exit_code(0).out;
     let line = |name: &str| text.lines().find(|line| line.starts_with(name)).unwrap().to_owned();
     assert!(text.starts_with(&format!("openai, at {endpoint}")), "{text}");
     assert!(line("gpt-5").ends_with("131k") && line("small").ends_with("4k"), "{text}");
-    let list = desk
-        .run(&["-e", &endpoint, "models", "list", "gpt-5", "--json"])
-        .assert_exit_code(0)
-        .json();
+    let list =
+        env.run(&["-e", &endpoint, "models", "list", "gpt-5", "--json"]).assert_exit_code(0).json();
     let offered = &list.as_array().unwrap()[0];
     assert_eq!((&offered["id"], &offered["offered"]), (&json!("gpt-5"), &json!(true)));
     assert_eq!((&offered["window_from"], &offered["price"]), (&json!("server"), &Value::Null));
@@ -488,9 +489,9 @@ fn models_lists_what_the_server_has_and_gives_a_local_one_no_price() {
 
 #[test]
 fn models_finds_in_the_catalogue_what_no_server_offers() {
-    let desk = TestEnv::new();
+    let env = TestEnv::new();
     let closed = ["-e", "http://127.0.0.1:9/v1", "models", "sonnet-5-5"];
-    let ran = desk.run(&closed).assert_exit_code(0);
+    let ran = env.run(&closed).assert_exit_code(0);
     let line = ran.out.lines().find(|line| line.starts_with("anthropic/claude-sonnet-5-5"));
     assert!(
         line.is_some_and(|line| line.contains("$10") && line.contains("1M")),
@@ -498,34 +499,34 @@ fn models_finds_in_the_catalogue_what_no_server_offers() {
         ran.describe()
     );
     assert!(ran.err.contains("127.0.0.1:9"), "{}", ran.describe());
-    let row = desk.run(&[&closed[..], &["--json"]].concat()).assert_exit_code(0).json();
+    let row = env.run(&[&closed[..], &["--json"]].concat()).assert_exit_code(0).json();
     let row = named(&row, "provider", "anthropic").clone();
     assert_eq!((&row["offered"], &row["window_from"]), (&json!(false), &json!("catalogue")));
     assert_eq!(row["price"]["input"], 2.0);
 }
 
 #[test]
-fn models_takes_what_was_fetched_before_what_is_bundled() {
-    let desk = TestEnv::new();
+fn models_prefers_fetched_facts_to_bundled_ones() {
+    let env = TestEnv::new();
     let own = r#"{"date":"2999-01-01","providers":{"xai":{"grok-9":
         {"released":"2998-12-01","window":9000,"price":[1,2]}}}}"#;
-    desk.write_home("catalogue.json", own);
-    let ran = desk.run(&["-e", "http://127.0.0.1:9/v1", "models", "grok-9"]).assert_exit_code(0);
+    env.write_home("catalogue.json", own);
+    let ran = env.run(&["-e", "http://127.0.0.1:9/v1", "models", "grok-9"]).assert_exit_code(0);
     assert!(ran.out.contains("xai/grok-9") && ran.out.contains("2999-01-01"), "{}", ran.describe());
 }
 
-/// A desk with two sessions, and their ids, the newer one first.
+/// An environment with two sessions, and their ids, the newer one first.
 fn with_two_sessions() -> (TestEnv, [String; 2]) {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let ask = |question: &str, answer: &str| {
         server.reply(ServerReply::text(answer));
         let ran =
-            desk.ask(&server, &["-p", question, "--output-format", "json"]).assert_exit_code(0);
+            env.ask(&server, &["-p", question, "--output-format", "json"]).assert_exit_code(0);
         ran.json()["session_id"].as_str().unwrap().to_owned()
     };
     let older = ask("which colour is the sky?", "Blue, as a rule.");
     let newer = ask("and grass?", "Green.");
-    (desk, [newer, older])
+    (env, [newer, older])
 }
 
 fn ids(list: &Value) -> Vec<&str> {
@@ -534,7 +535,7 @@ fn ids(list: &Value) -> Vec<&str> {
 
 #[test]
 fn sessions_list_is_narrowed_by_project_model_date_and_count() {
-    let (desk, [newer, older]) = with_two_sessions();
+    let (env, [newer, older]) = with_two_sessions();
     let cases: [(&[&str], &[&str]); 7] = [
         (&[], &[&newer, &older]),
         (&["--limit", "1"], &[&newer]),
@@ -546,66 +547,66 @@ fn sessions_list_is_narrowed_by_project_model_date_and_count() {
     ];
     for (flags, expected) in cases {
         let arguments = [&["sessions", "list", "--json"], flags].concat();
-        let list = desk.run(&arguments).assert_exit_code(0).json();
+        let list = env.run(&arguments).assert_exit_code(0).json();
         assert_eq!(ids(&list), expected, "{flags:?}");
     }
-    let ran = desk.run(&["sessions", "list", "--since", "someday"]).assert_exit_code(2);
+    let ran = env.run(&["sessions", "list", "--since", "someday"]).assert_exit_code(2);
     assert!(ran.err.contains("`someday` is no date"), "{}", ran.describe());
 }
 
 #[test]
-fn sessions_search_finds_what_was_said_with_what_stands_around_it() {
-    let (desk, [newer, older]) = with_two_sessions();
-    let found = desk.run(&["sessions", "search", "blue, as", "--json"]).assert_exit_code(0).json();
+fn sessions_search_finds_messages_with_their_context() {
+    let (env, [newer, older]) = with_two_sessions();
+    let found = env.run(&["sessions", "search", "blue, as", "--json"]).assert_exit_code(0).json();
     assert_eq!(ids(&found), [older.as_str()]);
     let place = &found[0]["places"][0];
     assert_eq!((&place["who"], &place["found"]), (&json!("model"), &json!("Blue, as")));
     assert_eq!((&place["before"], &place["behind"]), (&json!(""), &json!(" a rule.")));
-    let text = desk.run(&["sessions", "search", "GRASS"]).assert_exit_code(0).out;
+    let text = env.run(&["sessions", "search", "GRASS"]).assert_exit_code(0).out;
     assert_eq!(text, "No session has this in it.\n");
-    let text = desk.run(&["sessions", "search", "project:shop grass"]).assert_exit_code(0).out;
+    let text = env.run(&["sessions", "search", "project:shop grass"]).assert_exit_code(0).out;
     assert!(text.contains(&newer) && text.contains("you") && text.contains("and grass?"), "{text}");
-    desk.run(&["sessions", "search", "project:shop"]).assert_exit_code(2);
+    env.run(&["sessions", "search", "project:shop"]).assert_exit_code(2);
 }
 
 #[test]
 fn sessions_rename_gives_a_title_and_delete_moves_to_the_trash() {
-    let (desk, [newer, older]) = with_two_sessions();
+    let (env, [newer, older]) = with_two_sessions();
     let renamed =
-        desk.run(&["sessions", "rename", &older, "The sky", "--json"]).assert_exit_code(0).json();
+        env.run(&["sessions", "rename", &older, "The sky", "--json"]).assert_exit_code(0).json();
     assert_eq!(renamed, json!({"session_id": older, "title": "The sky"}));
-    let list = desk.run(&["sessions", "list", "--json"]).assert_exit_code(0).json();
+    let list = env.run(&["sessions", "list", "--json"]).assert_exit_code(0).json();
     assert_eq!(named(&list, "session_id", &older)["title"], "The sky");
-    desk.run(&["sessions", "rename", &older, "  "]).assert_exit_code(2);
+    env.run(&["sessions", "rename", &older, "  "]).assert_exit_code(2);
     let deleted =
-        desk.run(&["sessions", "delete", &older, &newer, "--json"]).assert_exit_code(0).json();
+        env.run(&["sessions", "delete", &older, &newer, "--json"]).assert_exit_code(0).json();
     assert_eq!(deleted, json!({"deleted": [older, newer]}));
-    assert_eq!(desk.run(&["sessions", "list", "--json"]).assert_exit_code(0).json(), json!([]));
-    assert!(desk.slug_home().join("trash").join(format!("{older}.jsonl")).exists());
-    desk.run(&["sessions", "delete", &older]).assert_exit_code(1);
+    assert_eq!(env.run(&["sessions", "list", "--json"]).assert_exit_code(0).json(), json!([]));
+    assert!(env.slug_home().join("trash").join(format!("{older}.jsonl")).exists());
+    env.run(&["sessions", "delete", &older]).assert_exit_code(1);
 }
 
 #[test]
 fn a_session_that_is_open_is_neither_renamed_nor_deleted() {
-    let (desk, [newer, older]) = with_two_sessions();
-    // An advisory lock of this process, as another slug would hold it.
-    let path = desk.slug_home().join("sessions").join(format!("{newer}.lock"));
+    let (env, [newer, older]) = with_two_sessions();
+    // An advisory lock of this process, like that of another slug.
+    let path = env.slug_home().join("sessions").join(format!("{newer}.lock"));
     let lock = std::fs::File::create(path).unwrap();
     lock.lock().unwrap();
     for arguments in [&["rename", &newer, "x"][..], &["delete", &newer]] {
-        let ran = desk.run(&[&["sessions"], arguments].concat()).assert_exit_code(1);
+        let ran = env.run(&[&["sessions"], arguments].concat()).assert_exit_code(1);
         assert!(ran.err.contains("is open in"), "{}", ran.describe());
     }
-    let ran = desk.run(&["sessions", "delete", &newer, &older, "--json"]).assert_exit_code(1);
+    let ran = env.run(&["sessions", "delete", &newer, &older, "--json"]).assert_exit_code(1);
     assert_eq!(ran.json(), json!({"deleted": [older]}), "what can be deleted is");
-    assert_eq!(ids(&desk.run(&["sessions", "list", "--json"]).assert_exit_code(0).json()), [newer]);
+    assert_eq!(ids(&env.run(&["sessions", "list", "--json"]).assert_exit_code(0).json()), [newer]);
 }
 
 #[test]
 fn a_log_of_900_mb_without_its_meta_file_is_listed_at_once() {
     use std::io::{Seek, SeekFrom, Write};
-    let (desk, id) = with_a_session();
-    let sessions = desk.slug_home().join("sessions");
+    let (env, id) = with_a_session();
+    let sessions = env.slug_home().join("sessions");
     let log = sessions.join(format!("{id}.jsonl"));
     let last = std::fs::read_to_string(&log).unwrap().trim_end().lines().last().unwrap().to_owned();
     let mut file = std::fs::OpenOptions::new().write(true).open(&log).unwrap();
@@ -618,11 +619,11 @@ fn a_log_of_900_mb_without_its_meta_file_is_listed_at_once() {
             std::fs::remove_file(path).unwrap();
         }
     }
-    // As much memory as slug may have: a log that was loaded would not fit.
+    // The limit on slug's memory: a log that was loaded would not fit.
     let mut command = std::process::Command::new("/bin/sh");
-    let slug = desk.command(&["sessions", "list"]);
+    let slug = env.command(&["sessions", "list"]);
     command.args(["-c", "ulimit -v 700000; exec \"$0\" sessions list"]).arg(slug.get_program());
-    command.current_dir(desk.workspace()).env_clear().envs(desk.environment());
+    command.current_dir(env.workspace()).env_clear().envs(env.environment());
     let ran = HeadlessOutput::of(&command.output().unwrap()).assert_exit_code(0);
     let line = ran
         .out
@@ -630,6 +631,6 @@ fn a_log_of_900_mb_without_its_meta_file_is_listed_at_once() {
         .find(|line| line.contains(&id))
         .unwrap_or_else(|| panic!("{}", ran.describe()));
     assert!(line.contains("which colour?") && line.contains(" ? "), "{line}");
-    let listed = desk.run(&["sessions", "list", "--json"]).assert_exit_code(0).json();
+    let listed = env.run(&["sessions", "list", "--json"]).assert_exit_code(0).json();
     assert_eq!(listed[0]["is_partial"], true, "{listed}");
 }

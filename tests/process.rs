@@ -1,7 +1,7 @@
-//! Commands run by the real binary's supervisor: how they end, and that nothing outlives slug.
+//! Commands run by the real binary's supervisor: how they end, and that no process outlives slug.
 //!
-//! Three tests are scenes with a process of their own between test and host: they start this test
-//! binary again with only [`helper`], which runs one script as slug would.
+//! Some tests need another process between the test and the host: they start this test binary
+//! again with only [`helper`], which runs one script as slug would.
 
 #![allow(clippy::unwrap_used, reason = "what helps a test may fail like one")]
 
@@ -126,27 +126,27 @@ async fn run_piped(line: &str) -> PipedOutput {
 
 #[tokio::test]
 async fn a_piped_command_gets_its_input_and_its_outputs_stay_apart() {
-    let said = run_piped("cat; echo \"'$0' $SLUG_IN_HOOK\" >&2; exit 2").await;
-    assert_eq!(said.exit.cause, ExitCause::Code(2));
-    assert_eq!(said.stdout, "{\"a\": \"it's $(here)\"}");
-    assert_eq!(said.stderr, "'/bin/sh' 1\n");
+    let output = run_piped("cat; echo \"'$0' $SLUG_IN_HOOK\" >&2; exit 2").await;
+    assert_eq!(output.exit.cause, ExitCause::Code(2));
+    assert_eq!(output.stdout, "{\"a\": \"it's $(here)\"}");
+    assert_eq!(output.stderr, "'/bin/sh' 1\n");
 }
 
 #[tokio::test]
 async fn a_piped_command_that_reads_nothing_and_prints_much_is_bounded() {
     let mut piped = piped("head -c 200000 /dev/zero | tr '\\0' y", Path::new("/"));
     piped.input = "x".repeat(4 << 20);
-    let said = host().run_piped(piped, &CancellationToken::new()).await.unwrap();
-    assert_eq!(said.exit.cause, ExitCause::Code(0));
-    assert_eq!(said.stdout, "y".repeat(64 << 10));
+    let output = host().run_piped(piped, &CancellationToken::new()).await.unwrap();
+    assert_eq!(output.exit.cause, ExitCause::Code(0));
+    assert_eq!(output.stdout, "y".repeat(64 << 10));
 }
 
 #[tokio::test]
 async fn a_piped_command_that_takes_too_long_is_ended() {
     let mut piped = piped("sleep 1000", Path::new("/"));
     piped.timeout = Duration::from_millis(100);
-    let said = host().run_piped(piped, &CancellationToken::new()).await.unwrap();
-    assert_eq!(said.exit.cause, ExitCause::TimedOut);
+    let output = host().run_piped(piped, &CancellationToken::new()).await.unwrap();
+    assert_eq!(output.exit.cause, ExitCause::TimedOut);
 }
 
 #[tokio::test]
@@ -156,9 +156,9 @@ async fn nothing_is_left_of_a_piped_command() {
     let line =
         format!("sleep 1000 & echo $! >> {0}; setsid sleep 1000 & echo $! >> {0}", file.display());
     let host = host();
-    let said =
+    let output =
         host.run_piped(piped(&line, folder.path()), &CancellationToken::new()).await.unwrap();
-    assert_eq!(said.exit.cause, ExitCause::Code(0));
+    assert_eq!(output.exit.cause, ExitCause::Code(0));
     for pid in pids(&file, 2) {
         until("its end", LONG, || !is_alive(pid));
     }
@@ -178,8 +178,8 @@ async fn a_piped_command_is_cancelled_at_once_and_has_no_terminal() {
         cancel.cancel();
         pid
     };
-    let (said, pid) = tokio::join!(running, stopping);
-    assert_eq!(said.unwrap().exit.cause, ExitCause::Cancelled);
+    let (output, pid) = tokio::join!(running, stopping);
+    assert_eq!(output.unwrap().exit.cause, ExitCause::Cancelled);
     until("its end", LONG, || !is_alive(pid));
 }
 
@@ -347,7 +347,7 @@ async fn no_descriptor_is_inherited_or_leaked() {
     let secret = std::fs::File::create(folder.path().join("secret")).unwrap();
     rustix::io::fcntl_setfd(&secret, rustix::io::FdFlags::empty()).unwrap();
     let (_, output) = run(&host, "ls /dev/fd/ | sort -n | tr '\\n' ' '", folder.path()).await;
-    // The fourth is the one that ls lists with.
+    // The fourth is the descriptor with which ls reads the folder.
     assert_eq!(output, "0 1 2 3 ");
     let (_, output) = run(&host, "false; nope", folder.path()).await;
     assert!(output.starts_with("bash: line 1: nope"), "{output}");
@@ -434,7 +434,7 @@ fn s75_s76_a_command_has_no_terminal_even_where_slug_has_one() {
     let mut screen = pty.master.try_clone_reader().unwrap();
     let shown = std::thread::spawn(move || {
         let mut shown = Vec::new();
-        // The end of a pseudo-terminal is an error on Linux.
+        // On Linux, the end of a pseudo-terminal is an error.
         let _ = std::io::Read::read_to_end(&mut screen, &mut shown);
         shown
     });

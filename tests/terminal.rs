@@ -1,6 +1,6 @@
-//! The terminal is taken and given back, in a real pseudo-terminal, on each way out.
+//! The terminal is taken, and given back on each way out, in a real pseudo-terminal.
 //!
-//! Each test starts this test binary again with only [`helper`], which plays one scene there.
+//! Each test starts this test binary again with only [`helper`], which runs one case there.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail like one")]
 
@@ -28,7 +28,7 @@ const HELPER: [&str; 4] = ["--exact", "helper", "--ignored", "--nocapture"];
 const ENTER_SCREEN: &str = "\x1b[?1049h";
 const LEAVE_SCREEN: &str = "\x1b[?1049l\x1b[?25h";
 
-/// One scene, named by `$SCENE`, on a terminal of its own.
+/// Runs the case that `$SCENE` names, on a terminal of its own.
 #[test]
 #[ignore = "started by other tests, in a process of its own"]
 fn helper() {
@@ -151,7 +151,7 @@ fn helper() {
     }
 }
 
-/// Needs all the stack there is.
+/// Uses up the stack.
 #[allow(unconditional_recursion, reason = "that is the point")]
 fn deeper(depth: u64) -> u64 {
     std::hint::black_box([depth; 64])[0] + deeper(std::hint::black_box(depth + 1))
@@ -173,7 +173,7 @@ impl Drop for PanicOnDrop {
 type PtyMaster = Box<dyn MasterPty + Send>;
 type PtyChild = Box<dyn portable_pty::Child + Send + Sync>;
 
-/// Starts a scene, below a shell where one is given.
+/// Starts a case, below a shell if one is given.
 fn start(name: &str, shell: Option<&str>, file: Option<&Path>) -> (PtyMaster, PtyChild) {
     let size = PtySize { rows: 24, cols: 80, pixel_width: 0, pixel_height: 0 };
     let pty = portable_pty::native_pty_system().openpty(size).unwrap();
@@ -193,9 +193,9 @@ fn start(name: &str, shell: Option<&str>, file: Option<&Path>) -> (PtyMaster, Pt
     (pty.master, child)
 }
 
-/// A running scene and what has been written on its terminal.
+/// A running case, and what has been written to its terminal.
 struct TerminalHelper {
-    /// The terminal, held open so that its modes can be read after the scene.
+    /// The terminal, held open so that its modes can be read after the end.
     tty: OwnedFd,
     child: PtyChild,
     written: Arc<Mutex<Vec<u8>>>,
@@ -233,10 +233,10 @@ impl TerminalHelper {
         self.text()
     }
 
-    /// Waits for the end; what was written by then, and whether it succeeded.
+    /// Waits for the end; returns what was written by then, and whether the case succeeded.
     fn end(&mut self) -> (String, bool) {
         let status = self.child.wait().unwrap();
-        // libtest's last words.
+        // Drops the last lines of libtest.
         (self.wait_for("the end", |text| text.contains("test result")), status.success())
     }
 
@@ -246,7 +246,7 @@ impl TerminalHelper {
     }
 }
 
-/// The places of `needles` in `text`, each after the one before it.
+/// Asserts that the `needles` are in `text`, each after the one before it.
 fn in_order(text: &str, needles: &[&str]) {
     let mut from = 0;
     for needle in needles {
@@ -257,31 +257,31 @@ fn in_order(text: &str, needles: &[&str]) {
 
 #[test]
 fn the_terminal_is_given_back_at_the_end() {
-    let mut scene = TerminalHelper::spawn("drop", None);
-    let (text, success) = scene.end();
+    let mut helper = TerminalHelper::spawn("drop", None);
+    let (text, success) = helper.end();
     assert!(success);
     in_order(
         &text,
         &[ENTER_SCREEN, "\x1b[?2004h", "FRAME", "\x1b[<1u", "\x1b[?2004l", LEAVE_SCREEN, "AFTER"],
     );
-    assert!(scene.edits_lines());
+    assert!(helper.edits_lines());
 }
 
 #[test]
-fn a_panic_is_told_after_the_terminal_was_given_back() {
-    let mut scene = TerminalHelper::spawn("panic", None);
-    let (text, success) = scene.end();
+fn a_panic_is_printed_after_the_terminal_is_given_back() {
+    let mut helper = TerminalHelper::spawn("panic", None);
+    let (text, success) = helper.end();
     assert!(!success);
-    // What a message quotes may be anybody's (S73).
+    // The text that a message quotes may be foreign (S73).
     in_order(&text, &[ENTER_SCREEN, LEAVE_SCREEN, "BOOM ␛]0;T␇"]);
     assert_eq!(text.matches(LEAVE_SCREEN).count(), 1);
-    assert!(scene.edits_lines());
+    assert!(helper.edits_lines());
 }
 
 #[test]
 fn a_panic_elsewhere_does_not_disturb_the_screen() {
-    for scene in ["other thread", "tokio worker"] {
-        let (text, success) = TerminalHelper::spawn(scene, None).end();
+    for name in ["other thread", "tokio worker"] {
+        let (text, success) = TerminalHelper::spawn(name, None).end();
         assert!(success);
         in_order(&text, &[ENTER_SCREEN, "FRAME", LEAVE_SCREEN]);
         assert!(!text.contains("BOOM"), "{text}");
@@ -289,35 +289,35 @@ fn a_panic_elsewhere_does_not_disturb_the_screen() {
 }
 
 #[test]
-fn a_panic_in_a_drop_is_told_after_the_terminal_was_given_back() {
-    let mut scene = TerminalHelper::spawn("panic in a drop", None);
-    let (text, success) = scene.end();
+fn a_panic_in_a_drop_is_printed_after_the_terminal_is_given_back() {
+    let mut helper = TerminalHelper::spawn("panic in a drop", None);
+    let (text, success) = helper.end();
     assert!(!success);
     in_order(&text, &[ENTER_SCREEN, LEAVE_SCREEN, "BOOM"]);
-    assert!(scene.edits_lines());
+    assert!(helper.edits_lines());
 }
 
 #[test]
 fn a_panic_that_aborts_gives_the_terminal_back_on_any_thread() {
     for (name, told) in [("double panic", "FIRST"), ("double panic elsewhere", "cleanup")] {
-        let mut scene = TerminalHelper::spawn(name, None);
-        assert!(!scene.child.wait().unwrap().success());
-        let text = scene.wait_for("the end", |text| text.contains("cleanup"));
+        let mut helper = TerminalHelper::spawn(name, None);
+        assert!(!helper.child.wait().unwrap().success());
+        let text = helper.wait_for("the end", |text| text.contains("cleanup"));
         in_order(&text, &[ENTER_SCREEN, LEAVE_SCREEN, told]);
         assert_eq!(text.matches(LEAVE_SCREEN).count(), 1);
-        assert!(scene.edits_lines());
+        assert!(helper.edits_lines());
     }
 }
 
 #[test]
 fn an_abort_gives_the_terminal_back() {
     for name in ["stack overflow", "stack overflow elsewhere", "out of memory"] {
-        let mut scene = TerminalHelper::spawn(name, None);
-        assert!(!scene.child.wait().unwrap().success());
-        let text = scene.wait_for("the end", |text| text.contains("--continue"));
+        let mut helper = TerminalHelper::spawn(name, None);
+        assert!(!helper.child.wait().unwrap().success());
+        let text = helper.wait_for("the end", |text| text.contains("--continue"));
         in_order(&text, &[ENTER_SCREEN, LEAVE_SCREEN, "slug was aborted"]);
         assert_eq!(text.matches(LEAVE_SCREEN).count(), 1);
-        assert!(scene.edits_lines(), "{name}");
+        assert!(helper.edits_lines(), "{name}");
     }
 }
 
@@ -338,10 +338,10 @@ fn what_libraries_print_goes_to_the_log() {
 fn a_terminal_that_reads_nothing_does_not_hold_up_the_end() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("over");
-    // Nobody reads what it writes.
+    // Nobody reads what slug writes.
     let (terminal, mut child) = start("stuck", None, Some(&file));
     until("it is over", || file.exists());
-    // The test's harness has a line to print, too, and waits for somebody to read it.
+    // libtest prints a line, too, and waits for somebody to read it.
     drop(terminal);
     until("it is gone", || child.try_wait().unwrap().is_some());
 }
@@ -355,15 +355,15 @@ fn the_terminal_is_lent_and_taken_again() {
 
 #[test]
 fn a_stop_gives_the_terminal_back_until_it_is_continued() {
-    let mut scene = TerminalHelper::spawn("stop", Some("bash"));
-    scene.wait_for("given back", |text| text.contains(LEAVE_SCREEN));
-    let group = Pid::from_raw(scene.child.process_id().unwrap().cast_signed()).unwrap();
-    // It may not have stopped yet, and would miss a single one.
-    scene.wait_for("taken again", |text| {
+    let mut helper = TerminalHelper::spawn("stop", Some("bash"));
+    helper.wait_for("given back", |text| text.contains(LEAVE_SCREEN));
+    let group = Pid::from_raw(helper.child.process_id().unwrap().cast_signed()).unwrap();
+    // The process may not have stopped yet, and would miss a single signal.
+    helper.wait_for("taken again", |text| {
         let _ = rustix::process::kill_process_group(group, RawSignal::CONT);
         text.matches(ENTER_SCREEN).count() == 2
     });
-    let (text, success) = scene.end();
+    let (text, success) = helper.end();
     assert!(success);
     in_order(&text, &[ENTER_SCREEN, LEAVE_SCREEN, ENTER_SCREEN, "FRAME", LEAVE_SCREEN]);
 }

@@ -1,13 +1,14 @@
 //! `slug __child`: the small process that stands between slug and one shell command.
 //!
-//! It takes a session of its own, so that nothing below it has a terminal, becomes the reaper of
-//! everything the command starts, and ends all of that when slug dies or says so. Its standard
-//! input is a socket to slug: slug sends one `SupervisorRequest` as a line of JSON, then closes its sending
-//! half to have everything ended; back comes one `SupervisorReport` when the direct child has exited. The
-//! death of slug closes the socket as well, so that no way of dying is missed.
+//! The supervisor takes a session of its own, so that nothing below it has a terminal. It reaps
+//! everything that the command starts, and ends all of it when slug dies or asks for the end. Its
+//! standard input is a socket to slug. slug sends one `SupervisorRequest` as a line of JSON, and
+//! later closes its sending half to have everything ended. The supervisor answers with one
+//! `SupervisorReport` when the direct child has exited. The death of slug closes the socket as
+//! well, so that the supervisor notices every way in which slug can die.
 //!
 //! The script travels over the socket and not on the command line, where `pkill -f` in a script
-//! would find it and hit the supervisor.
+//! would match the supervisor and kill it.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -29,36 +30,37 @@ use tokio::time::Instant;
 use super::descendants;
 use super::sandbox::{self, BashInvocation, RefusedHosts, SandboxSpec};
 
-/// The first argument that makes slug this supervisor.
+/// The first argument that makes slug run as the supervisor.
 pub const COMMAND: &str = "__child";
 
-/// How long what runs has between TERM and KILL.
+/// The time between TERM and KILL for the processes that are being ended.
 pub const GRACE: Duration = Duration::from_secs(2);
 
-/// The second argument that makes it die of a signal instead; see `signals::raise_again`.
+/// The second argument that makes the process die of a signal instead; see `signals::raise_again`.
 pub(super) const RAISE: &str = "raise";
 
-/// The status of a command line that cannot be understood, as in other commands of slug.
+/// The exit status for a command line that cannot be understood, as in other commands of slug.
 const USAGE: u8 = 2;
 
-/// KILL is sent again this often, to what was started meanwhile.
+/// The interval at which KILL is repeated, for processes that were started meanwhile.
 const KILL_AGAIN: Duration = Duration::from_millis(50);
 
-/// What KILL has not ended after this long hangs in the kernel and dies when it gets out.
+/// A process that KILL has not ended after this time hangs in the kernel, and dies when it leaves
+/// it.
 const UNKILLABLE: Duration = Duration::from_secs(10);
 
-/// What slug wants run.
+/// What slug wants to run.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct SupervisorRequest {
     /// For `bash -c`.
     pub script: String,
-    /// On its standard input, where there is anything.
+    /// The text for the standard input of the script; `None`: `/dev/null`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
-    /// Variables for the script that the supervisor itself is not started with ([`for_loader`]).
+    /// Variables for the script that are kept out of the supervisor's environment ([`for_loader`]).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub variables: Vec<(OsString, OsString)>,
-    /// What it is kept inside of, if it is.
+    /// The sandbox; `None`: the script runs without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confinement: Option<SandboxSpec>,
 }
@@ -67,19 +69,21 @@ pub(super) struct SupervisorRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum SupervisorReport {
-    /// It exited with this status.
     Code(i32),
-    /// This signal killed it.
     Signal(i32),
-    /// It could not be started; the error number.
+    /// The direct child could not be started; the error number of the system.
     NotStarted(i32),
-    /// Its sandbox could not be set up; why. Nothing was started.
+    /// The sandbox could not be set up, and nothing was started; the reason.
     NotConfined(String),
-    /// Not the end: the sandbox kept it from reaching these hosts. Comes before the end.
+    /// Hosts that the sandbox kept the command from reaching. Sent before the report of the end.
     Refused(Vec<String>),
 }
 
 /// The path of the running binary, to start supervisors with.
+///
+/// # Errors
+///
+/// When the system does not tell the path of the binary.
 pub fn program() -> io::Result<PathBuf> {
     // On Linux this name keeps working when an update replaces the file.
     let running = Path::new("/proc/self/exe");
@@ -89,9 +93,9 @@ pub fn program() -> io::Result<PathBuf> {
     std::env::current_exe()
 }
 
-/// Takes out of a supervisor's environment what has a program load other people's code. The
-/// supervisor and a sandbox's own program run outside, and an empty or relative entry of
-/// `LD_LIBRARY_PATH` is a folder in which commands write.
+/// Removes the variables that make a program load other code from a supervisor's environment, and
+/// returns them. The supervisor and the sandbox's own program run outside the sandbox, and an empty
+/// or relative entry of `LD_LIBRARY_PATH` is a folder in which commands write.
 pub(super) fn for_loader(command: &mut Command) -> Vec<(OsString, OsString)> {
     let is_one = |name: &OsStr| {
         let name = name.as_encoded_bytes();
@@ -106,25 +110,27 @@ pub(super) fn for_loader(command: &mut Command) -> Vec<(OsString, OsString)> {
     taken
 }
 
-/// The command line of a supervisor; `Stdio` is the caller's.
+/// The command line of a supervisor; the caller sets its `Stdio`.
 pub(super) fn command(program: &Path, bash: &Path) -> Command {
     let mut command = Command::new(program);
     command.arg0("slug").arg(COMMAND).arg(std::process::id().to_string()).arg(bash);
     command
 }
 
-/// Supervises, until nothing is left to supervise. `args` are those after [`COMMAND`].
+/// Runs the supervisor until nothing is left to supervise. `args` are those after [`COMMAND`].
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let inherited = inherited_descriptors();
     let args: Vec<OsString> = args.collect();
     let (parent, bash) = match args.as_slice() {
         [raise, number] if raise == RAISE => return parse(number).map_or(USAGE.into(), die_of),
         #[cfg(target_os = "linux")]
-        [attempts, targets] if attempts == sandbox::escape_tests::COMMAND => {
+        [command, targets] if command == sandbox::escape_tests::COMMAND => {
             return sandbox::escape_tests::main(targets);
         }
         #[cfg(target_os = "linux")]
-        [door] if door == sandbox::proxy_socket::COMMAND => return sandbox::proxy_socket::main(),
+        [command] if command == sandbox::proxy_socket::COMMAND => {
+            return sandbox::proxy_socket::main();
+        }
         [parent, bash] => (parse(parent), Path::new(bash)),
         _ => return USAGE.into(),
     };
@@ -133,13 +139,13 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let outcome = runtime.and_then(|runtime| {
         let outcome = runtime.block_on(supervise(parent, bash, &inherited));
-        // A name that is being looked up holds up nothing.
+        // A name lookup that is still running must not delay the end.
         runtime.shutdown_background();
         outcome
     });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        // Nobody is there to be told: slug sees the socket close without a report.
+        // Nobody can be told: slug sees that the socket closes without a report.
         Err(_) => ExitCode::FAILURE,
     }
 }
@@ -148,19 +154,19 @@ fn parse(number: &OsStr) -> Option<i32> {
     number.to_str()?.parse().ok()
 }
 
-/// Dies of a signal, with whose default action this process was started.
+/// Dies of a signal. This process was started with the default action for it.
 fn die_of(number: i32) -> ExitCode {
     if let Some(signal) = Signal::from_named_raw(number)
         && rustix::process::kill_process(rustix::process::getpid(), signal).is_err()
     {
         return ExitCode::FAILURE;
     }
-    // Reached when whoever started slug has the signal ignored.
+    // Reached when the program that started slug has set the signal to be ignored.
     ExitCode::from(u8::try_from(128 + number).unwrap_or(u8::MAX))
 }
 
 async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()> {
-    // Fails only where this already leads a session, which is as good.
+    // Fails only where this process already leads a session, which is as good.
     let _ = rustix::process::setsid();
     let mut child_ended = signal(SignalKind::child())?;
     let mut told_to_end = [
@@ -172,39 +178,39 @@ async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()
     tie_to(parent)?;
 
     let control = StdUnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-    // Fails where it is no socket: somebody's terminal must not be made non-blocking.
+    // Fails where standard input is no socket: a user's terminal must not become non-blocking.
     control.peer_addr()?;
     control.set_nonblocking(true)?;
     let mut control = BufReader::new(UnixStream::from_std(control)?);
     let mut line = String::new();
     control.read_line(&mut line).await?;
-    let order: SupervisorRequest = serde_json::from_str(&line)?;
+    let request: SupervisorRequest = serde_json::from_str(&line)?;
 
-    let started = start(bash, order, inherited);
+    let started = start(bash, request, inherited);
     let_go_of_output()?;
-    let mut inside = match started {
-        Ok(inside) => inside,
+    let mut child = match started {
+        Ok(child) => child,
         Err(not_started) => return report(&mut control, not_started).await,
     };
-    let refused = match &mut inside {
+    let refused = match &mut child {
         DirectChild::Plain(_) => RefusedHosts::default(),
-        DirectChild::Confined(inside) => inside.serve_proxy(),
+        DirectChild::Confined(confined) => confined.serve_proxy(),
     };
 
-    let mut tree = ProcessTree { direct: inside.direct(), is_reaped: false };
-    let mut inside = Some(inside);
+    let mut tree = ProcessTree { direct: child.direct(), is_reaped: false };
+    let mut child = Some(child);
     let mut ending: Option<KillSchedule> = None;
     let mut byte = [0; 1];
     loop {
         let (status, left) = tree.reap();
         if left == RemainingProcesses::Nothing {
-            // The sandbox has put its things away when slug hears of the end.
-            drop(inside.take());
+            // The sandbox has removed its placeholders before slug hears of the end.
+            drop(child.take());
         } else if status.is_some()
-            && let Some(DirectChild::Confined(inside)) = &inside
+            && let Some(DirectChild::Confined(confined)) = &child
         {
-            // The last of a sandbox may take a moment longer than its command.
-            inside.tidy();
+            // The last process of a sandbox may take a moment longer than its command.
+            confined.tidy();
         }
         if let Some(status) = status {
             let refused = Some(refused.take()).filter(|hosts| !hosts.is_empty());
@@ -222,7 +228,7 @@ async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()
         let again = ending.as_ref().map_or_else(|| left.look_again(), |it| Some(it.next));
         tokio::select! {
             _ = child_ended.recv() => {}
-            // Slug sends nothing after its order: a byte, the end and an error are all the end.
+            // Slug sends nothing after its request: a byte, the end and an error all mean the end.
             _ = control.read(&mut byte), if ending.is_none() => {
                 ending = Some(KillSchedule::begin(&tree));
             }
@@ -238,7 +244,7 @@ async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()
     }
 }
 
-/// Everything is being ended: TERM was sent at once, KILL follows.
+/// How everything is ended: TERM is sent at once, KILL follows and is repeated.
 struct KillSchedule {
     began: Instant,
     next: Instant,
@@ -247,7 +253,7 @@ struct KillSchedule {
 impl KillSchedule {
     fn begin(tree: &ProcessTree) -> Self {
         tree.signal(Signal::TERM);
-        // What is stopped gets its TERM only when it goes on.
+        // A stopped process gets its TERM only when it continues.
         tree.signal(Signal::CONT);
         let began = Instant::now();
         Self { began, next: began + GRACE }
@@ -273,15 +279,15 @@ struct ProcessTree {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RemainingProcesses {
     Children,
-    /// No child of its own but members of the group, which no signal will announce the end of.
-    /// Only where there are no subreapers.
+    /// No child, but members of the process group; no signal announces their end. Only on systems
+    /// without subreapers.
     #[cfg_attr(target_os = "linux", expect(dead_code, reason = "Linux has subreapers"))]
     Group,
     Nothing,
 }
 
 impl ProcessTree {
-    /// Collects what has exited. Returns how the direct child ended, if it was among it.
+    /// Collects what has exited. Returns the report for the direct child if it was among them.
     fn reap(&mut self) -> (Option<SupervisorReport>, RemainingProcesses) {
         let mut report = None;
         loop {
@@ -299,10 +305,10 @@ impl ProcessTree {
     }
 
     fn signal(&self, signal: Signal) {
-        // Once it is reaped, its group's number can be somebody else's; on Linux the rest of the
-        // group is found below the supervisor.
+        // Once the direct child is reaped, another process group can get its number. On Linux the
+        // rest of the group is found below the supervisor.
         if !self.is_reaped || cfg!(not(target_os = "linux")) {
-            // Nobody may be left in it.
+            // The group may be empty.
             let _ = rustix::process::kill_process_group(self.direct, signal);
         }
         #[cfg(target_os = "linux")]
@@ -362,10 +368,10 @@ async fn any_signal(signals: &mut [tokio::signal::unix::Signal; 4]) {
     }
 }
 
-/// What was started.
+/// The started command.
 enum DirectChild {
     Plain(Pid),
-    /// With what its sandbox needs for as long as anything runs there.
+    /// Holds what its sandbox needs for as long as anything runs there.
     Confined(sandbox::ConfinedProcess),
 }
 
@@ -373,40 +379,43 @@ impl DirectChild {
     fn direct(&self) -> Pid {
         match self {
             Self::Plain(direct) => *direct,
-            Self::Confined(inside) => inside.direct,
+            Self::Confined(confined) => confined.direct,
         }
     }
 }
 
 fn start(
     bash: &Path,
-    order: SupervisorRequest,
+    request: SupervisorRequest,
     inherited: &[i32],
 ) -> Result<DirectChild, SupervisorReport> {
-    // Closing a descriptor by number is unsafe in Rust; bash does it and becomes the bash that
-    // runs the script, under the same process id. A sandbox's own program cannot name it, either.
+    // Closing a descriptor by number is unsafe in Rust. So bash does it, and then becomes the bash
+    // that runs the script, under the same process id. A sandbox's own program cannot close a
+    // descriptor by number, either.
     let own = ["--noprofile", "--norc", "-c"];
     let closing: Vec<String> = inherited.iter().map(|fd| format!(" {fd}<&-")).collect();
     let become_bash = format!("exec{}; exec -a bash \"$0\" \"$@\"", closing.concat());
-    let by_itself = own.map(OsString::from).into_iter().chain([order.script.into()]);
+    let by_itself = own.map(OsString::from).into_iter().chain([request.script.into()]);
     let renamed = || {
         let first = own.map(OsString::from).into_iter().chain([become_bash.into(), bash.into()]);
         first.chain(by_itself.clone()).collect()
     };
-    let stdin = if order.input.is_some() { Stdio::piped() } else { Stdio::null() };
-    let (started, stdin) = match &order.confinement {
+    let stdin = if request.input.is_some() { Stdio::piped() } else { Stdio::null() };
+    let (started, stdin) = match &request.confinement {
         Some(confinement) => {
-            let words = BashInvocation { bash, arguments: renamed(), variables: &order.variables };
-            let (inside, stdin) = sandbox::start(confinement, &words, stdin).map_err(|error| {
-                SupervisorReport::NotConfined(format!("its sandbox cannot be set up: {error}"))
-            })?;
-            (DirectChild::Confined(inside), stdin)
+            let words =
+                BashInvocation { bash, arguments: renamed(), variables: &request.variables };
+            let (confined, stdin) =
+                sandbox::start(confinement, &words, stdin).map_err(|error| {
+                    SupervisorReport::NotConfined(format!("its sandbox cannot be set up: {error}"))
+                })?;
+            (DirectChild::Confined(confined), stdin)
         }
         None => {
             let arguments: Vec<OsString> =
                 if inherited.is_empty() { by_itself.collect() } else { renamed() };
             let mut command = Command::new(bash);
-            command.arg0("bash").args(arguments).envs(order.variables);
+            command.arg0("bash").args(arguments).envs(request.variables);
             command.stdin(stdin).process_group(0);
             let mut child = command.spawn().map_err(|error| {
                 let invalid = rustix::io::Errno::INVAL.raw_os_error();
@@ -415,15 +424,15 @@ fn start(
             (DirectChild::Plain(Pid::from_child(&child)), child.stdin.take())
         }
     };
-    if let (Some(mut stdin), Some(input)) = (stdin, order.input) {
-        // A command may read as late as it likes, or never: that must hold up nothing here. The
-        // thread ends with the pipe, or with the supervisor.
+    if let (Some(mut stdin), Some(input)) = (stdin, request.input) {
+        // A command may read late or never, which must not hold up the supervisor. The thread ends
+        // with the pipe, or with the supervisor.
         std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
     }
     Ok(started)
 }
 
-/// The supervisor must not hold the output's pipe: its end is how slug knows that nobody does.
+/// Lets go of the output's pipe: slug sees from its end that no process holds it any more.
 fn let_go_of_output() -> io::Result<()> {
     let null = std::fs::OpenOptions::new().write(true).open("/dev/null")?;
     rustix::stdio::dup2_stdout(&null)?;
@@ -431,8 +440,8 @@ fn let_go_of_output() -> io::Result<()> {
     Ok(())
 }
 
-/// Descriptors beyond the standard three that whoever started slug has left open to all its
-/// children. To be called before anything is opened.
+/// Descriptors beyond the standard three that the program which started slug has left open to all
+/// its children. Must be called before anything is opened.
 fn inherited_descriptors() -> Vec<i32> {
     let Ok(listing) = std::fs::read_dir("/dev/fd") else { return Vec::new() };
     let open: Vec<i32> = listing
@@ -445,29 +454,29 @@ fn inherited_descriptors() -> Vec<i32> {
         .collect()
 }
 
-/// Has the kernel tell when slug is gone, and become the parent of orphans.
+/// Makes the kernel tell when slug is gone, and makes this process the parent of orphans.
 #[cfg(target_os = "linux")]
 fn tie_to(parent: i32) -> io::Result<()> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     rustix::process::set_parent_process_death_signal(Some(Signal::TERM))?;
-    // It may have died before the kernel was asked.
+    // slug may have died before the kernel was asked.
     if Pid::as_raw(rustix::process::getppid()) != parent {
         return Err(io::Error::other("slug is gone"));
     }
     Ok(())
 }
 
-/// Elsewhere the end of the socket alone tells.
+/// Without Linux, only the end of the socket tells.
 #[cfg(not(target_os = "linux"))]
 fn tie_to(_parent: i32) -> io::Result<()> {
     Ok(())
 }
 
-/// Started as `/proc/self/exe`, it would be listed as "exe".
+/// Names the process, which would be listed as "exe" since it is started as `/proc/self/exe`.
 fn name_process() {
     // Not through `/proc/self/comm`, which belongs to root in a process that is not dumpable.
     #[cfg(target_os = "linux")]
-    // The name is only for people who look at a list of processes.
+    // The name is only for those who read a list of processes, so a failure does not matter.
     let _ = rustix::thread::set_name(c"slug-child");
 }
 

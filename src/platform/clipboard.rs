@@ -1,11 +1,12 @@
-//! Copies and pastes for the person. Text is copied by all ways there are: the terminal (OSC 52, which also works over
-//! ssh), the system's clipboard, tmux's buffer, and a file where none of them is known to have it.
+//! Copies and pastes for the user. Text is copied in every way that is available: through the
+//! terminal (OSC 52, which also works over ssh), to the system's clipboard, to tmux's buffer, and
+//! to a file where none of them is known to have the text.
 //!
-//! The terminal never answers, so all that can be said of it is that it was handed the text. The
-//! system's clipboard lives on a thread of its own: it can block for seconds, and on X11 and
-//! Wayland the text is only there as long as its owner is. Over ssh it is another machine's, and
-//! is left alone. tmux by itself ignores OSC 52 from programs (`set-clipboard external`), but sets
-//! the terminal's clipboard with what it is given as a buffer.
+//! The terminal never answers, so slug can only say that it sent the text. The system's clipboard
+//! has a thread of its own: it can block for seconds, and on X11 and Wayland the text is only there
+//! as long as its owner lives. Over ssh the system's clipboard is another machine's, and slug does
+//! not use it. tmux itself ignores OSC 52 from programs (`set-clipboard external`), but sets the
+//! terminal's clipboard from a buffer that it is given.
 
 mod paste;
 
@@ -24,25 +25,22 @@ pub use paste::ClipboardContent;
 use super::paths::replace_private;
 use super::terminal_kind::{TerminalInfo, TerminalKind, TerminalLocation};
 
-/// The most that is sent by OSC 52, in bytes of base64: what xterm and many others take.
+/// The largest OSC 52 text, in bytes of base64: what xterm and many others accept.
 const OSC52_LIMIT: usize = 100_000;
 
-/// GNU screen passes on strings of at most 768 bytes, its own envelope included.
+/// GNU screen passes on strings of at most 768 bytes, including the envelope.
 const SCREEN_CHUNK: usize = 700;
 
-/// What stands between slug and the terminal and swallows sequences that it is not told to pass.
+/// A program between slug and the terminal that drops sequences which it is not told to pass on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TerminalMultiplexer {
-    /// Nothing.
     None,
-    /// tmux.
     Tmux,
-    /// GNU screen.
     Screen,
 }
 
 impl TerminalMultiplexer {
-    /// As the environment says.
+    /// Reads `TMUX` and `STY`, which the multiplexers set for their children.
     pub fn from_environment() -> Self {
         if std::env::var_os("TMUX").is_some() {
             Self::Tmux
@@ -54,84 +52,89 @@ impl TerminalMultiplexer {
     }
 }
 
-/// Copies. Dropping it gives the system's clipboard up.
+/// Copies and pastes. Dropping it gives up the system's clipboard.
 #[derive(Debug)]
 pub struct Clipboard {
     terminal: TerminalInfo,
     sequences: Osc52Mode,
-    /// tmux's own program, where slug runs in it.
+    /// tmux's own program; `None` where slug does not run in tmux.
     tmux: Option<PathBuf>,
-    /// Where a text goes that nothing else is known to have.
+    /// The file for a text that no clipboard is known to have.
     file: PathBuf,
-    /// Started with the first copy.
+    /// The clipboard's thread, which starts with the first copy or paste.
     native: Option<mpsc::Sender<ClipboardRequest>>,
 }
 
-/// Whether the terminal is handed sequences.
+/// Whether slug sends OSC 52 sequences to the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Osc52Mode {
     Sent,
-    /// They would show, or be passed on.
+    /// The terminal would show the sequences, or something would pass them on.
     Never,
 }
 
-/// What the thread of the system's clipboard is to do, and where to say how it went.
+/// A request to the clipboard's thread, and where it replies.
 enum ClipboardRequest {
-    /// Hands one text to it and to tmux.
-    Copy { text: String, tmux: Option<PathBuf>, reply: oneshot::Sender<CopyResults> },
-    /// Takes what is there.
+    /// Gives one text to the system's clipboard and to tmux.
+    Copy {
+        text: String,
+        tmux: Option<PathBuf>,
+        reply: oneshot::Sender<CopyResults>,
+    },
     Paste(oneshot::Sender<Result<ClipboardContent, String>>),
 }
 
-/// Which of those that answer have a text, or why not.
+/// Which of the clipboards that answer have a text; an error says why one has not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CopyResults {
-    /// The system's clipboard.
     pub system: Result<(), String>,
-    /// tmux's buffer.
     pub tmux: Result<(), String>,
 }
 
-/// What became of a copy so far.
+/// The state of a copy before the slow clipboards have answered.
 #[derive(Debug)]
 pub struct PendingCopy {
-    /// The way through the terminal.
     pub terminal: TerminalCopy,
-    /// The others; answers when they have taken the text or say why not.
+    /// The clipboards that answer: sent when each has the text or says why not.
     pub results: oneshot::Receiver<CopyResults>,
 }
 
-/// What became of the way through the terminal.
+/// What became of the copy through the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TerminalCopy {
-    /// It was sent. Whether the terminal took it cannot be known.
+    /// The sequence was sent. Whether the terminal took it cannot be known.
     Sent,
-    /// It is more than terminals take, and was not sent.
+    /// The text is longer than terminals accept, and was not sent.
     TooLong,
-    /// This terminal is known to take none, and was sent nothing.
+    /// The terminal is known to accept no OSC 52, and nothing was sent.
     Unable,
 }
 
 impl Clipboard {
-    /// A clipboard that has not been used yet. `tmux` is its program, `file` the last resort.
+    /// A clipboard that opens nothing yet. `tmux` is tmux's program; `file` gets a text that
+    /// nothing else is known to have.
     pub fn new(terminal: TerminalInfo, tmux: Option<PathBuf>, file: PathBuf) -> Self {
         let tmux = tmux.filter(|_| terminal.multiplexer == TerminalMultiplexer::Tmux);
         Self { terminal, sequences: Osc52Mode::Sent, tmux, file, native: None }
     }
 
-    /// The same, but it leaves the terminal alone, which would show the sequence or pass it on.
+    /// The same clipboard without the terminal, which would show the sequence or pass it on.
     pub fn without_terminal(self) -> Self {
         Self { sequences: Osc52Mode::Never, ..self }
     }
 
-    /// The file that is the last resort.
+    /// The file for a text that no clipboard is known to have.
     pub fn file(&self) -> &Path {
         &self.file
     }
 
-    /// Copies `text`; the sequence goes to `out`, between two frames. Does not wait.
+    /// Copies `text` without waiting. The sequence goes to `out`, between two frames.
+    ///
+    /// # Errors
+    ///
+    /// When `out` cannot be written. The other clipboards have been asked by then.
     pub fn copy(&mut self, text: &str, out: &mut impl Write) -> io::Result<PendingCopy> {
-        let kept = self.hand_on(text);
+        let results = self.hand_on(text);
         let takes = self.sequences == Osc52Mode::Sent && takes_osc52(self.terminal);
         let terminal = match (takes, osc52(text, self.terminal.multiplexer)) {
             (false, _) => TerminalCopy::Unable,
@@ -142,17 +145,17 @@ impl Clipboard {
             }
             (true, None) => TerminalCopy::TooLong,
         };
-        Ok(PendingCopy { terminal, results: kept })
+        Ok(PendingCopy { terminal, results })
     }
 
     fn hand_on(&mut self, text: &str) -> oneshot::Receiver<CopyResults> {
-        let (reply, kept) = oneshot::channel();
+        let (reply, results) = oneshot::channel();
         self.hand_over(ClipboardRequest::Copy {
             text: text.to_owned(),
             tmux: self.tmux.clone(),
             reply,
         });
-        kept
+        results
     }
 
     fn hand_over(&mut self, job: ClipboardRequest) {
@@ -166,7 +169,7 @@ impl Clipboard {
             jobs
         });
         let no_thread = || "its thread could not be started".to_owned();
-        // Nobody listens any more where an answer cannot be given.
+        // An answer that cannot be sent has no listener any more.
         match jobs.send(job) {
             Ok(()) => {}
             Err(mpsc::SendError(ClipboardRequest::Copy { reply, .. })) => {
@@ -181,28 +184,36 @@ impl Clipboard {
 }
 
 impl CopyResults {
-    /// Nothing has answered.
+    /// The results while nothing has answered.
     pub fn unknown() -> Self {
         let late = || Err("it has not answered".to_owned());
         Self { system: late(), tmux: late() }
     }
 
-    /// Whether one of them is known to have the text.
+    /// Whether one of the clipboards is known to have the text.
     pub fn has_any(&self) -> bool {
         self.system.is_ok() || self.tmux.is_ok()
     }
 }
 
-/// Keeps a text in a file that only the person can read.
+/// Writes a text to a file that only the user can read.
+///
+/// # Errors
+///
+/// When the file, or the folder above it, cannot be written.
 pub fn keep_in_file(file: &Path, text: &str) -> io::Result<()> {
     replace_private(file, text.as_bytes())
 }
 
-/// What to tell the person, never more than is known. `file` is where the text was written, as
-/// it is shown, or why it could not be. An error where it is nowhere at all.
+/// The message about a copy, which never claims more than is known. `file` is the path of the
+/// written file as it is shown, or the reason why it could not be written.
+///
+/// # Errors
+///
+/// When the text is nowhere at all; the error is a sentence for the user.
 pub fn describe(
     terminal: TerminalCopy,
-    kept: &CopyResults,
+    results: &CopyResults,
     file: &Result<String, String>,
 ) -> Result<String, String> {
     let why = match terminal {
@@ -211,7 +222,7 @@ pub fn describe(
         TerminalCopy::Unable => "",
     };
     let handed = terminal == TerminalCopy::Sent;
-    match (&kept.system, &kept.tmux, file) {
+    match (&results.system, &results.tmux, file) {
         (Ok(()), _, _) => Ok("On the system clipboard".to_owned()),
         (Err(_), Ok(()), _) if handed => Ok("In tmux's buffer, handed to the terminal".to_owned()),
         (Err(_), Ok(()), _) => Ok(format!("{why}in tmux's buffer")),
@@ -227,14 +238,14 @@ pub fn describe(
     }
 }
 
-/// The thread: opens the system's clipboard with the first text and keeps it.
+/// The clipboard's thread: opens the system's clipboard with the first request and keeps it open.
 fn serve(jobs: &mpsc::Receiver<ClipboardRequest>, place: TerminalLocation) {
     let mut opened: Option<arboard::Clipboard> = None;
     while let Ok(job) = jobs.recv() {
         let (text, tmux, reply) = match job {
             ClipboardRequest::Copy { text, tmux, reply } => (text, tmux, reply),
             ClipboardRequest::Paste(reply) => {
-                // The asker may have lost interest.
+                // The caller may no longer wait.
                 let _ = reply.send(paste::take(&mut opened, place));
                 continue;
             }
@@ -247,7 +258,7 @@ fn serve(jobs: &mpsc::Receiver<ClipboardRequest>, place: TerminalLocation) {
             TerminalLocation::Local => set(&mut opened, text).map_err(|error| error.to_string()),
             TerminalLocation::OverSsh => Err("it is another machine's".to_owned()),
         };
-        // The asker may have lost interest.
+        // The caller may no longer wait.
         let _ = reply.send(CopyResults { system, tmux });
     }
 }
@@ -259,7 +270,7 @@ fn set(opened: &mut Option<arboard::Clipboard>, text: String) -> Result<(), arbo
     }
 }
 
-/// Gives tmux the text as a buffer, and through it the terminal: `-w`, from tmux 3.2 on.
+/// Gives tmux the text as a buffer, and through tmux the terminal (`-w`, since tmux 3.2).
 fn load_buffer(program: &Path, text: &str) -> Result<(), String> {
     let run = |arguments: &[&str]| -> io::Result<bool> {
         let mut child = Command::new(program)
@@ -268,20 +279,20 @@ fn load_buffer(program: &Path, text: &str) -> Result<(), String> {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        // One that has ended already takes no text; its status says so.
+        // A program that has ended takes no text; its status tells whether it failed.
         let written = child.stdin.take().map(|mut input| input.write_all(text.as_bytes()));
         Ok(child.wait()?.success() && written.is_none_or(|it| it.is_ok()))
     };
-    let told = |error: io::Error| error.to_string();
-    if run(&["load-buffer", "-w", "-"]).map_err(told)?
-        || run(&["load-buffer", "-"]).map_err(told)?
+    let as_text = |error: io::Error| error.to_string();
+    if run(&["load-buffer", "-w", "-"]).map_err(as_text)?
+        || run(&["load-buffer", "-"]).map_err(as_text)?
     {
         return Ok(());
     }
     Err("it refused the text".to_owned())
 }
 
-/// Whether a terminal is not known to have no OSC 52.
+/// Whether the terminal may understand OSC 52: it is not known to have none.
 fn takes_osc52(terminal: TerminalInfo) -> bool {
     !matches!(
         terminal.kind,
@@ -298,8 +309,8 @@ fn osc52(text: &str, multiplexer: TerminalMultiplexer) -> Option<Vec<u8>> {
     let plain = format!("\x1b]52;c;{encoded}\x07");
     Some(match multiplexer {
         TerminalMultiplexer::None => plain.into_bytes(),
-        // tmux takes the first where it may set the clipboard itself, and passes the second on
-        // where passing on is allowed. Twice the same text does no harm.
+        // tmux takes the first sequence where it may set the clipboard itself, and passes on the
+        // second where that is allowed. Setting the same text twice does no harm.
         TerminalMultiplexer::Tmux => {
             let passed = plain.replace('\x1b', "\x1b\x1b");
             format!("{plain}\x1bPtmux;{passed}\x1b\\").into_bytes()
@@ -321,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sequence_fits_what_is_in_between() {
+    fn the_sequence_fits_the_multiplexer() {
         assert_eq!(sequence("hé\n", TerminalMultiplexer::None), "\x1b]52;c;aMOpCg==\x07");
         assert_eq!(
             sequence("a", TerminalMultiplexer::Tmux),
@@ -348,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_claimed_that_is_not_known() {
+    fn the_message_claims_only_what_is_known() {
         use TerminalCopy::{Sent, TooLong, Unable};
         let no = || Err("no display".to_owned());
         let file = || Ok("~/.slug/clipboard.txt".to_owned());
@@ -362,10 +373,10 @@ mod tests {
             (Unable, no(), no(), file(), "In ~/.slug/clipboard.txt"),
             (TooLong, no(), no(), file(), "Too long for the terminal: in ~/.slug/clipboard.txt"),
         ];
-        for (terminal, system, tmux, file, told) in rows {
+        for (terminal, system, tmux, file, message) in rows {
             assert_eq!(
                 describe(terminal, &CopyResults { system, tmux }, &file).as_deref(),
-                Ok(told)
+                Ok(message)
             );
         }
         let nowhere = describe(TooLong, &CopyResults { system: no(), tmux: no() }, &full());
@@ -386,9 +397,9 @@ mod tests {
             (copied.terminal, out.as_slice()),
             (TerminalCopy::Sent, &b"\x1b]52;c;aMOp\x07"[..])
         );
-        let kept = copied.results.blocking_recv().unwrap();
-        assert_eq!(kept.system, Err("it is another machine's".to_owned()));
-        assert!(!kept.has_any());
+        let results = copied.results.blocking_recv().unwrap();
+        assert_eq!(results.system, Err("it is another machine's".to_owned()));
+        assert!(!results.has_any());
     }
 
     #[test]
@@ -405,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_is_the_persons_alone() {
+    fn the_clipboard_file_is_private_to_the_user() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("clipboard.txt");

@@ -1,9 +1,9 @@
-//! `--debug-log`: every request, response, tool call and result of a run as a file of its own, and
-//! all events in order, for a bug report. Secrets are taken out.
+//! `--debug-log`: writes each request, response, tool call and tool result of a run to a file of
+//! its own, and all events in order to one file, for a bug report. Secrets are taken out.
 //!
-//! A [`DebugLog`] is a handle that costs nothing when it is off. Files are written by a thread, in
-//! the order in which they were given, and are complete when the last handle is dropped. Where the
-//! disk hangs, entries are left out rather than slug held up.
+//! A [`DebugLog`] is a handle that costs nothing when it is off. A thread writes the files in the
+//! order in which entries arrive; the files are complete when the last handle is dropped. When the
+//! disk hangs, slug does not wait: entries are left out.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -18,16 +18,16 @@ use serde_json::{Value, json};
 use super::paths::{private_dir, private_file};
 use super::redact::Redactor;
 
-/// How many entries may wait for the disk; nobody waits for it when there are more.
+/// The most entries that wait for the disk. Further entries are left out.
 const WAITING: usize = 1024;
 
-/// Writes what it is given, or nothing when it is off.
+/// A handle to the debug log; it writes nothing when the log is off.
 #[derive(Debug, Clone, Default)]
 pub struct DebugLog {
     run: Option<Arc<DebugLogRun>>,
 }
 
-/// Joins a response to its request, a result to its call: they share a number.
+/// Joins a response to its request, and a result to its call: both files have the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExchangeNumber(u32);
 
@@ -35,11 +35,10 @@ pub struct ExchangeNumber(u32);
 struct DebugLogRun {
     folder: PathBuf,
     last: AtomicU32,
-    /// `None` only while it is dropped.
+    /// `None` only during the drop.
     writer: Option<(mpsc::SyncSender<DebugLogItem>, JoinHandle<()>)>,
 }
 
-/// One thing to write.
 enum DebugLogItem {
     File { name: String, value: Value },
     Event(Value),
@@ -51,7 +50,12 @@ impl DebugLog {
         Self::default()
     }
 
-    /// Begins a run's folder below `debug` (`~/.slug/debug`), named by the time.
+    /// Makes the folder of a run below `debug` (`~/.slug/debug`), named by the time, and starts the
+    /// thread that writes to it.
+    ///
+    /// # Errors
+    ///
+    /// When the folder cannot be made or the thread cannot be started.
     pub fn start(debug: &Path, redactor: Redactor, now: DateTime<Local>) -> io::Result<Self> {
         let folder = fresh_folder(debug, now)?;
         let (items, waiting) = mpsc::sync_channel(WAITING);
@@ -65,32 +69,32 @@ impl DebugLog {
         })
     }
 
-    /// Where it writes, for a notice.
+    /// The folder of this run, for a notice; `None` when the log is off.
     pub fn folder(&self) -> Option<&Path> {
         self.run.as_deref().map(|run| run.folder.as_path())
     }
 
-    /// `NNNN_api_request.json`.
+    /// Writes `NNNN_api_request.json`.
     pub fn request(&self, body: &Value) -> ExchangeNumber {
         self.begin("api_request", body)
     }
 
-    /// `NNNN_api_response.json`.
+    /// Writes `NNNN_api_response.json`, with the number of its request.
     pub fn response(&self, exchange: ExchangeNumber, body: &Value) {
         self.file(exchange, "api_response", body);
     }
 
-    /// `NNNN_tool_call.json`.
+    /// Writes `NNNN_tool_call.json`.
     pub fn tool_call(&self, call: &Value) -> ExchangeNumber {
         self.begin("tool_call", call)
     }
 
-    /// `NNNN_tool_result.json`.
+    /// Writes `NNNN_tool_result.json`, with the number of its call.
     pub fn tool_result(&self, exchange: ExchangeNumber, result: &Value) {
         self.file(exchange, "tool_result", result);
     }
 
-    /// A line of `events.jsonl`, with the time.
+    /// Adds a line with the time to `events.jsonl`.
     pub fn event(&self, name: &str, data: &Value) {
         if let Some(run) = &self.run {
             run.send(DebugLogItem::Event(
@@ -132,7 +136,7 @@ impl Drop for DebugLogRun {
     fn drop(&mut self) {
         if let Some((items, thread)) = self.writer.take() {
             drop(items);
-            // What it has to say, it has logged.
+            // The thread has logged its own failures.
             let _ = thread.join();
         }
     }
@@ -179,7 +183,7 @@ impl DebugLogWriter {
     }
 }
 
-/// `<YYYYMMDD_HHMMSS>`; two runs of one second get different ones.
+/// Makes `<YYYYMMDD_HHMMSS>`; a second run in the same second gets a suffix.
 fn fresh_folder(debug: &Path, now: DateTime<Local>) -> io::Result<PathBuf> {
     private_dir(debug)?;
     let name = now.format("%Y%m%d_%H%M%S").to_string();

@@ -1,12 +1,12 @@
 //! Sends a signal to everything that was started below this process, on Linux.
 //!
-//! The tree is read from `/proc`; with this process a subreaper, nothing can leave it.
+//! The tree is read from `/proc`. This process is a subreaper, so no process can leave the tree.
 
 use std::collections::{BTreeSet, HashMap};
 
 use rustix::process::{Pid, RawPid, Signal};
 
-/// A process as its `/proc/PID/stat` tells.
+/// The fields of `/proc/PID/stat` that the tree needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct ProcStat {
     pid: RawPid,
@@ -14,8 +14,8 @@ struct ProcStat {
     group: RawPid,
 }
 
-/// Sends `signal` to all descendants; those in one group get it at once, so that a fork bomb
-/// cannot outrun it. What has gone meanwhile is fine.
+/// Sends `signal` to all descendants. The members of a process group get it at once, so that a fork
+/// bomb cannot outrun it. Processes that have ended meanwhile are ignored.
 pub(super) fn signal_all(signal: Signal) {
     let own_group = Pid::as_raw(Some(rustix::process::getpgrp()));
     let found = below(Pid::as_raw(Some(rustix::process::getpid())), &all_processes());
@@ -35,14 +35,14 @@ fn all_processes() -> Vec<ProcStat> {
     listing
         .filter_map(|entry| {
             let pid = entry.ok()?.file_name().to_str()?.parse().ok()?;
-            // Names may hold any bytes.
+            // The name of a process may hold any bytes.
             let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
             parse(pid, &String::from_utf8_lossy(&stat))
         })
         .collect()
 }
 
-/// `PID (NAME) STATE PARENT GROUP …`; the name may hold spaces and parentheses.
+/// Parses `PID (NAME) STATE PARENT GROUP …`; the name may hold spaces and parentheses.
 fn parse(pid: RawPid, stat: &str) -> Option<ProcStat> {
     let (_, rest) = stat.rsplit_once(')')?;
     let mut fields = rest.split_ascii_whitespace().skip(1);
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_hangs_below_the_root_is_found() {
+    fn only_descendants_of_the_root_are_found() {
         let process = |pid, parent| ProcStat { pid, parent, group: pid };
         let all = [process(1, 0), process(2, 1), process(3, 2), process(4, 3), process(5, 1)];
         let pids: Vec<_> = below(2, &all).iter().map(|process| process.pid).collect();

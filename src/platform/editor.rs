@@ -1,6 +1,6 @@
-//! Hands a text to the person's editor and takes it back, or to their pager.
+//! Opens a text in the user's editor and reads it back, or shows a text in the user's pager.
 //!
-//! The caller has given the terminal back before (`TerminalGuard::lend`) and nobody reads keys meanwhile.
+//! The caller gives the terminal back first (`TerminalGuard::lend`) and reads no keys meanwhile.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
@@ -8,37 +8,31 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::{env, fs};
 
-/// Why there is no edited text. The old one is unchanged.
+/// Why there is no edited text. The old text is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum EditorError {
-    /// The file to edit could not be made or read.
     #[error("cannot keep the text in a file for the editor: {0}")]
     File(#[from] io::Error),
-    /// The editor could not be started.
     #[error("cannot start the editor: {0}. Set $VISUAL or $EDITOR to one that is installed.")]
     NotStarted(io::Error),
-    /// The pager could not be started.
     #[error("cannot start the pager: {0}. Set $PAGER to one that is installed.")]
     PagerNotStarted(io::Error),
-    /// The pager says that it failed.
     #[error("the pager `{pager}` ended with {status}. Set $PAGER to one that is installed.")]
     PagerFailed {
-        /// As in the environment.
+        /// The command line from the environment.
         pager: String,
-        /// How it ended.
         status: ExitStatus,
     },
-    /// It says that it failed; what was saved is dropped, as other programs do.
+    /// The editor ended with an error. The text that it saved is dropped, as other programs do.
     #[error("the editor `{editor}` ended with {status}; the text is as it was before")]
     Failed {
-        /// As in the environment.
+        /// The command line from the environment.
         editor: String,
-        /// How it ended.
         status: ExitStatus,
     },
 }
 
-/// The person's editor: `$VISUAL`, else `$EDITOR`, else vi. May hold arguments (`code --wait`).
+/// The user's editor: `$VISUAL`, else `$EDITOR`, else vi. May hold arguments (`code --wait`).
 pub fn command() -> OsString {
     ["VISUAL", "EDITOR"]
         .into_iter()
@@ -47,12 +41,16 @@ pub fn command() -> OsString {
         .unwrap_or_else(|| "vi".into())
 }
 
-/// The person's pager: `$PAGER`, else less. May hold arguments.
+/// The user's pager: `$PAGER`, else less. May hold arguments.
 pub fn pager() -> OsString {
     env::var_os("PAGER").filter(|value| !value.is_empty()).unwrap_or_else(|| "less".into())
 }
 
-/// Shows `text` in `pager` and waits for it. The file lies in `folder` (private), for as long.
+/// Shows `text` in `pager` and waits for it. The text is in a file in `folder` (private) meanwhile.
+///
+/// # Errors
+///
+/// When the file cannot be written, or the pager cannot be started or ends with a failure.
 pub fn page(pager: &OsStr, text: &str, folder: &Path) -> Result<(), EditorError> {
     let mut file = tempfile::Builder::new().prefix("slug-").suffix(".txt").tempfile_in(folder)?;
     file.write_all(text.as_bytes())?;
@@ -64,7 +62,7 @@ pub fn page(pager: &OsStr, text: &str, folder: &Path) -> Result<(), EditorError>
     Ok(())
 }
 
-/// Runs a program of the person's on a file.
+/// Runs the editor or the pager on a file.
 fn run(program: &OsStr, file: &Path) -> io::Result<ExitStatus> {
     // The shell splits the program's arguments, as it does for git.
     let mut line = program.to_owned();
@@ -72,7 +70,12 @@ fn run(program: &OsStr, file: &Path) -> io::Result<ExitStatus> {
     Command::new("/bin/sh").arg("-c").arg(line).arg("program").arg(file).status()
 }
 
-/// Runs `editor` on `text` and waits for it. The file lies in `folder` (private), for as long.
+/// Runs `editor` on `text` and returns the saved text. It is in a file in `folder` (private)
+/// meanwhile. The newline that editors add at the end is removed.
+///
+/// # Errors
+///
+/// When the file cannot be written or read, or the editor cannot be started or ends with a failure.
 pub fn edit(editor: &OsStr, text: &str, folder: &Path) -> Result<String, EditorError> {
     let mut file = tempfile::Builder::new().prefix("slug-").suffix(".md").tempfile_in(folder)?;
     file.write_all(text.as_bytes())?;
@@ -80,7 +83,7 @@ pub fn edit(editor: &OsStr, text: &str, folder: &Path) -> Result<String, EditorE
     if !status.success() {
         return Err(EditorError::Failed { editor: editor.to_string_lossy().into_owned(), status });
     }
-    // By its name, since many editors save by renaming. Editors end a file with a newline.
+    // Opened by name again, since many editors save by renaming. Editors end a file with a newline.
     let edited = fs::read(file.path())?;
     let edited = String::from_utf8_lossy(&edited);
     Ok(edited.strip_suffix('\n').unwrap_or(&edited).replace("\r\n", "\n"))

@@ -1,10 +1,10 @@
-//! What of slug's environment the commands that it runs may see.
+//! Which variables of slug's environment the commands that it runs may see.
 //!
-//! One table ([`TABLE`]) says which variables they do not get and which are set for them, and why.
-//! Beside it a value tells: what looks like a token, and an address with a password in it, is a
-//! secret under any name. The user passes on by name what they want passed on, but for what is
-//! slug's own and what changes how bash reads a command. A variable that holds a key of slug's is not
-//! passed on whatever its name is, even where slug has come to know the key after its start.
+//! The table ([`TABLE`]) says which variables commands do not get, which are set for them, and why.
+//! The value of a variable counts as well: a token, or an address with a password, is a secret
+//! under any name. The user can list names that are passed on all the same, except slug's own
+//! variables and those that change how bash reads a command. A variable that holds one of slug's
+//! keys is never passed on, whatever its name is, even when slug learns the key after its start.
 
 use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
@@ -14,31 +14,29 @@ use crate::domain::secrets::{is_secret_name, is_secret_value};
 
 use super::redact::Redactor;
 
-/// The variables that slug takes keys from without being told to.
+/// The variables from which slug takes keys without any configuration.
 pub const KEY_VARIABLES: [&str; 5] =
     ["SLUG_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "SERPER_API_KEY"];
 
-/// What becomes of a variable on its way to a command.
+/// How a variable is treated when a command is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum VariableTreatment {
-    /// It is never passed on.
     Never,
-    /// It is passed on where the user has listed its name.
+    /// Passed on only where the user has listed its name.
     IfListed,
-    /// It has this value, whatever it was.
+    /// Replaced by this value, whatever it was.
     Set(&'static str),
 }
 
-/// A row of the table.
+/// A row of [`TABLE`].
 #[derive(Debug)]
 pub struct EnvironmentRow {
     /// Names; `*` at an end stands for anything.
     pub names: &'static [&'static str],
-    /// Names of that kind that are passed on all the same.
+    /// Names that fit `names` but are passed on all the same.
     pub except: &'static [&'static str],
-    /// What becomes of them.
     pub treatment: VariableTreatment,
-    /// Why.
+    /// The reason, as the documentation shows it.
     pub reason: &'static str,
 }
 
@@ -50,7 +48,8 @@ const fn row(
     EnvironmentRow { names, except: &[], treatment, reason }
 }
 
-/// Which variables are withheld from commands or set for them; of two rows the first holds.
+/// The variables that are withheld from commands or set for them. The first row that fits a name
+/// decides.
 pub const TABLE: [EnvironmentRow; 16] = [
     row(&["GIT_TERMINAL_PROMPT"], VariableTreatment::Set("0"), "nobody is there to answer git"),
     row(&["GCM_INTERACTIVE"], VariableTreatment::Set("never"), "nor its credential manager"),
@@ -132,31 +131,31 @@ pub const TABLE: [EnvironmentRow; 16] = [
     ),
 ];
 
-/// What git is told by `GIT_CONFIG_COUNT` and the like, over every configuration: with these it runs
-/// no program that a repository could name when it only looks at one.
+/// Git settings that `GIT_CONFIG_COUNT` and the like put above every configuration file: with them
+/// git starts no program that a repository could name, when it only looks at the repository.
 pub const GIT_SETTINGS: [(&str, &str); 7] = [
     ("safe.bareRepository", "explicit"),
     ("core.fsmonitor", "false"),
     ("log.showSignature", "false"),
-    // Else it writes the index, and runs a hook then.
+    // Else git writes the index, and then runs a hook.
     ("diff.autoRefreshIndex", "false"),
     ("diff.ignoreSubmodules", "dirty"),
     ("status.submoduleSummary", "false"),
-    // Else the index says where each of them begins to read it.
+    // Else the index tells each thread where it begins to read.
     ("index.threads", "1"),
 ];
 
-/// The names that decide beyond the built-in ones.
+/// The names that the user's configuration adds to the built-in ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EnvironmentRules {
-    /// Variables that the configuration takes slug's keys from: never passed on.
+    /// Variables from which the configuration takes slug's keys: never passed on.
     pub own_keys: Vec<String>,
     /// Variables that are passed on although the table or their value says otherwise.
     pub passed: Vec<String>,
 }
 
-/// Nothing runs without these. Where a key's value is an everyday word, as for a server that takes
-/// any, it may stand in them.
+/// Variables without which nothing runs. They are passed on even where they hold a key's value: the
+/// key for a server that takes any key may be an everyday word.
 const NEEDED: [&str; 10] = [
     "PATH",
     "HOME",
@@ -170,16 +169,16 @@ const NEEDED: [&str; 10] = [
     "LD_LIBRARY_PATH",
 ];
 
-/// The variables that children get.
+/// The variables that commands get.
 #[derive(Clone)]
 pub struct ChildEnvironment {
     variables: Vec<(OsString, OsString)>,
-    /// Knows slug's keys, those that are fetched later, too.
+    /// Knows slug's keys, including those that are fetched later.
     redactor: Redactor,
 }
 
 impl ChildEnvironment {
-    /// Picks from slug's own variables (`std::env::vars_os()`).
+    /// Picks from slug's own variables (`std::env::vars_os()`) and adds those that are set.
     pub fn from_variables(
         variables: impl IntoIterator<Item = (OsString, OsString)>,
         rules: &EnvironmentRules,
@@ -192,12 +191,12 @@ impl ChildEnvironment {
         Self { variables, redactor: Redactor::default() }
     }
 
-    /// The same without what holds a secret that this one knows, or will know by then.
+    /// The same without the variables that hold a secret which `redactor` knows at the time of use.
     pub fn without_secrets_of(self, redactor: &Redactor) -> Self {
         Self { redactor: redactor.clone(), ..self }
     }
 
-    /// Stands for all of them.
+    /// A hash over all names and values, to notice a change.
     pub fn hash(&self) -> ContentHash {
         let mut bytes = Vec::new();
         for (name, value) in self.variables() {
@@ -209,7 +208,7 @@ impl ChildEnvironment {
         ContentHash::of(&bytes)
     }
 
-    /// The variables, each name once.
+    /// The variables that a command gets now, each name once.
     pub fn variables(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
         let pairs = self.variables.iter();
         let pairs = pairs.map(|(name, value)| (name.as_os_str(), value.as_os_str()));
@@ -222,7 +221,7 @@ impl ChildEnvironment {
     }
 }
 
-/// What children get of it now.
+/// Compares what commands get now.
 impl PartialEq for ChildEnvironment {
     fn eq(&self, other: &Self) -> bool {
         self.variables().eq(other.variables())
@@ -231,8 +230,8 @@ impl PartialEq for ChildEnvironment {
 
 impl Eq for ChildEnvironment {}
 
-/// Of `names`, the variables that hold slug's own keys, and those that the configuration takes some
-/// from: what the user's own commands do not get. All else they do.
+/// Those of `names` that hold slug's own keys, or keys that the configuration names. The user's own
+/// commands get every variable except these.
 pub fn keys_among(
     names: impl IntoIterator<Item = OsString>,
     configured: &[String],
@@ -243,7 +242,7 @@ pub fn keys_among(
     })
 }
 
-/// Values may be private even where the names are harmless.
+/// Shows the names only: values may be private even where the names are harmless.
 impl std::fmt::Debug for ChildEnvironment {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.variables.iter().map(|(name, _)| name)).finish()
@@ -290,15 +289,15 @@ fn is_passed(name: &OsStr, value: &OsStr, rules: &EnvironmentRules) -> bool {
     }
 }
 
-/// Whether it has programs load libraries from the folder that they happen to be in: an empty or
-/// relative part of `LD_LIBRARY_PATH` and the like.
+/// Whether the variable makes programs load libraries from their current folder: `LD_LIBRARY_PATH`
+/// or a similar variable with an empty or relative part.
 fn is_open_search(name: &str, value: &str) -> bool {
     let is_for_loader = name.starts_with("LD_") || name.starts_with("DYLD_");
     let is_open = |part: &str| !part.starts_with('/');
     is_for_loader && name.ends_with("_PATH") && value.split(':').any(is_open)
 }
 
-/// Whether a name is one of a pattern with `*` at its beginning, at its end, or nowhere.
+/// Whether `name` fits `pattern`, which may have a `*` at its beginning or at its end.
 fn fits(pattern: &str, name: &str) -> bool {
     match (pattern.strip_prefix('*'), pattern.strip_suffix('*')) {
         (Some(end), _) => name.ends_with(end),
@@ -318,7 +317,7 @@ mod tests {
         environment.variables().map(|(name, value)| (text(name), text(value))).collect()
     }
 
-    /// What of `given` is passed on as it is.
+    /// The names in `given` that are passed on with their value unchanged.
     fn passed<'a>(given: &[(&'a str, &str)], rules: &EnvironmentRules) -> Vec<&'a str> {
         let environment = environment(given, rules);
         let is_same = |(name, value): &&(&str, &str)| {
@@ -332,7 +331,7 @@ mod tests {
         EnvironmentRules { own_keys: Vec::new(), passed }
     }
 
-    /// A name of each kind that the table knows.
+    /// One name for each pattern of the row.
     fn examples(row: &EnvironmentRow) -> impl Iterator<Item = String> {
         row.names.iter().map(|pattern| pattern.replace('*', "MY"))
     }
@@ -400,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn s100_secrets_are_told_by_name() {
+    fn s100_secrets_are_recognised_by_name() {
         for name in [
             "GITHUB_TOKEN",
             "npm_config_token",
@@ -421,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn s100_secrets_are_told_by_value() {
+    fn s100_secrets_are_recognised_by_value() {
         let github = format!("ghp_{}", "a1".repeat(18));
         let sendgrid = format!("SG.{}.{}", "a1".repeat(11), "b2".repeat(21));
         for value in [
@@ -469,7 +468,7 @@ mod tests {
         };
         assert_eq!(names(), ["MYLLM", "CONF", "KCAB", "PATH", "SHORT"]);
         let before = environment.hash();
-        // As a key that a program is asked for at the first request.
+        // Like a key that a program gives at the first request.
         redactor.learn_key("work", &KEY.into());
         assert_eq!(names(), ["PATH", "SHORT"]);
         assert_ne!(environment.hash(), before);
@@ -484,7 +483,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_set_is_there_once_whatever_was_inherited() {
+    fn a_variable_that_is_set_appears_once() {
         let found = environment(&[("TERM", "xterm"), ("PAGER", "less")], &listing(&["PAGER"]));
         assert_eq!(found.len(), fixed().count());
         assert!(found.contains(&("TERM".into(), "dumb".into())));

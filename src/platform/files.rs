@@ -1,12 +1,12 @@
 //! The [`Files`] port on the real file system.
 //!
-//! A path given here is a real one: no symbolic link is followed, on the way or at its end, so that
-//! what is opened is the very place that a person or a rule said yes to (see `handles`).
+//! A path given here is a real one: no symbolic link is followed, on the way or at its end. So the
+//! file that is opened is the one that the user or a rule approved (see `handles`).
 //!
-//! Nothing here can hang on a FIFO or a device: what is at a path is looked at before and after it
-//! is opened, and it is opened without blocking. A file is replaced in one step by a temporary
-//! file beside it, so that a reader sees the old bytes or the new ones, never a part; other names
-//! of a hard-linked file keep the old content.
+//! Nothing here can hang on a FIFO or a device: slug looks at the path before and after opening it,
+//! and opens it without blocking. A file is replaced in one step by a temporary file beside it, so
+//! that a reader sees the old bytes or the new ones, never a mixture. Other names of a hard-linked
+//! file keep the old content.
 //!
 //! Which paths may be touched is not decided here.
 
@@ -31,12 +31,12 @@ use crate::tools::{FileError, FileState, Files, WriteReport};
 
 use super::handles::{self, FolderEntry, MissingFolders};
 
-/// Files on this machine.
+/// The port on the files of this machine.
 #[derive(Debug, Clone, Copy)]
 pub struct DiskFiles;
 
-/// Held from the last look at a file until it is replaced, so that of two in this process that
-/// change the same content, agents or a rewind, one is refused.
+/// Held from the last look at a file until the file is replaced. Two writers in this process,
+/// agents or a rewind, may start from the same content; the lock makes one of them fail.
 static REPLACING: Mutex<()> = Mutex::new(());
 
 #[async_trait]
@@ -75,7 +75,7 @@ impl Files for DiskFiles {
     }
 }
 
-/// Where a call to the disk may fail.
+/// Marks a call to the disk, which tests make fail.
 #[cfg(not(test))]
 #[expect(clippy::unnecessary_wraps, reason = "it fails in tests")]
 fn step() -> io::Result<()> {
@@ -85,7 +85,7 @@ fn step() -> io::Result<()> {
 #[cfg(test)]
 use tests::step;
 
-/// Runs blocking work where it does not hold up the asynchronous threads.
+/// Runs blocking work on a thread where it does not hold up asynchronous tasks.
 async fn off_thread<T: Send + 'static>(
     doing: &'static str,
     path: &Path,
@@ -116,8 +116,8 @@ fn find(path: &Path) -> io::Result<FileLookup> {
     }
 }
 
-/// Looks before it opens, because opening a FIFO wakes its writer, and again at what was opened,
-/// because something else may have been put there in between.
+/// Looks at the entry before opening it, because opening a FIFO wakes its writer, and again at the
+/// opened file, because the entry may have been replaced in between.
 pub(super) fn find_at(spot: &FolderEntry) -> io::Result<FileLookup> {
     let Some(stat) = look(spot)? else { return Ok(FileLookup::Missing) };
     match FileType::from_raw_mode(stat.st_mode) {
@@ -198,7 +198,7 @@ fn write(
     let Some(spot) = spot else { return Err(file_error("write", path)(Errno::ISDIR.into())) };
     let replaced = match find_at(&spot).map_err(file_error("write", path))? {
         FileLookup::Regular(file, metadata) => {
-            // The rename would not ask whether the file itself may be written.
+            // The rename would not check whether the file itself may be written.
             rustix::fs::accessat(&spot.folder, &spot.name, Access::WRITE_OK, AtFlags::empty())
                 .map_err(|errno| file_error("write", path)(errno.into()))?;
             Some((file, metadata))
@@ -232,25 +232,25 @@ fn write(
     Ok(WriteReport { other_names: names.saturating_sub(1) })
 }
 
-/// From here on nobody else in this process replaces a file.
+/// Keeps all other threads of this process from replacing a file until the guard is dropped.
 pub(super) fn lock_replace() -> MutexGuard<'static, ()> {
     REPLACING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The rename itself is durable only once the folder is.
+/// Syncs the folder: the rename itself is durable only after that.
 pub(super) fn sync(spot: &FolderEntry) -> io::Result<()> {
     step()?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     match rustix::fs::openat(&spot.folder, ".", flags, Mode::empty()) {
         Ok(folder) => File::from(folder).sync_all(),
-        // A folder may be written and not read: then there is no way to ask for it.
+        // A folder may be writable and not readable: then there is no way to sync it.
         Err(Errno::ACCESS) => Ok(()),
         Err(errno) => Err(errno.into()),
     }
 }
 
-/// A file beside the one that it is going to replace. Gone when it is dropped, unless it was put in
-/// its place.
+/// A file beside the one that it is going to replace. The drop removes it, unless it was renamed
+/// into place.
 pub(super) struct TemporaryFile<'a> {
     spot: &'a FolderEntry,
     name: String,
@@ -258,8 +258,8 @@ pub(super) struct TemporaryFile<'a> {
 }
 
 impl<'a> TemporaryFile<'a> {
-    /// One with this content, and this mode where one is wanted; else with the mode of the file
-    /// that it replaces, or a usual one.
+    /// Makes a file with this content. Its mode is `mode` if given, else the mode of the file that
+    /// it replaces, else what the umask leaves.
     pub(super) fn filled(
         spot: &'a FolderEntry,
         replaced: Option<&(File, Metadata)>,
@@ -267,7 +267,7 @@ impl<'a> TemporaryFile<'a> {
         mode: Option<u32>,
     ) -> io::Result<Self> {
         // A new file gets what the umask leaves. A replacement is private until it has the old
-        // file's mode or the wanted one, so that a secret is never readable by others in between.
+        // file's mode or the wanted one, so that others can never read a secret in between.
         let is_private = replaced.is_some() || mode.is_some();
         let created = Mode::from_raw_mode(if is_private { 0o600 } else { 0o666 });
         let flags =
@@ -286,11 +286,11 @@ impl<'a> TemporaryFile<'a> {
         temporary.file.write_all(bytes)?;
         if let Some(mode) = mode {
             step()?;
-            // Behind the content, since writing takes set-id bits away.
+            // Set after the content, since writing takes set-id bits away.
             temporary.file.set_permissions(Permissions::from_mode(mode))?;
         }
         step()?;
-        // With its metadata: a crash must not bring back the temporary file's mode.
+        // Syncs the metadata, too: a crash must not bring back the temporary file's mode.
         temporary.file.sync_all()?;
         Ok(temporary)
     }
@@ -303,7 +303,7 @@ impl<'a> TemporaryFile<'a> {
     pub(super) fn put_where_nothing_is(&self) -> Result<(), Errno> {
         let FolderEntry { folder, name } = self.spot;
         match rustix::fs::renameat_with(folder, &self.name, folder, name, RenameFlags::NOREPLACE) {
-            // Not every file system knows it; most of these know hard links.
+            // Not every file system supports this flag; most of those that do not have hard links.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
                 rustix::fs::linkat(folder, &self.name, folder, name, AtFlags::empty())
             }
@@ -314,21 +314,25 @@ impl<'a> TemporaryFile<'a> {
 
 impl Drop for TemporaryFile<'_> {
     fn drop(&mut self) {
-        // Where it has been renamed, there is nothing of this name.
+        // After the rename nothing has this name, and the call fails.
         let _ = rustix::fs::unlinkat(&self.spot.folder, &self.name, AtFlags::empty());
     }
 }
 
-/// How the names of temporary files begin; then come the process and an id.
+/// The beginning of the names of temporary files; the process id and a random id follow.
 const TEMPORARY: &str = ".slug-";
 
-/// A name that nothing else has, by which what a killed slug left is known.
+/// A unique name, by which the files that a killed slug left behind are recognised.
 pub(super) fn temporary_name() -> String {
     format!("{TEMPORARY}{}-{}.tmp", std::process::id(), Uuid::new_v4().simple())
 }
 
-/// Removes the temporary files and links that a killed slug has left where it was going to write `target`,
-/// and says how many there were.
+/// Removes the temporary files and links that a killed slug has left beside `target`, and returns
+/// their number.
+///
+/// # Errors
+///
+/// When the folder cannot be listed, or one of the files cannot be looked at or removed.
 pub fn remove_leftovers(target: &Path) -> io::Result<usize> {
     let folder = match target.parent() {
         Some(folder) => folder.canonicalize()?,
@@ -347,7 +351,7 @@ pub fn remove_leftovers(target: &Path) -> io::Result<usize> {
     Ok(removed)
 }
 
-/// The process whose temporary file has this name.
+/// The process id in the name of a temporary file; `None` for any other name.
 fn writer(name: &str) -> Option<Pid> {
     let (process, id) = name.strip_prefix(TEMPORARY)?.strip_suffix(".tmp")?.split_once('-')?;
     let is_id = Uuid::try_parse(id).is_ok() && id.len() == Uuid::nil().simple().to_string().len();
@@ -358,16 +362,16 @@ fn is_gone(process: Pid) -> bool {
     test_kill_process(process) == Err(Errno::SRCH)
 }
 
-/// Gives the new file the owner and extended attributes of the old one, and tells which mode it is
-/// to have then.
+/// Gives the new file the owner and extended attributes of the old one, and returns the mode that
+/// it must get then.
 fn take_over(old: &File, metadata: &Metadata, new: &File) -> io::Result<Permissions> {
     let mut mode = metadata.mode() & 0o7777;
     let made = new.metadata()?;
     if (made.uid(), made.gid()) != (metadata.uid(), metadata.gid()) {
         let (owner, group) = (Uid::from_raw(metadata.uid()), Gid::from_raw(metadata.gid()));
         if rustix::fs::fchown(new, Some(owner), Some(group)).is_err() {
-            // Only root can give files away. Then set-id bits must not move to another owner,
-            // and where the group cannot be kept either, it gets no more than everybody.
+            // Only root can give files away. Without the owner the set-id bits are dropped, and
+            // without the group the group gets no more rights than everybody.
             mode &= 0o1777;
             if rustix::fs::fchown(new, None, Some(group)).is_err() {
                 mode = (mode & 0o1707) | ((mode & 0o007) << 3);
@@ -378,8 +382,8 @@ fn take_over(old: &File, metadata: &Metadata, new: &File) -> io::Result<Permissi
     Ok(Permissions::from_mode(mode))
 }
 
-/// Copies extended attributes, access lists among them. Best effort: many file systems have none,
-/// and `security.*` is often not for us to set; neither is a reason not to save the person's file.
+/// Copies extended attributes, access lists among them, as far as possible: many file systems have
+/// none, and `security.*` often needs root. Neither is a reason not to save the user's file.
 fn copy_attributes(old: &File, new: &File) {
     let Ok(size) = rustix::fs::flistxattr_query(old) else { return };
     let mut names = vec![0; size];

@@ -1,9 +1,9 @@
-//! Pictures as sequences for terminals that are known to show them.
+//! Writes images as sequences for the terminals that are known to show them.
 //!
-//! Nothing is asked of the terminal; one that is not known gets no pictures, since what it would
-//! make of them would show. Multiplexers do not keep pictures where they belong, so inside of one
-//! there are none either. kitty and Ghostty keep a picture under a number and put it wherever a
-//! cell names it ("Unicode placeholders"), so that it scrolls and is covered as text is. Others
+//! slug does not ask the terminal. An unknown terminal gets no images, since it might show the
+//! sequences as text. Multiplexers do not keep images in their place, so inside one there are no
+//! images either. kitty and Ghostty store an image under a number and draw it in every cell that
+//! names it ("Unicode placeholders"), so that it scrolls and is covered like text. Other terminals
 //! paint it once over the cells at the cursor.
 
 mod sixel;
@@ -20,42 +20,37 @@ use super::clipboard::TerminalMultiplexer;
 use super::image::{self as images, ImageError};
 use super::terminal_kind::{TerminalInfo, TerminalKind};
 
-/// The most bytes of base64 in one sequence of kitty's.
+/// The most bytes of base64 in one sequence of kitty's graphics protocol.
 const CHUNK: usize = 4096;
-/// What a cell is taken for where the terminal does not say.
+/// The pixels of a cell, across and down, where the terminal does not tell.
 const CELL: (u16, u16) = (10, 20);
 
-/// How a terminal shows pictures.
+/// The protocol by which a terminal shows images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GraphicsProtocol {
-    /// kitty's protocol, with placeholders.
+    /// kitty's graphics protocol, with Unicode placeholders.
     Kitty,
-    /// iTerm2's inline images.
     Iterm,
-    /// Sixels.
     Sixel,
 }
 
-/// What pictures are painted on.
+/// The protocol and the cell size that images are encoded for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GraphicsCanvas {
-    /// How.
     pub graphics: GraphicsProtocol,
     /// Pixels of a cell, across and down.
     pub cell: (u16, u16),
 }
 
-/// A size in cells.
+/// A size in cells of the terminal, as opposed to pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SizeInCells {
-    /// From left to right.
     pub columns: u16,
-    /// From top to bottom.
     pub rows: u16,
 }
 
 impl GraphicsProtocol {
-    /// As this terminal is known to.
+    /// The protocol that this terminal is known to understand; `None` inside a multiplexer.
     pub fn of(terminal: TerminalInfo) -> Option<Self> {
         if terminal.multiplexer != TerminalMultiplexer::None {
             return None;
@@ -85,7 +80,7 @@ impl GraphicsProtocol {
 }
 
 impl GraphicsCanvas {
-    /// The terminal of this process.
+    /// Asks this process's terminal for its cell size; 10 by 20 pixels where it gives none.
     pub fn new(graphics: GraphicsProtocol) -> Self {
         let size = crossterm::terminal::window_size().ok();
         let side = |pixels: u16, cells: u16| pixels.checked_div(cells).filter(|side| *side > 1);
@@ -95,7 +90,7 @@ impl GraphicsCanvas {
         Self { graphics, cell: cell.unwrap_or(CELL) }
     }
 
-    /// The cells that an image of this many pixels takes, where these are the most.
+    /// The cells that an image of `size` pixels takes, at most `most`. It is never enlarged.
     pub fn cells(self, size: (u32, u32), most: SizeInCells) -> SizeInCells {
         let (width, height) = self.pixels(size, most);
         let cells = |pixels: u32, cell: u16, most: u16| {
@@ -108,8 +103,12 @@ impl GraphicsCanvas {
         }
     }
 
-    /// What makes the terminal show an image at the cursor, or by the number `id`, in so many
-    /// cells. Decodes and scales: not for the UI task.
+    /// The sequence that shows an image in so many cells: at the cursor, or for kitty under the
+    /// number `id`. Decodes and scales: do not call it on the UI task.
+    ///
+    /// # Errors
+    ///
+    /// When `bytes` are no image of this kind, have too many pixels, or cannot be encoded again.
     pub fn picture(
         self,
         id: u32,
@@ -141,12 +140,12 @@ impl GraphicsCanvas {
     }
 }
 
-/// What makes kitty forget a picture with all its cells.
+/// The sequence that makes kitty drop an image and all cells that show it.
 pub fn forget(id: u32) -> String {
     format!("\x1b_Ga=d,d=I,i={id},q=2\x1b\\")
 }
 
-/// Transmits and places it for the cells that name it.
+/// Transmits the image in chunks and places it for the cells that name it.
 fn kitty(id: u32, cells: SizeInCells, png: &[u8]) -> Vec<u8> {
     let encoded = STANDARD.encode(png);
     let SizeInCells { columns, rows } = cells;
@@ -206,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn kitty_gets_it_once_in_pieces() {
+    fn kitty_gets_the_image_in_pieces() {
         let sequence = picture(GraphicsProtocol::Kitty, 100);
         assert!(sequence.starts_with("\x1b_Ga=T,U=1,q=2,f=100,i=7,c=10,r=5,m=1;iVBOR"));
         let pieces: Vec<&str> = sequence.split_terminator("\x1b\\").collect();
@@ -217,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn others_get_it_for_the_cells_at_the_cursor() {
+    fn other_terminals_get_the_image_at_the_cursor() {
         let sequence = picture(GraphicsProtocol::Iterm, 20);
         assert!(sequence.starts_with("\x1b]1337;File=inline=1;size="), "{sequence:?}");
         assert!(sequence.contains(";width=2;height=1;") && sequence.ends_with('\x07'));

@@ -1,17 +1,17 @@
 //! Opens the folder of a file by its real path, without following a single symbolic link.
 //!
-//! A yes to a call is for a place, which was found by following the links of the path that the call
-//! names. What is opened then has to be that place, also where somebody puts a link in its way
-//! meanwhile. So the way is gone from the root, name by name below a handle, and a link anywhere on
-//! it is an error. Linux does that in one call, `openat2`; where that is missing (before 5.6, in some
-//! containers, on macOS) it is done in steps.
+//! An approval is for a place, which was found by following the links of the path in the call. The
+//! place that is opened later must be the same, even if somebody puts a link in its way meanwhile.
+//! So the path is walked from the root, name by name, each below a handle of the folder above, and
+//! a link anywhere on it is an error. Linux does that in one call, `openat2`. Where that is missing
+//! (before Linux 5.6, in some containers, on macOS) it is done in steps.
 //!
-//! This is narrower than keeping within a root, as `RESOLVE_BENEATH` and cap-std do: there, a folder
-//! that is swapped for a link could still move a write to another place of the same root, such as
+//! This is stricter than staying below a root, as `RESOLVE_BENEATH` and cap-std do: there, a folder
+//! that is swapped for a link could still move a write to another place below the root, such as
 //! `.git/hooks`.
 //!
-//! Not covered: a folder that is moved while its handle is held is still that folder, so that what
-//! is written goes with it.
+//! Not covered: a folder that is moved while its handle is open is still that folder, so that the
+//! write goes to its new place.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -21,29 +21,29 @@ use std::path::{Component, Path};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-/// Where something is or will be: a folder that is held, and a name in it.
+/// A place that may or may not exist yet: an open folder and a name in it.
 #[derive(Debug)]
 pub(super) struct FolderEntry {
     pub(super) folder: OwnedFd,
     pub(super) name: OsString,
 }
 
-/// What becomes of folders that are not there.
+/// How folders that do not exist are treated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MissingFolders {
-    /// They are an error.
+    /// A missing folder is an error.
     Leave,
-    /// They are made.
+    /// Missing folders are made.
     Make,
 }
 
-/// A folder that is only gone through.
+/// Opens a folder only to look up names in it.
 #[cfg(target_os = "linux")]
 const STEP: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 #[cfg(not(target_os = "linux"))]
 const STEP: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// Holds the folder of `path`; `None` for the root, which is in no folder. A symbolic link on the
+/// Opens the folder of `path`; `None` for the root, which is in no folder. A symbolic link on the
 /// way gives `ELOOP`.
 pub(super) fn folder_entry(
     path: &Path,
@@ -65,7 +65,7 @@ fn folder(path: &Path, missing: MissingFolders) -> io::Result<OwnedFd> {
         match rustix::fs::openat2(CWD, path, STEP, Mode::empty(), only) {
             Ok(folder) => return Ok(folder),
             Err(Errno::NOENT) if missing == MissingFolders::Make => {}
-            // Not known here, or forbidden by a container that does not know it.
+            // The kernel lacks the call, or a container that does not know it forbids it.
             Err(Errno::NOSYS | Errno::PERM) => {}
             Err(errno) => return Err(errno.into()),
         }
@@ -89,7 +89,7 @@ fn step(here: &OwnedFd, name: &OsStr, missing: MissingFolders) -> io::Result<Own
     if opened.as_ref().is_err_and(|errno| *errno == Errno::NOENT) && missing == MissingFolders::Make
     {
         match rustix::fs::mkdirat(here, name, Mode::from_raw_mode(0o777)) {
-            // Somebody else may have made it meanwhile.
+            // Another process may have made it meanwhile.
             Ok(()) | Err(Errno::EXIST) => opened = open(),
             Err(errno) => return Err(errno.into()),
         }
@@ -110,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    /// The path as a handle shows it.
+    /// The path of an opened folder, as the system reports it.
     fn opened(
         path: &Path,
         way: fn(&Path, MissingFolders) -> io::Result<OwnedFd>,

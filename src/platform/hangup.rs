@@ -1,7 +1,7 @@
-//! Notices that the terminal is gone, also where SIGHUP is ignored (nohup) and nobody reads.
+//! Notices that the terminal is gone, even where SIGHUP is ignored (nohup) and nobody reads keys.
 //!
-//! A thread sleeps in `poll` on the terminal, asking for nothing but its end, so that it costs
-//! nothing while the terminal lives.
+//! A thread sleeps in `poll` on the terminal and waits for its end only, so that it costs nothing
+//! while the terminal lives.
 
 use std::fs::File;
 use std::io::{self, IsTerminal};
@@ -13,15 +13,19 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use tokio_util::sync::CancellationToken;
 
-/// Watches until it is dropped.
+/// Watches the terminal until it is dropped.
 #[derive(Debug)]
 pub struct HangupWatch {
-    /// Closing it ends the thread.
+    /// Closing this end wakes the thread, which then ends.
     _stop: UnixStream,
 }
 
 impl HangupWatch {
-    /// Watches the terminal that keys are read from; `gone` is cancelled when it hangs up.
+    /// Watches the terminal that keys are read from; cancels `gone` when it hangs up.
+    ///
+    /// # Errors
+    ///
+    /// When the terminal cannot be opened or the thread cannot be started.
     pub fn start(gone: CancellationToken) -> io::Result<Self> {
         let stdin = io::stdin();
         let terminal = if stdin.is_terminal() {
@@ -62,7 +66,7 @@ fn wait(terminal: &OwnedFd, stopped: &UnixStream) -> HangupWaitEnd {
         if !stopped.is_empty() {
             return HangupWaitEnd::Stopped;
         }
-        // macOS cannot poll a terminal and says so with NVAL; SIGHUP is all there is there.
+        // macOS cannot poll a terminal and says so with NVAL; there SIGHUP alone has to do.
         if terminal.contains(PollFlags::NVAL) {
             return HangupWaitEnd::Stopped;
         }
@@ -76,7 +80,7 @@ fn wait(terminal: &OwnedFd, stopped: &UnixStream) -> HangupWaitEnd {
 mod tests {
     use super::*;
 
-    /// A terminal and its far end.
+    /// A pseudo-terminal and its other end.
     fn terminal() -> (OwnedFd, Box<dyn portable_pty::MasterPty + Send>) {
         let pty = portable_pty::native_pty_system().openpty(Default::default()).unwrap();
         let name = pty.master.tty_name().unwrap();

@@ -1,22 +1,22 @@
 //! Whether links can be made clickable (OSC 8).
 //!
-//! A terminal that does not know them ignores them, but for a few that print what they do not
-//! know, or that are known to break: those are named here. Nothing is asked of the terminal.
+//! A terminal that does not know OSC 8 ignores it, except for a few that print unknown sequences or
+//! are known to break. Those are listed here. slug does not ask the terminal.
 
-/// Whether links can be clicked.
+/// Whether the terminal is trusted with OSC 8 links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HyperlinkSupport {
-    /// They are written with their address.
+    /// Links are written with their address as an OSC 8 sequence.
     Clickable,
-    /// They are text like any other.
+    /// Links are text like any other.
     Plain,
 }
 
-/// VTE before 0.50.2 ended the program that it showed when a link was long.
+/// The first safe `VTE_VERSION`: before 0.50.2, VTE ended the program it showed on a long link.
 const VTE_WITH_SAFE_LINKS: u32 = 5002;
 
 impl HyperlinkSupport {
-    /// What the environment says: `TERM` and `VTE_VERSION`.
+    /// Decides by `TERM` and `VTE_VERSION` of this process.
     pub fn detect() -> Self {
         let text = |name| std::env::var(name).ok();
         Self::of(text("TERM").as_deref(), text("VTE_VERSION").as_deref())

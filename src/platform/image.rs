@@ -1,7 +1,7 @@
-//! Makes an image fit for a model: one of the kinds that servers take, and no larger than they do.
+//! Makes an image fit for a model: one of the formats that servers take, and within their limits.
 //!
-//! What is small enough stays byte for byte as it is. Nothing is decoded before its size is known
-//! and bounded. All of it takes its time, up to a second: never on the UI task.
+//! An image that is small enough stays as it is, byte for byte. The size of an image is known and
+//! checked before it is decoded. All of this can take up to a second: never on the UI task.
 
 use std::io::{self, Cursor};
 use std::path::Path;
@@ -17,64 +17,51 @@ use image::{
 use crate::disk::{FileTextError, read_regular};
 use crate::domain::{MediaType, MessageImage};
 
-/// The most bytes that are taken in.
+/// The largest file that is read, in bytes.
 pub const LARGEST: u64 = 20_000_000;
-/// The longest side that servers take without scaling it down themselves.
+/// The longest side, in pixels, that servers take without scaling the image down themselves.
 const LONGEST_SIDE: u32 = 2000;
 /// The most bytes that are sent: providers take 5 MB of base64.
 const LARGEST_SENT: usize = 3_750_000;
 /// The most pixels that are decoded: a quarter of a gigabyte of memory.
 const MOST_PIXELS: u64 = 64_000_000;
-/// Of what is made into a JPEG, from 1 to 100.
+/// The quality of a JPEG that is made here, from 1 to 100.
 const QUALITY: u8 = 85;
 
-/// An image and its bytes.
+/// An image that a model can take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreparedImage {
-    /// What it is.
+    /// The description for a message: name, format, size and hash.
     pub image: MessageImage,
-    /// To be kept under its hash.
+    /// The encoded image, stored under its hash.
     pub bytes: Vec<u8>,
 }
 
 /// Why something is no image for a model.
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
-    /// It is of no kind that servers take.
+    /// The format is none that servers take.
     #[error("{0} is no image that models take: those are PNG, JPEG, GIF and WebP.")]
     Unknown(String),
-    /// It has too many bytes.
+    /// The file is larger than [`LARGEST`].
     #[error("{0} is larger than 20 MB. Make it smaller, or show a part of it.")]
     TooLarge(String),
-    /// It has too many pixels.
+    /// The image has more pixels than slug decodes, and was not decoded.
     #[error("{name} has {width}×{height} pixels, more than slug takes. Make it smaller.")]
-    TooManyPixels {
-        /// What it is called.
-        name: String,
-        /// From left to right.
-        width: u32,
-        /// From top to bottom.
-        height: u32,
-    },
-    /// Its bytes make no sense.
+    TooManyPixels { name: String, width: u32, height: u32 },
+    /// The decoder or the encoder failed on the pixels.
     #[error("{name} is damaged: {source}.")]
-    Damaged {
-        /// What it is called.
-        name: String,
-        /// What the decoder says.
-        source: image::ImageError,
-    },
-    /// The operating system says no.
+    Damaged { name: String, source: image::ImageError },
+    /// The operating system could not read the file.
     #[error("{name} cannot be read: {source}.")]
-    Io {
-        /// What it is called.
-        name: String,
-        /// What the system said.
-        source: io::Error,
-    },
+    Io { name: String, source: io::Error },
 }
 
 /// Reads the image in a file; `None` where there is no such file.
+///
+/// # Errors
+///
+/// When the file cannot be read, is too large, or is no image that can be decoded.
 pub fn read(path: &Path) -> Result<Option<PreparedImage>, ImageError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let failed = |source| ImageError::Io { name: name.clone(), source };
@@ -86,12 +73,21 @@ pub fn read(path: &Path) -> Result<Option<PreparedImage>, ImageError> {
     fit(&name, bytes).map(Some)
 }
 
-/// Makes an image of pixels, four bytes each.
+/// Makes an image of RGBA pixels, four bytes each.
+///
+/// # Errors
+///
+/// When there are not four bytes for each pixel, or the image cannot be encoded.
 pub fn of_pixels(name: &str, size: (u32, u32), pixels: &[u8]) -> Result<PreparedImage, ImageError> {
     fit(name, png(name, size, pixels)?)
 }
 
-/// Makes these bytes fit.
+/// Checks an encoded image and scales it down where it is too large for a server. An image that
+/// fits keeps its bytes.
+///
+/// # Errors
+///
+/// When the bytes are too many, of an unknown format, damaged, or of too many pixels.
 pub fn fit(name: &str, bytes: Vec<u8>) -> Result<PreparedImage, ImageError> {
     if bytes.len() as u64 > LARGEST {
         return Err(ImageError::TooLarge(name.to_owned()));
@@ -120,7 +116,11 @@ pub fn fit(name: &str, bytes: Vec<u8>) -> Result<PreparedImage, ImageError> {
     Ok(PreparedImage { image, bytes })
 }
 
-/// The pixels of bytes that are of this kind, turned as they are meant to be seen.
+/// Decodes an image of this format and turns it as its orientation says.
+///
+/// # Errors
+///
+/// When the bytes are damaged or the image has too many pixels.
 pub fn decode(name: &str, kind: MediaType, bytes: &[u8]) -> Result<DynamicImage, ImageError> {
     let damaged = |source| ImageError::Damaged { name: name.to_owned(), source };
     let format = match kind {
@@ -144,7 +144,7 @@ pub fn decode(name: &str, kind: MediaType, bytes: &[u8]) -> Result<DynamicImage,
     Ok(image)
 }
 
-/// The largest size of the same proportions that fits `most`, never larger than it is.
+/// Scales `size` down to fit `most` with the same proportions. It is never scaled up.
 pub fn within(size: (u32, u32), most: (u32, u32)) -> (u32, u32) {
     let scale = |side: u32, most: u32| f64::from(most) / f64::from(side.max(1));
     let factor = scale(size.0, most.0).min(scale(size.1, most.1)).min(1.0);
@@ -152,7 +152,11 @@ pub fn within(size: (u32, u32), most: (u32, u32)) -> (u32, u32) {
     (side(size.0), side(size.1))
 }
 
-/// Pixels, four bytes each, as a PNG.
+/// Encodes RGBA pixels, four bytes each, as a PNG.
+///
+/// # Errors
+///
+/// When there are not four bytes for each pixel of the size.
 pub fn png(name: &str, (width, height): (u32, u32), pixels: &[u8]) -> Result<Vec<u8>, ImageError> {
     let mut bytes = Vec::new();
     PngEncoder::new(&mut bytes)
@@ -179,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_small_enough_stays_as_it_is() {
+    fn a_small_image_keeps_its_bytes() {
         let bytes = picture(30, 20);
         let fit = fit("a.png", bytes.clone()).unwrap();
         assert_eq!(fit.bytes, bytes);
@@ -187,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_scaled_down_and_says_so() {
+    fn a_large_image_is_scaled_down_and_says_so() {
         let fit = fit("a.png", picture(4000, 1000)).unwrap();
         assert_eq!(fit.image.to_string(), "a.png 4000×1000 scaled to 2000×500");
         let scaled = decode("a", MediaType::Png, &fit.bytes).unwrap();
@@ -195,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jpeg_stays_one() {
+    fn a_jpeg_stays_a_jpeg() {
         let image = DynamicImage::ImageRgba8(image::RgbaImage::new(2400, 100));
         let fit = fit("a.jpg", jpeg("a", image).unwrap()).unwrap();
         assert_eq!((fit.image.media_type, fit.image.width), (MediaType::Jpeg, 2000));
@@ -203,7 +207,7 @@ mod tests {
 
     #[test]
     fn a_bomb_is_refused_before_it_is_decoded() {
-        // The head of a PNG alone: nothing behind it is looked at.
+        // Only the head of a PNG: what follows is never read.
         let mut bytes = picture(1, 1);
         bytes[16..24].copy_from_slice(&[0, 1, 0, 0, 0, 1, 0, 0]);
         let refused = fit("a.png", bytes).unwrap_err();
@@ -212,14 +216,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_image_says_so() {
-        let told = |bytes: &[u8]| fit("a.png", bytes.to_vec()).unwrap_err().to_string();
-        assert!(told(b"text").starts_with("a.png is no image that models take"));
-        assert!(told(b"\x89PNG\r\n\x1a\nxxxx").starts_with("a.png is damaged"));
+    fn bytes_that_are_no_image_are_an_error() {
+        let error_of = |bytes: &[u8]| fit("a.png", bytes.to_vec()).unwrap_err().to_string();
+        assert!(error_of(b"text").starts_with("a.png is no image that models take"));
+        assert!(error_of(b"\x89PNG\r\n\x1a\nxxxx").starts_with("a.png is damaged"));
     }
 
     #[test]
-    fn a_file_that_is_not_there_is_none() {
+    fn a_missing_file_is_none() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(read(&folder.path().join("a.png")).unwrap(), None);
         assert_eq!(read(folder.path()).unwrap(), None);

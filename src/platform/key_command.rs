@@ -1,7 +1,7 @@
-//! A key from a command of the person's own, or from the system's keyring.
+//! Gets a key from a command of the user's own, or from the system's keyring.
 //!
-//! The keyring is asked through its own program (`secret-tool`, `pass`, on a Mac `security`), which
-//! unlocks it as the person is used to. No key is ever an argument, and none stands in an error.
+//! slug asks the keyring through the keyring's own program (`secret-tool`, `pass`, on a Mac
+//! `security`), which unlocks it in the usual way. No key is ever an argument or part of an error.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -16,77 +16,76 @@ use super::user_command::{
 };
 use super::which;
 
-/// How long it may take: the person may have to unlock something.
+/// How long the command may take: the user may have to unlock something.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// The most characters of its complaint that are shown.
+/// The most characters of the command's standard error that are shown.
 const SHOWN: usize = 300;
 
-/// Where the key comes from.
+/// Where a key comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyCommandSource {
     /// A line for `sh -c`.
     Shell(String),
     /// A program, by its name or path, and its arguments.
     Words(String, Vec<String>),
-    /// The keyring's entry of this name.
+    /// The name of an entry in the keyring.
     Keyring(String),
 }
 
-/// What it is asked with.
+/// The surroundings in which a key command runs.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyCommandContext<'a> {
-    /// The value of PATH.
+    /// The value of `PATH`.
     pub path: &'a OsStr,
-    /// Programs inside are passed over.
+    /// Programs inside this folder are passed over.
     pub workspace: &'a Path,
-    /// Where it runs, and where a relative path starts.
+    /// The current folder of the command; a relative path of its program starts here.
     pub folder: &'a Path,
-    /// Variables that hold keys and are kept from it.
+    /// Variables that hold keys, and that the command does not get.
     pub hidden: &'a [String],
 }
 
-/// Why there is no key. Sentences for the person.
+/// Why there is no key. The messages are sentences for the user.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyCommandError {
-    /// The program is not there.
+    /// The program is not on the `PATH`.
     #[error("`{0}` is not on the PATH. Install it, or name its whole path.")]
     NoProgram(String),
-    /// It did not run to its end.
+    /// The command could not be started or did not end in time.
     #[error("The command for the key: {0}. Try it in a shell.")]
     Run(UserCommandError),
-    /// It says that it failed.
+    /// The command ended with an error.
     #[error("The command for the key ended with {status}{}. Try it in a shell.", said(.complaint))]
     Failed {
-        /// How it ended.
         status: std::process::ExitStatus,
-        /// What it said.
+        /// The end of its standard error, without secrets.
         complaint: String,
     },
-    /// What it printed is no key.
+    /// The output is no key; what it is instead.
     #[error(
         "The command for the key printed {0}. It has to print the key, alone on its first line."
     )]
     NoKey(&'static str),
-    /// No program for the keyring is there.
+    /// No program for the keyring is installed; the programs that would do.
     #[error("There is no program here that asks the keyring: install {0}.")]
     NoKeyring(&'static str),
     /// The keyring has no such entry, or stays locked.
     #[error("The keyring gives no key for `{name}`{}. Put one there with: {remedy}", said(.complaint))]
     NotInKeyring {
-        /// The entry.
+        /// The name of the entry.
         name: String,
-        /// What the programs said.
+        /// The standard error of the first program that was asked.
         complaint: String,
-        /// The command that puts one there.
+        /// The command that stores an entry.
         remedy: String,
     },
 }
 
-/// A program that asks a keyring.
+/// A program that reads a keyring.
 struct KeyringProgram {
     program: &'static str,
-    /// `NAME` stands for the entry.
+    /// Its arguments; `NAME` stands for the entry.
     ask: &'static [&'static str],
     put: &'static str,
 }
@@ -114,13 +113,17 @@ const KEYRINGS: [KeyringProgram; 2] = [
 const PASS: KeyringProgram =
     KeyringProgram { program: "pass", ask: &["show", "slug/NAME"], put: "pass insert slug/NAME" };
 
-/// The programs, for a message.
+/// The programs to install, for a message.
 #[cfg(target_os = "macos")]
 const PROGRAMS: &str = "`pass`";
 #[cfg(not(target_os = "macos"))]
 const PROGRAMS: &str = "`secret-tool` (libsecret-tools) or `pass`";
 
-/// Fetches the key.
+/// Runs the command or asks the keyring, and returns the key on the first line of the output.
+///
+/// # Errors
+///
+/// When the program is missing or fails, the keyring has no such entry, or the output is no key.
 pub async fn fetch(
     source: &KeyCommandSource,
     place: KeyCommandContext<'_>,
@@ -157,7 +160,7 @@ async fn command(
     key(&output).map_err(KeyCommandError::NoKey)
 }
 
-/// Asks each program that is there, until one knows the entry.
+/// Asks each installed keyring program until one has the entry.
 async fn keyring(
     name: &str,
     place: KeyCommandContext<'_>,
@@ -185,7 +188,7 @@ async fn keyring(
     })
 }
 
-/// The key on the first line of what was printed.
+/// The key on the first line of the output; the error says what is there instead.
 fn key(output: &str) -> Result<SecretString, &'static str> {
     let key = output.lines().next().unwrap_or_default().trim();
     if key.is_empty() {
@@ -198,14 +201,14 @@ fn key(output: &str) -> Result<SecretString, &'static str> {
     }
 }
 
-/// On one line and not long, without what looks like a key.
+/// The text on one line, shortened, without what looks like a key.
 fn short(complaint: &str) -> String {
     let clean = Redactor::default().text(complaint);
     let words = clean.split(|c: char| c.is_whitespace() || c.is_control());
     let line = words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
     let line = line.trim_end_matches('.');
     match line.char_indices().rev().nth(SHOWN) {
-        // Its last words say most.
+        // The last words say most.
         Some((cut, _)) => format!("…{}", &line[cut..]),
         None => line.to_owned(),
     }
@@ -224,7 +227,7 @@ mod tests {
 
     use super::*;
 
-    /// A folder with programs, and a workspace beside it.
+    /// A folder with programs on the `PATH`, a workspace and slug's folder.
     struct KeyCommandFixture {
         root: tempfile::TempDir,
     }
@@ -235,11 +238,11 @@ mod tests {
             for folder in ["bin", "work", "home"] {
                 fs::create_dir(root.path().join(folder)).unwrap();
             }
-            let scene = Self { root };
+            let fixture = Self { root };
             for (name, script) in programs {
-                scene.program(&format!("bin/{name}"), script);
+                fixture.program(&format!("bin/{name}"), script);
             }
-            scene
+            fixture
         }
 
         fn program(&self, name: &str, script: &str) {
@@ -259,7 +262,7 @@ mod tests {
             };
             loop {
                 let key = fetch(&source, place).await.map_err(|error| error.to_string());
-                // Another test may be starting a program just while this one's was written.
+                // Another test may be starting a program while this one was written.
                 match key {
                     Err(error) if error.contains("Text file busy") => {
                         tokio::task::yield_now().await;
@@ -277,39 +280,39 @@ mod tests {
 
     #[tokio::test]
     async fn words_reach_the_program_as_they_are() {
-        let scene = KeyCommandFixture::with(&[("print", "printf '%s' \"$1\"")]);
-        assert_eq!(scene.fetch(words(&["print", "a;b$HOME'"])).await.unwrap(), "a;b$HOME'");
-        let error = scene.fetch(words(&["nowhere"])).await.unwrap_err();
+        let fixture = KeyCommandFixture::with(&[("print", "printf '%s' \"$1\"")]);
+        assert_eq!(fixture.fetch(words(&["print", "a;b$HOME'"])).await.unwrap(), "a;b$HOME'");
+        let error = fixture.fetch(words(&["nowhere"])).await.unwrap_err();
         assert!(error.starts_with("`nowhere` is not on the PATH"), "{error}");
     }
 
     #[tokio::test]
     async fn a_path_starts_at_slugs_folder_and_the_workspace_has_no_programs() {
-        let scene = KeyCommandFixture::with(&[("print", "echo right")]);
-        scene.program("work/print", "echo wrong");
-        scene.program("home/mine", "pwd | sed 's,.*/,,'");
-        assert_eq!(scene.fetch(words(&["print"])).await.unwrap(), "right");
-        assert_eq!(scene.fetch(words(&["./mine"])).await.unwrap(), "home");
+        let fixture = KeyCommandFixture::with(&[("print", "echo right")]);
+        fixture.program("work/print", "echo wrong");
+        fixture.program("home/mine", "pwd | sed 's,.*/,,'");
+        assert_eq!(fixture.fetch(words(&["print"])).await.unwrap(), "right");
+        assert_eq!(fixture.fetch(words(&["./mine"])).await.unwrap(), "home");
     }
 
     #[tokio::test]
     async fn a_line_is_for_the_shell_and_its_first_line_counts() {
-        let scene = KeyCommandFixture::with(&[]);
+        let fixture = KeyCommandFixture::with(&[]);
         let line = "printf '  sk-1\\nuser: me\\n' | cat";
-        assert_eq!(scene.fetch(KeyCommandSource::Shell(line.into())).await.unwrap(), "sk-1");
+        assert_eq!(fixture.fetch(KeyCommandSource::Shell(line.into())).await.unwrap(), "sk-1");
     }
 
     #[tokio::test]
-    async fn what_is_no_key_is_told_without_being_repeated() {
-        let scene = KeyCommandFixture::with(&[]);
-        for (line, told) in [
+    async fn an_invalid_key_is_an_error_that_does_not_repeat_it() {
+        let fixture = KeyCommandFixture::with(&[]);
+        for (line, part) in [
             ("true", "printed nothing"),
             ("echo 'CANARY with spaces'", "printed white space"),
             ("echo CANARY; echo 'Session expired.' >&2; exit 3", "status: 3: Session expired. Try"),
             ("echo \"bad sk-CANARYCANARYCANARY1\" >&2; exit 1", "bad [redacted]. Try"),
         ] {
-            let error = scene.fetch(KeyCommandSource::Shell(line.into())).await.unwrap_err();
-            assert!(error.contains(told), "{line}: {error}");
+            let error = fixture.fetch(KeyCommandSource::Shell(line.into())).await.unwrap_err();
+            assert!(error.contains(part), "{line}: {error}");
             assert!(!error.contains("CANARY"), "{line}: {error}");
         }
     }
@@ -318,16 +321,19 @@ mod tests {
     #[tokio::test]
     async fn the_keyring_is_asked_through_its_own_programs() {
         const ASKS: &str = "[ \"$*\" = 'lookup service slug account work' ] && printf sk-ring";
-        let scene = KeyCommandFixture::with(&[("secret-tool", ASKS)]);
-        assert_eq!(scene.fetch(KeyCommandSource::Keyring("work".into())).await.unwrap(), "sk-ring");
-        let error = scene.fetch(KeyCommandSource::Keyring("other".into())).await.unwrap_err();
+        let fixture = KeyCommandFixture::with(&[("secret-tool", ASKS)]);
+        assert_eq!(
+            fixture.fetch(KeyCommandSource::Keyring("work".into())).await.unwrap(),
+            "sk-ring"
+        );
+        let error = fixture.fetch(KeyCommandSource::Keyring("other".into())).await.unwrap_err();
         let remedy = "secret-tool store --label=slug service slug account other";
         assert!(error.contains("no key for `other`") && error.ends_with(remedy), "{error}");
 
         const PASSES: &str = "[ \"$*\" = 'show slug/other' ] && echo sk-pass";
-        let scene = KeyCommandFixture::with(&[("secret-tool", ASKS), ("pass", PASSES)]);
+        let fixture = KeyCommandFixture::with(&[("secret-tool", ASKS), ("pass", PASSES)]);
         assert_eq!(
-            scene.fetch(KeyCommandSource::Keyring("other".into())).await.unwrap(),
+            fixture.fetch(KeyCommandSource::Keyring("other".into())).await.unwrap(),
             "sk-pass"
         );
 

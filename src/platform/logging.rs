@@ -1,8 +1,8 @@
-//! slug's own log: one file a day in `~/.slug/logs`, for the person alone, without secrets.
+//! slug's own log: one file a day in `~/.slug/logs`, readable by the user alone, without secrets.
 //!
-//! `RUST_LOG` says how much is written; without it, what slug itself finds worth telling, and
-//! warnings of the libraries. Lines are written by a thread, so that nobody waits for the disk;
-//! when it cannot keep up, lines are dropped. Nothing ever goes to the terminal.
+//! `RUST_LOG` says how much is written; the default is slug's own messages from `info` on and the
+//! warnings of libraries. A thread writes the lines, so that nobody waits for the disk; when it
+//! cannot keep up, lines are dropped. Nothing ever goes to the terminal.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -19,33 +19,31 @@ use super::redact::Redactor;
 
 const DEFAULT_FILTER: &str = "warn,slug_code=info,slug=info";
 
-/// How many days are kept.
+/// How many daily files are kept.
 const KEPT_DAYS: usize = 14;
 
-/// Writes what is still waiting when it is dropped.
+/// Keeps the log running; its drop writes the lines that still wait.
 #[derive(Debug)]
 #[must_use = "the log ends when this is dropped"]
 pub struct LogGuard {
     _worker: WorkerGuard,
 }
 
-/// Why there is no log. slug works without.
+/// Why there is no log. slug works without one.
 #[derive(Debug, thiserror::Error)]
 pub enum LoggingError {
-    /// The folder or today's file cannot be written.
     #[error("cannot write a log in {folder}: {source}")]
-    Folder {
-        /// The folder.
-        folder: PathBuf,
-        /// What the system said.
-        source: io::Error,
-    },
-    /// There is one already in this process.
+    Folder { folder: PathBuf, source: io::Error },
+    /// The process has a log already.
     #[error("logging has been started already")]
     AlreadyStarted,
 }
 
-/// Starts the log. `filter` is the value of `RUST_LOG`.
+/// Starts the log of this process. `filter` is the value of `RUST_LOG`.
+///
+/// # Errors
+///
+/// When the folder or today's file cannot be written, or a log was started before.
 pub fn start(
     folder: &Path,
     filter: Option<&str>,
@@ -59,8 +57,8 @@ pub fn start(
     Ok(guard)
 }
 
-/// Levels by the modules that they hold for. What cannot be read of a list is left out; one of
-/// which nothing can be read says nothing.
+/// The levels for each module. Parts of the list that cannot be parsed are left out; a list without
+/// any part that can be parsed counts as the default.
 fn targets(list: &str) -> Targets {
     let readable = |it: &&str| !it.is_empty() && it.parse::<Targets>().is_ok();
     let list: Vec<&str> = list.split(',').map(str::trim).filter(readable).collect();
@@ -77,7 +75,7 @@ fn writer(folder: &Path, redactor: Redactor) -> io::Result<(NonBlocking, LogGuar
     Ok((writer, LogGuard { _worker: worker }))
 }
 
-/// Spans carry session, turn, call and model; each line shows those it is in, and when one ends a
+/// Spans carry session, turn, call and model. Each line shows its spans, and when a span ends, a
 /// line says how long it took.
 fn subscriber(
     writer: NonBlocking,
@@ -92,7 +90,7 @@ fn subscriber(
         .with(filter)
 }
 
-/// Takes secrets out of each line. A line arrives in one write.
+/// Takes secrets out of each line, which arrives in one write.
 struct RedactingWriter {
     file: DailyFile,
     redactor: Redactor,
@@ -113,8 +111,8 @@ impl Write for RedactingWriter {
     }
 }
 
-/// `slug-2026-11-21.log`, and another with the next day. tracing-appender's own would make its
-/// files readable for others.
+/// Writes `slug-2026-11-21.log`, and another file with the next day. The files that
+/// tracing-appender makes itself would be readable by others.
 struct DailyFile {
     folder: PathBuf,
     open: Option<(NaiveDate, File)>,
@@ -134,7 +132,7 @@ impl DailyFile {
         Ok(&mut self.open.insert((day, file)).1)
     }
 
-    /// The dates in the names sort by themselves.
+    /// Removes the oldest files: the dates in the names sort by themselves.
     fn prune(&self) -> io::Result<()> {
         let mut logs: Vec<PathBuf> = fs::read_dir(&self.folder)?
             .filter_map(|entry| Some(entry.ok()?.path()))
@@ -167,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_says_which_modules_tell_how_much() {
+    fn a_filter_sets_levels_by_module() {
         use tracing::Level;
         let rows = [
             (DEFAULT_FILTER, "slug_code::agent", Level::INFO, true),

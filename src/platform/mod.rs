@@ -1,4 +1,4 @@
-//! The machine: paths, files, processes, the terminal, the clipboard, logging.
+//! Access to the machine: paths, files, processes, the sandbox, the terminal, the clipboard, logs.
 
 pub mod child;
 pub mod clipboard;

@@ -1,8 +1,8 @@
-//! Where slug keeps its things, and that only the person can read them.
+//! The paths of slug's own files, and the permissions that keep them readable by the user alone.
 //!
 //! What slug writes for itself goes through [`private_dir`], [`private_file`] and
-//! [`replace_private`], but for the session store, which watches each of its writes: folders get
-//! 0700 and files 0600 whatever the umask, and wider ones that are already there are narrowed.
+//! [`replace_private`], except for the session store, which watches each of its writes. Folders get
+//! mode 0700 and files 0600 whatever the umask is, and wider ones that exist are narrowed.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Write};
@@ -18,31 +18,24 @@ pub struct SlugHome {
     root: PathBuf,
 }
 
-/// Why there is no home.
+/// Why there is no folder for slug's files.
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
-    /// The system knows of no home folder.
     #[error("no home folder is known; set SLUG_HOME to a folder for slug's files")]
     Unknown,
     /// It would lie in the workspace, where the model could change it.
     #[error("SLUG_HOME is {home}, inside the workspace {workspace}; choose a folder outside")]
-    InWorkspace {
-        /// What was asked for.
-        home: PathBuf,
-        /// Where slug works.
-        workspace: PathBuf,
-    },
-    /// A relative path would mean another folder each time.
+    InWorkspace { home: PathBuf, workspace: PathBuf },
+    /// A relative path would mean another folder in each run.
     #[error("SLUG_HOME is {0}, a relative path; give it from the root")]
     Relative(PathBuf),
 }
 
-/// What was put right on the way; worth a notice to the person.
+/// A file or folder whose permissions were narrowed; worth a notice to the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NarrowedPermissions {
-    /// The file or folder.
     pub path: PathBuf,
-    /// Its permission bits as they were.
+    /// The permission bits before that.
     pub before: u32,
 }
 
@@ -54,7 +47,11 @@ impl std::fmt::Display for NarrowedPermissions {
 }
 
 impl SlugHome {
-    /// `SLUG_HOME` where it is set (`chosen`), else `.slug` in the person's home folder.
+    /// Uses `SLUG_HOME` where it is set (`chosen`), else `.slug` in the user's home folder.
+    ///
+    /// # Errors
+    ///
+    /// When `chosen` is relative or inside the workspace, or no home folder is known.
     pub fn find(chosen: Option<&Path>, workspace: &Path) -> Result<Self, HomeError> {
         let root = match chosen {
             Some(root) if root.is_relative() => return Err(HomeError::Relative(root.to_owned())),
@@ -73,6 +70,10 @@ impl SlugHome {
     }
 
     /// Makes the folders that every run needs, and narrows those that others can read.
+    ///
+    /// # Errors
+    ///
+    /// When one of the folders cannot be made or narrowed, or belongs to another user.
     pub fn ensure(&self) -> io::Result<Vec<NarrowedPermissions>> {
         let folders = [
             self.root.clone(),
@@ -86,62 +87,62 @@ impl SlugHome {
         Ok(narrowed.collect::<io::Result<Vec<_>>>()?.into_iter().flatten().collect())
     }
 
-    /// The folder itself.
+    /// The folder itself, `~/.slug` by default.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// The user configuration.
+    /// The user's configuration, `config.toml`.
     pub fn config(&self) -> PathBuf {
         self.root.join("config.toml")
     }
 
-    /// The person's themes.
+    /// The folder of the user's themes.
     pub fn themes(&self) -> PathBuf {
         self.root.join("themes")
     }
 
-    /// The person's permission rules.
+    /// The user's permission rules, `settings.json`.
     pub fn settings(&self) -> PathBuf {
         self.root.join("settings.json")
     }
 
-    /// The person's instructions for every project.
+    /// The user's instructions for every project, `SLUG.md`.
     pub fn instructions(&self) -> PathBuf {
         self.root.join("SLUG.md")
     }
 
-    /// Session logs.
+    /// The folder of session logs.
     pub fn sessions(&self) -> PathBuf {
         self.root.join("sessions")
     }
 
-    /// Deleted sessions.
+    /// The folder of deleted sessions.
     pub fn trash(&self) -> PathBuf {
         self.root.join("trash")
     }
 
-    /// Contents by their hash.
+    /// The folder of stored contents, each named by its hash.
     pub fn blobs(&self) -> PathBuf {
         self.root.join("blobs")
     }
 
-    /// Daily logs.
+    /// The folder of slug's own logs, one file a day.
     pub fn logs(&self) -> PathBuf {
         self.root.join("logs")
     }
 
-    /// What `--debug-log` writes, a folder for each run.
+    /// The folder for `--debug-log`, with a folder for each run.
     pub fn debug(&self) -> PathBuf {
         self.root.join("debug")
     }
 
-    /// Messages typed and not sent.
+    /// The folder of messages that were typed but not sent.
     pub fn drafts(&self) -> PathBuf {
         self.root.join("drafts")
     }
 
-    /// Messages sent, for the input's history.
+    /// The messages that were sent, for the history of the input.
     pub fn history(&self) -> PathBuf {
         self.root.join("history.jsonl")
     }
@@ -151,7 +152,7 @@ impl SlugHome {
         self.root.join("models.json")
     }
 
-    /// The models that the person marked.
+    /// The models that the user marked as favourites.
     pub fn favourites(&self) -> PathBuf {
         self.root.join("favourites.json")
     }
@@ -161,7 +162,7 @@ impl SlugHome {
         self.root.join("grouping.json")
     }
 
-    /// Sessions that were exported from the list.
+    /// The folder of sessions that were exported from the list.
     pub fn exports(&self) -> PathBuf {
         self.root.join("exports")
     }
@@ -171,7 +172,7 @@ impl SlugHome {
         self.root.join("folds.json")
     }
 
-    /// What was copied last and nothing else is known to have.
+    /// The last copied text that no clipboard is known to have.
     pub fn clipboard(&self) -> PathBuf {
         self.root.join("clipboard.txt")
     }
@@ -181,17 +182,21 @@ impl SlugHome {
         self.root.join("catalogue.json")
     }
 
-    /// Which folders the person trusts.
+    /// The folders that the user trusts.
     pub fn trust(&self) -> PathBuf {
         self.root.join("trust.json")
     }
 }
 
-/// Makes a folder, and what is missing above it, for the person alone. Says so when it was there
-/// and others could read it.
+/// Makes a folder with mode 0700, and its missing parents. An existing folder that others can use
+/// is narrowed and reported.
+///
+/// # Errors
+///
+/// When the folder cannot be made or narrowed, is a file, or belongs to another user.
 pub fn private_dir(path: &Path) -> io::Result<Option<NarrowedPermissions>> {
     match DirBuilder::new().mode(DIR_MODE).create(path) {
-        // The umask may have taken bits of our own away.
+        // The umask may have taken bits from the owner.
         Ok(()) => set_mode(path, DIR_MODE).map(|()| None),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             if let Some(above) = path.parent() {
@@ -205,8 +210,12 @@ pub fn private_dir(path: &Path) -> io::Result<Option<NarrowedPermissions>> {
     }
 }
 
-/// Opens or makes a file for the person alone; `options` say how, and must allow writing. Says so
-/// when it was there and others could read it. A symbolic link is not followed.
+/// Opens or makes a file with mode 0600; `options` must allow writing. An existing file that others
+/// can use is narrowed and reported.
+///
+/// # Errors
+///
+/// When the file cannot be opened or narrowed. A symbolic link is not followed and fails.
 pub fn private_file(
     path: &Path,
     options: &mut OpenOptions,
@@ -222,7 +231,7 @@ pub fn private_file(
     Ok((file, was_wider.then(|| NarrowedPermissions { path: path.to_owned(), before })))
 }
 
-/// Takes the bits away that `mode` does not have; those that the person took away stay away.
+/// Removes the permission bits that are not in `mode`; those that the user removed stay removed.
 fn narrow(path: &Path, mode: u32) -> io::Result<Option<NarrowedPermissions>> {
     let metadata = fs::metadata(path)?;
     if !metadata.is_dir() {
@@ -242,8 +251,8 @@ fn narrow(path: &Path, mode: u32) -> io::Result<Option<NarrowedPermissions>> {
     Ok(Some(NarrowedPermissions { path: path.to_owned(), before }))
 }
 
-/// Whether a folder that was there may be used: it is one's own. Root may use another's, as that of a
-/// volume in a container, but not where everybody can put one.
+/// Whether an existing folder may be used: it belongs to this user. Root may use another user's
+/// folder, like that of a volume in a container, but not where everybody can put one.
 fn is_ours(owner: u32, me: u32, shared: bool) -> bool {
     owner == me || (me == 0 && !shared)
 }
@@ -252,8 +261,12 @@ fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(path, Permissions::from_mode(mode))
 }
 
-/// Puts `bytes` in the place of a file in one step, with mode 0600, in a folder that is made with
-/// mode 0700 where there is none.
+/// Replaces a file by `bytes` in one step, with mode 0600. A missing folder is made with mode 0700.
+///
+/// # Errors
+///
+/// When the folder or the file cannot be made, written or synced. The old file stays in that case,
+/// unless only the sync of the folder failed.
 pub fn replace_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
@@ -270,14 +283,18 @@ pub fn replace_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-/// Bytes that the person can still write where `path` is, or will be.
+/// The bytes that the user can still write on the file system of `path`, which need not exist yet.
+///
+/// # Errors
+///
+/// When the system does not tell.
 pub fn free_space(path: &Path) -> io::Result<u64> {
     let there = path.ancestors().find(|path| path.exists()).unwrap_or(path);
     let stat = rustix::fs::statvfs(there)?;
     Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
-/// The path with its links resolved as far as it is there.
+/// Resolves the links of the part of the path that exists.
 fn real(path: &Path) -> PathBuf {
     for there in path.ancestors() {
         if let (Ok(real), Ok(rest)) = (fs::canonicalize(there), path.strip_prefix(there)) {
@@ -296,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn s103_everything_is_for_the_person_alone() {
+    fn s103_everything_is_private_to_the_user() {
         let folder = tempfile::tempdir().unwrap();
         let home =
             SlugHome::find(Some(&folder.path().join("a/slug")), Path::new("/nowhere")).unwrap();

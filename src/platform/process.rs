@@ -1,10 +1,10 @@
 //! Runs shell scripts for the tools, each below a supervisor of its own (`platform::child`).
 //!
 //! One long-lived thread starts the supervisors, because the kernel ties them to the thread that
-//! did. A run is over when its direct child has exited and what was in the pipe is read, at most
-//! 200 ms later, however long somebody else holds the pipe. What is left then is watched by a
-//! task of the host's until it ends or the host does; its output is read and dropped at a
-//! bounded rate, so that it neither blocks at once nor takes the machine.
+//! started them. A run is over when its direct child has exited and the pipe has been read, at most
+//! 200 ms later, even if another process still holds the pipe. A task of the host watches what is
+//! left until it ends or the host does; its output is read and dropped at a bounded rate, so that
+//! it neither blocks at once nor loads the machine.
 
 use std::ffi::OsStr;
 use std::io::{self, PipeReader};
@@ -40,34 +40,39 @@ pub use piped_command::{PipedCommand, PipedOutput};
 /// How long output is still read after the direct child has exited.
 const DRAIN: Duration = Duration::from_millis(200);
 
-/// How long after KILL a child that does not go is given up on.
+/// How long slug waits after KILL before it gives a child up.
 const UNKILLABLE: Duration = Duration::from_secs(1);
 
-/// Output of what is left behind is read in pieces of [`CHUNK`] with this pause: 3 MB/s at most.
+/// The pause between reads of [`CHUNK`] from a process that was left running: 3 MB/s at most.
 const BEHIND_PAUSE: Duration = Duration::from_millis(20);
 
 const CHUNK: usize = 64 * 1024;
 
-/// How often supervisors that are ending are looked at.
+/// The interval at which ending supervisors are checked.
 const REAP_EVERY: Duration = Duration::from_millis(100);
 
 /// The programs that a host runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostPrograms {
-    /// slug itself; [`child::program`] unless a test says otherwise.
+    /// slug itself; [`child::program`] except in tests.
     pub slug: PathBuf,
-    /// As [`which::find`] found it; runs fail without.
+    /// The path from [`which::find`]; `None`: every run fails.
     pub bash: Option<PathBuf>,
 }
 
 impl HostPrograms {
-    /// The running binary, and the bash of `path` (the value of PATH) outside `workspace`.
+    /// Finds the running binary, and bash in `path` (the value of PATH) outside `workspace`.
+    ///
+    /// # Errors
+    ///
+    /// When the system does not tell the path of the running binary. A missing bash is no error
+    /// here.
     pub fn find(path: &OsStr, workspace: &Path) -> io::Result<Self> {
         Ok(Self { slug: child::program()?, bash: which::find("bash", path, workspace) })
     }
 }
 
-/// Runs scripts, and owns what they leave running.
+/// Runs scripts, and owns the processes that they leave running.
 #[derive(Debug)]
 pub struct ProcessHost {
     programs: HostPrograms,
@@ -75,12 +80,16 @@ pub struct ProcessHost {
     starter: mpsc::Sender<StarterRequest>,
     leftovers: TaskTracker,
     end_all: CancellationToken,
-    /// The sandbox that everything is kept inside of, if one is in force.
+    /// The sandbox for every run; `None` where no sandbox is in force.
     policy: Option<HostSandboxPolicy>,
 }
 
 impl ProcessHost {
-    /// A host with its thread. Scripts get `environment` and nothing else.
+    /// Starts the host's thread. Scripts get `environment` and no other variables.
+    ///
+    /// # Errors
+    ///
+    /// When the thread cannot be started.
     pub fn new(programs: HostPrograms, environment: ChildEnvironment) -> io::Result<Self> {
         let (starter, jobs) = mpsc::channel();
         thread::Builder::new().name("children".to_owned()).spawn(move || start_and_reap(&jobs))?;
@@ -94,36 +103,36 @@ impl ProcessHost {
         })
     }
 
-    /// Ends all that earlier scripts have left running, and returns when it is gone: after two
-    /// seconds and a little at most, unless something hangs in the kernel.
+    /// Ends all processes that earlier scripts have left running, and returns when they are gone:
+    /// after three seconds at most, even if one hangs in the kernel.
     pub async fn end_all(&self) {
         self.end_all.cancel();
         self.leftovers.close();
-        // A supervisor that takes longer goes on by itself; slug need not wait for it.
+        // A supervisor that takes longer continues by itself; slug need not wait for it.
         let _ = tokio::time::timeout(GRACE + UNKILLABLE, self.leftovers.wait()).await;
     }
 
-    /// The same host, behind which everything runs inside the sandbox that `looking` describes.
-    /// Whoever is handed it cannot run anything outside.
-    pub fn with_sandbox(&self, means: SandboxBackend, looking: ProfileSource) -> Self {
-        self.with_policy(HostSandboxPolicy::new(means, looking))
+    /// The same host with the sandbox that `source` describes. A caller that gets only this host
+    /// cannot run anything outside the sandbox.
+    pub fn with_sandbox(&self, backend: SandboxBackend, source: ProfileSource) -> Self {
+        self.with_policy(HostSandboxPolicy::new(backend, source))
     }
 
-    /// The same host, behind which nothing but `scratch` can be changed. `None` where there is no
-    /// sandbox to narrow.
+    /// The same host with a sandbox in which only `scratch` can be changed. `None` where there is
+    /// no sandbox to narrow.
     pub fn read_only(&self, scratch: PathBuf) -> Option<Self> {
-        let narrow = move |view: SandboxProfile| view.into_read_only(scratch.clone());
+        let narrow = move |profile: SandboxProfile| profile.into_read_only(scratch.clone());
         Some(self.with_policy(self.policy.as_ref()?.narrowed(narrow)))
     }
 
-    fn with_policy(&self, keeping: HostSandboxPolicy) -> Self {
+    fn with_policy(&self, policy: HostSandboxPolicy) -> Self {
         Self {
             programs: self.programs.clone(),
             environment: self.environment.clone(),
             starter: self.starter.clone(),
             leftovers: self.leftovers.clone(),
             end_all: self.end_all.child_token(),
-            policy: Some(keeping),
+            policy: Some(policy),
         }
     }
 
@@ -143,7 +152,7 @@ impl ProcessHost {
         })
     }
 
-    /// Starts a supervisor with what it is to run.
+    /// Starts a supervisor and sends its request.
     async fn start_supervisor(
         &self,
         mut command: Command,
@@ -152,12 +161,12 @@ impl ProcessHost {
         input: Option<String>,
     ) -> io::Result<ChildProcess> {
         let confinement = match &self.policy {
-            Some(keeping) => Some(keeping.current().await?),
+            Some(policy) => Some(policy.current().await?),
             None => None,
         };
         let denied = confinement.as_ref().map_or(ScanExtent::Whole, |it| it.view.denied);
         let variables = child::for_loader(&mut command);
-        let order = SupervisorRequest { script, input, variables, confinement };
+        let request = SupervisorRequest { script, input, variables, confinement };
         let (control, theirs) = StdUnixStream::pair()?;
         control.set_nonblocking(true)?;
         let mut control = UnixStream::from_std(control)?;
@@ -165,19 +174,12 @@ impl ProcessHost {
         command.stdin(OwnedFd::from(theirs));
         let supervisor = self.spawn(command).await?;
 
-        let mut order = serde_json::to_vec(&order)?;
-        order.push(b'\n');
-        control.write_all(&order).await?;
-        let (heard, refused) = (Vec::new(), Vec::new());
+        let mut request = serde_json::to_vec(&request)?;
+        request.push(b'\n');
+        control.write_all(&request).await?;
+        let (received, refused) = (Vec::new(), Vec::new());
         let output = Some(output);
-        Ok(ChildProcess {
-            control,
-            output,
-            received: heard,
-            refused,
-            denied,
-            _supervisor: supervisor,
-        })
+        Ok(ChildProcess { control, output, received, refused, denied, _supervisor: supervisor })
     }
 
     async fn spawn(&self, command: Command) -> io::Result<SupervisorHandle> {
@@ -189,7 +191,7 @@ impl ProcessHost {
         Ok(SupervisorHandle { child: Some(child), reaper: self.starter.clone() })
     }
 
-    /// After the direct child: reads what is still in the pipe.
+    /// Reads what is still in the pipe after the direct child has exited.
     async fn finish(
         &self,
         mut running: ChildProcess,
@@ -209,7 +211,7 @@ impl ProcessHost {
         (cause, held)
     }
 
-    /// Watches what is left of a run until it ends; it is made to end when `end` is cancelled.
+    /// Watches what is left of a run until it ends. Cancelling `end` makes it end.
     fn leave_behind(&self, running: ChildProcess, end: &CancellationToken) {
         self.leftovers.spawn(running.follow(end.clone()));
     }
@@ -251,18 +253,18 @@ impl Processes for ProcessHost {
             started = self.start(&script) => started.map_err(failed)?,
         };
         let over = running.until_over(began + script.timeout, output, &cancel).await;
-        let told = (std::mem::take(&mut running.refused), running.denied);
+        let denied_access = (std::mem::take(&mut running.refused), running.denied);
         match over {
             ChildOutcome::Exited(cause) => {
-                Ok(exit(self.finish(running, output, &cancel, cause).await, told))
+                Ok(exit(self.finish(running, output, &cancel, cause).await, denied_access))
             }
             ChildOutcome::Cancelled => {
                 self.leave_behind(running, &cancel);
-                Ok(exit((ExitCause::Cancelled, PipeHolder::No), told))
+                Ok(exit((ExitCause::Cancelled, PipeHolder::No), denied_access))
             }
             ChildOutcome::TimedOut(held) => {
                 self.leave_behind(running, &self.end_all);
-                Ok(exit((ExitCause::TimedOut, held), told))
+                Ok(exit((ExitCause::TimedOut, held), denied_access))
             }
             ChildOutcome::NotStarted(number) => Err(failed(io::Error::from_raw_os_error(number))),
             ChildOutcome::NotConfined(why) => Err(failed(io::Error::other(why))),
@@ -277,32 +279,32 @@ impl Processes for ProcessHost {
 enum ChildOutcome {
     Exited(ExitCause),
     Cancelled,
-    /// With `PipeHolder::Yes`, KILL did not end it.
+    /// With `PipeHolder::Yes`, KILL did not end it either.
     TimedOut(PipeHolder),
     NotStarted(i32),
-    /// Its sandbox could not be set up.
+    /// The sandbox could not be set up; the reason.
     NotConfined(String),
-    /// The supervisor has gone without a word.
+    /// The supervisor ended without a report.
     Lost,
 }
 
-/// Whether something still runs and holds the output.
+/// Whether a process still runs and holds the pipe of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PipeHolder {
     Yes,
     No,
 }
 
-/// A command with its supervisor. Dropping it ends both: the socket closes.
+/// A running command with its supervisor. The drop closes the socket, which ends both.
 #[derive(Debug)]
 struct ChildProcess {
     control: UnixStream,
-    /// `None` when nobody holds the other end any more.
+    /// `None` when no process holds the other end any more.
     output: Option<pipe::Receiver>,
     received: Vec<u8>,
-    /// Hosts that the sandbox kept it from reaching.
+    /// Hosts that the sandbox has kept the command from reaching.
     refused: Vec<String>,
-    /// Whether the sandbox covers all that it should.
+    /// How far the scan for files that the sandbox denies got.
     denied: ScanExtent,
     _supervisor: SupervisorHandle,
 }
@@ -329,7 +331,7 @@ impl ChildProcess {
                     limit = deadline + GRACE + UNKILLABLE;
                     self.end().await;
                 }
-                report = hear(&mut self.control, &mut self.received) => {
+                report = receive_report(&mut self.control, &mut self.received) => {
                     let over = match report {
                         Some(SupervisorReport::Refused(hosts)) => {
                             self.refused.extend(hosts);
@@ -355,7 +357,7 @@ impl ChildProcess {
         }
     }
 
-    /// Reads until nobody holds the pipe, or until `by`; what was in it is read in any case.
+    /// Reads until no process holds the pipe, or until `by`. What is in the pipe is always read.
     async fn drain(&mut self, by: Instant, output: &mut (dyn FnMut(&[u8]) + Send)) -> PipeHolder {
         let mut buffer = vec![0; CHUNK];
         while self.output.is_some() {
@@ -364,7 +366,7 @@ impl ChildProcess {
                 count = read(&mut self.output, &mut buffer) => self.forward_output(count, &buffer, output),
                 () = sleep_until(by) => return PipeHolder::Yes,
             }
-            // A chatty holder always has more.
+            // A process that writes all the time always has more.
             if Instant::now() >= by && self.output.is_some() {
                 return PipeHolder::Yes;
             }
@@ -384,7 +386,7 @@ impl ChildProcess {
         }
     }
 
-    /// Stays until the supervisor is gone, drops the output, and on `end` asks for the end.
+    /// Waits until the supervisor is gone and drops the output; cancelling `end` ends the command.
     async fn follow(mut self, end: CancellationToken) {
         let mut buffer = vec![0; CHUNK];
         let mut asked = false;
@@ -395,8 +397,8 @@ impl ChildProcess {
                     asked = true;
                     self.end().await;
                 }
-                report = hear(&mut self.control, &mut self.received) => match report {
-                    // A cancelled or late child reports here; nobody waits for it any more.
+                report = receive_report(&mut self.control, &mut self.received) => match report {
+                    // The report of a cancelled or late child, for which nobody waits.
                     Some(_) => {}
                     None => return,
                 },
@@ -413,35 +415,38 @@ impl ChildProcess {
 
     /// Tells the supervisor to end everything.
     async fn end(&mut self) {
-        // Fails only when the supervisor has gone, which `hear` notices.
+        // Fails only when the supervisor has gone, which `receive_report` below notices.
         let _ = self.control.shutdown().await;
     }
 }
 
-/// The next report; `None` when the supervisor has gone. May be dropped and called again.
-async fn hear(control: &mut UnixStream, heard: &mut Vec<u8>) -> Option<SupervisorReport> {
+/// The next report; `None` when the supervisor has gone. Cancel-safe.
+async fn receive_report(
+    control: &mut UnixStream,
+    received: &mut Vec<u8>,
+) -> Option<SupervisorReport> {
     loop {
-        if let Some(end) = heard.iter().position(|byte| *byte == b'\n') {
-            let line: Vec<u8> = heard.drain(..=end).collect();
+        if let Some(end) = received.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = received.drain(..=end).collect();
             return serde_json::from_slice(&line).ok();
         }
-        match control.read_buf(heard).await {
+        match control.read_buf(received).await {
             Ok(0) | Err(_) => return None,
             Ok(_) => {}
         }
     }
 }
 
-/// Reads what is there; 0 at the end of the pipe, never where there is no pipe any more.
+/// Reads what is there: 0 at the end of the pipe. Waits for ever when `output` is `None`.
 async fn read(output: &mut Option<pipe::Receiver>, buffer: &mut [u8]) -> usize {
     match output {
-        // A pipe that cannot be read has nothing more to say.
+        // An error counts as the end of the pipe.
         Some(pipe) => pipe.read(buffer).await.unwrap_or(0),
         None => std::future::pending().await,
     }
 }
 
-/// A started supervisor, handed back to the thread for reaping in the end.
+/// A started supervisor. The drop hands it back to the thread, which reaps it.
 #[derive(Debug)]
 struct SupervisorHandle {
     child: Option<Child>,
@@ -457,14 +462,14 @@ impl Drop for SupervisorHandle {
     }
 }
 
-/// What the thread is asked to do.
+/// A request to the thread that starts supervisors.
 enum StarterRequest {
     Start { command: Box<Command>, reply: oneshot::Sender<io::Result<Child>> },
     Reap(Child),
 }
 
-/// The thread. Supervisors end by themselves when their socket closes; here they are only waited
-/// for, so that they do not stay as zombies.
+/// Runs the thread. Supervisors end by themselves when their socket closes; the thread only waits
+/// for them, so that they do not stay as zombies.
 fn start_and_reap(jobs: &mpsc::Receiver<StarterRequest>) {
     let mut ending: Vec<Child> = Vec::new();
     loop {
@@ -476,7 +481,7 @@ fn start_and_reap(jobs: &mpsc::Receiver<StarterRequest>) {
         match job {
             Ok(StarterRequest::Start { mut command, reply }) => {
                 let started = command.spawn();
-                // The pipe's writing end must be the children's alone.
+                // Only the children may hold the writing end of the pipe.
                 drop(command);
                 if let Err(Ok(child)) = reply.send(started) {
                     ending.push(child);

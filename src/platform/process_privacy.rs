@@ -1,35 +1,43 @@
-//! Keeps slug's keys where no other program of the same user reads them.
+//! Keeps slug's keys where no other program of the same user can read them.
 //!
-//! A process that is not dumpable has its memory and environment in `/proc` closed to all but root.
-//! Root reads the environment all the same, and `/proc/PID/cmdline` is open to everyone, so keys are
-//! overwritten there as slug begins. Removing a variable would not do that: `/proc` shows the block
+//! The memory and environment in `/proc` of a process that is not dumpable are closed to all but
+//! root. Root can still read the environment, and everyone can read `/proc/PID/cmdline`, so keys
+//! are overwritten there at the start. Removing a variable is not enough: `/proc` shows the block
 //! that the kernel made, whatever the program has done since. Writing into that block through
-//! `/proc/self/mem` takes microseconds, where starting anew without the keys takes milliseconds.
+//! `/proc/self/mem` takes microseconds; starting slug again without the keys takes milliseconds.
 //!
-//! Linux alone: elsewhere slug's environment and arguments stay as they were given.
+//! Linux only: elsewhere slug's environment and arguments stay as they were given.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::sync::{PoisonError, RwLock};
 
-/// The variables that were overwritten, as they were.
+/// The overwritten variables with their original values.
 static REMOVED_VARIABLES: RwLock<Vec<(OsString, OsString)>> = RwLock::new(Vec::new());
 
 /// Closes this process's memory and environment to the other programs of its user. An exec undoes
-/// it, so each of slug's processes calls this first of all.
+/// this, so each of slug's processes calls it first of all.
+///
+/// # Errors
+///
+/// When the kernel refuses.
 #[cfg(target_os = "linux")]
 pub fn close_process() -> io::Result<()> {
     use rustix::process::{DumpableBehavior, set_dumpable_behavior};
     Ok(set_dumpable_behavior(DumpableBehavior::NotDumpable)?)
 }
 
-/// There is no such thing here.
+/// Does nothing: only Linux has this protection.
+///
+/// # Errors
+///
+/// Never.
 #[cfg(not(target_os = "linux"))]
 pub fn close_process() -> io::Result<()> {
     Ok(())
 }
 
-/// What an environment variable holds, also one that was overwritten.
+/// The value of an environment variable, even if it was overwritten.
 pub fn variable(name: impl AsRef<OsStr>) -> Option<OsString> {
     let name = name.as_ref();
     let taken = REMOVED_VARIABLES.read().unwrap_or_else(PoisonError::into_inner);
@@ -37,7 +45,7 @@ pub fn variable(name: impl AsRef<OsStr>) -> Option<OsString> {
     taken.or_else(|| std::env::var_os(name))
 }
 
-/// The arguments and the environment as the kernel laid them out, to be written into. A closed
+/// The block of arguments and environment as the kernel laid it out, opened for writing. A closed
 /// process cannot open it any more, so this comes before [`close_process`].
 #[derive(Debug)]
 pub struct StartMemory {
@@ -46,7 +54,7 @@ pub struct StartMemory {
 }
 
 impl StartMemory {
-    /// Where it cannot be opened, [`Self::take_out`] says so when there is something to take out.
+    /// Opens the block. [`Self::take_out`] reports a failure, if there is something to take out.
     pub fn open() -> Self {
         Self {
             #[cfg(target_os = "linux")]
@@ -54,12 +62,12 @@ impl StartMemory {
         }
     }
 
-    /// Empties these variables in slug's environment, where [`variable`] still finds what they held,
-    /// and makes `key` unreadable in its arguments. To be called before any thread begins.
+    /// Empties these variables in slug's environment, where [`variable`] still finds their values,
+    /// and makes `key` unreadable in its arguments. Must be called before any thread starts.
     ///
     /// # Errors
     ///
-    /// Where it cannot be done; slug can go on, with the keys where they are.
+    /// When the block cannot be opened or written. slug can go on, with the keys where they are.
     #[cfg(target_os = "linux")]
     pub fn take_out<'a>(
         &self,
@@ -84,7 +92,11 @@ impl StartMemory {
         key.map_or(Ok(()), |key| block.cross_out(key))
     }
 
-    /// Nothing can be taken out here.
+    /// Does nothing: the block can only be written on Linux.
+    ///
+    /// # Errors
+    ///
+    /// Never.
     #[cfg(not(target_os = "linux"))]
     pub fn take_out<'a>(
         &self,
@@ -104,7 +116,7 @@ mod linux {
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::FileExt;
 
-    /// Stands for each byte of a key in an argument.
+    /// Replaces each byte of a key in an argument.
     const CROSS: u8 = b'*';
 
     #[derive(Debug)]
@@ -133,7 +145,7 @@ mod linux {
             self.memory.write_all_at(&vec![with; at.len()], place.start + at.start as u64)
         }
 
-        /// Each value of the variable becomes nothing.
+        /// Overwrites each value of the variable with zero bytes.
         pub(super) fn empty_variable(&self, name: &OsStr) -> io::Result<()> {
             let block = self.read(&self.variables)?;
             for value in values(&block, name.as_bytes()) {
@@ -154,8 +166,8 @@ mod linux {
         }
     }
 
-    /// Where the arguments and the environment are, by `/proc/self/stat`: fields 48 to 51 of
-    /// proc_pid_stat(5), of which the third is the first behind the program's name.
+    /// The places of the arguments and the environment, by `/proc/self/stat`: fields 48 to 51 of
+    /// proc_pid_stat(5). The third field is the first one after the program's name.
     fn places(stat: &str) -> Option<[Range<u64>; 2]> {
         let (_, fields) = stat.rsplit_once(')')?;
         let mut fields = fields.split_ascii_whitespace().skip(45).map(|field| field.parse().ok());
@@ -164,7 +176,7 @@ mod linux {
         places.iter().all(|place| 0 < place.start && place.start <= place.end).then_some(places)
     }
 
-    /// Where in an environment the values of a variable are.
+    /// The places in an environment block of all values of a variable.
     fn values(block: &[u8], name: &[u8]) -> Vec<Range<usize>> {
         let mut at = 0;
         let mut values = Vec::new();

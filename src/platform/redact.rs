@@ -1,10 +1,10 @@
-//! Takes secrets out of what slug writes for people to look at and pass on: logs and debug logs.
-//! Never out of a session's log, which has to stay what the provider saw.
+//! Takes secrets out of what slug writes for others to read and pass on: logs and debug logs. Never
+//! out of a session's log, which must stay what the provider saw.
 //!
-//! Two nets: the values that slug itself holds, in the forms in which programs usually print them
-//! (`known_secrets`), and the shapes of keys that are in wide use. Of what
-//! tools give, only the first is taken out, and before the model or the session's log has it: a
-//! key that slug uses is nothing that a model needs to see.
+//! Two kinds are found: the values that slug itself holds, in the forms in which programs usually
+//! print them (`known_secrets`), and text in the shape of widely used keys. In the output of tools
+//! only the first kind is replaced, before the model or the session's log gets it: no model needs
+//! to see a key that slug uses.
 
 use std::borrow::Cow;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -18,13 +18,13 @@ use known_secrets::{KnownSecrets, SecretMatch, TextRemainder};
 
 mod known_secrets;
 
-/// Stands where a secret was.
+/// The replacement for a secret.
 pub const REDACTED: &str = "[redacted]";
 
-/// Shorter tokens are words.
+/// Shorter tokens are ordinary words, in characters.
 const SHORTEST_SECRET: usize = 8;
 
-/// Fields whose values are secret whatever they look like.
+/// Fields of JSON whose values are secret whatever they look like.
 const SECRET_FIELDS: [&str; 8] = [
     "api_key",
     "apikey",
@@ -36,19 +36,19 @@ const SECRET_FIELDS: [&str; 8] = [
     "x-goog-api-key",
 ];
 
-/// Knows what is secret. Clones share what they know.
+/// Knows which values are secret. Clones share what they know.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
     known: Arc<RwLock<Arc<KnownSecrets>>>,
 }
 
 impl Redactor {
-    /// From now on, this value is taken out as well.
+    /// Replaces this value from now on.
     pub fn learn(&self, secret: &SecretString) {
         self.add(secret, "[redacted: a secret of slug's]", false);
     }
 
-    /// The same, of the key for a server.
+    /// Replaces the key for a server from now on, with a mark that names the server.
     pub fn learn_key(&self, server: &str, key: &SecretString) {
         self.add(key, &format!("[redacted: slug's key for {server}]"), true);
     }
@@ -64,22 +64,22 @@ impl Redactor {
         Arc::clone(&self.known.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// `text` without secrets.
+    /// Replaces all secrets in `text`, of both kinds.
     pub fn text(&self, text: &str) -> String {
         without_shapes(&replaced(&self.known(), text, |_| REDACTED))
     }
 
-    /// Whether slug holds nothing that could be taken out by value.
+    /// Whether slug holds no value that could be replaced.
     pub fn knows_nothing(&self) -> bool {
         self.known().is_empty()
     }
 
-    /// `text` without what slug itself holds. Other secrets stay.
+    /// Replaces the values in `text` that slug itself holds. Other secrets stay.
     pub fn redact_own<'a>(&self, text: &'a str) -> Cow<'a, str> {
         replaced(&self.known(), text, |mark| mark)
     }
 
-    /// The same in all strings and field names of a value.
+    /// Like [`Self::redact_own`], for all strings and field names of a JSON value.
     pub fn redact_own_json(&self, value: Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.redact_own(&text).into_owned()),
@@ -96,12 +96,13 @@ impl Redactor {
         }
     }
 
-    /// The same for bytes that come in pieces.
+    /// Like [`Self::redact_own`], for bytes that come in pieces.
     pub fn stream(&self) -> RedactionStream {
         RedactionStream { known: self.known(), held: Vec::new() }
     }
 
-    /// `value` without secrets, in its strings, its field names and by the names of its fields.
+    /// Replaces all secrets in the strings and field names of `value`, and the values of fields
+    /// with secret names.
     pub fn json(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => Value::String(self.text(text)),
@@ -126,13 +127,13 @@ impl Redactor {
     }
 }
 
-/// `text` with something else in the place of what is known.
+/// Replaces the known secrets in `text`; `by` turns the mark of a secret into its replacement.
 fn replaced<'a>(known: &KnownSecrets, text: &'a str, by: impl Fn(&str) -> &str) -> Cow<'a, str> {
     let (mut clean, mut at) = (String::new(), 0);
     while let SecretMatch::Secret(place, mark) =
         known.find(text.as_bytes(), at, TextRemainder::None)
     {
-        // What is found begins and ends with whole characters.
+        // A match begins and ends with whole characters.
         clean.push_str(text.get(at..place.start).unwrap_or_default());
         clean.push_str(by(mark));
         at = place.end;
@@ -144,8 +145,8 @@ fn replaced<'a>(known: &KnownSecrets, text: &'a str, by: impl Fn(&str) -> &str) 
     Cow::Owned(clean)
 }
 
-/// Takes out what slug itself holds, also where it is cut between two pieces: what could be the
-/// beginning of a secret waits for the next one.
+/// Replaces the values that slug itself holds, even where one is split between two pieces: what
+/// could be the beginning of a secret waits for the next piece.
 #[derive(Debug)]
 pub struct RedactionStream {
     known: Arc<KnownSecrets>,
@@ -153,7 +154,7 @@ pub struct RedactionStream {
 }
 
 impl RedactionStream {
-    /// Hands on what can be handed on by now.
+    /// Takes a piece, and passes on what cannot be part of a secret.
     pub fn push(&mut self, bytes: &[u8], output: &mut dyn FnMut(&[u8])) {
         if self.known.is_empty() {
             return output(bytes);
@@ -163,12 +164,12 @@ impl RedactionStream {
         self.held.drain(..end);
     }
 
-    /// Hands on what waits: nothing more comes.
+    /// Passes on the rest: no further piece comes.
     pub fn end(self, output: &mut dyn FnMut(&[u8])) {
         self.hand_on(TextRemainder::None, output);
     }
 
-    /// Returns how much was handed on.
+    /// Returns how many bytes of `held` were passed on.
     fn hand_on(&self, rest: TextRemainder, output: &mut dyn FnMut(&[u8])) -> usize {
         let mut at = 0;
         let mut give = |bytes: &[u8]| {
@@ -200,14 +201,14 @@ fn is_secret_field(name: &str) -> bool {
     SECRET_FIELDS.iter().any(|field| name.eq_ignore_ascii_case(field))
 }
 
-/// One pass from left to right: wherever a secret begins, it is skipped and its place marked.
+/// Replaces text in the shape of a key, in one pass from left to right.
 fn without_shapes(text: &str) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut keys = private_keys(text).into_iter().peekable();
     let mut at = 0;
     let mut before = None;
     while let Some(first) = text[at..].chars().next() {
-        // What was found may go on into a key.
+        // The last match may reach into a private key.
         let key = keys.next_if(|key| key.start <= at);
         let secret = match key {
             Some(key) if key.end <= at => continue,
@@ -241,7 +242,7 @@ fn secret_at(rest: &str, before: Option<char>) -> Option<(usize, usize)> {
     })
 }
 
-/// `Bearer TOKEN`, in any case: the word stays.
+/// Finds `Bearer TOKEN`, in any case; the word stays.
 fn bearer(rest: &str) -> Option<(usize, usize)> {
     const WORD: &str = "bearer ";
     let word = rest.get(..WORD.len())?;
@@ -249,8 +250,8 @@ fn bearer(rest: &str) -> Option<(usize, usize)> {
     (word.eq_ignore_ascii_case(WORD) && length >= SHORTEST_SECRET).then_some((WORD.len(), length))
 }
 
-/// `DB_PASS=value`, by what the name says: the name stays. Names as variables of the environment
-/// have them, since in a program anything may stand behind one.
+/// Finds `DB_PASS=value` by the meaning of the name, which stays. Only names in the form of
+/// environment variables count, since in a program anything may follow a name.
 fn assigned(rest: &str) -> Option<(usize, usize)> {
     let is_name = |byte: &u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_';
     let name = rest.bytes().take_while(|byte| is_name(byte)).count();
@@ -261,7 +262,7 @@ fn assigned(rest: &str) -> Option<(usize, usize)> {
     (is_secret_name(&rest[..name]) && length >= 4 && !is_reference).then_some((name + 1, length))
 }
 
-/// How much of the start of `text` a token can be.
+/// How many bytes at the start of `text` can be a token.
 fn token_length(text: &str) -> usize {
     let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_.~+/=".contains(byte);
     text.bytes().take_while(|byte| is_token(byte)).count()
@@ -351,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn s100_of_what_tools_give_only_slugs_own_is_taken_out() {
+    fn s100_in_tool_output_only_slugs_own_secrets_are_replaced() {
         let redactor = Redactor::default();
         redactor.learn_key("work", &SecretString::from("sk-mine-0123456789abcdef"));
         redactor.learn(&SecretString::from("sk-mine-0123"));
@@ -366,7 +367,7 @@ mod tests {
 
     type EncodeFn = fn(&[u8]) -> String;
 
-    /// As the usual programs do it.
+    /// The encodings of the usual programs.
     const ENCODERS: [(&str, EncodeFn); 11] = [
         ("as it is", |it| String::from_utf8_lossy(it).into_owned()),
         ("base64", |it| STANDARD.encode(it)),
@@ -392,13 +393,13 @@ mod tests {
         bytes.iter().map(|byte| one(*byte)).collect()
     }
 
-    /// In lines of this many characters.
+    /// The text in lines of this many characters.
     fn wrapped(text: &str, width: usize) -> String {
         let lines: Vec<_> = text.as_bytes().chunks(width).map(String::from_utf8_lossy).collect();
         lines.join("\n")
     }
 
-    /// What comes out where the text comes in pieces.
+    /// The output of a stream that gets the text in pieces.
     fn streamed(redactor: &Redactor, text: &str, cuts: Vec<usize>) -> String {
         let mut streamed = Vec::new();
         let mut stream = redactor.stream();
@@ -436,7 +437,7 @@ mod tests {
             let redactor = Redactor::default();
             redactor.learn_key("work", &SecretString::from(key.as_str()));
             for (encoder, encode) in ENCODERS {
-                // Where it stands alone, and where it is encoded with what is around it.
+                // Alone, and encoded together with the text around it.
                 for (start, end) in [("", ""), (before.as_str(), after.as_str()), ("", "\n")] {
                     let text = encode(format!("{start}{key}{end}").as_bytes());
                     let is_percent = encoder.starts_with("percent");

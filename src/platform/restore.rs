@@ -1,8 +1,8 @@
-//! Looks at files, puts them back and takes them away, for going back in a session.
+//! Reads, restores and removes files, for a rewind of a session.
 //!
-//! The same ways as those of the file tools: no symbolic link is followed, on the way or at the
-//! end, a file is replaced in one step and keeps its owner, and nothing is written where there is
-//! something else than was expected. Folders that became empty stay.
+//! It keeps the rules of the file tools: no symbolic link is followed, on the way or at the end, a
+//! file is replaced in one step and keeps its owner, and nothing is written where the path holds
+//! something else than expected. Folders that become empty stay.
 
 use std::ffi::OsString;
 use std::io;
@@ -18,35 +18,37 @@ use crate::tools::{FileError, FileState};
 use super::files::{self, FileLookup, TemporaryFile};
 use super::handles::{self, FolderEntry, MissingFolders};
 
-/// What is at a path, or is to be there.
+/// The content of a path, as found or as wanted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PathContent {
-    /// Nothing.
     Nothing,
     /// A regular file.
     File {
-        /// Its content.
         bytes: Vec<u8>,
-        /// Its permission bits; as they are, or as they usually are, where none are asked for.
+        /// Permission bits. When writing, `None` keeps those of the replaced file or uses the usual
+        /// ones; when comparing, `None` fits any.
         mode: Option<u32>,
     },
     /// A symbolic link.
     Link {
-        /// Where it leads.
         target: Vec<u8>,
     },
 }
 
-/// What is found at a path.
+/// The result of looking at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PathInspection {
-    /// This.
+    /// Something that [`put`] can write or remove.
     Content(PathContent),
-    /// Something that is not put back or taken away, in a few words.
+    /// Something that is neither restored nor removed; a few words that say what it is.
     Other(&'static str),
 }
 
-/// Looks at what is at a real path. Files larger than `limit` are not read.
+/// Reads what is at a real path. Files larger than `limit` bytes are not read.
+///
+/// # Errors
+///
+/// When the system cannot read it. A missing file, a folder or a link on the way is no error.
 pub fn look(path: &Path, limit: u64) -> io::Result<PathInspection> {
     let spot = match handles::folder_entry(path, MissingFolders::Leave) {
         Ok(Some(spot)) => spot,
@@ -82,16 +84,21 @@ fn look_at(spot: &FolderEntry, limit: u64) -> io::Result<PathInspection> {
     })
 }
 
-/// How surely a path is as it was wanted to be.
+/// Whether a restored path survives a crash of the machine.
 #[derive(Debug)]
 pub enum RestoreDurability {
-    /// It outlives the machine.
+    /// The folder is synced: a crash changes nothing.
     Synced,
-    /// It is so, but a crash of the machine may bring the old state back.
+    /// The change is made, but a crash of the machine may bring the old state back.
     NotSynced(FileError),
 }
 
-/// Puts `wanted` at a real path, where there still has to be `expected`; missing folders are made.
+/// Puts `wanted` at a real path that must still hold `expected`; missing folders are made.
+///
+/// # Errors
+///
+/// [`FileError::Changed`] when the path holds something else, and the system's error when a step
+/// fails. The path then holds the old content, unless [`RestoreDurability`] was returned.
 pub fn put(
     path: &Path,
     expected: &PathContent,
@@ -159,7 +166,7 @@ fn put_link(
         rustix::fs::renameat(&spot.folder, &name, &spot.folder, &spot.name)
             .map_err(|errno| changed_or_failed(errno, path))
     });
-    // Where it has been renamed, there is nothing of this name.
+    // After the rename nothing has this name, and the call fails.
     let _ = rustix::fs::unlinkat(&spot.folder, &name, AtFlags::empty());
     placed
 }
@@ -171,7 +178,7 @@ fn changed_or_failed(errno: Errno, path: &Path) -> FileError {
     }
 }
 
-/// The content is still the expected one, and so are the permissions, where some are expected.
+/// Checks that the content is the expected one, and the permissions where some are expected.
 fn ensure_still(path: &Path, spot: &FolderEntry, expected: &PathContent) -> Result<(), FileError> {
     let looked = look_at(spot, u64::MAX).map_err(files::file_error("read", path))?;
     let is_expected = match (&looked, expected) {
@@ -269,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_said() {
+    fn other_kinds_of_files_are_reported() {
         let (_folder, root) = folder();
         fs::write(root.join("large"), "0123456789").unwrap();
         assert_eq!(look(&root, 5).unwrap(), PathInspection::Other("it is a folder now"));
@@ -281,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn permissions_that_are_others_since_are_left_with_their_file() {
+    fn a_file_with_changed_permissions_is_left_alone() {
         let (_folder, root) = folder();
         let path = root.join("file");
         put(&path, &PathContent::Nothing, &file("a", 0o600)).unwrap();
@@ -296,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn whichever_call_fails_it_is_the_old_thing_or_the_new_one_and_what_is_told_is_so() {
+    fn whichever_call_fails_the_path_is_old_or_new_and_the_report_is_right() {
         let mut unsynced = 0;
         for from in [PathContent::Nothing, file("a", 0o640)] {
             for call in 0.. {
@@ -327,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_to_be_private_is_so_from_the_beginning_and_nothing_is_left_of_a_kill() {
+    fn private_files_are_private_at_once_and_a_kill_leaves_nothing() {
         let mut left_something = false;
         for call in 0.. {
             let (_folder, root) = folder();

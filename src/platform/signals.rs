@@ -1,7 +1,7 @@
-//! The signals that ask slug to end, stop or go on, as a stream; and dying of one afterwards.
+//! The signals that ask slug to end, stop or continue, as a stream; and dying of one afterwards.
 //!
-//! Whoever gets an ending signal gives the terminal back, saves and ends the children, and then
-//! calls [`raise_again`], so that a shell sees what ended slug (130 for ctrl+c).
+//! The receiver of an ending signal gives the terminal back, saves, ends the children, and then
+//! calls [`raise_again`], so that a shell sees which signal ended slug (130 for ctrl+c).
 
 use std::future::poll_fn;
 use std::io;
@@ -19,7 +19,7 @@ use super::child;
 /// A signal that slug handles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HandledSignal {
-    /// SIGTERM: end.
+    /// SIGTERM: asks slug to end.
     Terminate,
     /// SIGINT: ctrl+c outside the full screen.
     Interrupt,
@@ -27,9 +27,9 @@ pub enum HandledSignal {
     Hangup,
     /// SIGQUIT: ctrl+\.
     Quit,
-    /// SIGTSTP: stop, until continued.
+    /// SIGTSTP: asks slug to stop until SIGCONT.
     Stop,
-    /// SIGCONT: goes on.
+    /// SIGCONT: slug runs again after a stop.
     Continue,
 }
 
@@ -45,7 +45,7 @@ impl HandledSignal {
         }
     }
 
-    /// The system's number.
+    /// The number of the signal on this system.
     pub fn number(self) -> i32 {
         use rustix::process::Signal as Raw;
         let raw = match self {
@@ -60,14 +60,18 @@ impl HandledSignal {
     }
 }
 
-/// The signals as they come. From the first of these on, none of them has its default action.
+/// The signals as they arrive. From its creation on, none of them has its default action.
 #[derive(Debug)]
 pub struct SignalStream {
     sources: Vec<(HandledSignal, Source)>,
 }
 
 impl SignalStream {
-    /// Begins to listen.
+    /// Installs the handlers.
+    ///
+    /// # Errors
+    ///
+    /// When a handler cannot be installed.
     pub fn listen() -> io::Result<Self> {
         let sources = HandledSignal::ALL
             .into_iter()
@@ -76,7 +80,7 @@ impl SignalStream {
         Ok(Self { sources })
     }
 
-    /// The next one. May be dropped and called again.
+    /// Waits for the next signal. Cancel-safe.
     pub async fn next(&mut self) -> HandledSignal {
         poll_fn(|context| {
             for (signal, source) in &mut self.sources {
@@ -89,7 +93,7 @@ impl SignalStream {
         .await
     }
 
-    /// Forgets what has come so far: a ctrl+c that was meant for an editor reaches slug, too.
+    /// Drops the signals that have arrived so far: a ctrl+c in an editor reaches slug as well.
     pub fn forget(&mut self) {
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         for (_, source) in &mut self.sources {
@@ -98,33 +102,41 @@ impl SignalStream {
     }
 }
 
-/// Whether slug was continued after a stop: what waits in the terminal then was typed at the shell.
-/// The handler itself sets it; [`SignalStream`] tells of it, too, but takes longer than keys do.
+/// Whether slug was continued after a stop: keys that wait in the terminal then were typed at the
+/// shell. The signal handler sets it; [`SignalStream`] reports it, too, but later than keys arrive.
 #[derive(Debug, Clone, Default)]
 pub struct ContinuedFlag(Arc<AtomicBool>);
 
 impl ContinuedFlag {
-    /// Takes note of each SIGCONT from here on.
+    /// Notes each SIGCONT from here on.
+    ///
+    /// # Errors
+    ///
+    /// When the handler cannot be installed.
     pub fn listen() -> io::Result<Self> {
         let flag = Self::default();
         signal_hook::flag::register(HandledSignal::Continue.number(), flag.0.clone())?;
         Ok(flag)
     }
 
-    /// As SIGCONT does.
+    /// Does what SIGCONT does.
     #[cfg(test)]
     pub fn set(&self) {
         self.0.store(true, Ordering::SeqCst);
     }
 
-    /// Whether slug was continued since this was asked last.
+    /// Whether slug was continued since the last call.
     pub fn take(&self) -> bool {
         self.0.swap(false, Ordering::SeqCst)
     }
 }
 
-/// Stops slug until the shell continues it, as SIGTSTP does where nobody listens for it. Where
-/// there is no shell above, nothing happens: slug would be stopped for ever.
+/// Stops slug until the shell continues it, as SIGTSTP does by default. Does nothing where no shell
+/// is above: slug would be stopped for ever.
+///
+/// # Errors
+///
+/// When the signal cannot be sent.
 pub fn stop() -> io::Result<()> {
     let own = rustix::process::getpid();
     if rustix::process::getsid(None).is_ok_and(|session| session == own) {
@@ -134,14 +146,15 @@ pub fn stop() -> io::Result<()> {
     Ok(())
 }
 
-/// Dies of `signal`; `slug` is [`child::program`]. Nothing is dropped, and no thread goes on.
+/// Dies of `signal`; `slug` is the path from [`child::program`]. Nothing is dropped, and no thread
+/// goes on.
 ///
-/// The default action cannot be put back without unsafe code, but starting a program does it: the
-/// process becomes a slug that only raises the signal. Where that fails, the status is the one
-/// that a shell would have shown.
+/// The default action cannot be restored without unsafe code, but starting a program restores it:
+/// the process becomes a slug that only raises the signal. Where that fails, the exit status is the
+/// one that a shell would show.
 pub fn raise_again(signal: HandledSignal, slug: &Path) -> ! {
     let number = signal.number();
-    // Returns only if it fails, and then the status says all that is left to say.
+    // Returns only on failure; then the exit status tells the signal.
     let _ = Command::new(slug).arg(child::COMMAND).arg(child::RAISE).arg(number.to_string()).exec();
     std::process::exit(128 + number)
 }
@@ -164,7 +177,7 @@ mod tests {
 
         raise(HandledSignal::Interrupt);
         raise(HandledSignal::Terminate);
-        // The driver delivers both before it answers this.
+        // tokio's driver delivers both signals before this completes.
         let mut later = signal(SignalKind::user_defined1()).unwrap();
         let own = rustix::process::getpid();
         rustix::process::kill_process(own, rustix::process::Signal::USR1).unwrap();
@@ -175,12 +188,12 @@ mod tests {
     }
 
     #[test]
-    fn a_continue_is_told_once() {
+    fn a_continue_is_reported_once() {
         let flag = ContinuedFlag::listen().unwrap();
         assert!(!flag.take());
         let own = rustix::process::getpid();
         rustix::process::kill_process(own, rustix::process::Signal::CONT).unwrap();
-        // Another thread may be the one that handles it.
+        // Another thread may handle the signal.
         while !flag.take() {
             std::thread::yield_now();
         }
@@ -188,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn only_four_end_slug() {
+    fn only_four_signals_end_slug() {
         let ending = HandledSignal::ALL.into_iter().filter(|signal| signal.is_ending());
         assert_eq!(ending.map(HandledSignal::number).collect::<Vec<_>>(), [15, 2, 1, 3]);
     }

@@ -1,5 +1,5 @@
-//! The person's own command for the first line: `sh -c`, a JSON object on its standard input, the
-//! first line of its output. It may take two seconds; what is longer, or prints no end, is killed.
+//! Runs the user's own command for the status line: `sh -c` with a JSON object on its standard
+//! input; the first line of its output is shown. It gets two seconds and is killed after that.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,26 +9,25 @@ use super::user_command::{
     self, UserCommandError, UserCommandLine, UserCommandRun, UserCommandVariables,
 };
 
-/// How long it may take.
+/// How long the command may take.
 const LIMIT: Duration = Duration::from_secs(2);
 
-/// A command for the first line.
+/// The user's command for the status line, and its environment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusCommand {
     line: UserCommandLine,
     environment: ChildEnvironment,
 }
 
-/// Why there is no line. Sentences for the person.
+/// Why there is no line. The messages are sentences for the user.
 #[derive(Debug, thiserror::Error)]
 pub enum StatusCommandError {
-    /// It did not run to its end.
+    /// The command could not be started or did not end in time.
     #[error(transparent)]
     Run(#[from] UserCommandError),
-    /// It says that it failed.
+    /// The command ended with an error.
     #[error("it ended with {status}{}", said(.complaint))]
     Failed {
-        /// How it ended.
         status: std::process::ExitStatus,
         /// The last line of its standard error.
         complaint: String,
@@ -36,13 +35,17 @@ pub enum StatusCommandError {
 }
 
 impl StatusCommand {
-    /// A line for the shell, and what it gets of slug's environment.
+    /// `line` is for the shell; `environment` is all that the command gets of slug's variables.
     pub fn new(line: &str, environment: ChildEnvironment) -> Self {
         Self { line: UserCommandLine::Shell(line.to_owned()), environment }
     }
 }
 
-/// Runs `command` in `folder` with `state` on its standard input.
+/// Runs `command` in `folder` with `state` on its standard input, and returns its first line.
+///
+/// # Errors
+///
+/// When the command cannot be started, takes longer than two seconds, or fails.
 pub async fn run(
     command: &StatusCommand,
     state: &str,
@@ -89,7 +92,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn its_first_line_comes_back() {
+    async fn the_first_line_is_returned() {
         assert_eq!(line("cat; echo; echo more").await.unwrap(), "{\"model\":\"qwen\"}");
         assert_eq!(line("true").await.unwrap(), "");
         assert_eq!(line("pwd").await.unwrap(), "/");
@@ -103,10 +106,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_takes_too_long_ends_with_what_it_started() {
+    async fn a_slow_command_is_killed_with_its_children() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("pid");
-        // It is given time until it has written the file.
+        // The command gets time until it has written the file.
         let name = file.display();
         let command = format!("sleep 300 & echo $! > {name}.new; mv {name}.new {name}; wait");
         let mut limit = Duration::from_millis(20);
@@ -122,7 +125,7 @@ mod tests {
         let pid = std::fs::read_to_string(&file).unwrap().trim().parse().unwrap();
         let pid = Pid::from_raw(pid).unwrap();
         let end = tokio::time::Instant::now() + Duration::from_secs(10);
-        // Gone, or a zombie that its new parent has not looked at yet.
+        // Gone, or a zombie that its new parent has not reaped yet.
         let runs = || {
             let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
             stat.is_ok_and(|stat| !stat.contains(") Z "))
@@ -135,7 +138,7 @@ mod tests {
 
     #[tokio::test]
     async fn output_without_an_end_is_cut_off() {
-        // Its reader is gone after 16 KB, and it dies of that.
+        // The reader closes the pipe after 16 KB, and the command dies of that.
         let error = line("yes").await;
         assert!(error.is_err() || error.is_ok_and(|line| line == "y"));
     }

@@ -1,17 +1,16 @@
-//! The full screen: taking the terminal over, and giving it back on every way out.
+//! The full screen: takes the terminal over, and gives it back on every way out.
 //!
-//! [`TerminalGuard`] is the guard. What it turns on it turns off again in the opposite order, when it is
-//! dropped, before a panic's message is printed, before an abort (`abort`), and around an editor
-//! or a stop. Modes are written
-//! as plain sequences in one write, without asking the terminal what it can do: an answer would
-//! hold up the first frame, and what a terminal does not know it ignores. Only SIGKILL leaves the
-//! modes on; [`reset`] is the cure.
+//! [`TerminalGuard`] turns off what it turned on, in the opposite order: when it is dropped, before
+//! a panic's message is printed, before an abort (`abort`), and around an editor or a stop. Modes
+//! are written as plain sequences in one write, without asking the terminal what it can do: an
+//! answer would hold up the first frame, and a terminal ignores what it does not know. Only SIGKILL
+//! leaves the modes on; [`reset`] repairs that.
 //!
-//! Everything for the terminal goes through [`output`], which never waits for it; what others
-//! print goes to the log meanwhile (`diversion`). On the way out a terminal that reads nothing
-//! is waited for, but not for ever.
+//! Everything for the terminal goes through [`output`], which never waits for it. What libraries
+//! print meanwhile goes to the log (`log_redirect`). On the way out slug waits for a terminal that
+//! reads nothing, but not for ever.
 //!
-//! There is one terminal, so whether it is taken is one process-wide flag.
+//! A process has one terminal, so one process-wide flag says whether slug has taken it.
 
 mod abort;
 mod keys;
@@ -40,9 +39,9 @@ const TAKE: &str = concat!("\x1b[?1049h", "\x1b[?2004h", "\x1b[?1004h", "\x1b[>1
 /// Buttons and drags of the mouse, in SGR form.
 const TAKE_MOUSE: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 
-/// The opposite, in the opposite order. What was cut off in the middle of a sequence is cancelled
-/// (CAN), and an unfinished frame is shown first. The picture is cleared: a terminal without another
-/// screen (GNU screen with its `altscreen off`) would keep it under the shell's next lines.
+/// Undoes [`TAKE`] and [`TAKE_MOUSE`] in the opposite order. First a half-written sequence is
+/// cancelled (CAN) and an unfinished frame is shown. The screen is cleared: a terminal without an
+/// alternate screen (GNU screen with `altscreen off`) would keep it under the shell's next lines.
 const GIVE_BACK: &str = concat!(
     "\x18",
     "\x1b[?2026l",
@@ -57,8 +56,8 @@ const GIVE_BACK: &str = concat!(
     "\x1b[?25h",
 );
 
-/// Whatever a program may have left on: every mouse mode, all of kitty's keyboard levels, the
-/// alternate screen, margins, character sets, the cursor's look.
+/// Turns off whatever a program may have left on: every mouse mode, all of kitty's keyboard levels,
+/// the alternate screen, margins, character sets, the shape of the cursor.
 const RESET: &str = concat!(
     "\x18",
     "\x1b[?2026l",
@@ -71,64 +70,63 @@ const RESET: &str = concat!(
     "\x1b[0m\x1b[0 q\x1b[?25h\r\n",
 );
 
-/// Goes before a frame: the terminal shows nothing until [`END_UPDATE`] (DEC mode 2026).
-/// Terminals without it ignore it.
+/// Begins a frame: the terminal shows nothing until [`END_UPDATE`] (DEC mode 2026). Terminals
+/// without this mode ignore it.
 pub const BEGIN_UPDATE: &str = "\x1b[?2026h";
 
-/// Goes after a frame.
+/// Ends a frame that [`BEGIN_UPDATE`] began.
 pub const END_UPDATE: &str = "\x1b[?2026l";
 
-/// How long a terminal may take to read what it gets on the way in and on the way out. A slow
-/// line needs a part of it; one that has stopped reading must not hold up the end.
+/// How long a terminal may take to read the sequences on the way in and on the way out. A slow
+/// line needs a part of it; a terminal that has stopped reading must not hold up the end.
 const WRITE_TIMEOUT: Duration = Duration::from_millis(700);
 
-/// What a panic says when the process is about to be aborted, on whatever thread: nothing is
-/// dropped any more. The standard library's words; there is no other sign of it.
+/// The messages of a panic after which the process aborts, on whatever thread: nothing is dropped
+/// any more. They are the standard library's; there is no other sign of an abort.
 const ABORTING: [&str; 2] =
     ["panic in a destructor during cleanup", "panic in a function that cannot unwind"];
 
-/// What stays visible outside of the screen unless it is taken back, by [`TerminalTrace`].
+/// Whether each [`TerminalTrace`] is there, and has to be undone at the end.
 static TRACES: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
 
-/// Whether the terminal is ours. Who turns it off gives the terminal back.
+/// Whether slug has the terminal. The code that clears the flag gives the terminal back.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// The thread that draws.
+/// The thread that draws; its panics end slug.
 static DRAWING: Mutex<Option<ThreadId>> = Mutex::new(None);
 
-/// Where what others print goes while the terminal is ours.
+/// Takes what libraries print while slug has the terminal.
 static LOG_REDIRECT: Mutex<Option<LogRedirect>> = Mutex::new(None);
 
-/// The terminal while it is slug's.
+/// Owns the terminal; the drop gives it back.
 #[derive(Debug)]
 pub struct TerminalGuard {
     mouse: MouseOwner,
 }
 
-/// Whose the mouse is while the screen is slug's.
+/// Who handles the mouse while slug has the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MouseOwner {
-    /// slug's: wheel, clicks and selection are its own.
+    /// slug handles wheel, clicks and selection itself.
     Slugs,
-    /// The terminal's, with its own selection.
+    /// The terminal handles the mouse, with its own selection.
     Terminals,
 }
 
-/// Something that the terminal shows of slug's beside the screen.
+/// Something that slug leaves visible outside the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TerminalTrace {
-    /// The window's name; what it was before is on the terminal's stack.
+    /// The window's title; the terminal's stack keeps the title before it.
     Title,
-    /// The progress in a tab or a task bar.
+    /// The progress shown in a tab or a task bar.
     Progress,
 }
 
-/// Whether a trace is there already.
+/// Whether a trace was registered before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TraceStatus {
-    /// This is the first since the terminal was taken.
+    /// This is the first registration since the terminal was taken.
     First,
-    /// It is.
     Before,
 }
 
@@ -137,12 +135,16 @@ pub enum TraceStatus {
 pub enum SuspendOutcome {
     /// slug was stopped, and has been continued.
     Continued,
-    /// No shell is there that could continue it.
+    /// No shell is above slug that could continue it.
     NoShell,
 }
 
 impl TerminalGuard {
-    /// Takes the terminal. To be called on the thread that draws, whose panics give it back.
+    /// Takes the terminal. Must be called on the thread that draws; a panic there gives it back.
+    ///
+    /// # Errors
+    ///
+    /// When raw mode cannot be set, or the terminal cannot be opened or does not read.
     pub fn enter(mouse: MouseOwner) -> io::Result<Self> {
         install_panic_hook();
         if let Err(error) = abort::prepare() {
@@ -154,8 +156,12 @@ impl TerminalGuard {
         Ok(screen)
     }
 
-    /// Gives the terminal to `visitor`, an editor for example, and takes it again. Nobody may
-    /// read keys meanwhile. The whole screen has to be drawn anew afterwards.
+    /// Gives the terminal to `visitor`, for example an editor, and takes it again. No keys may be
+    /// read meanwhile. The whole screen must be drawn again afterwards.
+    ///
+    /// # Errors
+    ///
+    /// When the terminal cannot be given back, and `visitor` has not run, or cannot be taken again.
     pub fn lend<T>(&mut self, visitor: impl FnOnce() -> T) -> io::Result<T> {
         give_back()?;
         let result = visitor();
@@ -163,8 +169,8 @@ impl TerminalGuard {
         Ok(result)
     }
 
-    /// From here on giving the terminal back takes this back, too. To be called before what
-    /// leaves the trace is written.
+    /// Makes the end undo this trace as well. Must be called before the sequence that leaves the
+    /// trace is written.
     pub fn register_trace(&self, trace: TerminalTrace) -> TraceStatus {
         match TRACES[trace as usize].swap(true, Ordering::SeqCst) {
             false => TraceStatus::First,
@@ -172,16 +178,20 @@ impl TerminalGuard {
         }
     }
 
-    /// Stops slug as ctrl+z does in other programs, until the shell continues it. The whole screen
-    /// has to be drawn anew afterwards.
+    /// Stops slug until the shell continues it, as ctrl+z does in other programs. The whole screen
+    /// must be drawn again afterwards.
+    ///
+    /// # Errors
+    ///
+    /// When the terminal cannot be given back or taken again, or the signal cannot be sent.
     pub fn suspend(&mut self) -> io::Result<SuspendOutcome> {
         // The leader of a session has no shell above it, and would be stopped for ever.
         let own = rustix::process::getpid();
         if rustix::process::getsid(None).is_ok_and(|session| session == own) {
             return Ok(SuspendOutcome::NoShell);
         }
-        // The whole group, since what started slug (`cargo run`) has to stop with it for the
-        // shell to notice. STOP, because TSTP is handled and would come back as a message.
+        // The whole group: what started slug (`cargo run`) has to stop with it, so that the shell
+        // notices. STOP, because TSTP is handled and would come back as a message.
         self.lend(|| rustix::process::kill_current_process_group(rustix::process::Signal::STOP))??;
         Ok(SuspendOutcome::Continued)
     }
@@ -194,13 +204,16 @@ impl Drop for TerminalGuard {
     }
 }
 
-/// What [`reset`] writes.
+/// The sequence that [`reset`] writes.
 pub fn reset_sequence() -> &'static str {
     RESET
 }
 
-/// Puts a terminal right that a killed program has left in a bad state: modes, screen, and line
-/// editing with echo.
+/// Repairs a terminal after a program was killed: modes, screen, and line editing with echo.
+///
+/// # Errors
+///
+/// When the modes of the line cannot be set or `terminal` cannot be written.
 pub fn reset(terminal: &mut (impl Write + std::os::fd::AsFd)) -> io::Result<()> {
     if let Ok(mut modes) = termios::tcgetattr(&*terminal) {
         modes.input_modes |= InputModes::BRKINT | InputModes::ICRNL | InputModes::IXON;
@@ -217,12 +230,12 @@ pub fn reset(terminal: &mut (impl Write + std::os::fd::AsFd)) -> io::Result<()> 
     terminal.flush()
 }
 
-/// Whether a full screen is possible: both ends a terminal, and one that understands sequences.
+/// Whether a full screen is possible: both ends are a terminal, and it understands sequences.
 pub fn is_capable() -> bool {
     !is_dumb() && io::stdin().is_terminal() && io::stdout().is_terminal()
 }
 
-/// Whether the terminal says that it understands no sequences.
+/// Whether `TERM` says that the terminal understands no sequences.
 pub fn is_dumb() -> bool {
     std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
@@ -242,7 +255,7 @@ fn take(mouse: MouseOwner) -> io::Result<()> {
     }
 }
 
-/// Does nothing when the terminal is not ours, so that every way out may call it.
+/// Does nothing when slug does not have the terminal, so that every way out may call it.
 fn give_back() -> io::Result<()> {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return Ok(());
@@ -256,18 +269,18 @@ fn give_back() -> io::Result<()> {
         sequences.push_str(terminal_notifier::RETURN_TITLE);
     }
     let written = output::close(&sequences, WRITE_TIMEOUT);
-    // Before the handles are the terminal again: what is printed next needs its line endings.
+    // Comes before the handles are the terminal again: what is printed next needs its line endings.
     let cooked = crossterm::terminal::disable_raw_mode();
     drop(locked(&LOG_REDIRECT).take());
     cooked.and(written)
 }
 
-/// On the thread that draws, a panic ends slug: the terminal is given back first, so that the
-/// message can be read. On any other thread somebody waits for its result and decides; while the
-/// screen is ours, the message goes to the log and not across the picture.
+/// On the thread that draws, a panic ends slug: the hook gives the terminal back first, so that the
+/// message can be read. On any other thread the caller waits for a result and decides; while slug
+/// has the screen, the message goes to the log and not across the screen.
 ///
-/// Some messages of the standard library quote the text that was at fault, which may be anybody's: one
-/// that a terminal would obey is printed harmless, without a backtrace.
+/// Some messages of the standard library quote the text that caused them, which may be foreign. A
+/// message with control sequences is printed without them and without a backtrace.
 pub fn install_panic_hook() {
     static INSTALLED: AtomicBool = AtomicBool::new(false);
     if INSTALLED.swap(true, Ordering::SeqCst) {
@@ -286,7 +299,7 @@ pub fn install_panic_hook() {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => tracing::error!("{info}"),
             Ok(()) | Err(_) => match sanitize(&info.to_string()) {
                 Cow::Borrowed(_) => print(info),
-                // With standard error closed there is nobody to tell.
+                // With standard error closed, nobody can be told.
                 Cow::Owned(harmless) => drop(writeln!(io::stderr(), "\n{harmless}")),
             },
         }
@@ -301,7 +314,7 @@ fn locked<T>(value: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 mod tests {
     use super::*;
 
-    /// The private modes that `sequences` sets to `on`.
+    /// The private modes in `sequences` that end with `on`: `h` sets, `l` resets.
     fn modes(sequences: &str, on: char) -> Vec<String> {
         sequences
             .split('\x1b')

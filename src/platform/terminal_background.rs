@@ -1,34 +1,34 @@
-//! What the terminal's background is like. The question goes out and nothing waits for the answer,
-//! which comes in among the keys: at once, late, in pieces, or never.
+//! Finds out whether the terminal's background is dark or light. slug sends a query and does not
+//! wait for the answer, which arrives among the keys: at once, late, in pieces, or never.
 //!
 //! crossterm does not know the answer (OSC 11), and reads `ESC ] 11;rgb:1e1e/1e1e/2e2e ESC \` as
-//! the keys alt+] 1 1 ; r g b and so on. [`ReplyFilter`] stands behind it and takes those out. It holds a
-//! key back only while it may be the answer's beginning, for some milliseconds at most, and gives
-//! it on where it was a key after all: none is lost, none is made up.
+//! the keys alt+] 1 1 ; r g b and so on. [`ReplyFilter`] takes those out of crossterm's events. It
+//! holds a key back only while the key may be the answer's beginning, for some milliseconds at
+//! most, and passes it on if it was a key after all: no key is lost, and none is made up.
 //!
-//! Changes that terminals announce by themselves (mode 2031) are not asked for: of their
-//! `CSI ? 997 ; 1 n` crossterm 0.29 waits for an end that never comes, and swallows what is typed.
+//! slug does not ask for reports of changes (mode 2031): crossterm 0.29 waits for an end of their
+//! `CSI ? 997 ; 1 n` that never comes, and swallows what is typed.
 
 use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-/// Asks for the background's colour (xterm's OSC 11). The answer ends as the question does.
+/// The query for the background's colour (xterm's OSC 11). The answer ends as the query does.
 pub const QUESTION: &str = "\x1b]11;?\x1b\\";
 
 /// How long the beginning of an answer is held back when nothing follows it.
 const HOLD: Duration = Duration::from_millis(30);
-/// How long after the question an escape may be the beginning of the answer: of a terminal that
-/// has not answered by then, it is taken for the key at once.
+/// How long after the query an escape may be the beginning of the answer. After that, an escape is
+/// the key and is passed on at once.
 const REPLY_TIMEOUT: Duration = Duration::from_millis(1000);
-/// How long the rest of an answer is waited for.
+/// How long slug waits for the rest of an answer.
 const REST: Duration = Duration::from_millis(1000);
-/// What an answer begins with, behind the escape.
+/// The beginning of an answer after the escape.
 const PREFIX: [char; 7] = [']', '1', '1', ';', 'r', 'g', 'b'];
-/// No answer is longer.
+/// The most characters of the colour in an answer.
 const LONGEST: usize = 32;
 
-/// What a background is like.
+/// Whether the terminal's background is dark or light.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TerminalBackground {
     /// Dark: light text is read on it.
@@ -37,16 +37,16 @@ pub enum TerminalBackground {
     Light,
 }
 
-/// What is left of the input.
+/// An event of the terminal after the answers are taken out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FilteredEvent {
-    /// A key, the mouse, a size.
+    /// An event of crossterm that is no part of an answer.
     Event(Event),
-    /// The answer.
+    /// An answer to the query.
     Background(TerminalBackground),
 }
 
-/// Takes answers out of what the terminal says.
+/// Takes the answers out of the terminal's events.
 #[derive(Debug, Default)]
 pub struct ReplyFilter {
     asked: Option<Instant>,
@@ -55,34 +55,34 @@ pub struct ReplyFilter {
     last: Option<Instant>,
 }
 
-/// Whether there has been an answer.
+/// Whether the terminal has answered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum ReplyState {
-    /// Not to any question.
+    /// No query was answered.
     #[default]
     Never,
-    /// To the last question.
+    /// The last query was answered.
     Yes,
-    /// To the last question; but the person has been elsewhere since, where it may have changed.
+    /// The last query was answered, but the user has left the terminal since: it may have changed.
     Before,
 }
 
 #[derive(Debug, Default)]
 enum ReplyFilterState {
-    /// Nothing of an answer was seen.
+    /// No part of an answer was seen.
     #[default]
     Idle,
-    /// An escape went through as a key: what follows may still be an answer that came in pieces.
+    /// An escape was passed on as a key; what follows may still be an answer that came in pieces.
     BehindEscape,
-    /// So much of [`PREFIX`] was seen, and these events hold it.
+    /// The first `seen` characters of [`PREFIX`] were seen; `held` are their events.
     Prefix { held: Vec<Event>, seen: usize },
-    /// The colour, as far as it was seen; and an escape that may begin the end.
+    /// The colour as far as it was seen, and an escape that may begin the end of the answer.
     Colour { text: String, escape: Option<Event> },
 }
 
 impl TerminalBackground {
-    /// What the environment says before the terminal is asked: `COLORFGBG` is
-    /// `foreground;background`, where 7 and 15 are white. It may be another terminal's.
+    /// A guess before the terminal is asked: `COLORFGBG` is `foreground;background`, where 7 and 15
+    /// are white. It may be inherited from another terminal.
     pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Self {
         let colours = get("COLORFGBG");
         match colours.as_deref().and_then(|colours| colours.rsplit(';').next()) {
@@ -91,8 +91,8 @@ impl TerminalBackground {
         }
     }
 
-    /// Reads `:1e1e/1e1e/2e2e`, what stands behind `rgb`; with an `a` before it, transparency
-    /// stands at its end.
+    /// Reads `:1e1e/1e1e/2e2e`, the part after `rgb`. With an `a` before it, transparency is the
+    /// last part.
     fn parse(text: &str) -> Option<Self> {
         let parts = text.strip_prefix('a').unwrap_or(text).strip_prefix(':')?.split('/');
         let mut channels = parts.map(|part| {
@@ -102,14 +102,14 @@ impl TerminalBackground {
         });
         let mut linear = || Some(channels.next()??.powf(2.2));
         let luminance = 0.2126 * linear()? + 0.7152 * linear()? + 0.0722 * linear()?;
-        // Where black and white text have the same contrast.
+        // At this luminance black and white text have the same contrast.
         Some(if luminance > 0.179 { Self::Light } else { Self::Dark })
     }
 }
 
 impl ReplyFilter {
-    /// Whether it is time to ask: for the first time, or again after the person came back to a
-    /// terminal that has answered before.
+    /// Whether it is time to send the query: for the first time, or again after the user came back
+    /// to a terminal that has answered before.
     pub fn wants_to_ask(&self) -> bool {
         match self.answered {
             ReplyState::Never => self.asked.is_none(),
@@ -118,7 +118,7 @@ impl ReplyFilter {
         }
     }
 
-    /// The question has gone out.
+    /// Must be called when the query has been sent.
     pub fn query_sent(&mut self, now: Instant) {
         self.asked = Some(now);
         if self.answered == ReplyState::Before {
@@ -126,7 +126,7 @@ impl ReplyFilter {
         }
     }
 
-    /// Takes an event in, and gives on what is known to be no answer.
+    /// Takes an event, and adds to `out` what is known to be no part of an answer.
     pub fn take(&mut self, event: Event, now: Instant, out: &mut Vec<FilteredEvent>) {
         if self.deadline().is_some_and(|deadline| deadline <= now) {
             self.time_is_up(out);
@@ -136,7 +136,7 @@ impl ReplyFilter {
             Event::Key(key) if key.kind == KeyEventKind::Press => {
                 self.key(ReplyKey::of(*key), event, now, out);
             }
-            // Comes from a signal, and may come amid an answer.
+            // A resize comes from a signal, and may come amid an answer.
             Event::Resize(..) => out.push(FilteredEvent::Event(event)),
             Event::Key(_)
             | Event::Mouse(_)
@@ -152,7 +152,7 @@ impl ReplyFilter {
         }
     }
 
-    /// When what is held back has to be given on, if nothing comes before.
+    /// When the held events have to be passed on if nothing else comes; `None`: nothing is held.
     pub fn deadline(&self) -> Option<Instant> {
         let wait = match &self.state {
             ReplyFilterState::Idle => return None,
@@ -162,7 +162,7 @@ impl ReplyFilter {
         self.last.map(|last| last + wait)
     }
 
-    /// Gives on what was held back too long.
+    /// Passes on the events that were held too long.
     pub fn time_is_up(&mut self, out: &mut Vec<FilteredEvent>) {
         match std::mem::take(&mut self.state) {
             ReplyFilterState::Idle | ReplyFilterState::BehindEscape => {}
@@ -170,7 +170,7 @@ impl ReplyFilter {
                 out.extend(held.into_iter().map(FilteredEvent::Event))
             }
             ReplyFilterState::Colour { text, escape } => {
-                // Without a colour the escape was a key; with one it was half of the end.
+                // Without a whole colour the escape was a key; with one it was half of the end.
                 if self.answer(&text, out).is_none() {
                     out.extend(escape.map(FilteredEvent::Event));
                 }
@@ -178,15 +178,15 @@ impl ReplyFilter {
         }
     }
 
-    fn key(&mut self, atom: ReplyKey, event: Event, now: Instant, out: &mut Vec<FilteredEvent>) {
+    fn key(&mut self, key: ReplyKey, event: Event, now: Instant, out: &mut Vec<FilteredEvent>) {
         match std::mem::take(&mut self.state) {
-            ReplyFilterState::Idle => self.begin(atom, event, now, out),
-            ReplyFilterState::BehindEscape if atom == ReplyKey::Char(']') => {
+            ReplyFilterState::Idle => self.begin(key, event, now, out),
+            ReplyFilterState::BehindEscape if key == ReplyKey::Char(']') => {
                 self.state = ReplyFilterState::Prefix { held: vec![event], seen: 1 };
             }
-            ReplyFilterState::BehindEscape => self.begin(atom, event, now, out),
+            ReplyFilterState::BehindEscape => self.begin(key, event, now, out),
             ReplyFilterState::Prefix { mut held, seen } => {
-                if PREFIX.get(seen).is_some_and(|next| atom == ReplyKey::Char(*next)) {
+                if PREFIX.get(seen).is_some_and(|next| key == ReplyKey::Char(*next)) {
                     held.push(event);
                     self.state = if seen + 1 == PREFIX.len() {
                         ReplyFilterState::Colour { text: String::new(), escape: None }
@@ -195,19 +195,17 @@ impl ReplyFilter {
                     };
                 } else {
                     out.extend(held.into_iter().map(FilteredEvent::Event));
-                    self.begin(atom, event, now, out);
+                    self.begin(key, event, now, out);
                 }
             }
-            ReplyFilterState::Colour { text, escape } => {
-                self.colour(text, escape, atom, event, out)
-            }
+            ReplyFilterState::Colour { text, escape } => self.colour(text, escape, key, event, out),
         }
     }
 
-    /// A key while nothing is held.
-    fn begin(&mut self, atom: ReplyKey, event: Event, now: Instant, out: &mut Vec<FilteredEvent>) {
+    /// Takes a key while nothing is held.
+    fn begin(&mut self, key: ReplyKey, event: Event, now: Instant, out: &mut Vec<FilteredEvent>) {
         let is_waiting = self.asked.is_some_and(|asked| now < asked + REPLY_TIMEOUT);
-        match atom {
+        match key {
             ReplyKey::Escape if is_waiting => {
                 self.state = ReplyFilterState::Prefix { held: vec![event], seen: 0 };
             }
@@ -228,16 +226,16 @@ impl ReplyFilter {
         }
     }
 
-    /// A key while the colour is read. From here on nobody typed what went before.
+    /// Takes a key of the colour. The keys before it were certainly not typed.
     fn colour(
         &mut self,
         mut text: String,
         escape: Option<Event>,
-        atom: ReplyKey,
+        key: ReplyKey,
         event: Event,
         out: &mut Vec<FilteredEvent>,
     ) {
-        let is_end = match atom {
+        let is_end = match key {
             ReplyKey::Alt('\\') | ReplyKey::Control('g') => true,
             ReplyKey::Char('\\') => escape.is_some(),
             ReplyKey::Escape
@@ -253,7 +251,7 @@ impl ReplyFilter {
         // An escape that ends nothing was a key.
         out.extend(escape.map(FilteredEvent::Event));
         let mut escape = None;
-        match atom {
+        match key {
             ReplyKey::Char(c)
                 if text.len() < LONGEST && (c.is_ascii_hexdigit() || ":/".contains(c)) =>
             {
@@ -275,7 +273,7 @@ impl ReplyFilter {
         Some(())
     }
 
-    /// What comes now is not part of an answer's beginning.
+    /// Passes on the held beginning: the next event is no part of it.
     fn give_up(&mut self, out: &mut Vec<FilteredEvent>) {
         match std::mem::take(&mut self.state) {
             ReplyFilterState::Idle | ReplyFilterState::BehindEscape => {}
@@ -287,7 +285,7 @@ impl ReplyFilter {
     }
 }
 
-/// A key as far as answers have use for it.
+/// A key, as far as it matters for answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReplyKey {
     Escape,
@@ -335,23 +333,23 @@ mod tests {
         events
     }
 
-    /// What a sieve that has asked makes of pieces, each so many milliseconds after the last one;
-    /// then nothing comes for long.
-    fn sifted(pieces: &[(u64, &str)]) -> (Vec<Event>, Vec<TerminalBackground>) {
+    /// What a filter passes on of pieces after a query, each so many milliseconds after the last
+    /// one; then nothing comes for long.
+    fn filtered(pieces: &[(u64, &str)]) -> (Vec<Event>, Vec<TerminalBackground>) {
         let mut now = Instant::now();
-        let mut sieve = ReplyFilter::default();
-        sieve.query_sent(now);
+        let mut filter = ReplyFilter::default();
+        filter.query_sent(now);
         let mut out = Vec::new();
         for (wait, piece) in pieces {
             now += Duration::from_millis(*wait);
-            if sieve.deadline().is_some_and(|deadline| deadline <= now) {
-                sieve.time_is_up(&mut out);
+            if filter.deadline().is_some_and(|deadline| deadline <= now) {
+                filter.time_is_up(&mut out);
             }
             for event in events(piece) {
-                sieve.take(event, now, &mut out);
+                filter.take(event, now, &mut out);
             }
         }
-        sieve.time_is_up(&mut out);
+        filter.time_is_up(&mut out);
         let mut keys = Vec::new();
         let mut answers = Vec::new();
         for it in out {
@@ -373,9 +371,9 @@ mod tests {
             ("\x1b]11;rgba:ffff/ffff/ffff/8000\x07", TerminalBackground::Light),
         ];
         for (answer, want) in rows {
-            assert_eq!(sifted(&[(1, answer)]), (Vec::new(), vec![want]), "{answer:?}");
+            assert_eq!(filtered(&[(1, answer)]), (Vec::new(), vec![want]), "{answer:?}");
             let typed = format!("a{answer}b");
-            assert_eq!(sifted(&[(1, &typed)]), (events("ab"), vec![want]), "{answer:?}");
+            assert_eq!(filtered(&[(1, &typed)]), (events("ab"), vec![want]), "{answer:?}");
         }
     }
 
@@ -383,7 +381,7 @@ mod tests {
     fn a_late_answer_is_taken_out_too() {
         let answer = "\x1b]11;rgb:ffff/ffff/ffff\x1b\\";
         assert_eq!(
-            sifted(&[(90_000, "x"), (10, answer)]),
+            filtered(&[(90_000, "x"), (10, answer)]),
             (events("x"), vec![TerminalBackground::Light])
         );
     }
@@ -395,7 +393,7 @@ mod tests {
             let (one, two) = answer.split_at(cut);
             let pieces = [(1, one), (20, two)];
             assert_eq!(
-                sifted(&pieces),
+                filtered(&pieces),
                 (Vec::new(), vec![TerminalBackground::Light]),
                 "{one:?} {two:?}"
             );
@@ -405,15 +403,15 @@ mod tests {
     #[test]
     fn escape_is_a_key_when_nothing_follows() {
         let escape = "\x1b";
-        assert_eq!(sifted(&[(1, escape)]).0, events(escape));
-        assert_eq!(sifted(&[(1, escape), (100, "]")]).0, [events(escape), events("]")].concat());
-        // Later than an answer is likely, it is not held back at all.
-        let mut sieve = ReplyFilter::default();
+        assert_eq!(filtered(&[(1, escape)]).0, events(escape));
+        assert_eq!(filtered(&[(1, escape), (100, "]")]).0, [events(escape), events("]")].concat());
+        // After the time for an answer, an escape is not held back at all.
+        let mut filter = ReplyFilter::default();
         let now = Instant::now();
-        sieve.query_sent(now);
+        filter.query_sent(now);
         let mut out = Vec::new();
         for event in events(escape) {
-            sieve.take(event, now + REPLY_TIMEOUT, &mut out);
+            filter.take(event, now + REPLY_TIMEOUT, &mut out);
         }
         assert_eq!(out.len(), 1);
     }
@@ -421,45 +419,45 @@ mod tests {
     #[test]
     fn the_key_that_answers_begin_with_is_still_a_key() {
         for typed in ["\x1b]", "\x1b]x", "\x1b]1x", "\x1b]11;x", "\x1b\x1b]11;rgx"] {
-            assert_eq!(sifted(&[(1, typed)]).0, events(typed), "{typed:?}");
+            assert_eq!(filtered(&[(1, typed)]).0, events(typed), "{typed:?}");
         }
-        let mut sieve = ReplyFilter::default();
+        let mut filter = ReplyFilter::default();
         let mut out = Vec::new();
-        sieve.take(events("\x1b]")[0].clone(), Instant::now(), &mut out);
+        filter.take(events("\x1b]")[0].clone(), Instant::now(), &mut out);
         assert_eq!(out.len(), 1, "nothing was asked");
     }
 
     #[test]
-    fn what_cannot_be_part_of_a_colour_goes_through() {
-        let (keys, answers) = sifted(&[(1, "\x1b]11;rgb:ffff/ffz"), (1, "ff/ffff\x1b\\q")]);
+    fn keys_that_are_no_colour_are_passed_on() {
+        let (keys, answers) = filtered(&[(1, "\x1b]11;rgb:ffff/ffz"), (1, "ff/ffff\x1b\\q")]);
         assert_eq!((keys, answers), (events("zq"), vec![TerminalBackground::Light]));
     }
 
     #[test]
     fn an_answer_without_an_end_holds_nothing_for_ever() {
         let cut = "\x1b]11;rgb:ffff/ffff/ffff";
-        let (keys, answers) = sifted(&[(1, cut), (2_000, "abc")]);
+        let (keys, answers) = filtered(&[(1, cut), (2_000, "abc")]);
         assert_eq!((keys, answers), (events("abc"), vec![TerminalBackground::Light]));
-        assert_eq!(sifted(&[(1, "\x1b]11;rgb:"), (2_000, "abc")]).0, events("abc"));
+        assert_eq!(filtered(&[(1, "\x1b]11;rgb:"), (2_000, "abc")]).0, events("abc"));
     }
 
     #[test]
-    fn it_asks_once_and_again_when_the_person_comes_back() {
+    fn it_asks_once_and_again_when_the_user_comes_back() {
         let now = Instant::now();
-        let mut sieve = ReplyFilter::default();
+        let mut filter = ReplyFilter::default();
         let mut out = Vec::new();
-        assert!(sieve.wants_to_ask());
-        sieve.query_sent(now);
-        sieve.take(Event::FocusGained, now, &mut out);
-        assert!(!sieve.wants_to_ask(), "it has not answered");
+        assert!(filter.wants_to_ask());
+        filter.query_sent(now);
+        filter.take(Event::FocusGained, now, &mut out);
+        assert!(!filter.wants_to_ask(), "it has not answered");
         for event in events("\x1b]11;rgb:0/0/0\x07") {
-            sieve.take(event, now, &mut out);
+            filter.take(event, now, &mut out);
         }
-        assert!(!sieve.wants_to_ask());
-        sieve.take(Event::FocusGained, now, &mut out);
-        assert!(sieve.wants_to_ask());
-        sieve.query_sent(now);
-        assert!(!sieve.wants_to_ask());
+        assert!(!filter.wants_to_ask());
+        filter.take(Event::FocusGained, now, &mut out);
+        assert!(filter.wants_to_ask());
+        filter.query_sent(now);
+        assert!(!filter.wants_to_ask());
     }
 
     #[test]
@@ -483,13 +481,13 @@ mod tests {
             after in "[xyz\u{1b}]{0,4}",
             wait in 0_u64..60,
         ) {
-            // A typed answer cannot be told from one that was given.
+            // A typed answer cannot be told from the terminal's.
             prop_assume!(!before.contains("11;rgb"));
             let answer = "\x1b]11;rgb:1e1e/1e1e/2e2e\x07";
-            // Between a lone escape and the answer the terminal takes its time.
+            // The answer comes some time after a lone escape.
             let pieces = [(wait, before.as_str()), (40, answer), (0, ""), (wait, after.as_str())];
             let typed = [events(&before), events(&after)].concat();
-            prop_assert_eq!(sifted(&pieces), (typed, vec![TerminalBackground::Dark]));
+            prop_assert_eq!(filtered(&pieces), (typed, vec![TerminalBackground::Dark]));
         }
     }
 }

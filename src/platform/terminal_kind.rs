@@ -1,33 +1,28 @@
 //! Which terminal slug runs in, as far as the environment tells.
 //!
-//! Nothing is asked of the terminal: an answer would hold up the first frame, and over ssh it may
-//! come late or never. What is told here is a guess that decides between sequences that do no harm
+//! slug does not ask the terminal: an answer would hold up the first frame, and over ssh it may
+//! come late or never. The result is a guess, used to choose between sequences that do no harm
 //! where they are not understood; where a wrong guess would show, an unknown terminal gets the
-//! plain form. Variables of a terminal outlive it in what it started, so the more specific
-//! ones, which a terminal sets for its own children alone, come first in the table.
+//! plain form. Programs started in a terminal keep its variables even in another terminal. So the
+//! more specific variables, which a terminal sets for its own children alone, come first in the
+//! table.
 
 use std::ffi::OsString;
 
 use super::clipboard::TerminalMultiplexer;
 
-/// A terminal emulator.
+/// The terminal emulators that slug treats in a particular way, and a few more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TerminalKind {
-    /// Alacritty.
     Alacritty,
-    /// macOS's Terminal.app.
     AppleTerminal,
     /// ConEmu and Cmder.
     ConEmu,
     /// Nothing that understands sequences: `TERM=dumb`, or no `TERM` at all.
     Dumb,
-    /// foot.
     Foot,
-    /// Ghostty.
     Ghostty,
-    /// iTerm2.
     Iterm2,
-    /// kitty.
     Kitty,
     /// Konsole and Yakuake.
     Konsole,
@@ -35,7 +30,6 @@ pub enum TerminalKind {
     LinuxConsole,
     /// mintty, as in Git for Windows and Cygwin.
     Mintty,
-    /// Rio.
     Rio,
     /// rxvt-unicode.
     Urxvt,
@@ -43,35 +37,29 @@ pub enum TerminalKind {
     VsCode,
     /// GNOME Terminal, Ptyxis, Tilix and others on the VTE library.
     Vte,
-    /// Warp.
     Warp,
-    /// WezTerm.
     WezTerm,
-    /// Windows Terminal.
     WindowsTerminal,
-    /// xterm itself, told by a variable that only it sets.
+    /// xterm itself, recognised by a variable that only it sets.
     Xterm,
-    /// Zed's terminal.
     Zed,
-    /// Any other.
     Unknown,
 }
 
-/// The terminal, and what lies between it and slug.
+/// The terminal, and what stands between it and slug.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TerminalInfo {
-    /// Which it is. Behind a multiplexer this is the terminal that the multiplexer was started in,
-    /// which may not be the one it is shown in now.
+    /// Behind a multiplexer this is the terminal that the multiplexer was started in, which may not
+    /// be the one that shows it now.
     pub kind: TerminalKind,
-    /// Its version, where it tells one: major and minor.
+    /// Major and minor; `None` where the terminal does not tell.
     pub version: Option<(u32, u32)>,
-    /// What swallows sequences on the way.
+    /// The program on the way that may drop sequences.
     pub multiplexer: TerminalMultiplexer,
-    /// Whether it is on another machine.
     pub place: TerminalLocation,
 }
 
-/// Where a terminal is.
+/// Whether the terminal is on the machine on which slug runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TerminalLocation {
     /// On this machine, as far as is known.
@@ -124,7 +112,7 @@ const MARKS: &[(&str, TerminalKind)] = &[
 ];
 
 impl TerminalInfo {
-    /// As the environment says: `get` is normally `std::env::var_os`.
+    /// Detects by the environment: `get` is normally `std::env::var_os`.
     pub fn detect(get: impl Fn(&str) -> Option<OsString>) -> Self {
         let text = |name: &str| {
             get(name)
@@ -151,12 +139,12 @@ impl TerminalInfo {
             None => Some(TerminalKind::Dumb),
             Some(term) => TERMS.iter().find(|(name, _)| term.starts_with(name)).map(|row| row.1),
         };
-        // A name in TERM is the terminal's own; `xterm-256color` and `tmux` name nobody.
+        // A specific name in TERM is the terminal's own; `xterm-256color` and `tmux` fit many.
         let kind = by_term
             .or_else(|| by_program.map(|row| row.1))
             .or_else(|| MARKS.iter().find(|(name, _)| is_set(name)).map(|row| row.1))
             .unwrap_or(TerminalKind::Unknown);
-        // tmux gives its own version where it is the program.
+        // tmux sets its own version where it is the program.
         let version = by_program
             .filter(|row| row.1 == kind)
             .and_then(|_| text("TERM_PROGRAM_VERSION").or_else(|| text("LC_TERMINAL_VERSION")))
@@ -165,20 +153,19 @@ impl TerminalInfo {
         Self { kind, version, multiplexer, place }
     }
 
-    /// The terminal of this process.
+    /// Detects by the variables of this process.
     pub fn from_environment() -> Self {
         Self::detect(|name| std::env::var_os(name))
     }
 
-    /// Whether the version is told and not below `least`.
+    /// Whether the version is known and at least `least`.
     pub fn is_at_least(&self, least: (u32, u32)) -> bool {
         self.version.is_some_and(|version| version >= least)
     }
 }
 
 impl TerminalKind {
-    /// How many events the terminal sends for one notch of the wheel, as it is set up when nobody
-    /// has changed it. Most send one.
+    /// How many events the terminal sends for one notch of the wheel by default. Most send one.
     pub fn wheel_events(self) -> u16 {
         match self {
             Self::Ghostty | Self::Warp => 9,
@@ -221,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn terminals_are_told_by_what_they_set() {
+    fn terminals_are_recognised_by_their_variables() {
         let xterm = ("TERM", "xterm-256color");
         let rows: &[(&[(&str, &str)], TerminalKind)] = &[
             (&[("TERM", "xterm-kitty"), ("KITTY_WINDOW_ID", "1")], TerminalKind::Kitty),
@@ -247,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_in_between_is_told() {
+    fn the_multiplexer_is_recognised() {
         let bare = detect(&[("TERM", "xterm-256color")]);
         assert_eq!(
             (bare.multiplexer, bare.place),

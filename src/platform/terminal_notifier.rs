@@ -1,10 +1,10 @@
-//! What slug tells the terminal beside its picture: the window's name, a call for the person, and
-//! that it works. Bytes only; who owns the terminal writes them, and `terminal` takes back at
-//! the end what would stay.
+//! The sequences for what slug tells the terminal beside the screen: the window's title,
+//! notifications for the user, and progress. This module only makes bytes; the owner of the
+//! terminal writes them, and `terminal` undoes at the end what would stay.
 //!
-//! Every text is made harmless and short here, whoever it comes from. What lies in between may
-//! swallow a sequence: through tmux a call goes wrapped, which tmux drops unless
-//! `allow-passthrough` is on, and as a bell besides, which it always takes.
+//! Every text is made harmless and short here, whatever its source. A multiplexer may drop a
+//! sequence: for tmux a notification is wrapped, which tmux drops unless `allow-passthrough` is on,
+//! and followed by a bell, which tmux always takes.
 
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -12,79 +12,73 @@ use super::clipboard::TerminalMultiplexer;
 use super::terminal_kind::{TerminalInfo, TerminalKind};
 use crate::domain::sanitize::sanitize;
 
-/// Longest name of a window, and longest text of a call, in graphemes.
+/// The most graphemes of a title and of a notification's text.
 const LONGEST: usize = 80;
 
-/// Keeps the window's name on the terminal's own stack (XTWINOPS).
+/// Saves the window's title on the terminal's own stack (XTWINOPS).
 pub const KEEP_TITLE: &str = "\x1b[22;2t";
 
-/// Empties the window's name, for terminals that have no stack, then takes the kept one back.
+/// Empties the window's title, for terminals that have no stack, then restores the saved one.
 pub const RETURN_TITLE: &str = "\x1b]2;\x07\x1b[23;2t";
 
-/// Takes the progress off.
+/// Removes the progress.
 pub const CLEAR_PROGRESS: &str = "\x1b]9;4;0;\x07";
 
-/// How a call reaches the person.
+/// The sequence by which a notification reaches the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotificationSequence {
-    /// The bell.
+    /// BEL, which every terminal understands.
     Bell,
-    /// `OSC 9 ; text`, iTerm2's.
+    /// `OSC 9 ; text`, from iTerm2.
     Osc9,
-    /// `OSC 777 ; notify ; title ; text`, urxvt's.
+    /// `OSC 777 ; notify ; title ; text`, from urxvt.
     Osc777,
-    /// `OSC 99`, kitty's.
+    /// `OSC 99`, from kitty.
     Osc99,
 }
 
-/// How far the work is, as `OSC 9;4` tells it.
+/// The progress of the work, as `OSC 9;4` reports it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TerminalProgress {
-    /// Nothing is done.
+    /// slug does not work.
     #[default]
     None,
-    /// Something is done, and how far it is cannot be told.
+    /// slug works, and does not know how far it is.
     Busy,
-    /// So many percent of it are done.
+    /// From 0 to 100; more counts as 100.
     Percent(u8),
-    /// It stands still until the person answers.
+    /// The work waits for the user's answer.
     Waiting,
 }
 
-/// What is wanted of the announcements.
+/// Makes the sequences that are wanted and that the terminal understands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TerminalNotifier {
-    /// How calls are made; none where they are not wanted.
+    /// `None` where notifications are not wanted.
     pub method: Option<NotificationSequence>,
-    /// Whether the window is named.
     pub title: TitleReporting,
-    /// Whether progress is told.
     pub progress: ProgressReporting,
-    /// What lies in between.
     pub multiplexer: TerminalMultiplexer,
 }
 
-/// Whether the window gets a name.
+/// Whether slug sets the window's title.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TitleReporting {
-    /// It does.
     Yes,
-    /// It keeps the one it has.
+    /// The window keeps the title it has.
     No,
 }
 
-/// Whether progress is told.
+/// Whether slug reports progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProgressReporting {
-    /// It is.
     Yes,
-    /// It is not.
     No,
 }
 
 impl NotificationSequence {
-    /// What the terminal is known to understand. Windows Terminal and ConEmu show no message of
-    /// OSC 9, but let the task bar flash at a bell.
+    /// The best sequence that the terminal is known to understand. Windows Terminal and ConEmu show
+    /// no message for OSC 9, but flash the task bar at a bell.
     pub fn of(kind: TerminalKind) -> Self {
         match kind {
             TerminalKind::Kitty => Self::Osc99,
@@ -113,7 +107,7 @@ impl NotificationSequence {
 }
 
 impl TitleReporting {
-    /// Not on the console of Linux, which has no window.
+    /// `No` for the console of Linux, which has no window, and for dumb terminals.
     pub fn possible(kind: TerminalKind) -> Self {
         match kind {
             TerminalKind::LinuxConsole | TerminalKind::Dumb => Self::No,
@@ -141,14 +135,14 @@ impl TitleReporting {
 }
 
 impl ProgressReporting {
-    /// Only where `OSC 9;4` is known to be progress: elsewhere it may show as a message with the
-    /// text "4;3", as in iTerm2 and in older Ghostty and WezTerm.
+    /// `Yes` only where `OSC 9;4` is known to be progress: elsewhere it may show as a message with
+    /// the text "4;3", as in iTerm2 and in older Ghostty and WezTerm.
     pub fn safe(terminal: &TerminalInfo) -> Self {
         let direct = terminal.multiplexer == TerminalMultiplexer::None;
         let understood = match terminal.kind {
             TerminalKind::WindowsTerminal | TerminalKind::ConEmu => true,
             TerminalKind::Ghostty => terminal.is_at_least((1, 2)),
-            // Its versions are dates.
+            // WezTerm's versions are dates.
             TerminalKind::WezTerm => terminal.is_at_least((20_250_209, 0)),
             TerminalKind::Alacritty
             | TerminalKind::AppleTerminal
@@ -173,7 +167,7 @@ impl ProgressReporting {
 }
 
 impl TerminalNotifier {
-    /// One that says nothing.
+    /// A notifier that makes no sequences.
     pub fn silent() -> Self {
         let multiplexer = TerminalMultiplexer::None;
         Self {
@@ -184,13 +178,13 @@ impl TerminalNotifier {
         }
     }
 
-    /// Calls for the person.
+    /// The bytes that notify the user; `None` where notifications are not wanted.
     pub fn notification(&self, text: &str) -> Option<Vec<u8>> {
         let call = self.method?;
         let text = short(text);
         let plain = match call {
             NotificationSequence::Bell => return Some(b"\x07".to_vec()),
-            // What begins with a digit is a command of ConEmu's; slug's name never does.
+            // In ConEmu a text that begins with a digit is a command; slug's name begins with none.
             NotificationSequence::Osc9 => format!("\x1b]9;slug: {text}\x07"),
             NotificationSequence::Osc777 => {
                 format!("\x1b]777;notify;slug;{}\x07", text.replace(';', ","))
@@ -207,12 +201,12 @@ impl TerminalNotifier {
                 let passed = plain.replace('\x1b', "\x1b\x1b");
                 format!("\x1bPtmux;{passed}\x1b\\\x07").into_bytes()
             }
-            // Its strings end at the first ST, so that only a bell is sure to arrive whole.
+            // Screen's strings end at the first ST, so that only a bell surely arrives whole.
             TerminalMultiplexer::Screen => b"\x07".to_vec(),
         })
     }
 
-    /// Names the window.
+    /// The sequence that sets the window's title; `None` where it is not wanted.
     pub fn title(&self, title: &str) -> Option<String> {
         match self.title {
             TitleReporting::Yes => Some(format!("\x1b]2;{}\x07", short(title))),
@@ -220,7 +214,7 @@ impl TerminalNotifier {
         }
     }
 
-    /// Tells how far the work is.
+    /// The sequence that reports progress; `None` where it is not wanted.
     pub fn progress(&self, progress: TerminalProgress) -> Option<String> {
         match (self.progress, progress) {
             (ProgressReporting::No, _) => None,
@@ -236,7 +230,7 @@ impl TerminalNotifier {
     }
 }
 
-/// On one line, with nothing that a terminal would obey, and not long.
+/// The text on one line, without anything that a terminal would obey, and shortened.
 fn short(text: &str) -> String {
     let text = sanitize(text).replace(['\n', '\t'], " ");
     let mut graphemes = text.trim().graphemes(true);
@@ -252,7 +246,7 @@ mod tests {
     use super::*;
     use crate::platform::terminal_kind::TerminalLocation;
 
-    fn announcer(
+    fn notifier(
         call: Option<NotificationSequence>,
         multiplexer: TerminalMultiplexer,
     ) -> TerminalNotifier {
@@ -265,11 +259,11 @@ mod tests {
     }
 
     fn called(call: NotificationSequence, multiplexer: TerminalMultiplexer, text: &str) -> String {
-        String::from_utf8(announcer(Some(call), multiplexer).notification(text).unwrap()).unwrap()
+        String::from_utf8(notifier(Some(call), multiplexer).notification(text).unwrap()).unwrap()
     }
 
     #[test]
-    fn each_way_of_calling_has_its_bytes() {
+    fn each_notification_sequence_has_its_bytes() {
         let direct = |call| called(call, TerminalMultiplexer::None, "shop: done; 2 min");
         assert_eq!(direct(NotificationSequence::Bell), "\x07");
         assert_eq!(direct(NotificationSequence::Osc9), "\x1b]9;slug: shop: done; 2 min\x07");
@@ -281,11 +275,11 @@ mod tests {
             direct(NotificationSequence::Osc99),
             "\x1b]99;i=slug:d=0:o=unfocused;slug\x1b\\\x1b]99;i=slug:p=body;shop: done; 2 min\x1b\\"
         );
-        assert_eq!(announcer(None, TerminalMultiplexer::None).notification("x"), None);
+        assert_eq!(notifier(None, TerminalMultiplexer::None).notification("x"), None);
     }
 
     #[test]
-    fn through_tmux_a_call_is_wrapped_and_a_bell_goes_with_it() {
+    fn through_tmux_a_notification_is_wrapped_and_followed_by_a_bell() {
         assert_eq!(
             called(NotificationSequence::Osc9, TerminalMultiplexer::Tmux, "x"),
             "\x1bPtmux;\x1b\x1b]9;slug: x\x07\x1b\\\x07"
@@ -294,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn no_text_breaks_out() {
+    fn no_text_escapes_its_sequence() {
         let evil = "a\x1b]52;c;QQ==\x07\x1b\\\nb\u{9c}\u{202e}";
         for call in
             [NotificationSequence::Osc9, NotificationSequence::Osc777, NotificationSequence::Osc99]
@@ -308,14 +302,14 @@ mod tests {
             );
             assert!(!sent.contains(['\n', '\u{9c}', '\u{202e}']), "{sent:?}");
         }
-        let title = announcer(None, TerminalMultiplexer::None).title(evil).unwrap();
+        let title = notifier(None, TerminalMultiplexer::None).title(evil).unwrap();
         assert_eq!(title.matches('\x1b').count() + title.matches('\x07').count(), 2, "{title:?}");
-        let long = announcer(None, TerminalMultiplexer::None).title(&"x".repeat(500)).unwrap();
+        let long = notifier(None, TerminalMultiplexer::None).title(&"x".repeat(500)).unwrap();
         assert!(long.len() < 100, "{long:?}");
     }
 
     #[test]
-    fn progress_is_told_only_where_it_is_known_to_be_understood() {
+    fn progress_is_reported_only_where_it_is_known_to_be_understood() {
         let terminal = |kind, version, multiplexer| TerminalInfo {
             kind,
             version,
@@ -347,12 +341,12 @@ mod tests {
 
     #[test]
     fn progress_has_its_bytes() {
-        let told =
-            |progress| announcer(None, TerminalMultiplexer::None).progress(progress).unwrap();
-        assert_eq!(told(TerminalProgress::None), CLEAR_PROGRESS);
-        assert_eq!(told(TerminalProgress::Busy), "\x1b]9;4;3;\x07");
-        assert_eq!(told(TerminalProgress::Percent(43)), "\x1b]9;4;1;43\x07");
-        assert_eq!(told(TerminalProgress::Waiting), "\x1b]9;4;4;100\x07");
+        let sequence =
+            |progress| notifier(None, TerminalMultiplexer::None).progress(progress).unwrap();
+        assert_eq!(sequence(TerminalProgress::None), CLEAR_PROGRESS);
+        assert_eq!(sequence(TerminalProgress::Busy), "\x1b]9;4;3;\x07");
+        assert_eq!(sequence(TerminalProgress::Percent(43)), "\x1b]9;4;1;43\x07");
+        assert_eq!(sequence(TerminalProgress::Waiting), "\x1b]9;4;4;100\x07");
         assert_eq!(TerminalNotifier::silent().progress(TerminalProgress::Busy), None);
     }
 }

@@ -1,7 +1,8 @@
-//! Runs a command that stands in the person's own configuration: in a process group of its own,
-//! without a terminal, within a time, and without slug's keys in its environment.
+//! Runs a command from the user's own configuration: in a process group of its own, without a
+//! terminal, within a time limit, and without slug's keys in its environment.
 //!
-//! What it starts ends with it. It must be the person's own: no project gets here.
+//! The processes that it starts end with it. Only the user's own configuration may name such a
+//! command, never a project's.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,65 +15,65 @@ use tokio::process::{Child, Command};
 
 use super::environment::{self, ChildEnvironment};
 
-/// As much of its output is read.
+/// The most bytes that are read of each output.
 const MOST: u64 = 16 * 1024;
 
-/// What is run.
+/// The two forms in which a configuration gives a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UserCommandLine {
-    /// A line for `sh -c`.
+    /// Text for `sh -c`.
     Shell(String),
-    /// A program with its arguments.
     Program(PathBuf, Vec<String>),
 }
 
-/// How it is run.
+/// A command and its surroundings.
 #[derive(Debug, Clone, Copy)]
 pub struct UserCommandRun<'a> {
-    /// What.
     pub line: &'a UserCommandLine,
-    /// Where.
+    /// The current folder of the command.
     pub folder: &'a Path,
-    /// On its standard input.
+    /// Text for its standard input.
     pub input: &'a str,
-    /// How long it may take.
     pub limit: Duration,
-    /// What it gets of slug's environment.
     pub variables: UserCommandVariables<'a>,
 }
 
-/// What of slug's environment a command gets.
+/// Which variables of slug's environment a command gets.
 #[derive(Debug, Clone, Copy)]
 pub enum UserCommandVariables<'a> {
-    /// All but slug's own keys: those that slug knows by name, and these.
+    /// All except slug's own keys: those that slug knows by name, and these names.
     AllButKeys(&'a [String]),
-    /// What the model's own commands get.
+    /// The variables that the model's own commands get.
     OfCommands(&'a ChildEnvironment),
 }
 
-/// What it printed.
+/// The result of a user's command.
 #[derive(Debug)]
 pub struct UserCommandOutput {
-    /// How it ended.
     pub status: ExitStatus,
-    /// Its standard output.
+    /// At most 16 KB; invalid UTF-8 is replaced.
     pub stdout: String,
-    /// Its standard error.
+    /// At most 16 KB; invalid UTF-8 is replaced.
     pub stderr: String,
 }
 
-/// Why there is no output.
+/// Why there is no output. The messages complete a sentence for the user.
 #[derive(Debug, thiserror::Error)]
 pub enum UserCommandError {
-    /// It could not be started or talked to.
+    /// The command could not be started, written to or read from.
     #[error("it cannot be run: {0}")]
     Run(#[from] io::Error),
-    /// It took too long.
+    /// The command took longer than its limit.
     #[error("it took longer than {} seconds and was ended", .0.as_secs())]
     TooLong(Duration),
 }
 
-/// Runs it to its end.
+/// Runs the command to its end, and kills what it has left running.
+///
+/// # Errors
+///
+/// When it cannot be started or talked to, or takes too long. A command that ends with an error is
+/// none; see [`UserCommandOutput::status`].
 pub async fn run(run: UserCommandRun<'_>) -> Result<UserCommandOutput, UserCommandError> {
     let mut command = match run.line {
         UserCommandLine::Shell(line) => {
@@ -97,7 +98,7 @@ pub async fn run(run: UserCommandRun<'_>) -> Result<UserCommandOutput, UserComma
             command.env_clear().envs(environment.variables());
         }
     }
-    // Where a program that asks for a passphrase would draw itself over the screen.
+    // With it, a program that asks for a passphrase would draw over the screen.
     command.env_remove("GPG_TTY");
     let mut child = command
         .current_dir(run.folder)
@@ -109,18 +110,18 @@ pub async fn run(run: UserCommandRun<'_>) -> Result<UserCommandOutput, UserComma
         .spawn()?;
     let group = ProcessGroupGuard(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?)));
     let ran = tokio::time::timeout(run.limit, talk(&mut child, run.input)).await;
-    // What it has left behind goes, too.
+    // Ends what the command has left running.
     drop(group);
     Ok(ran.map_err(|_| UserCommandError::TooLong(run.limit))??)
 }
 
-/// Ends a process group when it is dropped, however that comes about.
+/// Kills a process group when it is dropped, however that comes about.
 struct ProcessGroupGuard(Option<Pid>);
 
 impl Drop for ProcessGroupGuard {
     fn drop(&mut self) {
         if let Some(group) = self.0 {
-            // It may be gone already.
+            // The group may be gone already.
             let _ = kill_process_group(group, Signal::KILL);
         }
     }
@@ -130,7 +131,7 @@ async fn talk(child: &mut Child, input: &str) -> io::Result<UserCommandOutput> {
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let tell = async move {
         if let Some(mut stdin) = stdin {
-            // A command that does not care to read is none that fails.
+            // A command that does not read its input does not fail for that.
             let _ = stdin.write_all(input.as_bytes()).await;
         }
     };

@@ -1,17 +1,19 @@
-//! What a command changes in a folder: a look before it and one after it.
+//! Finds what a command changes in a folder, by looking at it before and after the command.
 //!
-//! Covers what git would: the files that no `.gitignore` or `.ignore` names, hidden ones too,
-//! without `.git` and slug's own folder. The contents of small files are kept in one nameless file,
-//! so that what a command overwrote is still there; a content is read again only where its file has
-//! another stamp, or where the stamp is so young that it tells nothing. A folder is listed again
-//! only where its own stamp has changed.
+//! It covers what git would: the files that no `.gitignore` or `.ignore` names, hidden ones too,
+//! without `.git` and slug's own folder. The contents of small files are kept in one unnamed file,
+//! so that the old content is still there when a command overwrites it. A file is read again only
+//! when its stamp has changed or is too young to be trusted. A folder is listed again only when its
+//! own stamp has changed.
 //!
-//! What is told as made or removed is so for certain, since undoing removes what was made: a file
-//! that only came into view, because rules or permissions are others now, is none, and neither is
-//! what may be the only copy of a file of which nothing was kept.
+//! A file is reported as made or removed only when that is certain, since undoing removes made
+//! files. Not reported as made: a file that only came into view, because ignore rules or
+//! permissions changed, and a file that may be the only copy of a removed one of which nothing was
+//! kept.
 //!
-//! Bounded: a folder with too many files is not watched at all, a file that is too large is
-//! named but not kept, and a look reads only so much, for only so long. Everything here blocks.
+//! All of it is bounded: a folder with too many files is not watched at all, a file that is too
+//! large is reported but not kept, and a look reads only so much, for only so long. Everything here
+//! blocks.
 
 mod contents;
 mod listing;
@@ -30,103 +32,88 @@ use self::listing::{
 use super::files;
 use super::restore::PathContent;
 
-/// All contents that one look keeps.
+/// The most bytes of contents that one look keeps.
 const ALL: u64 = 64 << 20;
-/// So many changes of one command are told.
+/// The most changes of one command that are reported with their content.
 const MAX_REPORTED: usize = 300;
-/// A listing that takes longer is given up, and after so long nothing more is read.
+/// The most time for a listing, and for the reading after it.
 const LISTING_TIMEOUT: Duration = Duration::from_secs(3);
-/// After so many slow listings in a row the folder is not listed again.
+/// After this many slow listings in a row the folder is not listed again.
 const SLOW: u8 = 3;
 
-/// A folder that is watched.
+/// Remembers the files of a folder, to find what a command changes.
 #[derive(Debug)]
 pub struct FolderWatcher {
     root: PathBuf,
-    /// The folder for the nameless file.
+    /// The folder of the unnamed file; slug's own folder, which is not watched.
     content_folder: PathBuf,
     bounds: WatchLimits,
     state: Mutex<WatchState>,
 }
 
-/// What one look may take.
+/// The bounds of one look.
 #[derive(Debug, Clone, Copy)]
 struct WatchLimits {
-    /// Bytes that are kept.
+    /// The most bytes that are kept.
     all: u64,
     listing: Duration,
     reading: Duration,
 }
 
-/// A file that a command changed.
+/// A change that a command made to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WatchedChange {
-    /// From one thing to another.
-    Known {
-        /// The file.
-        path: PathBuf,
-        /// What was there.
-        before: PathContent,
-        /// What is there.
-        after: PathContent,
-    },
-    /// Nothing was kept of it.
-    Unknown {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        why: UnkeptReason,
-    },
+    /// The content is known before and after.
+    Known { path: PathBuf, before: PathContent, after: PathContent },
+    /// Nothing was kept of the old or the new content.
+    Unknown { path: PathBuf, why: UnkeptReason },
 }
 
-/// Why a content is not kept.
+/// Why the content of a file is not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UnkeptReason {
-    /// It is too large.
+    /// The file is larger than 256 KB.
     TooLarge,
-    /// There are too many, or too many were changed at once.
+    /// There are too many files, or too many changed at once.
     TooMany,
-    /// It cannot be read.
     Unreadable,
-    /// It was out of sight before or is now: ignored, or in a folder that cannot be listed.
+    /// The file is or was out of view: ignored, or in a folder that cannot be listed.
     Unseen,
-    /// Something went of which nothing is kept, and this may be it, in another place.
+    /// A file vanished of which nothing is kept, and this may be that file in another place.
     Moved,
-    /// Its name is not UTF-8.
+    /// The name is not UTF-8, so the session's log cannot hold it.
     Name,
 }
 
-/// Why a folder is not watched.
+/// Why a folder is not watched. The messages complete a sentence for the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum WatchError {
-    /// It has too many files.
+    /// More than 20,000 files and folders.
     #[error("there are too many files to watch")]
     TooManyFiles,
-    /// Listing it takes too long.
+    /// Listing takes longer than three seconds.
     #[error("the folder takes too long to list")]
     TooSlow,
-    /// It cannot be listed.
     #[error("the folder cannot be listed")]
     Unreadable,
 }
 
 #[derive(Debug, Default)]
 struct WatchState {
-    /// All files; none before the first look.
+    /// All files; `None` before the first look.
     files: Option<Vec<(PathBuf, WatchedFile)>>,
     folders: Vec<(PathBuf, FileStamp, StampAge)>,
-    /// Folders that could not be listed.
     unread: Vec<PathBuf>,
     /// When the last look began.
     looked: Option<SystemTime>,
     contents: WatchContentStore,
-    /// Why the last look failed.
+    /// The error of the last look, if it failed.
     failed: Option<WatchError>,
-    /// So many looks in a row were too slow.
+    /// The number of slow listings in a row.
     slow: u8,
 }
 
-/// What is known of a file.
+/// What the last look found out about a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct WatchedFile {
     stamp: FileStamp,
@@ -135,33 +122,45 @@ struct WatchedFile {
 }
 
 impl FolderWatcher {
-    /// Watches what is below the real path `root`. Contents go to a nameless file in `shelf`.
-    pub fn new(root: PathBuf, shelf: PathBuf) -> Self {
+    /// Watches the folder at the real path `root`. `content_folder` gets the unnamed file.
+    pub fn new(root: PathBuf, content_folder: PathBuf) -> Self {
         let bounds = WatchLimits { all: ALL, listing: LISTING_TIMEOUT, reading: LISTING_TIMEOUT };
-        Self { root, content_folder: shelf, bounds, state: Mutex::default() }
+        Self { root, content_folder, bounds, state: Mutex::default() }
     }
 
-    /// Takes in how everything is now: before a command.
+    /// Records the state of the folder before a command.
+    ///
+    /// # Errors
+    ///
+    /// When the folder has too many files, takes too long to list, or cannot be listed.
     pub fn look(&self) -> Result<(), WatchError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.contents.length() > 4 * ALL {
-            // What is there is read anew, without what it was before.
+            // Everything is read again, without the old contents.
             *state = WatchState::default();
         }
         state.compared(self).map(drop)
     }
 
-    /// The same, where nobody has looked yet: in good time, for the first look takes longest.
+    /// Like [`Self::look`], but only if there was no look yet: the first one takes longest.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::look`].
     pub fn warm(&self) -> Result<(), WatchError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        // Once a command may run, a look that comes late would hide what it does.
+        // Once a command may run, a late look would hide its changes.
         if state.files.is_some() {
             return Ok(());
         }
         state.compared(self).map(drop)
     }
 
-    /// What has changed since the last look.
+    /// The changes since the last look.
+    ///
+    /// # Errors
+    ///
+    /// When the last look failed or there was none, or the folder cannot be listed now.
     pub fn changes(&self) -> Result<Vec<WatchedChange>, WatchError> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if state.files.is_none() {
@@ -170,14 +169,14 @@ impl FolderWatcher {
         let changes = state.compared(self)?;
         let kept: Vec<Result<(PathContent, PathContent), UnkeptReason>> =
             changes.iter().enumerate().map(|(at, it)| state.kept(at, it)).collect();
-        // A file that went may be one that came. Where nothing is kept of it, what came stays.
+        // A new file may be a removed one that moved. If that one was not kept, the new file stays.
         let lost: HashSet<(u64, u64)> = changes
             .iter()
             .zip(&kept)
             .filter(|((_, _, after), kept)| after.is_none() && kept.is_err())
             .filter_map(|((_, before, _), _)| Some(before.as_ref()?.stamp.place()))
             .collect();
-        let told = changes.into_iter().zip(kept).map(|((path, before, after), kept)| {
+        let listed = changes.into_iter().zip(kept).map(|((path, before, after), kept)| {
             let took = after.as_ref().is_some_and(|after| lost.contains(&after.stamp.place()));
             let may_be_lost = took || (before.is_none() && !lost.is_empty());
             match kept {
@@ -186,14 +185,14 @@ impl FolderWatcher {
                 Err(why) => WatchedChange::Unknown { path, why },
             }
         });
-        Ok(told.collect())
+        Ok(listed.collect())
     }
 }
 
 type FileDifference = (PathBuf, Option<WatchedFile>, Option<WatchedFile>);
 
 impl WatchState {
-    /// Brings the state up to date, and tells how it differs from the one before.
+    /// Updates the state, and returns how it differs from the one before.
     fn compared(&mut self, watch: &FolderWatcher) -> Result<Vec<FileDifference>, WatchError> {
         if let Some(error) = self.given_up() {
             return Err(error);
@@ -216,12 +215,13 @@ impl WatchState {
         }
     }
 
-    /// Why it is not listed again. What was slow once may have been slow for another reason.
+    /// Why the folder is not listed again. A slow listing is tried again a few times.
     fn given_up(&self) -> Option<WatchError> {
         self.failed.filter(|error| *error != WatchError::TooSlow || self.slow >= SLOW)
     }
 
-    /// The files whose stamps are others now, or say nothing, where the same files are there.
+    /// The files whose stamps changed or are too young to be trusted. `None`: a folder or an ignore
+    /// file has changed, so the folder must be listed again.
     fn other_stamps(&self) -> Option<Vec<(usize, FileStamp)>> {
         let files = self.files.as_ref()?;
         for (path, stamp, trust) in &self.folders {
@@ -243,7 +243,7 @@ impl WatchState {
         Some(others)
     }
 
-    /// Reads these files, and leaves all others as they are.
+    /// Reads these files again, and leaves all others as they are.
     fn read_again(
         &mut self,
         watch: &FolderWatcher,
@@ -265,7 +265,7 @@ impl WatchState {
         changes
     }
 
-    /// Takes another listing in.
+    /// Compares a new listing with the state, and stores it.
     fn take(
         &mut self,
         watch: &FolderWatcher,
@@ -275,7 +275,7 @@ impl WatchState {
         let is_first = self.files.is_none();
         let since = self.looked.replace(now).unwrap_or(now);
         let reading = self.contents.reading(watch.bounds.all, watch.bounds.reading);
-        // Paths are hashed and compared part by part, names of files as they are.
+        // Paths are hashed and compared part by part, strings as a whole.
         let old = self.files.take().unwrap_or_default().into_iter();
         let mut old: HashMap<OsString, WatchedFile> =
             old.map(|(path, known)| (path.into_os_string(), known)).collect();
@@ -316,7 +316,7 @@ impl WatchState {
         changes
     }
 
-    /// What ignore files hid that are others now may have been there before.
+    /// Marks new files as unseen that a changed or removed ignore file may have hidden before.
     fn doubt_what_was_hidden(&self, changes: &mut [FileDifference]) {
         let hidden: Vec<PreviousIgnoreRules> = changes
             .iter()
@@ -334,7 +334,7 @@ impl WatchState {
         }
     }
 
-    /// What a file is and holds, which is kept.
+    /// Reads the stamp and the content of a file; the content is kept.
     fn read(
         &mut self,
         watch: &FolderWatcher,
@@ -345,7 +345,8 @@ impl WatchState {
     ) -> WatchedFile {
         let content = before.map(|before| &before.content);
         if reading.is_over() {
-            // What was kept is still right if the stamp is; everything else is read another time.
+            // The kept content is still right if the stamp is; all other files are read another
+            // time.
             let same = before.filter(|before| before.stamp == stamp);
             let content = same.map(|before| before.content.clone());
             let content = content.unwrap_or(WatchedContent::NotKept(UnkeptReason::TooMany));
@@ -356,7 +357,7 @@ impl WatchState {
         WatchedFile { stamp, stamp_age: stamp_age(stamp.changed, now), content }
     }
 
-    /// What a change was from and to, as far as both are kept; it is one of so many.
+    /// The old and the new content of the change at index `at`, as far as both are kept.
     fn kept(
         &self,
         at: usize,
@@ -365,7 +366,7 @@ impl WatchState {
         if at >= MAX_REPORTED {
             return Err(UnkeptReason::TooMany);
         }
-        // The log could not name it again.
+        // The session's log could not name the file.
         path.to_str().ok_or(UnkeptReason::Name)?;
         Ok((self.thing(before.as_ref())?, self.thing(after.as_ref())?))
     }
@@ -377,7 +378,7 @@ impl WatchState {
 }
 
 impl WatchedFile {
-    /// Whether it is the same file in all that can be brought back.
+    /// Whether the file is the same in all that can be restored.
     fn is_as(&self, other: &Self) -> bool {
         match (&self.content, &other.content) {
             (WatchedContent::File { hash, .. }, WatchedContent::File { hash: other_hash, .. }) => {
@@ -391,7 +392,7 @@ impl WatchedFile {
         }
     }
 
-    /// One that is not seen.
+    /// A file that is not in view.
     fn unseen(stamp: FileStamp) -> Self {
         Self {
             stamp,
@@ -401,7 +402,7 @@ impl WatchedFile {
     }
 }
 
-/// What became of a file that is not listed any more; nothing, where it is only out of sight.
+/// The change of a file that is not listed any more; `None` where it is only out of view.
 fn gone(path: PathBuf, known: WatchedFile) -> Option<FileDifference> {
     let after = match fs::symlink_metadata(&path) {
         Ok(metadata) if metadata.is_file() || metadata.is_symlink() => {

@@ -1,8 +1,8 @@
 //! Finds the programs that slug itself runs (bash, git) in the PATH, once, at the start.
 //!
-//! A repository must not be able to put its own `git` in front of the real one: relative entries
-//! of the PATH and entries inside the workspace are skipped, and so are links that lead there.
-//! What the model runs through bash uses the PATH as it is.
+//! A repository must not be able to put its own `git` in front of the real one. So relative entries
+//! of the PATH and entries inside the workspace are skipped, and so are links that lead there. The
+//! commands that the model runs through bash use the PATH as it is.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     /// A workspace and a folder outside it, each with a program `git`.
-    fn scene() -> (tempfile::TempDir, PathBuf, PathBuf) {
+    fn workspace_and_outside() -> (tempfile::TempDir, PathBuf, PathBuf) {
         let root = tempfile::tempdir().unwrap();
         let (workspace, outside) = (root.path().join("work"), root.path().join("usr-bin"));
         for folder in [&workspace.join("bin"), &outside] {
@@ -47,7 +47,7 @@ mod tests {
 
     #[test]
     fn s64_relative_and_workspace_entries_are_skipped() {
-        let (_root, workspace, outside) = scene();
+        let (_root, workspace, outside) = workspace_and_outside();
         let path = join_paths([
             Path::new("."),
             Path::new(""),
@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn s64_links_into_the_workspace_are_skipped() {
-        let (root, workspace, outside) = scene();
+        let (root, workspace, outside) = workspace_and_outside();
         let links = root.path().join("links");
         fs::create_dir(&links).unwrap();
         symlink(workspace.join("bin/git"), links.join("git")).unwrap();
@@ -71,8 +71,8 @@ mod tests {
     }
 
     #[test]
-    fn skips_what_cannot_be_run() {
-        let (root, workspace, outside) = scene();
+    fn only_executable_files_are_found() {
+        let (root, workspace, outside) = workspace_and_outside();
         let plain = root.path().join("plain");
         fs::create_dir_all(plain.join("bash")).unwrap();
         fs::write(plain.join("git"), "").unwrap();

@@ -1,7 +1,7 @@
 //! Bash: runs a command.
 //!
-//! The model gets plain text: head and tail where it is long, progress lines in their last state,
-//! no escape sequences. The person sees the output as it comes, and with its colours.
+//! The model gets plain text without escape sequences: of long output the head and the tail, of a
+//! progress line its last state. The user sees the output as it comes, and with its colours.
 
 mod capture;
 mod clean;
@@ -20,7 +20,7 @@ use super::{
 use crate::domain::{ToolAccess, ToolDisplay, ToolOutput, ToolSpec, ToolStatus};
 use capture::OutputCapture;
 
-/// The Bash tool.
+/// Runs a command with bash, within a time limit.
 pub(super) struct BashTool;
 
 const SHAPE: InputShape =
@@ -28,13 +28,13 @@ const SHAPE: InputShape =
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(600);
-/// Bytes of output that the model gets.
+/// The most bytes of output that the model gets.
 const MODEL_BYTES: usize = 30 << 10;
 
 struct BashArguments {
     command: String,
     timeout: Duration,
-    /// Whether a longer time was asked for.
+    /// Whether the call asked for more than [`LONGEST_TIMEOUT`].
     is_shortened: bool,
 }
 
@@ -88,7 +88,7 @@ impl Tool for BashTool {
             }
         };
         let exit = context.processes.run(script, &mut output, context.cancel.clone()).await?;
-        // Its own token: what was printed is told, also where the command was stopped.
+        // A separate token: what was printed is reported even if the command was stopped.
         let reported =
             off_thread(&CancellationToken::new(), move || BashReport::new(&capture)).await?;
         let report = reported.ok_or_else(|| ToolError("The output was lost.".into()))?;
@@ -105,21 +105,21 @@ fn parse_arguments(input: &Value) -> Result<BashArguments, ToolError> {
     if command.contains('\0') {
         return Err(input.wrong("`command` holds a NUL character"));
     }
-    let asked = match input.number(&["timeout", "timeout_ms"])? {
+    let requested = match input.number(&["timeout", "timeout_ms"])? {
         None | Some(0) => DEFAULT_TIMEOUT,
-        // Nobody gives a command less than a second: these are seconds.
+        // No call gives a command less than a second: small numbers are seconds.
         Some(seconds @ 1..=600) => Duration::from_secs(seconds),
         Some(milliseconds) => Duration::from_millis(milliseconds),
     };
-    let timeout = asked.min(LONGEST_TIMEOUT);
-    Ok(BashArguments { command, timeout, is_shortened: asked > timeout })
+    let timeout = requested.min(LONGEST_TIMEOUT);
+    Ok(BashArguments { command, timeout, is_shortened: requested > timeout })
 }
 
-/// What was printed, as it is told.
+/// The output of a command in the forms that the result needs.
 struct BashReport {
     observation: String,
     display: Option<String>,
-    /// The whole, where the model gets only a part.
+    /// The whole output; `None` where the model gets all of it.
     whole: Option<Vec<u8>>,
     total: u64,
 }
@@ -145,7 +145,7 @@ impl BashReport {
     }
 }
 
-/// Head and tail, with what was left out between them.
+/// The head and the tail of a long text, with a note about the part between them.
 fn shortened(text: &str, total: u64) -> String {
     let Some(ends) = truncation::ends(text, MODEL_BYTES) else { return text.to_owned() };
     let lines = truncation::pluralise(ends.hidden.lines().count() as u64, "line");

@@ -1,8 +1,8 @@
-//! A file's old and new content on the way to disk, for Edit and Write.
+//! Plans and writes the change of one file, for Edit and Write.
 //!
-//! The model must have read what it changes, the content must still be the same, and where the
-//! person was shown a preview it must be the content of that preview. The last check is the write
-//! itself, which expects the old content's hash.
+//! The model must have read the file, the content must still be the same, and if the user was shown
+//! a preview, the content must be that of the preview. The last check is the write itself, which
+//! expects the hash of the old content.
 
 use std::path::{Path, PathBuf};
 
@@ -12,25 +12,24 @@ use super::text::{self, TextEncoding, WHOLE_FILE};
 use super::{FileChange, FileState, ToolContext, ToolError, WriteReport, off_thread, truncation};
 use crate::domain::{ContentHash, ExcludedHunks, FileDiff, ToolDisplay, ToolOutput};
 
-/// What is at the path that is to be written.
+/// The file that a call wants to change.
 pub(super) enum WriteTarget {
-    /// A file that the model has seen as it is.
+    /// A file whose current content the model has read.
     File(Vec<u8>),
-    /// Nothing.
     Missing,
 }
 
-/// What a call would do to one file.
+/// The change of one file, before it is written.
 #[derive(Debug, Clone)]
 pub(super) struct PlannedWrite {
     pub path: PathBuf,
     pub before: Option<Vec<u8>>,
     pub after: Vec<u8>,
-    /// Both sides as text, for the diff; empty where there is no text.
+    /// The old and the new text, for the diff; empty where there is no text.
     pub texts: (String, String),
 }
 
-/// Looks at what a call wants to change. `verb` is what is done to it: "edit", "overwrite".
+/// Reads the file that a call wants to change. `verb` goes into messages: "edit", "overwrite".
 pub(super) async fn current(
     context: &ToolContext,
     path: &Path,
@@ -67,7 +66,7 @@ pub(super) async fn current(
 }
 
 impl PlannedWrite {
-    /// What the person is shown before it is done. The yes will hold for this content alone.
+    /// The diff for the user's approval. The approval will hold for this content alone.
     pub async fn preview(
         self,
         context: &ToolContext,
@@ -78,7 +77,11 @@ impl PlannedWrite {
         self.diff(context).await
     }
 
-    /// What becomes of the old text without what is left out of `shown`, the preview of `input`.
+    /// The new text without the hunks that are left out of `shown`, the preview of `input`.
+    ///
+    /// # Errors
+    ///
+    /// When the file has changed since the preview, or the hunks do not fit it.
     pub fn without(
         &self,
         context: &ToolContext,
@@ -92,12 +95,16 @@ impl PlannedWrite {
         text.ok_or_else(|| changed_since_approved(&context.place.show(&self.path)))
     }
 
-    /// A yes to a part of what was shown holds for the content that it was shown of, too.
+    /// Carries the approval of a part over to the narrowed call, for the same old content.
     pub fn approve_part(&self, context: &ToolContext, tool: &str, narrowed: &Value) {
         context.reads.record_preview(call_key(tool, narrowed), self.before_hash());
     }
 
-    /// Writes it and tells what was done.
+    /// Writes the file and describes the change.
+    ///
+    /// # Errors
+    ///
+    /// When the file has changed since the preview or the read, or cannot be written.
     pub async fn commit(
         self,
         context: &ToolContext,
@@ -111,8 +118,8 @@ impl PlannedWrite {
         }
         let diff = self.clone().diff(context).await;
         let is_new = self.before.is_none();
-        // A task of its own: where the turn is stopped meanwhile, a file that is written is still
-        // recorded, so that it can be undone. It ends with the write.
+        // A separate task that ends with the write: even if the turn is stopped meanwhile, a
+        // written file is recorded, so that it can be undone.
         let (writer, change) = (context.clone(), self);
         let written = tokio::spawn(async move {
             let written = writer.files.write(&change.path, &change.after, Some(expected)).await?;
@@ -162,7 +169,7 @@ impl PlannedWrite {
     }
 }
 
-/// Encodes what takes the place of a file's text.
+/// Encodes the new text of a file; fails where the encoding lacks a character.
 pub(super) fn encode_text(
     text: &str,
     encoding: TextEncoding,
@@ -183,7 +190,7 @@ fn changed_since_approved(shown: &str) -> ToolError {
     ))
 }
 
-/// Why a part of a change cannot be a call of its own.
+/// The error where a part of a change cannot be a call of its own.
 pub(super) fn not_in_part(shown: &str) -> ToolError {
     ToolError(format!(
         "This change of {shown} cannot be made in part. Take all of it, or say no and what to do \
@@ -191,7 +198,7 @@ pub(super) fn not_in_part(shown: &str) -> ToolError {
     ))
 }
 
-/// Names a call by what it does.
+/// Identifies a call by its tool and its arguments.
 fn call_key(tool: &str, input: &Value) -> ContentHash {
     ContentHash::of(format!("{tool}\n{input}").as_bytes())
 }

@@ -1,7 +1,7 @@
 //! Edit: replaces text in a file.
 //!
-//! All that is not replaced keeps its bytes: line ends, encoding, byte order mark. How the text is
-//! found is in `matching`; there is no matching by likeness.
+//! All text that is not replaced keeps its bytes: line ends, encoding, byte order mark. `matching`
+//! finds the old text; there is no matching by similarity.
 
 mod closest_match;
 mod lines;
@@ -24,7 +24,7 @@ use matching::{EditMismatch, MatchQuality, ReplaceScope};
 
 pub(in crate::tools) use placeholder::find as placeholder_in;
 
-/// The Edit tool.
+/// Replaces text in a file that the model has read.
 pub(super) struct EditTool;
 
 const SHAPE: InputShape = InputShape {
@@ -166,7 +166,7 @@ async fn plan_write(
         .ok_or_else(|| ToolError("Stopped before anything was written.".into()))?
 }
 
-/// Finds the places and puts the new text there. Runs off the asynchronous threads: files are big.
+/// Finds the places and replaces them. Runs off the asynchronous threads: files can be big.
 fn replace_text(
     before: Vec<u8>,
     wanted: EditArguments,

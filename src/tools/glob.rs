@@ -17,20 +17,20 @@ use super::{
 };
 use crate::domain::{ToolAccess, ToolOutput, ToolSpec};
 
-/// The Glob tool.
+/// Lists files by name, the newest first.
 pub(super) struct GlobTool;
 
 const SHAPE: InputShape = InputShape { tool: "Glob", example: r#"{"pattern": "src/**/*.rs"}"# };
 
-/// Names that are listed.
+/// The most names that are listed.
 const MOST: usize = 100;
-/// Folders that are gone into.
+/// The most levels of folders that are searched.
 const LEVELS: usize = 20;
 
 struct GlobArguments {
-    /// Where the walk starts.
+    /// The folder in which the walk starts.
     root: PathBuf,
-    /// Matched against paths from the root.
+    /// Matched against paths relative to `root`.
     pattern: String,
 }
 
@@ -85,9 +85,8 @@ impl Tool for GlobTool {
     }
 }
 
-/// What a walk came to.
+/// The result of a walk.
 struct GlobMatches {
-    /// The newest first.
     files: Vec<(Reverse<SystemTime>, PathBuf)>,
     passed: SkippedEntries,
 }
@@ -104,7 +103,7 @@ fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<GlobArgume
         }
         return Ok(GlobArguments { root: folder, pattern: format!("**/{pattern}") });
     }
-    // The folders that a pattern begins with need no search, and may lie elsewhere.
+    // The folders at the start of a pattern need no search, and may lie outside the folder.
     let fixed = pattern.find(['*', '?', '[', '{', '\\']).unwrap_or(pattern.len());
     let (start, rest) = match pattern[..fixed].rfind('/') {
         Some(slash) => pattern.split_at(slash + 1),
@@ -126,8 +125,8 @@ fn matcher(pattern: &str) -> Result<GlobMatcher, ToolError> {
     Ok(glob.compile_matcher())
 }
 
-/// Names what a walk finds, unless it is gone again, or was never there: where a folder is swapped for
-/// a link meanwhile, the walk sees what the link leads to.
+/// Collects the matching files. A file without a time of change is left out: it is gone, or was
+/// never there, since the walk follows a folder that is swapped for a link meanwhile.
 fn collect_matches(
     walk: FileWalk,
     root: &Path,
@@ -181,8 +180,8 @@ mod tests {
     use crate::domain::ToolStatus;
     use crate::tools::testing::ToolTestEnv;
 
-    async fn glob(bench: &ToolTestEnv, input: Value) -> Vec<String> {
-        let output = bench.run(&GlobTool, input).await.unwrap();
+    async fn glob(env: &ToolTestEnv, input: Value) -> Vec<String> {
+        let output = env.run(&GlobTool, input).await.unwrap();
         let files = output.output["files"].as_array().unwrap().iter();
         let mut files: Vec<String> = files.map(|file| file.as_str().unwrap().into()).collect();
         files.sort();
@@ -190,18 +189,18 @@ mod tests {
     }
 
     fn tree() -> ToolTestEnv {
-        let bench = ToolTestEnv::new();
+        let env = ToolTestEnv::new();
         for name in ["a.rs", "src/b.rs", "src/deep/c.rs", "src/d.txt", ".hidden/e.rs", ".git/f.rs"]
         {
-            bench.put(name, "");
+            env.put(name, "");
         }
-        bench
+        env
     }
 
     #[tokio::test]
     async fn patterns_match_as_models_expect() {
-        let bench = tree();
-        let absolute = format!("{}/src/*.rs", bench.path("").display()).replace("//", "/");
+        let env = tree();
+        let absolute = format!("{}/src/*.rs", env.path("").display()).replace("//", "/");
         let cases = [
             (json!({"pattern": "*.rs"}), vec![".hidden/e.rs", "a.rs", "src/b.rs", "src/deep/c.rs"]),
             (json!({"pattern": "**/*.txt"}), vec!["src/d.txt"]),
@@ -217,7 +216,7 @@ mod tests {
             (json!({"pattern": "src/deep/", "path": null}), vec!["src/deep/c.rs"]),
         ];
         for (input, expected) in cases {
-            assert_eq!(glob(&bench, input.clone()).await, expected, "{input}");
+            assert_eq!(glob(&env, input.clone()).await, expected, "{input}");
         }
     }
 
@@ -239,52 +238,47 @@ mod tests {
 
     #[tokio::test]
     async fn ignored_and_denied_files_are_left_out() {
-        let bench = tree();
-        bench.put(".gitignore", "target/\n*.log\n");
-        bench.put("target/x.rs", "");
-        bench.put("y.log", "");
-        bench.put("secret.rs", "");
-        bench.put("secrets/z.rs", "");
-        let found = glob(&bench, json!({"pattern": "**"})).await;
+        let env = tree();
+        env.put(".gitignore", "target/\n*.log\n");
+        env.put("target/x.rs", "");
+        env.put("y.log", "");
+        env.put("secret.rs", "");
+        env.put("secrets/z.rs", "");
+        let found = glob(&env, json!({"pattern": "**"})).await;
         assert_eq!(
             found,
             [".gitignore", ".hidden/e.rs", "a.rs", "src/b.rs", "src/d.txt", "src/deep/c.rs"]
         );
-        let named = glob(&bench, json!({"pattern": "target/*.rs"})).await;
+        let named = glob(&env, json!({"pattern": "target/*.rs"})).await;
         assert_eq!(named, ["target/x.rs"], "a folder that is named is searched");
-        assert_eq!(glob(&bench, json!({"pattern": "secrets/*"})).await, [] as [&str; 0], "S49");
+        assert_eq!(glob(&env, json!({"pattern": "secrets/*"})).await, [] as [&str; 0], "S49");
         for (pattern, hidden) in [("**", 2), ("secrets/*", 1), ("src/*", 0)] {
-            let output = bench.run(&GlobTool, json!({"pattern": pattern})).await.unwrap();
+            let output = env.run(&GlobTool, json!({"pattern": pattern})).await.unwrap();
             assert_eq!(output.output["hidden"], hidden, "{pattern}");
-            let said = output.observation.lines().last().unwrap().to_owned();
-            assert_eq!(said.starts_with(&format!("[{hidden} file")), hidden > 0, "{said}");
+            let note = output.observation.lines().last().unwrap().to_owned();
+            assert_eq!(note.starts_with(&format!("[{hidden} file")), hidden > 0, "{note}");
         }
     }
 
     #[tokio::test]
     async fn links_are_listed_and_not_followed() {
-        let bench = tree();
-        symlink(bench.path("src"), bench.path("link")).unwrap();
-        assert_eq!(glob(&bench, json!({"pattern": "b.rs"})).await, ["src/b.rs"]);
-        assert_eq!(glob(&bench, json!({"pattern": "link"})).await, ["link"]);
-        assert_eq!(glob(&bench, json!({"pattern": "link/*.rs"})).await, ["link/b.rs"]);
+        let env = tree();
+        symlink(env.path("src"), env.path("link")).unwrap();
+        assert_eq!(glob(&env, json!({"pattern": "b.rs"})).await, ["src/b.rs"]);
+        assert_eq!(glob(&env, json!({"pattern": "link"})).await, ["link"]);
+        assert_eq!(glob(&env, json!({"pattern": "link/*.rs"})).await, ["link/b.rs"]);
     }
 
     #[tokio::test]
     async fn the_newest_come_first_and_the_rest_is_counted() {
-        let bench = ToolTestEnv::new();
+        let env = ToolTestEnv::new();
         for number in 0..120_u64 {
             let name = format!("{number:03}");
-            bench.put(&name, "");
+            env.put(&name, "");
             let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000 + number);
-            File::options()
-                .write(true)
-                .open(bench.path(&name))
-                .unwrap()
-                .set_modified(time)
-                .unwrap();
+            File::options().write(true).open(env.path(&name)).unwrap().set_modified(time).unwrap();
         }
-        let output = bench.run(&GlobTool, json!({"pattern": "*"})).await.unwrap();
+        let output = env.run(&GlobTool, json!({"pattern": "*"})).await.unwrap();
         assert!(output.observation.starts_with("119\n118\n"), "{}", output.observation);
         assert!(output.observation.ends_with("\n020\n[20 more; narrow the pattern]"));
         assert_eq!(output.summary.as_deref(), Some("120 files"));
@@ -292,19 +286,19 @@ mod tests {
 
     #[tokio::test]
     async fn twenty_levels_are_searched() {
-        let bench = ToolTestEnv::new();
+        let env = ToolTestEnv::new();
         let folders = |count: usize| "d/".repeat(count);
-        bench.put(&format!("{}in", folders(LEVELS - 1)), "");
-        bench.put(&format!("{}out", folders(LEVELS)), "");
-        assert_eq!(glob(&bench, json!({"pattern": "in"})).await.len(), 1);
-        assert_eq!(glob(&bench, json!({"pattern": "out"})).await.len(), 0);
+        env.put(&format!("{}in", folders(LEVELS - 1)), "");
+        env.put(&format!("{}out", folders(LEVELS)), "");
+        assert_eq!(glob(&env, json!({"pattern": "in"})).await.len(), 1);
+        assert_eq!(glob(&env, json!({"pattern": "out"})).await.len(), 0);
     }
 
     #[tokio::test]
-    async fn what_cannot_be_searched_is_said() {
-        let bench = tree();
-        bench.fifo("pipe");
-        fs::create_dir(bench.path("lib")).unwrap();
+    async fn unsearchable_places_are_reported() {
+        let env = tree();
+        env.fifo("pipe");
+        fs::create_dir(env.path("lib")).unwrap();
         let cases = [
             (json!({"pattern": "[a"}), "Glob: error parsing glob"),
             (json!({"pattern": ""}), "Glob: `pattern` is empty."),
@@ -314,18 +308,18 @@ mod tests {
             (json!({"pattern": "*", "path": "pipe"}), "pipe is a FIFO"),
         ];
         for (input, expected) in cases {
-            let error = bench.run(&GlobTool, input).await.unwrap_err();
+            let error = env.run(&GlobTool, input).await.unwrap_err();
             assert!(error.0.starts_with(expected), "{error}");
         }
-        let none = bench.run(&GlobTool, json!({"pattern": "*.zig"})).await.unwrap();
+        let none = env.run(&GlobTool, json!({"pattern": "*.zig"})).await.unwrap();
         assert!(none.observation.starts_with("No file matches **/*.zig"), "{}", none.observation);
     }
 
     #[tokio::test]
     async fn a_cancelled_search_ends() {
-        let bench = tree();
-        bench.context.cancel.cancel();
-        let output = bench.run(&GlobTool, json!({"pattern": "*"})).await.unwrap();
+        let env = tree();
+        env.context.cancel.cancel();
+        let output = env.run(&GlobTool, json!({"pattern": "*"})).await.unwrap();
         assert_eq!(output.status, ToolStatus::Cancelled);
     }
 }

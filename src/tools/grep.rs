@@ -1,6 +1,6 @@
 //! Grep: searches the contents of files with ripgrep's own libraries, in this process.
 //!
-//! No program is started and no configuration of ripgrep's is read. Results are in the order of
+//! No program is started, and ripgrep's configuration is not read. Results are in the order of
 //! their paths, so that the same search gives the same answer.
 
 mod search;
@@ -23,7 +23,7 @@ use super::{
 use crate::domain::{ToolAccess, ToolOutput, ToolSpec};
 use search::{GrepMode, GrepOutcome, GrepQuery, GrepRow};
 
-/// The Grep tool.
+/// Searches file contents with a regular expression.
 pub(super) struct GrepTool;
 
 const SHAPE: InputShape = InputShape {
@@ -31,11 +31,11 @@ const SHAPE: InputShape = InputShape {
     example: r#"{"pattern": "fn \\w+\\(", "path": "src", "glob": "*.rs", "output_mode": "content"}"#,
 };
 
-/// Lines of a result unless asked otherwise.
+/// The most lines of a result, unless the call asks for another number.
 const DEFAULT_LIMIT: u64 = 250;
-/// Lines of a result that can be asked for.
+/// The most lines that a call can ask for.
 const MOST: u64 = 5000;
-/// Bytes of a result: some 10,000 tokens.
+/// The most bytes of a result: some 10,000 tokens.
 const TOTAL_BYTES: usize = 40_000;
 
 struct GrepArguments {
@@ -58,13 +58,13 @@ enum CaseMode {
     Ignored,
 }
 
-/// Whether a match may go over line ends.
+/// Whether a match may span lines.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MultilineMode {
     One,
-    /// The pattern itself has line ends in it.
+    /// The pattern itself contains line ends.
     Several,
-    /// The same, and `.` matches them.
+    /// Lines are spanned, and `.` matches line ends.
     SeveralByDot,
 }
 
@@ -74,12 +74,12 @@ enum LineNumbers {
     Hidden,
 }
 
-/// Which file names are wanted.
+/// Selects files by name.
 struct NameFilter {
     matcher: GlobMatcher,
-    /// Whether those that match are the ones left out.
+    /// Whether matching files are left out instead of searched.
     is_negated: bool,
-    /// Whether it is about the last component alone.
+    /// Whether only the last component of the path is matched.
     is_name: bool,
 }
 
@@ -177,7 +177,7 @@ fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<GrepArgume
     let before = input.number(&["-B"])?.or(around).unwrap_or(0);
     let after = input.number(&["-A"])?.or(around).unwrap_or(0);
     let mode = match input.optional_text(&["output_mode", "mode"])?.as_deref() {
-        // Who asks for lines around a match wants to see lines.
+        // A call that asks for lines around a match wants to see lines.
         None | Some("") if before + after > 0 => GrepMode::Content,
         None | Some("" | "files_with_matches" | "files") => GrepMode::Files,
         Some("content") => GrepMode::Content,
@@ -255,7 +255,7 @@ fn names(glob: &str) -> Result<NameFilter, ToolError> {
 }
 
 impl NameFilter {
-    /// Whether the file is wanted; a pattern with folders may start from any of `bases`.
+    /// Whether the file is searched; a pattern with folders may start from any of `bases`.
     fn want(&self, path: &Path, bases: &[&Path]) -> bool {
         let matches = if self.is_name {
             self.matcher.is_match(path.file_name().unwrap_or(OsStr::new("")))

@@ -1,7 +1,7 @@
-//! Arguments of a call, read leniently where their meaning is certain.
+//! Reads the arguments of a call, leniently where their meaning is certain.
 //!
 //! Numbers and flags may come as strings, optional arguments as null, and a few arguments under
-//! the names that other agents gave them. Unknown arguments are ignored. Everything else is an
+//! the names that other agents give them. Unknown arguments are ignored. Everything else is an
 //! error that shows the model what to send.
 
 use std::borrow::Cow;
@@ -15,21 +15,24 @@ use super::{ToolError, WorkingDirectory};
 /// The shape of a tool's arguments, for error messages.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct InputShape {
-    /// The tool's name.
     pub tool: &'static str,
-    /// Arguments as JSON that would be right.
+    /// Valid arguments as JSON.
     pub example: &'static str,
 }
 
-/// The arguments of one call. Each getter takes an argument's name followed by names that are
-/// understood in its place.
+/// The arguments of one call. Each getter takes the name of an argument, followed by other names
+/// that are accepted for it.
 pub(super) struct ArgumentReader<'a> {
     shape: InputShape,
     fields: Cow<'a, Map<String, Value>>,
 }
 
 impl<'a> ArgumentReader<'a> {
-    /// Takes the arguments apart. An object inside a string is unpacked.
+    /// Takes the arguments of a call. A string that holds a JSON object counts as that object.
+    ///
+    /// # Errors
+    ///
+    /// When the arguments are no object; the error shows an example.
     pub fn new(shape: InputShape, value: &'a Value) -> Result<Self, ToolError> {
         let fields = match value {
             Value::Object(fields) => Cow::Borrowed(fields),
@@ -50,12 +53,20 @@ impl<'a> ArgumentReader<'a> {
         names.iter().find_map(|name| self.fields.get(*name)).filter(|value| !value.is_null())
     }
 
-    /// A text that must be there, but may be empty.
+    /// A string that must be present, but may be empty.
+    ///
+    /// # Errors
+    ///
+    /// When the argument is missing or is no string; the error shows an example.
     pub fn text(&self, names: &[&str]) -> Result<String, ToolError> {
         self.optional_text(names)?.ok_or_else(|| self.missing(names))
     }
 
-    /// A text that may be absent.
+    /// A string that may be absent.
+    ///
+    /// # Errors
+    ///
+    /// When the argument is no string; the error shows an example.
     pub fn optional_text(&self, names: &[&str]) -> Result<Option<String>, ToolError> {
         match self.value(names) {
             None => Ok(None),
@@ -67,7 +78,11 @@ impl<'a> ArgumentReader<'a> {
         }
     }
 
-    /// A whole number, not negative.
+    /// A whole number that is not negative; `None` where it is absent.
+    ///
+    /// # Errors
+    ///
+    /// When the argument is anything else; the error shows an example.
     pub fn number(&self, names: &[&str]) -> Result<Option<u64>, ToolError> {
         let Some(value) = self.value(names) else { return Ok(None) };
         let number = match value {
@@ -82,7 +97,11 @@ impl<'a> ArgumentReader<'a> {
         }
     }
 
-    /// A flag; absent means no.
+    /// A flag; absent means false.
+    ///
+    /// # Errors
+    ///
+    /// When the argument is neither true nor false; the error shows an example.
     pub fn flag(&self, names: &[&str]) -> Result<bool, ToolError> {
         let Some(value) = self.value(names) else { return Ok(false) };
         let text = match value {
@@ -98,12 +117,20 @@ impl<'a> ArgumentReader<'a> {
         }
     }
 
-    /// A path that must be there, resolved.
+    /// A path that must be present, made absolute.
+    ///
+    /// # Errors
+    ///
+    /// When the argument is missing, is no string, or is not usable as a path.
     pub fn path(&self, names: &[&str], place: &WorkingDirectory) -> Result<PathBuf, ToolError> {
         self.optional_path(names, place)?.ok_or_else(|| self.missing(names))
     }
 
-    /// A path that may be absent or empty.
+    /// A path that may be absent or empty, made absolute.
+    ///
+    /// # Errors
+    ///
+    /// When the argument is no string or is not usable as a path.
     pub fn optional_path(
         &self,
         names: &[&str],
@@ -116,7 +143,11 @@ impl<'a> ArgumentReader<'a> {
         Ok(Some(place.resolve(&text)))
     }
 
-    /// Refuses what looks like a path to a model but names no file.
+    /// Refuses a text that a model may take for a path but that names no file.
+    ///
+    /// # Errors
+    ///
+    /// When the text holds a NUL character or is a `file:` URL.
     pub fn usable_path(&self, text: &str) -> Result<(), ToolError> {
         if text.contains('\0') {
             return Err(self.wrong("a path cannot hold a NUL character"));
@@ -127,7 +158,7 @@ impl<'a> ArgumentReader<'a> {
         Ok(())
     }
 
-    /// An error about these arguments.
+    /// An error about these arguments, with an example of valid ones.
     pub fn wrong(&self, what: impl Display) -> ToolError {
         self.shape.wrong(what)
     }

@@ -1,8 +1,8 @@
 //! What the model can do: the [`Tool`] trait, the registry, and one file per tool.
 //!
 //! Tools know nothing of permissions. They say what a call would touch ([`Tool::access`]); the
-//! agent's gate decides and then runs them. What they need from the machine they get as ports in
-//! their [`ToolContext`].
+//! agent's gate decides and then runs them. They reach the machine through the ports in their
+//! [`ToolContext`].
 
 mod bash;
 mod change;
@@ -43,19 +43,26 @@ pub use ports::{
 pub use registry::ToolRegistry;
 pub use scoped_files::{AccessMode, Grant, ScopedFiles};
 
-/// Something the model can do.
+/// Something that the model can do.
 #[async_trait]
 pub trait Tool: Send + Sync {
-    /// What the model is told. The same bytes each time.
+    /// The name, description and schema for the model. The same bytes each time.
     fn spec(&self) -> ToolSpec;
 
-    /// What a call with this input would touch, relative paths taken from `place`. Fails, with a
-    /// sentence that tells the model what to send instead, when the input is not usable.
+    /// What a call with this input would touch; relative paths start from `place`.
+    ///
+    /// # Errors
+    ///
+    /// When the input is not usable; the error tells the model what to send instead.
     fn access(&self, input: &Value, place: &WorkingDirectory)
     -> Result<Vec<ToolAccess>, ToolError>;
 
-    /// What a call would change, against what is on disk now, for the approval dialog. Fails as
-    /// the call itself would, where it cannot succeed.
+    /// The diff that a call would make to the current file, for the approval dialog; `None` where
+    /// the tool has no preview.
+    ///
+    /// # Errors
+    ///
+    /// When the call itself would fail, with the same error.
     async fn preview(
         &self,
         _context: &ToolContext,
@@ -64,8 +71,12 @@ pub trait Tool: Send + Sync {
         Ok(None)
     }
 
-    /// The input of a call that changes what `shown`, the preview of `input`, changes without what
-    /// is left out. Fails where that cannot be said in a call.
+    /// The input of a narrower call: it makes the changes of `shown`, the preview of `input`,
+    /// except those that are left out.
+    ///
+    /// # Errors
+    ///
+    /// When no call of the tool can do that.
     async fn narrow_input(
         &self,
         _context: &ToolContext,
@@ -76,59 +87,59 @@ pub trait Tool: Send + Sync {
         Err(ToolError("This call cannot be done in part.".into()))
     }
 
-    /// Does it. Only the agent's gate calls this.
+    /// Runs the call. Only the agent's gate may call this.
+    ///
+    /// # Errors
+    ///
+    /// When the call cannot be done; the error tells the model what to do instead.
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError>;
 }
 
-/// Where an agent works.
+/// The folder that paths of a call start from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkingDirectory {
-    /// The folder that relative paths start from; absolute.
+    /// Absolute.
     pub cwd: PathBuf,
-    /// The person's home folder, for `~`.
+    /// The user's home folder, for `~`; `None` where it is unknown.
     pub home: Option<PathBuf>,
 }
 
-/// What a running call has to work with.
+/// The ports and the surroundings of a running call.
 #[derive(Clone)]
 pub struct ToolContext {
-    /// Where it works.
     pub place: WorkingDirectory,
-    /// Reads and writes the files that the call said it would touch.
+    /// Reads and writes only the files that the call said it would touch.
     pub files: Arc<dyn Files>,
-    /// Runs commands.
     pub processes: Arc<dyn Processes>,
-    /// What the model has read of each file, by content hash.
+    /// The content of each file as the model last read it, by hash.
     pub reads: Arc<ReadLedger>,
-    /// Paths that a deny rule hides from searches.
+    /// Says which paths a deny rule hides from searches.
     pub is_hidden: Arc<dyn Fn(&Path) -> bool + Send + Sync>,
-    /// Gets what the person and the log should know while the call runs.
+    /// Gets what the user and the log should know while the call runs.
     pub effects: Arc<dyn ToolEffects>,
-    /// Ends the call.
     pub cancel: CancellationToken,
 }
 
-/// What a running call tells the agent.
+/// Receives what a running call tells the agent.
 #[async_trait]
 pub trait ToolEffects: Send + Sync {
-    /// More output, to be shown as it comes. Never stored.
+    /// More output, shown as it comes. Never stored.
     fn progress(&self, text: &str);
-    /// The plan has changed.
+    /// The model's plan has changed.
     fn todos(&self, todos: Vec<TodoItem>);
     /// A file was written. Either content is `None` where there is no file on that side.
     fn file_changed(&self, change: FileChange);
-    /// Keeps `bytes` under their hash, for what the model gets only a part of.
+    /// Stores `bytes` under their hash, for output of which the model gets only a part.
     async fn keep(&self, bytes: Vec<u8>) -> Option<ContentHash>;
 }
 
 /// A file before and after a tool wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileChange {
-    /// The file, absolute.
+    /// Absolute.
     pub path: PathBuf,
-    /// Its bytes before; `None` when it was not there.
+    /// `None` when the file did not exist.
     pub before: Option<Vec<u8>>,
-    /// Its bytes now.
     pub after: Vec<u8>,
 }
 
@@ -138,7 +149,8 @@ pub struct FileChange {
 pub struct ToolError(pub String);
 
 impl WorkingDirectory {
-    /// `path` as an absolute path without `.` and `..`, with a leading `~` taken for the home folder. A name in the `$'…'` form that [`WorkingDirectory::show`] gives is read back. Purely lexical.
+    /// An absolute path without `.` and `..`. A leading `~` is the home folder, and a name in the
+    /// `$'…'` form of [`WorkingDirectory::show`] is read back. Purely lexical.
     pub fn resolve(&self, path: &str) -> PathBuf {
         let joined = match (path.strip_prefix("~/"), &self.home) {
             (Some(rest), Some(home)) => home.join(rest),
@@ -148,8 +160,8 @@ impl WorkingDirectory {
         clean_path(&joined)
     }
 
-    /// `path` as the model and the person like to read it: relative inside the working folder,
-    /// and as `$'…'` where it is not plain text.
+    /// `path` as the model and the user like to read it: relative inside the working folder, and as
+    /// `$'…'` where it is not plain text.
     pub fn show(&self, path: &Path) -> String {
         match path.strip_prefix(&self.cwd) {
             Ok(inside) if inside.as_os_str().is_empty() => String::from("."),
@@ -173,8 +185,8 @@ impl From<FileError> for ToolError {
     }
 }
 
-/// Runs blocking or long work where it does not hold up the asynchronous threads; nothing where
-/// the call was stopped first. Work that can be long has to watch the token, too.
+/// Runs blocking or long work off the asynchronous threads; `None` where the call was stopped
+/// first. Work that can be long must watch the token, too.
 async fn off_thread<T: Send + 'static>(
     cancel: &CancellationToken,
     work: impl FnOnce() -> T + Send + 'static,
@@ -190,7 +202,7 @@ async fn off_thread<T: Send + 'static>(
     }
 }
 
-/// What a call that the person stopped comes to.
+/// The result of a call that the user stopped.
 fn stopped_output() -> ToolOutput {
     ToolOutput { status: ToolStatus::Cancelled, ..ToolOutput::text("Stopped by the user.") }
 }

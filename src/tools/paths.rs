@@ -1,4 +1,4 @@
-//! Paths as the model reads and writes them.
+//! Shows paths to the model, and reads those that the model writes.
 //!
 //! A name that is not UTF-8 or holds control characters is shown in the shell's `$'…'` quoting,
 //! which `Bash` takes too, and is read back from it, so that every file can be named exactly.
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::similarity::similarity;
 use super::{ToolContext, ToolError};
 
-/// The path in plain text, quoted where it has to be.
+/// The path as plain text, quoted only where it has to be.
 pub(super) fn quoted(path: &Path) -> String {
     if let Some(text) = path.to_str()
         && !text.chars().any(char::is_control)
@@ -43,7 +43,7 @@ pub(super) fn quoted(path: &Path) -> String {
     out
 }
 
-/// What [`quoted`] made, read back; anything else as it is.
+/// Reads back what [`quoted`] made; any other text stays as it is.
 pub(super) fn unquoted(text: &str) -> OsString {
     let Some(inner) = text.strip_prefix("$'").and_then(|rest| rest.strip_suffix('\'')) else {
         return OsString::from(text);
@@ -75,7 +75,7 @@ pub(super) fn unquoted(text: &str) -> OsString {
     OsString::from_vec(bytes)
 }
 
-/// The error for a path with nothing there, with names that the model may have meant.
+/// The error for a path at which nothing is, with names that the model may have meant.
 pub(super) async fn missing(context: &ToolContext, path: &Path) -> ToolError {
     let shown = context.place.show(path);
     let (searched, is_hidden) = (path.to_owned(), context.is_hidden.clone());
@@ -95,9 +95,9 @@ pub(super) async fn missing(context: &ToolContext, path: &Path) -> ToolError {
 }
 
 enum PathSuggestion {
-    /// Names in the same folder that look alike, the most alike first.
+    /// Similar names in the same folder, the most similar first.
     Names(Vec<PathBuf>),
-    /// The folder is missing, too; this is the nearest one above it.
+    /// The folder is missing, too; this is the nearest existing one above it.
     Folder(PathBuf),
 }
 
@@ -109,7 +109,7 @@ fn suggest(path: &Path, is_hidden: &dyn Fn(&Path) -> bool) -> PathSuggestion {
     };
     let wanted = path.file_name().unwrap_or(OsStr::new("")).to_string_lossy().to_lowercase();
     let mut names: Vec<(f32, PathBuf)> = entries
-        // A folder may hold a million files; a guess is not worth reading all their names.
+        // A folder may hold a million files; a guess is not worth reading all names.
         .take(5000)
         .flatten()
         .map(|entry| {

@@ -1,4 +1,4 @@
-//! What tools need from the machine, as traits that `platform` implements and tests can replace.
+//! What tools need from the machine, as traits that `platform` implements and tests replace.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -12,17 +12,25 @@ use tokio_util::sync::CancellationToken;
 
 use crate::domain::{ContentHash, ScanExtent};
 
-/// Reads and writes whole files. A running call has one that opens what the call was approved for,
-/// at the place where that was then, and nothing else.
+/// Reads and writes whole files. The files of a running call only open what the call was approved
+/// for, at the place where it was when the call was approved.
 #[async_trait]
 pub trait Files: Send + Sync {
-    /// What is at `path`. Never blocks on a FIFO or a device: it looks at what was opened before it
-    /// reads.
+    /// Reads the file at `path`, up to `limit` bytes. Never blocks on a FIFO or a device: it checks
+    /// what was opened before it reads.
+    ///
+    /// # Errors
+    ///
+    /// When the call was not approved for the path, or the path cannot be opened or read. A missing
+    /// file or a folder is no error.
     async fn read(&self, path: &Path, limit: u64) -> Result<FileState, FileError>;
 
-    /// Up to `length` bytes of the regular file at `path` from `offset` on, for files too big to
-    /// be read whole. Fewer only at the end of the file. Anything else at `path` counts as
-    /// changed.
+    /// Reads up to `length` bytes from `offset` on, for files too big to be read whole. Returns
+    /// fewer only at the end of the file.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::read`]; anything but a regular file at `path` is [`FileError::Changed`].
     async fn read_at(&self, path: &Path, offset: u64, length: u64) -> Result<Vec<u8>, FileError> {
         match self.read(path, u64::MAX).await? {
             FileState::File(bytes) => {
@@ -35,10 +43,15 @@ pub trait Files: Send + Sync {
         }
     }
 
-    /// Puts `bytes` at `path`: a temporary file beside it, synced, then renamed, with the mode of
-    /// the file it replaces. Missing folders are made. Other names of a hard-linked file keep the
-    /// old content. With `expected`, the content that is there
-    /// must still have that hash (`Some(None)`: there must be no file).
+    /// Replaces the file at `path` by `bytes`, through a synced temporary file beside it that is
+    /// renamed and gets the old file's mode. Missing folders are made. Other names of a hard-linked
+    /// file keep the old content. With `expected`, the current content must still have that hash
+    /// (`Some(None)`: there must be no file).
+    ///
+    /// # Errors
+    ///
+    /// [`FileError::Changed`] when `expected` does not hold, and else when the call was not
+    /// approved for the path or the path cannot be written.
     async fn write(
         &self,
         path: &Path,
@@ -46,31 +59,33 @@ pub trait Files: Send + Sync {
         expected: Option<Option<ContentHash>>,
     ) -> Result<WriteReport, FileError>;
 
-    /// The regular file at `path`, to be read; `None` where there is something else. Blocks: for
-    /// searches, off the asynchronous threads.
+    /// Opens the regular file at `path` for reading; `None` where there is something else. Blocks:
+    /// for searches, off the asynchronous threads.
+    ///
+    /// # Errors
+    ///
+    /// When the call was not approved for the path, or the path cannot be opened.
     fn open(&self, path: &Path) -> Result<Option<File>, FileError>;
 
     /// When the file or link at `path` was last changed; `None` where there is none. Blocks.
     fn modified(&self, path: &Path) -> Option<SystemTime>;
 }
 
-/// What a write came to.
+/// What a write reports beside its success.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WriteReport {
-    /// How many other names (hard links) the replaced file had. They keep the old content.
+    /// The number of other names (hard links) of the replaced file. They keep the old content.
     pub other_names: u64,
 }
 
-/// What was found at a path.
+/// What [`Files::read`] finds at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileState {
-    /// A regular file, whole.
+    /// The whole content of a regular file.
     File(Vec<u8>),
-    /// A regular file of this many bytes, more than the limit.
+    /// The length in bytes of a regular file that exceeds the limit.
     TooBig(u64),
-    /// Nothing.
     Missing,
-    /// A folder.
     Folder,
     /// A FIFO, socket or device.
     Special,
@@ -79,31 +94,29 @@ pub enum FileState {
 /// Why a file could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The content is not the one that was expected.
+    /// The content is not the expected one.
     #[error("{0} has changed on disk since it was read")]
     Changed(PathBuf),
-    /// A symbolic link is on the way, where none was when the call was looked at.
+    /// A symbolic link is on the way, where none was when the call was approved.
     #[error(
         "the way to {0} has a symbolic link on it that was not there before, or that leads in a circle"
     )]
     Linked(PathBuf),
-    /// The call did not say that it would touch this.
+    /// The call did not say that it would touch this path.
     #[error("{0} is nothing that this call was approved for")]
     NotApproved(PathBuf),
-    /// The operating system says no.
+    /// The operating system could not do it.
     #[error("cannot {doing} {path}: {source}")]
     Io {
-        /// "read", "write", …
+        /// A verb for the message: "read", "write", …
         doing: &'static str,
-        /// Which file.
         path: PathBuf,
-        /// What the system said.
         source: std::io::Error,
     },
 }
 
 impl FileError {
-    /// The same of a file that goes by the name of `path`.
+    /// The same error about a file that the call names `path`.
     pub fn at(self, path: &Path) -> Self {
         let path = path.to_owned();
         match self {
@@ -118,17 +131,23 @@ impl FileError {
 /// Runs shell scripts.
 #[async_trait]
 pub trait Processes: Send + Sync {
-    /// Stands for the variables that scripts get: an approval is bound to them.
+    /// A hash of the variables that scripts get: an approval is bound to it.
     fn environment(&self) -> ContentHash {
         ContentHash::of(b"")
     }
 
-    /// Runs `script` to its end, with no terminal and nothing on standard input, in a session of
-    /// its own. Standard output and standard error arrive together in `output` as they come.
+    /// Runs `script` to its end, without a terminal and with nothing on standard input, in a
+    /// session of its own. Standard output and standard error arrive together in `output` as they
+    /// come.
     ///
-    /// It is over when the direct child has exited, not when the last holder of the pipe has. On
-    /// `cancel` or at the time limit the whole group gets TERM, and KILL two seconds later; on
-    /// `cancel` this returns at once and the killing goes on behind it.
+    /// The run is over when the direct child has exited, not when the last holder of the pipe has.
+    /// On `cancel` or at the time limit the whole group gets TERM, and KILL two seconds later. On
+    /// `cancel` this returns at once and the killing goes on in the background.
+    ///
+    /// # Errors
+    ///
+    /// When the script cannot be started, or its supervisor dies. A script that fails is no error;
+    /// see [`ScriptExit::cause`].
     async fn run(
         &self,
         script: ScriptSpec,
@@ -137,36 +156,32 @@ pub trait Processes: Send + Sync {
     ) -> Result<ScriptExit, ProcessError>;
 }
 
-/// What to run.
+/// A script and its surroundings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptSpec {
-    /// For `bash -c`.
+    /// Text for `bash -c`.
     pub text: String,
-    /// The folder to start in.
     pub cwd: PathBuf,
-    /// How long it may take.
     pub timeout: Duration,
-    /// The value of PATH, where it is not the one that all scripts get.
+    /// The value of `PATH`; `None`: the one that all scripts get.
     pub search_path: Option<OsString>,
 }
 
-/// How a script ended.
+/// The end of a script, whatever ended it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScriptExit {
-    /// What ended it.
     pub cause: ExitCause,
-    /// How long it ran.
     pub elapsed: Duration,
-    /// Whether something it started still runs and holds its output.
+    /// Whether a process that the script started still runs and holds its output.
     pub left_running: bool,
-    /// Hosts that it asked for, and that the sandbox's list does not let it reach.
+    /// Hosts that the script asked for and that the sandbox's list does not allow.
     pub refused: Vec<String>,
-    /// Whether the sandbox covered all that deny rules keep from reading.
+    /// Whether the sandbox found and covered every file that deny rules protect from reading.
     pub denied: ScanExtent,
 }
 
 impl ScriptExit {
-    /// What is to be said where more is denied to be read than could be found.
+    /// The note for the result where not every denied file could be found.
     pub fn denied_note(&self) -> Option<String> {
         match self.denied {
             ScanExtent::Whole => None,
@@ -178,7 +193,7 @@ impl ScriptExit {
         }
     }
 
-    /// What is to be said of the hosts that it could not reach.
+    /// The note for the result about hosts that the sandbox refused.
     pub fn refused_note(&self) -> Option<String> {
         let hosts = self.refused.join("; ");
         (!hosts.is_empty()).then(|| {
@@ -193,13 +208,13 @@ impl ScriptExit {
 /// What ended a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitCause {
-    /// It exited with this status.
+    /// The exit status.
     Code(i32),
-    /// This signal killed it.
+    /// The number of the signal that killed it.
     Signal(i32),
-    /// It took too long and was killed.
+    /// The script reached its time limit and was killed.
     TimedOut,
-    /// The person stopped it.
+    /// The user stopped it.
     Cancelled,
 }
 
@@ -207,14 +222,13 @@ pub enum ExitCause {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot start bash in {cwd}: {source}")]
 pub struct ProcessError {
-    /// The folder it should have started in.
+    /// The folder in which it should have started.
     pub cwd: PathBuf,
-    /// What the system said.
     pub source: std::io::Error,
 }
 
-/// The content of each file as the model last saw it, so that it never edits what it has not read
-/// or what has changed since.
+/// The content of each file as the model last read it, so that the model never edits a file that it
+/// has not read or that has changed since.
 #[derive(Debug, Default)]
 pub struct ReadLedger {
     seen: Mutex<HashMap<PathBuf, ContentHash>>,
@@ -222,29 +236,30 @@ pub struct ReadLedger {
 }
 
 impl ReadLedger {
-    /// The model has seen this content.
+    /// Records that the model has read this content.
     pub fn record(&self, path: &Path, content: &[u8]) {
         lock(&self.seen).insert(path.to_owned(), ContentHash::of(content));
     }
 
-    /// What the model last saw of `path`.
+    /// The hash of the content that the model last read; `None` where it has not read the file.
     pub fn seen(&self, path: &Path) -> Option<ContentHash> {
         lock(&self.seen).get(path).cloned()
     }
 
-    /// The person is shown what `call` (a hash of its tool and arguments) would change, against
-    /// this content; `None` where there is no file.
+    /// Records the content that a preview of `call` (a hash of its tool and arguments) was made of;
+    /// `None` where there is no file.
     pub fn record_preview(&self, call: ContentHash, content: Option<ContentHash>) {
         lock(&self.previewed).insert(call, content);
     }
 
-    /// What the person was last shown of `call`, once: a yes holds for that content alone.
+    /// Takes the content of the last preview of `call`: an approval holds for that content alone.
     pub fn take_preview(&self, call: &ContentHash) -> Option<Option<ContentHash>> {
         lock(&self.previewed).remove(call)
     }
 }
 
-/// The value, also where a thread that held it has panicked: each is whole after every statement.
+/// Locks a value, even if a thread has panicked while it held the lock: each value is whole after
+/// every statement.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

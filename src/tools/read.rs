@@ -1,7 +1,7 @@
 //! Read: shows the lines of a text file, numbered.
 //!
-//! A file of up to 16 MB is read whole, so that a later Edit can tell whether it has changed. Of a
-//! bigger one only as much is read as it takes to get to the lines that are asked for.
+//! A file of up to 16 MB is read whole, so that a later Edit can tell whether it has changed. A
+//! bigger file is read only up to the end of the lines that the call asks for.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::domain::{ToolAccess, ToolOutput, ToolSpec};
 
-/// The Read tool.
+/// Shows a text file as numbered lines.
 pub(super) struct ReadTool;
 
 const SHAPE: InputShape = InputShape {
@@ -23,23 +23,23 @@ const SHAPE: InputShape = InputShape {
     example: r#"{"file_path": "src/main.rs", "offset": 1, "limit": 200}"#,
 };
 
-/// Lines that are shown unless asked otherwise.
+/// The most lines that are shown, unless the call asks for another number.
 const DEFAULT_LIMIT: u64 = 2000;
-/// Characters of a line.
+/// The most characters of a line.
 const LINE_CHARS: usize = 2000;
-/// Bytes of all lines together: some 15,000 tokens.
+/// The most bytes of all lines together: some 15,000 tokens.
 const TOTAL_BYTES: usize = 60_000;
-/// Bytes of a big file that are looked at in one go.
+/// The bytes of a big file that are read at a time.
 const CHUNK: u64 = 1 << 20;
 
 struct ReadArguments {
     path: PathBuf,
-    /// The first line, from 1.
+    /// The number of the first line, from 1.
     offset: u64,
     limit: u64,
 }
 
-/// Lines in a row, as they are shown.
+/// Consecutive lines, as they are shown.
 struct ReadExcerpt {
     text: String,
     lines: u64,
@@ -133,7 +133,7 @@ fn whole(bytes: &[u8], wanted: &ReadArguments, shown: &str) -> Result<ToolOutput
     Ok(excerpt.output(&note, wanted, Some(total)))
 }
 
-/// Goes through a big file up to the lines that are asked for.
+/// Reads a big file up to the lines that the call asks for.
 async fn part(
     context: &ToolContext,
     wanted: &ReadArguments,
@@ -142,7 +142,7 @@ async fn part(
 ) -> Result<ToolOutput, ToolError> {
     let mut excerpt = ReadExcerpt::new();
     let mut number = 1;
-    // Of a line that is not yet complete, and no more of it than can be shown.
+    // The beginning of an incomplete line, no longer than what can be shown.
     let mut open: Vec<u8> = Vec::new();
     let mut at = 0;
     while !excerpt.is_full {
@@ -210,7 +210,7 @@ impl ReadExcerpt {
         Self { text: String::new(), lines: 0, is_full: false }
     }
 
-    /// Adds the next line; says whether it went in.
+    /// Adds the next line; returns whether there was room.
     fn add(&mut self, line: &str, wanted: &ReadArguments) -> bool {
         let line = truncation::line(line, LINE_CHARS);
         // A NUL ends the text for some model servers.
@@ -246,41 +246,41 @@ mod tests {
     use crate::domain::ContentHash;
     use crate::tools::testing::ToolTestEnv;
 
-    async fn read(bench: &ToolTestEnv, input: Value) -> String {
-        bench.run(&ReadTool, input).await.unwrap().observation
+    async fn read(env: &ToolTestEnv, input: Value) -> String {
+        env.run(&ReadTool, input).await.unwrap().observation
     }
 
     #[tokio::test]
     async fn lines_are_numbered_and_the_content_is_remembered() {
-        let bench = ToolTestEnv::new();
-        bench.put("f", "one\n\ttwo\r\nthree");
-        assert_eq!(read(&bench, json!({"path": "f"})).await, "1\tone\n2\t\ttwo\n3\tthree\n");
-        let seen = bench.context.reads.seen(&bench.path("f"));
+        let env = ToolTestEnv::new();
+        env.put("f", "one\n\ttwo\r\nthree");
+        assert_eq!(read(&env, json!({"path": "f"})).await, "1\tone\n2\t\ttwo\n3\tthree\n");
+        let seen = env.context.reads.seen(&env.path("f"));
         assert_eq!(seen, Some(ContentHash::of(b"one\n\ttwo\r\nthree")));
     }
 
     #[tokio::test]
-    async fn what_is_cut_is_said_with_the_way_on() {
-        let bench = ToolTestEnv::new();
+    async fn a_cut_result_says_how_to_continue() {
+        let env = ToolTestEnv::new();
         let lines: String = (1..=3000).map(|n| format!("line {n}\n")).collect();
-        bench.put("f", lines.as_str());
-        let some = read(&bench, json!({"file_path": "f", "offset": "3", "limit": 2})).await;
+        env.put("f", lines.as_str());
+        let some = read(&env, json!({"file_path": "f", "offset": "3", "limit": 2})).await;
         assert_eq!(some, "3\tline 3\n4\tline 4\n[Lines 3-4 of 3000. Go on with offset=5.]");
-        let all = read(&bench, json!({"file_path": "f"})).await;
+        let all = read(&env, json!({"file_path": "f"})).await;
         assert!(all.ends_with("2000\tline 2000\n[Lines 1-2000 of 3000. Go on with offset=2001.]"));
-        let last = read(&bench, json!({"file_path": "f", "offset": 3000, "limit": null})).await;
+        let last = read(&env, json!({"file_path": "f", "offset": 3000, "limit": null})).await;
         assert_eq!(last, "3000\tline 3000\n");
     }
 
     #[tokio::test]
     async fn long_lines_and_much_text_are_cut() {
-        let bench = ToolTestEnv::new();
-        bench.put("long", "ä".repeat(2005));
+        let env = ToolTestEnv::new();
+        env.put("long", "ä".repeat(2005));
         assert!(
-            read(&bench, json!({"file_path": "long"})).await.ends_with("… [5 more characters]\n")
+            read(&env, json!({"file_path": "long"})).await.ends_with("… [5 more characters]\n")
         );
-        bench.put("much", format!("{}\n", "x".repeat(1000)).repeat(100));
-        let much = read(&bench, json!({"file_path": "much"})).await;
+        env.put("much", format!("{}\n", "x".repeat(1000)).repeat(100));
+        let much = read(&env, json!({"file_path": "much"})).await;
         assert!(much.len() < TOTAL_BYTES + 100);
         assert!(
             much.ends_with("[Lines 1-59 of 100. Go on with offset=60.]"),
@@ -291,12 +291,12 @@ mod tests {
 
     #[tokio::test]
     async fn huge_files_are_read_in_part() {
-        let bench = ToolTestEnv::new();
-        let mut file = fs::File::create(bench.path("huge")).unwrap();
+        let env = ToolTestEnv::new();
+        let mut file = fs::File::create(env.path("huge")).unwrap();
         for number in 1..=20 {
             writeln!(file, "line {number} {}", "x".repeat(1 << 20)).unwrap();
         }
-        let text = read(&bench, json!({"file_path": "huge", "offset": 19})).await;
+        let text = read(&env, json!({"file_path": "huge", "offset": 19})).await;
         assert!(text.starts_with("19\tline 19 xxx"), "{}", &text[..40]);
         assert!(text.contains("\n20\tline 20 xxx"));
         assert!(
@@ -305,44 +305,44 @@ mod tests {
             )
         );
         let error =
-            bench.run(&ReadTool, json!({"file_path": "huge", "offset": 21})).await.unwrap_err();
+            env.run(&ReadTool, json!({"file_path": "huge", "offset": 21})).await.unwrap_err();
         assert_eq!(error.0, "huge has only 20 lines.");
-        bench.context.cancel.cancel();
-        let output = bench.run(&ReadTool, json!({"file_path": "huge"})).await.unwrap();
+        env.context.cancel.cancel();
+        let output = env.run(&ReadTool, json!({"file_path": "huge"})).await.unwrap();
         assert_eq!(output.status, crate::domain::ToolStatus::Cancelled);
     }
 
     #[tokio::test]
     async fn other_encodings_are_shown_as_text() {
-        let bench = ToolTestEnv::new();
-        bench.put("latin", b"caf\xe9\n");
-        bench.put("wide", b"\xff\xfea\0\xe9\0");
-        bench.put("nul", b"some words\0and more\n");
-        assert_eq!(read(&bench, json!({"file_path": "latin"})).await, "1\tcafé\n");
-        assert_eq!(read(&bench, json!({"file_path": "wide"})).await, "1\taé\n");
-        assert_eq!(read(&bench, json!({"file_path": "nul"})).await, "1\tsome words␀and more\n");
+        let env = ToolTestEnv::new();
+        env.put("latin", b"caf\xe9\n");
+        env.put("wide", b"\xff\xfea\0\xe9\0");
+        env.put("nul", b"some words\0and more\n");
+        assert_eq!(read(&env, json!({"file_path": "latin"})).await, "1\tcafé\n");
+        assert_eq!(read(&env, json!({"file_path": "wide"})).await, "1\taé\n");
+        assert_eq!(read(&env, json!({"file_path": "nul"})).await, "1\tsome words␀and more\n");
     }
 
     #[tokio::test]
     async fn binary_and_empty_files_say_so() {
-        let bench = ToolTestEnv::new();
-        bench.put("a.png", b"\x89PNG\r\n\x1a\n\0\0\0");
-        bench.put("empty", "");
-        let image = read(&bench, json!({"file_path": "a.png"})).await;
+        let env = ToolTestEnv::new();
+        env.put("a.png", b"\x89PNG\r\n\x1a\n\0\0\0");
+        env.put("empty", "");
+        let image = read(&env, json!({"file_path": "a.png"})).await;
         assert_eq!(
             image,
             "a.png is no text file (PNG image, 11 bytes). Read shows text files only."
         );
-        assert_eq!(read(&bench, json!({"file_path": "empty"})).await, "empty is empty.");
+        assert_eq!(read(&env, json!({"file_path": "empty"})).await, "empty is empty.");
     }
 
     #[tokio::test]
-    async fn r49_what_is_no_file_is_refused() {
-        let bench = ToolTestEnv::new();
-        bench.fifo("pipe");
-        fs::create_dir(bench.path("src")).unwrap();
-        bench.put("main.rs", "");
-        bench.put("secret_main.rs", "");
+    async fn r49_other_kinds_of_files_are_refused() {
+        let env = ToolTestEnv::new();
+        env.fifo("pipe");
+        fs::create_dir(env.path("src")).unwrap();
+        env.put("main.rs", "");
+        env.put("secret_main.rs", "");
         let cases = [
             ("pipe", "pipe is a FIFO, socket or device"),
             ("/dev/zero", "/dev/zero is a FIFO, socket or device"),
@@ -355,22 +355,22 @@ mod tests {
             ("quite-other", "There is no quite-other. Use Glob to find it."),
         ];
         for (path, expected) in cases {
-            let error = bench.run(&ReadTool, json!({"file_path": path})).await.unwrap_err();
+            let error = env.run(&ReadTool, json!({"file_path": path})).await.unwrap_err();
             assert!(error.0.starts_with(expected), "{error}");
         }
     }
 
     #[tokio::test]
     async fn r52_any_name_can_be_read() {
-        let bench = ToolTestEnv::new();
+        let env = ToolTestEnv::new();
         let names: [&[u8]; 5] =
             [b"caf\xe9", b"a\nb\tc\x1b", b"-rf", b"trailing ", "👩‍👩‍👧 con".as_bytes()];
         for name in names {
-            let path = bench.path("").join(OsStr::from_bytes(name));
+            let path = env.path("").join(OsStr::from_bytes(name));
             fs::write(&path, "x").unwrap();
-            let shown = bench.context.place.show(&path);
+            let shown = env.context.place.show(&path);
             assert!(!shown.chars().any(char::is_control));
-            assert_eq!(read(&bench, json!({"file_path": shown})).await, "1\tx\n");
+            assert_eq!(read(&env, json!({"file_path": shown})).await, "1\tx\n");
         }
     }
 

@@ -1,4 +1,4 @@
-//! All tools, by name and in the order in which models are told of them.
+//! All tools by name, in the order in which models are told of them.
 
 use std::sync::Arc;
 
@@ -36,12 +36,16 @@ impl ToolRegistry {
         Self { tools, specs }
     }
 
-    /// What models are told, always in the same order.
+    /// The specs for the model, always in the same order.
     pub fn specs(&self) -> Arc<[ToolSpec]> {
         self.specs.clone()
     }
 
-    /// The tool of this name, or an error that tells the model which there are.
+    /// The tool of this name.
+    ///
+    /// # Errors
+    ///
+    /// When there is none; the error tells the model which tools there are.
     pub fn get(&self, name: &str) -> Result<Arc<dyn Tool>, ToolError> {
         let named = self.specs.iter().zip(&self.tools).find(|(spec, _)| spec.name == name);
         named.map(|(_, tool)| tool.clone()).ok_or_else(|| self.unknown(name))

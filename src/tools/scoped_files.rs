@@ -1,10 +1,10 @@
 //! The files that one call may open: those that it was approved for, at the places where they were
-//! when it was.
+//! at that time.
 //!
 //! A tool names a file as the call does, and links may be part of that name. They were followed
-//! when the call was decided; here they are not followed again, so that nothing that is put in
-//! their place meanwhile leads elsewhere. What the call did not say it would touch cannot be
-//! opened, and what it only reads cannot be written.
+//! when the call was decided. Here they are not followed again, so that a link which is put there
+//! meanwhile leads nowhere else. A file that the call did not say it would touch cannot be opened,
+//! and a file that it only reads cannot be written.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -16,27 +16,25 @@ use async_trait::async_trait;
 use super::ports::{FileError, FileState, Files, WriteReport};
 use crate::domain::ContentHash;
 
-/// A place that a call may touch, and with a folder all that is in it.
+/// A place that a call may touch; for a folder, with everything in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// As the call names it; absolute.
+    /// The path as the call names it; absolute.
     pub named: PathBuf,
-    /// Where that was, with all links followed.
+    /// The same place with all links followed, at the time of the approval.
     pub real: PathBuf,
-    /// What may be done there.
     pub mode: AccessMode,
 }
 
-/// What may be done at a place.
+/// The kind of access that a call was granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccessMode {
-    /// Look.
     Read,
-    /// Look and change.
+    /// Reading and writing.
     Write,
 }
 
-/// Files, within what was granted.
+/// Files limited to what a call was granted.
 #[derive(Clone)]
 pub struct ScopedFiles {
     files: Arc<dyn Files>,
@@ -44,12 +42,12 @@ pub struct ScopedFiles {
 }
 
 impl ScopedFiles {
-    /// `files`, and of them what is granted.
+    /// Limits `files` to the grants.
     pub fn new(files: Arc<dyn Files>, granted: impl IntoIterator<Item = Grant>) -> Self {
         Self { files, granted: granted.into_iter().collect() }
     }
 
-    /// Where `path` was; `None` where it was not granted.
+    /// The real place of `path` at the time of the approval; `None` where it was not granted.
     pub fn real(&self, path: &Path) -> Option<PathBuf> {
         self.find(path, AccessMode::Read)
     }
@@ -60,7 +58,7 @@ impl ScopedFiles {
             .filter(|place| needed == AccessMode::Read || place.mode == needed)
             .find_map(|place| {
                 let rest = path.strip_prefix(&place.named).ok()?;
-                // An empty rest would leave a slash at the end.
+                // Joining an empty rest would add a slash at the end.
                 let real = &place.real;
                 Some(if rest.as_os_str().is_empty() { real.clone() } else { real.join(rest) })
             })
@@ -111,8 +109,8 @@ mod tests {
     use super::*;
     use crate::platform::files::DiskFiles;
 
-    /// A folder with `link -> real`, and a reach for `link/f` and, to read, for `link`.
-    fn scene(may: AccessMode) -> (tempfile::TempDir, PathBuf, ScopedFiles) {
+    /// A folder with `link -> real`; `link/f` is granted with `mode`, and `link` for reading.
+    fn scoped_files(mode: AccessMode) -> (tempfile::TempDir, PathBuf, ScopedFiles) {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
         for folder in ["real", "other"] {
@@ -120,43 +118,43 @@ mod tests {
             fs::write(root.join(folder).join("f"), folder).unwrap();
         }
         symlink("real", root.join("link")).unwrap();
-        let granted = Grant { named: root.join("link"), real: root.join("real"), mode: may };
-        let reach = ScopedFiles::new(Arc::new(DiskFiles), [granted]);
-        (dir, root, reach)
+        let granted = Grant { named: root.join("link"), real: root.join("real"), mode };
+        let scoped = ScopedFiles::new(Arc::new(DiskFiles), [granted]);
+        (dir, root, scoped)
     }
 
     #[tokio::test]
     async fn r15_a_link_that_was_there_leads_to_its_target_and_stays() {
-        let (_dir, root, reach) = scene(AccessMode::Write);
-        reach.write(&root.join("link/f"), b"new", None).await.unwrap();
+        let (_dir, root, scoped) = scoped_files(AccessMode::Write);
+        scoped.write(&root.join("link/f"), b"new", None).await.unwrap();
         assert_eq!(fs::read(root.join("real/f")).unwrap(), b"new");
         assert!(fs::symlink_metadata(root.join("link")).unwrap().is_symlink());
     }
 
     #[tokio::test]
     async fn s42_a_link_that_is_turned_afterwards_leads_where_it_led() {
-        let (_dir, root, reach) = scene(AccessMode::Write);
+        let (_dir, root, scoped) = scoped_files(AccessMode::Write);
         fs::remove_file(root.join("link")).unwrap();
         symlink("other", root.join("link")).unwrap();
         let path = root.join("link/f");
-        assert_eq!(reach.read(&path, 10).await.unwrap(), FileState::File(b"real".to_vec()));
-        assert_eq!(reach.read_at(&path, 1, 2).await.unwrap(), b"ea");
-        assert_eq!(std::io::read_to_string(reach.open(&path).unwrap().unwrap()).unwrap(), "real");
-        reach.write(&path, b"new", None).await.unwrap();
+        assert_eq!(scoped.read(&path, 10).await.unwrap(), FileState::File(b"real".to_vec()));
+        assert_eq!(scoped.read_at(&path, 1, 2).await.unwrap(), b"ea");
+        assert_eq!(std::io::read_to_string(scoped.open(&path).unwrap().unwrap()).unwrap(), "real");
+        scoped.write(&path, b"new", None).await.unwrap();
         assert_eq!(fs::read(root.join("other/f")).unwrap(), b"other");
     }
 
     #[tokio::test]
-    async fn what_was_not_granted_cannot_be_opened() {
-        let (_dir, root, reach) = scene(AccessMode::Read);
+    async fn ungranted_files_cannot_be_opened() {
+        let (_dir, root, scoped) = scoped_files(AccessMode::Read);
         for path in [root.join("other/f"), root.join("linked"), root.clone()] {
-            let read = reach.read(&path, 10).await;
+            let read = scoped.read(&path, 10).await;
             assert!(matches!(read, Err(FileError::NotApproved(_))), "{path:?}");
-            assert!(reach.open(&path).is_err() && reach.modified(&path).is_none());
+            assert!(scoped.open(&path).is_err() && scoped.modified(&path).is_none());
         }
         let path = root.join("link/f");
-        assert!(reach.modified(&path).is_some());
-        let written = reach.write(&path, b"new", None).await;
+        assert!(scoped.modified(&path).is_some());
+        let written = scoped.write(&path, b"new", None).await;
         assert!(matches!(written, Err(FileError::NotApproved(_))));
         assert_eq!(fs::read(root.join("real/f")).unwrap(), b"real");
     }

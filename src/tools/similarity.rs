@@ -1,4 +1,4 @@
-//! How alike two short texts are.
+//! The similarity of two short texts.
 
 use std::collections::HashMap;
 

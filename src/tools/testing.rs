@@ -1,5 +1,5 @@
-//! A bench to try tools on: a temporary folder as workspace, real files, and everything else
-//! recorded.
+//! An environment to try tools in: a temporary folder as workspace with real files, and recorders
+//! for everything else.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -17,20 +17,18 @@ use super::{
 use crate::domain::{ContentHash, ScanExtent, TodoItem, ToolAccess, ToolOutput};
 use crate::platform::files::DiskFiles;
 
-/// A workspace with a context over it.
+/// A workspace, and the context that a tool gets in it.
 pub(crate) struct ToolTestEnv {
     _dir: TempDir,
     root: PathBuf,
-    /// What tools get.
     pub context: ToolContext,
-    /// What tools said.
     pub effects: Arc<EffectsRecorder>,
-    /// What Bash talks to.
+    /// The processes that Bash starts.
     pub processes: Arc<ScriptedProcesses>,
 }
 
 impl ToolTestEnv {
-    /// An empty workspace; paths with `secret` in them are hidden.
+    /// An empty workspace; paths with `secret` in them are hidden from searches.
     pub fn new() -> Self {
         let dir = TempDir::new().unwrap();
         let root = dir.path().canonicalize().unwrap();
@@ -48,56 +46,64 @@ impl ToolTestEnv {
         Self { _dir: dir, root, context, effects, processes }
     }
 
-    /// A path in the workspace.
+    /// The absolute path of a name in the workspace.
     pub fn path(&self, name: &str) -> PathBuf {
         self.root.join(name)
     }
 
-    /// Puts a file there, with its folders, behind the tools' back.
+    /// Writes a file and makes its folders, without the tools' knowledge.
     pub fn put(&self, name: &str, content: impl AsRef<[u8]>) {
         let path = self.path(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, content).unwrap();
     }
 
-    /// Puts a FIFO there.
+    /// Makes a FIFO.
     pub fn fifo(&self, name: &str) {
         crate::domain::testing::make_fifo(&self.path(name));
     }
 
-    /// The model has read the file as it is now.
+    /// Records that the model has read the file's current content.
     pub fn seen(&self, name: &str) {
         self.context.reads.record(&self.path(name), &self.bytes(name));
     }
 
-    /// What is in a file.
+    /// The current content of a file.
     pub fn bytes(&self, name: &str) -> Vec<u8> {
         std::fs::read(self.path(name)).unwrap()
     }
 
     /// Runs a tool as the gate would.
+    ///
+    /// # Errors
+    ///
+    /// When the tool fails or does not accept the input.
     pub async fn run(&self, tool: &dyn Tool, input: Value) -> Result<ToolOutput, ToolError> {
         tool.run(&self.context_for(tool, &input)?, input).await
     }
 
-    /// What the gate would give a call.
+    /// The context that the gate would give a call.
+    ///
+    /// # Errors
+    ///
+    /// When the tool does not accept the input.
     pub fn context_for(&self, tool: &dyn Tool, input: &Value) -> Result<ToolContext, ToolError> {
         let accesses = tool.access(input, &self.context.place)?;
         let granted = accesses.into_iter().filter_map(|access| {
-            let (named, may) = match access {
+            let (named, mode) = match access {
                 ToolAccess::Read(path) => (path, AccessMode::Read),
                 ToolAccess::Write(path) => (path, AccessMode::Write),
                 _ => return None,
             };
             let real = named.canonicalize().unwrap_or_else(|_| named.clone());
-            Some(Grant { named, real, mode: may })
+            Some(Grant { named, real, mode })
         });
-        let reach = ScopedFiles::new(self.context.files.clone(), granted);
-        Ok(ToolContext { files: Arc::new(reach), ..self.context.clone() })
+        let scoped = ScopedFiles::new(self.context.files.clone(), granted);
+        Ok(ToolContext { files: Arc::new(scoped), ..self.context.clone() })
     }
 }
 
-/// Keeps what tools tell the agent.
+/// Records what tools tell the agent.
 #[derive(Default)]
 pub(crate) struct EffectsRecorder {
     progress: Mutex<String>,
@@ -107,22 +113,22 @@ pub(crate) struct EffectsRecorder {
 }
 
 impl EffectsRecorder {
-    /// All live output.
+    /// All live output so far, joined.
     pub fn progress(&self) -> String {
         self.progress.lock().unwrap().clone()
     }
 
-    /// The last plan.
+    /// The last plan; empty before the first.
     pub fn todos(&self) -> Vec<TodoItem> {
         self.todos.lock().unwrap().clone()
     }
 
-    /// All written files.
+    /// All written files, in order.
     pub fn changes(&self) -> Vec<FileChange> {
         self.changes.lock().unwrap().clone()
     }
 
-    /// All that was kept.
+    /// All contents that tools stored, in order.
     pub fn kept(&self) -> Vec<Vec<u8>> {
         self.kept.lock().unwrap().clone()
     }
@@ -149,13 +155,12 @@ impl ToolEffects for EffectsRecorder {
     }
 }
 
-/// Plays what a script would print, and how it would end.
+/// Pretends to run scripts, with a given output and end.
 pub(crate) struct ScriptedProcesses {
-    /// What was run.
+    /// The scripts that were run.
     pub scripts: Mutex<Vec<ScriptSpec>>,
-    /// What is printed, in these pieces.
+    /// The pieces of output that each script prints.
     pub output: Mutex<Vec<Vec<u8>>>,
-    /// How it ends.
     pub exit: Mutex<ScriptExit>,
 }
 
@@ -173,7 +178,7 @@ impl Default for ScriptedProcesses {
 }
 
 impl ScriptedProcesses {
-    /// The next scripts print these pieces and end like this.
+    /// Makes the next scripts print these pieces and end like this.
     pub fn play(&self, output: &[&[u8]], cause: ExitCause) {
         *self.output.lock().unwrap() = output.iter().map(|piece| piece.to_vec()).collect();
         self.exit.lock().unwrap().cause = cause;

@@ -1,10 +1,10 @@
-//! Bytes of files as text and back.
+//! Decodes the bytes of files to text and encodes them again.
 //!
-//! What [`decode`] accepts, [`encode`] gives back byte for byte, whatever part of the text was
-//! changed in between: no encoding here depends on what stands before a character. Nothing is
-//! ever replaced by U+FFFD. Files without a byte order mark that are not UTF-8 are taken as
-//! windows-1252, in which each byte is a character; a multi-byte encoding looks wrong that way
-//! but survives.
+//! [`encode`] gives back what [`decode`] accepted byte for byte, whatever part of the text was
+//! changed in between: in no encoding here does a character depend on the one before it. Nothing is
+//! ever replaced by U+FFFD. A file without a byte order mark that is not UTF-8 is read as
+//! windows-1252, in which each byte is a character; a multi-byte encoding looks wrong that way but
+//! survives.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use encoding_rs::WINDOWS_1252;
 /// The largest file that is read whole, in bytes.
 pub(super) const WHOLE_FILE: u64 = 16 << 20;
 
-/// How a file's characters are written.
+/// The encoding of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextEncoding {
     Utf8,
@@ -27,7 +27,7 @@ const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 const UTF16_LE_MARK: &[u8] = b"\xff\xfe";
 const UTF16_BE_MARK: &[u8] = b"\xfe\xff";
 
-/// The text without its byte order mark, or nothing for what is no text.
+/// The text without its byte order mark; `None` for a binary file.
 pub(super) fn decode(bytes: &[u8]) -> Option<(String, TextEncoding)> {
     if let Some(rest) = bytes.strip_prefix(UTF16_LE_MARK) {
         return Some((decode_utf16(rest, u16::from_le_bytes)?, TextEncoding::Utf16Le));
@@ -49,7 +49,8 @@ pub(super) fn decode(bytes: &[u8]) -> Option<(String, TextEncoding)> {
     Some((text.into_owned(), TextEncoding::Windows1252))
 }
 
-/// The bytes of `text` with the byte order mark, or the first character that the encoding lacks.
+/// The bytes of `text` with the byte order mark; the error is the first character that the encoding
+/// lacks.
 pub(super) fn encode(text: &str, encoding: TextEncoding) -> Result<Vec<u8>, char> {
     match encoding {
         TextEncoding::Utf8 => Ok(text.as_bytes().to_owned()),
@@ -66,7 +67,7 @@ pub(super) fn encode(text: &str, encoding: TextEncoding) -> Result<Vec<u8>, char
     }
 }
 
-/// One line of a file of unknown encoding, for reading.
+/// Decodes one line of a file of unknown encoding, only to show it.
 pub(super) fn line(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),
@@ -74,7 +75,7 @@ pub(super) fn line(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// What kind of file it is, if it is no text.
+/// The kind of a binary file; `None` for text.
 pub(super) fn binary_kind(bytes: &[u8]) -> Option<&'static str> {
     if let Some((_, kind)) = MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)) {
         return Some(kind);
@@ -87,7 +88,7 @@ pub(super) fn binary_kind(bytes: &[u8]) -> Option<&'static str> {
     let controls = sample.iter().filter(|byte| is_control(byte)).count();
     let is_utf8 = match std::str::from_utf8(sample) {
         Ok(_) => true,
-        // A character cut by the end of the sample is not an error.
+        // A character that the end of the sample cuts is no error.
         Err(error) => error.error_len().is_none() && bytes.len() > sample.len(),
     };
     let is_binary = if is_utf8 {
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_refused() {
+    fn binary_files_are_refused() {
         let cases: [&[u8]; 6] = [
             b"\x89PNG\r\n\x1a\n\0\0",
             b"\x7fELF\x02",

@@ -1,4 +1,4 @@
-//! TodoWrite: keeps the model's plan.
+//! TodoWrite: keeps the model's plan, which the user sees.
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::input::{ArgumentReader, InputShape};
 use super::{Tool, ToolContext, ToolError, WorkingDirectory};
 use crate::domain::{TodoItem, TodoStatus, ToolAccess, ToolOutput, ToolSpec};
 
-/// The TodoWrite tool.
+/// Replaces the model's plan.
 pub(super) struct TodoWriteTool;
 
 const SHAPE: InputShape = InputShape {
@@ -107,39 +107,36 @@ mod tests {
     use crate::tools::testing::ToolTestEnv;
 
     #[tokio::test]
-    async fn a_plan_is_told_and_counted() {
-        let bench = ToolTestEnv::new();
+    async fn a_plan_is_reported_and_counted() {
+        let env = ToolTestEnv::new();
         let input = json!({"todos": [
             {"content": "Look", "status": "completed", "activeForm": "Looking"},
             {"content": "Leap", "status": "in_progress", "activeForm": "Leaping"},
         ]});
-        assert_eq!(
-            TodoWriteTool.access(&input, &bench.context.place),
-            Ok(vec![ToolAccess::Nothing])
-        );
-        let output = bench.run(&TodoWriteTool, input).await.unwrap();
+        assert_eq!(TodoWriteTool.access(&input, &env.context.place), Ok(vec![ToolAccess::Nothing]));
+        let output = env.run(&TodoWriteTool, input).await.unwrap();
         assert_eq!(output.observation, "Plan updated: 1 of 2 done.");
         assert_eq!(output.summary, None);
-        let todos = bench.effects.todos();
+        let todos = env.effects.todos();
         assert_eq!(todos[1].active_form, "Leaping");
         assert_eq!(todos[1].status, TodoStatus::InProgress);
     }
 
     #[tokio::test]
     async fn certain_meanings_are_taken_and_advice_is_given() {
-        let bench = ToolTestEnv::new();
+        let env = ToolTestEnv::new();
         let todos = r#"[{"content": "a", "status": "in-progress"},
             {"content": "b", "status": "In Progress"}, {"content": "c"}]"#;
-        let output = bench.run(&TodoWriteTool, json!({"todos": todos})).await.unwrap();
+        let output = env.run(&TodoWriteTool, json!({"todos": todos})).await.unwrap();
         assert!(output.observation.ends_with("Keep only one step in_progress."));
         assert!(!output.status.is_error());
-        let todos = bench.effects.todos();
+        let todos = env.effects.todos();
         assert_eq!((todos[0].active_form.as_str(), todos[2].status), ("a", TodoStatus::Pending));
     }
 
     #[tokio::test]
     async fn bad_input_tells_what_to_send() {
-        let bench = ToolTestEnv::new();
+        let env = ToolTestEnv::new();
         let cases = [
             (json!({}), "TodoWrite: `todos` is missing."),
             (json!({"todos": 3}), "TodoWrite: `todos` must be an array."),
@@ -151,9 +148,9 @@ mod tests {
             ),
         ];
         for (input, expected) in cases {
-            let error = bench.run(&TodoWriteTool, input).await.unwrap_err();
+            let error = env.run(&TodoWriteTool, input).await.unwrap_err();
             assert!(error.0.starts_with(expected), "{error}");
         }
-        assert!(bench.effects.todos().is_empty());
+        assert!(env.effects.todos().is_empty());
     }
 }

@@ -1,8 +1,8 @@
-//! Cutting what is too long, and saying how much went.
+//! Cuts long text, and says how much was cut.
 
 use std::borrow::Cow;
 
-/// The start of a line that is longer than `limit` characters.
+/// The first `limit` characters of a line, with a note if it is longer.
 pub(super) fn line(text: &str, limit: usize) -> Cow<'_, str> {
     match text.char_indices().nth(limit) {
         None => Cow::Borrowed(text),
@@ -13,18 +13,18 @@ pub(super) fn line(text: &str, limit: usize) -> Cow<'_, str> {
     }
 }
 
-/// What stays of a text of which only head and tail are shown.
+/// The parts of a text of which only head and tail are shown.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct HeadAndTail<'a> {
-    /// The first part, ending with a line where there is one.
+    /// The first part; it ends with a whole line if possible.
     pub head: &'a str,
-    /// The last part, beginning with a line where there is one.
+    /// The last part; it begins with a whole line if possible.
     pub tail: &'a str,
-    /// What is left out between them.
+    /// The part between head and tail, which is left out.
     pub hidden: &'a str,
 }
 
-/// Head and tail of `text`, of at most `limit` bytes together; nothing where it fits whole.
+/// Head and tail of `text`, at most `limit` bytes together; `None` where the whole text fits.
 pub(super) fn ends(text: &str, limit: usize) -> Option<HeadAndTail<'_>> {
     if text.len() <= limit {
         return None;
@@ -35,7 +35,7 @@ pub(super) fn ends(text: &str, limit: usize) -> Option<HeadAndTail<'_>> {
     let head_end = text[..head_end].rfind('\n').map_or(head_end, |newline| newline + 1);
     let tail_start = (text.len() - half..text.len()).find(is_boundary).unwrap_or(text.len());
     let tail_start = match text[tail_start..].find('\n') {
-        // A whole tail of one line is more use than none.
+        // A tail that is a part of one line is better than none.
         Some(newline) if tail_start + newline + 1 < text.len() => tail_start + newline + 1,
         Some(_) | None => tail_start,
     };
@@ -46,7 +46,7 @@ pub(super) fn ends(text: &str, limit: usize) -> Option<HeadAndTail<'_>> {
     })
 }
 
-/// A number of bytes as people read it.
+/// A number of bytes in a readable unit.
 pub(super) fn size(bytes: u64) -> String {
     let units = [("GB", 30), ("MB", 20), ("KB", 10)];
     match units.into_iter().find(|(_, shift)| bytes >> shift > 0) {

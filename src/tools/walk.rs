@@ -1,8 +1,8 @@
-//! The files below a folder, for Glob and Grep.
+//! Walks the files below a folder, for Glob and Grep.
 //!
-//! Honours .gitignore and .ignore files, inside a repository or not; takes hidden files, but not
-//! `.git`; follows no links below its start; leaves out what a deny rule hides. Stops when the
-//! call is cancelled.
+//! It honours .gitignore and .ignore files, inside a repository or not, and includes hidden files,
+//! but not `.git`. It follows no links below its start, leaves out what a deny rule hides, and
+//! stops when the call is cancelled.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -18,31 +18,31 @@ use crate::disk::IgnoreFiles;
 
 use super::{ToolContext, ToolError, off_thread, paths};
 
-/// More threads than this gain nothing on a file system.
+/// The most threads: more gain nothing on a file system.
 const THREADS: usize = 8;
 
-/// What a walk did not come to.
+/// What a walk left out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct SkippedEntries {
-    /// Files and folders that could not be looked at.
+    /// Files and folders that could not be read.
     pub unreadable: u64,
-    /// Files and folders that a deny rule hides; what is in such a folder is not counted.
+    /// Files and folders that a deny rule hides; the content of such a folder is not counted.
     pub hidden: u64,
 }
 
-/// Where to look and what to leave out.
+/// Where a search looks, and what it leaves out.
 pub(super) struct FileWalk {
     root: PathBuf,
-    /// Folders below the root that are gone into, at most.
+    /// The most levels of folders below the root; `None`: no limit.
     pub levels: Option<usize>,
-    /// Kinds of files, where only some are wanted.
+    /// The wanted kinds of files; `None`: all.
     pub types: Option<Types>,
     is_hidden: Arc<dyn Fn(&Path) -> bool + Send + Sync>,
     cancel: CancellationToken,
 }
 
 impl FileWalk {
-    /// A walk for this call.
+    /// A walk for this call, without limits on levels and types.
     pub fn new(context: &ToolContext, root: PathBuf) -> Self {
         Self {
             root,
@@ -54,7 +54,7 @@ impl FileWalk {
     }
 
     /// Calls `visit` for each file or link, from several threads and in no order. Blocks. Returns
-    /// what it did not come to.
+    /// what was left out.
     pub fn each(self, visit: impl Fn(DirEntry) + Sync) -> SkippedEntries {
         let unreadable = AtomicU64::new(0);
         let hidden = Arc::new(AtomicU64::new(0));
@@ -109,7 +109,7 @@ impl FileWalk {
     }
 }
 
-/// How a result says that deny rules hide something.
+/// The note for a result about what deny rules hide; `None` where they hide nothing.
 pub(super) fn hidden_note(hidden: u64) -> Option<String> {
     let (places, are) = match hidden {
         0 => return None,
@@ -119,14 +119,14 @@ pub(super) fn hidden_note(hidden: u64) -> Option<String> {
     Some(format!("[{places} {are} left out, because deny rules forbid reading]"))
 }
 
-/// What a search starts from.
+/// The kind of path that a search starts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SearchRoot {
     Folder,
     File,
 }
 
-/// Looks at where a search is to start; nothing where the call was stopped.
+/// Finds out what a search starts from; `None` where the call was stopped.
 pub(super) async fn root(
     context: &ToolContext,
     path: &Path,

@@ -1,7 +1,7 @@
 //! Write: makes a file, or replaces a whole one.
 //!
-//! A file that is replaced keeps its encoding, byte order mark and line ends where the new text
-//! can be written with them.
+//! A replaced file keeps its encoding, byte order mark and line ends where the new text can be
+//! written with them.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use super::text::{self, TextEncoding};
 use super::{Tool, ToolContext, ToolError, WorkingDirectory, stopped_output};
 use crate::domain::{ExcludedHunks, FileDiff, ToolAccess, ToolOutput, ToolSpec};
 
-/// The Write tool.
+/// Makes a file, or replaces a whole one that the model has read.
 pub(super) struct WriteTool;
 
 const SHAPE: InputShape = InputShape {
@@ -75,7 +75,7 @@ impl Tool for WriteTool {
         let content = change.without(context, (SHAPE.tool, input), shown, left_out)?;
         let path = context.place.show(&change.path);
         let narrowed = json!({"file_path": path, "content": content});
-        // Line ends are fitted to the file: what is written has to be this very text.
+        // Line ends are adapted to the file, so the planned text must be exactly this one.
         let again = planned(context, parse_arguments(&narrowed, &context.place)?).await?;
         if again.texts.1 != content {
             return Err(change::not_in_part(&path));
@@ -125,7 +125,7 @@ async fn planned(context: &ToolContext, wanted: WriteArguments) -> Result<Planne
     Ok(PlannedWrite { path, before, after, texts: (old_text, content) })
 }
 
-/// CRLF where the old text has nothing else and the new one does not speak of it.
+/// Uses CRLF if the old text has only CRLF and the new text has none.
 fn with_line_ends_of(old: &str, new: String) -> String {
     let crlf = old.matches("\r\n").count();
     if crlf > 0 && crlf == old.matches('\n').count() && !new.contains("\r\n") {
@@ -149,81 +149,76 @@ mod tests {
 
     #[tokio::test]
     async fn a_new_file_is_made_with_its_folders() {
-        let bench = ToolTestEnv::new();
-        let output = bench.run(&WriteTool, input("a/b/c.txt", "one\ntwo\n")).await.unwrap();
-        assert_eq!(bench.bytes("a/b/c.txt"), b"one\ntwo\n");
+        let env = ToolTestEnv::new();
+        let output = env.run(&WriteTool, input("a/b/c.txt", "one\ntwo\n")).await.unwrap();
+        assert_eq!(env.bytes("a/b/c.txt"), b"one\ntwo\n");
         assert_eq!(output.observation, "Made a/b/c.txt with 2 lines.");
         assert_eq!(output.summary.as_deref(), Some("new file, 2 lines"));
         assert!(matches!(output.display, Some(ToolDisplay::Diff(diff)) if diff.added == 2));
-        let changes = bench.effects.changes();
+        let changes = env.effects.changes();
         assert_eq!((&changes[0].before, &changes[0].after[..]), (&None, &b"one\ntwo\n"[..]));
     }
 
     #[tokio::test]
     async fn an_existing_file_has_to_be_read_first() {
-        let bench = ToolTestEnv::new();
-        bench.put("f", "old\n");
-        let error = bench.run(&WriteTool, input("f", "new\n")).await.unwrap_err();
+        let env = ToolTestEnv::new();
+        env.put("f", "old\n");
+        let error = env.run(&WriteTool, input("f", "new\n")).await.unwrap_err();
         assert_eq!(error.0, "You have not read f yet. Read it first, then repeat the call.");
-        bench.seen("f");
-        let output = bench.run(&WriteTool, input("f", "new\n")).await.unwrap();
+        env.seen("f");
+        let output = env.run(&WriteTool, input("f", "new\n")).await.unwrap();
         assert_eq!(output.summary.as_deref(), Some("+1 -1"));
-        let again = bench.run(&WriteTool, input("f", "newer\n")).await;
+        let again = env.run(&WriteTool, input("f", "newer\n")).await;
         assert!(again.is_ok(), "the model knows what it wrote itself");
     }
 
     #[tokio::test]
     async fn r16_a_file_changed_since_it_was_read_stays() {
-        let bench = ToolTestEnv::new();
-        bench.put("f", "old\n");
-        bench.seen("f");
-        bench.put("f", "theirs\n");
-        let error = bench.run(&WriteTool, input("f", "new\n")).await.unwrap_err();
+        let env = ToolTestEnv::new();
+        env.put("f", "old\n");
+        env.seen("f");
+        env.put("f", "theirs\n");
+        let error = env.run(&WriteTool, input("f", "new\n")).await.unwrap_err();
         assert!(error.0.starts_with("f has changed since it was read."), "{error}");
-        assert_eq!(bench.bytes("f"), b"theirs\n");
+        assert_eq!(env.bytes("f"), b"theirs\n");
     }
 
     #[tokio::test]
     async fn s51_a_file_that_appears_after_the_preview_stays() {
-        let bench = ToolTestEnv::new();
+        let env = ToolTestEnv::new();
         let input = input("f", "new\n");
         let diff = WriteTool
-            .preview(&bench.context_for(&WriteTool, &input).unwrap(), &input)
+            .preview(&env.context_for(&WriteTool, &input).unwrap(), &input)
             .await
             .unwrap()
             .unwrap();
         assert_eq!((diff.added, diff.removed), (1, 0));
-        assert!(!bench.path("f").exists(), "a preview writes nothing");
-        bench.put("f", "theirs\n");
-        bench.seen("f");
-        let error = bench.run(&WriteTool, input).await.unwrap_err();
+        assert!(!env.path("f").exists(), "a preview writes nothing");
+        env.put("f", "theirs\n");
+        env.seen("f");
+        let error = env.run(&WriteTool, input).await.unwrap_err();
         assert!(error.0.starts_with("f has changed since the change was approved."), "{error}");
-        assert_eq!(bench.bytes("f"), b"theirs\n");
+        assert_eq!(env.bytes("f"), b"theirs\n");
     }
 
     #[tokio::test]
     async fn a_part_of_what_is_written_is_a_text_of_its_own() {
-        let bench = ToolTestEnv::new();
-        bench.put("f", "a\r\nb\r\nc\r\n");
-        bench.seen("f");
+        let env = ToolTestEnv::new();
+        env.put("f", "a\r\nb\r\nc\r\n");
+        env.seen("f");
         let whole = input("f", "A\nb\nC\n");
         let shown = WriteTool
-            .preview(&bench.context_for(&WriteTool, &whole).unwrap(), &whole)
+            .preview(&env.context_for(&WriteTool, &whole).unwrap(), &whole)
             .await
             .unwrap()
             .unwrap();
         let left_out = [0].into_iter().collect();
         let part = WriteTool
-            .narrow_input(
-                &bench.context_for(&WriteTool, &whole).unwrap(),
-                &whole,
-                &shown,
-                &left_out,
-            )
+            .narrow_input(&env.context_for(&WriteTool, &whole).unwrap(), &whole, &shown, &left_out)
             .await
             .unwrap();
-        bench.run(&WriteTool, part).await.unwrap();
-        assert_eq!(bench.bytes("f"), b"a\r\nb\r\nC\r\n");
+        env.run(&WriteTool, part).await.unwrap();
+        assert_eq!(env.bytes("f"), b"a\r\nb\r\nC\r\n");
     }
 
     #[tokio::test]
@@ -236,38 +231,38 @@ mod tests {
             (b"a\r\nb\n", "c\n", b"c\n"),
         ];
         for (old, new, expected) in cases {
-            let bench = ToolTestEnv::new();
-            bench.put("f", old);
-            bench.seen("f");
-            bench.run(&WriteTool, input("f", new)).await.unwrap();
-            assert_eq!(bench.bytes("f"), expected);
+            let env = ToolTestEnv::new();
+            env.put("f", old);
+            env.seen("f");
+            env.run(&WriteTool, input("f", new)).await.unwrap();
+            assert_eq!(env.bytes("f"), expected);
         }
     }
 
     #[tokio::test]
     async fn a_placeholder_is_refused_over_real_text() {
-        let bench = ToolTestEnv::new();
-        bench.put("f", "a\nb\nc\n");
-        bench.seen("f");
-        let error = bench.run(&WriteTool, input("f", "A\n// ... rest of the code\n")).await;
+        let env = ToolTestEnv::new();
+        env.put("f", "a\nb\nc\n");
+        env.seen("f");
+        let error = env.run(&WriteTool, input("f", "A\n// ... rest of the code\n")).await;
         assert!(error.unwrap_err().0.contains("`// ... rest of the code`"));
-        assert_eq!(bench.bytes("f"), b"a\nb\nc\n");
+        assert_eq!(env.bytes("f"), b"a\nb\nc\n");
     }
 
     #[tokio::test]
     async fn a_stopped_call_writes_nothing() {
-        let bench = ToolTestEnv::new();
-        bench.context.cancel.cancel();
-        let output = bench.run(&WriteTool, input("f", "new\n")).await.unwrap();
+        let env = ToolTestEnv::new();
+        env.context.cancel.cancel();
+        let output = env.run(&WriteTool, input("f", "new\n")).await.unwrap();
         assert_eq!(output.status, ToolStatus::Cancelled);
-        assert!(!bench.path("f").exists());
+        assert!(!env.path("f").exists());
     }
 
     #[tokio::test]
-    async fn what_cannot_be_written_is_said() {
-        let bench = ToolTestEnv::new();
-        fs::create_dir(bench.path("d")).unwrap();
-        bench.put("file", "x");
+    async fn unwritable_paths_are_reported() {
+        let env = ToolTestEnv::new();
+        fs::create_dir(env.path("d")).unwrap();
+        env.put("file", "x");
         let cases = [
             (input("d", "x"), "d is a folder."),
             (input("file/below", "x"), "cannot make the folder of"),
@@ -277,7 +272,7 @@ mod tests {
             (input("", "x"), "Write: `file_path` is missing."),
         ];
         for (input, expected) in cases {
-            let error = bench.run(&WriteTool, input).await.unwrap_err();
+            let error = env.run(&WriteTool, input).await.unwrap_err();
             assert!(error.0.starts_with(expected), "{error}");
         }
     }

@@ -1,4 +1,4 @@
-//! What slug does where it cannot know what it was told to forbid, and what it does not wait for.
+//! slug refuses to run where it cannot know what it must forbid, and waits for no FIFO.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -52,12 +52,12 @@ fn settings_that_leave_open_what_they_forbid_end_a_run_before_it_begins() {
         ("project", "project", &whole[..40], "shop/.slug/settings.json:1: this is not JSON"),
     ] {
         for mode in ["--yolo", "--allow-edits"] {
-            let (desk, server) = (TestEnv::new(), ModelServer::start());
+            let (env, server) = (TestEnv::new(), ModelServer::start());
             match file {
-                "home" => desk.write_home("settings.json", text),
-                _ => desk.write(".slug/settings.json", text),
+                "home" => env.write_home("settings.json", text),
+                _ => env.write(".slug/settings.json", text),
             }
-            let ran = desk.ask(&server, &[mode, "-p", "go"]).assert_exit_code(2);
+            let ran = env.ask(&server, &[mode, "-p", "go"]).assert_exit_code(2);
             assert!(ran.err.contains(told), "{what}: {}", ran.describe());
             assert!(server.chat_requests().is_empty(), "{what}");
         }
@@ -67,64 +67,64 @@ fn settings_that_leave_open_what_they_forbid_end_a_run_before_it_begins() {
 #[test]
 fn a_link_that_leads_nowhere_is_a_file_that_cannot_be_read() {
     for file in ["settings.json", "hooks.json"] {
-        let (desk, server) = (TestEnv::new(), ModelServer::start());
-        desk.write_home(file, "");
-        let path = desk.slug_home().join(file);
+        let (env, server) = (TestEnv::new(), ModelServer::start());
+        env.write_home(file, "");
+        let path = env.slug_home().join(file);
         fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink("/nowhere/of/mine.json", &path).unwrap();
         server.reply(bash("c1", "touch X"));
         server.reply(ServerReply::text("Done."));
-        let ran = desk.ask(&server, &["--yolo", "-p", "go"]);
+        let ran = env.ask(&server, &["--yolo", "-p", "go"]);
         assert!(ran.err.contains("is a link that leads nowhere"), "{file}: {}", ran.describe());
-        assert!(!desk.path("X").exists(), "{file}: {}", ran.describe());
+        assert!(!env.path("X").exists(), "{file}: {}", ran.describe());
     }
 }
 
 #[test]
 fn events_outside_of_hooks_block_what_they_would_have_guarded() {
     for file in ["settings.json", "hooks.json"] {
-        let (desk, server) = (TestEnv::new(), ModelServer::start());
-        desk.write_home(
+        let (env, server) = (TestEnv::new(), ModelServer::start());
+        env.write_home(
             file,
             r#"{"PreToolUse":[{"hooks":[{"type":"command","command":"exit 2"}]}]}"#,
         );
         server.reply(bash("c1", "touch X"));
         server.reply(ServerReply::text("Done."));
-        let ran = desk.ask(&server, &["--yolo", "-p", "go"]);
+        let ran = env.ask(&server, &["--yolo", "-p", "go"]);
         assert!(
             ran.err.contains(&format!("{file}:1: `PreToolUse` stands outside of `hooks`")),
             "{file}: {}",
             ran.describe()
         );
-        assert!(!desk.path("X").exists(), "{file}: {}", ran.describe());
+        assert!(!env.path("X").exists(), "{file}: {}", ran.describe());
     }
 }
 
 #[test]
 fn comments_a_trailing_comma_and_a_byte_order_mark_are_read() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let settings =
         "\u{feff}{ // mine\n\"permissions\": {\"allow\": [\"Bash(echo *)\",], /* x */ },\n}\n";
-    desk.write_home("settings.json", settings);
+    env.write_home("settings.json", settings);
     server.reply(bash("c1", "echo hello"));
     server.reply(ServerReply::text("Done."));
-    let ran = desk.ask(&server, &["-p", "go"]).assert_exit_code(0);
+    let ran = env.ask(&server, &["-p", "go"]).assert_exit_code(0);
     assert!(result_of(&server.chat_requests()[1], "c1").contains("hello"), "{}", ran.describe());
 }
 
 #[test]
 fn a_foreign_file_is_not_obeyed() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     for (file, text) in
         [("settings.json", r#"{"permissions":{"allow":["Bash"]}}"#), ("config.toml", "")]
     {
-        desk.write_home(file, text);
-        let path = desk.slug_home().join(file);
+        env.write_home(file, text);
+        let path = env.slug_home().join(file);
         if chown(&path, Some(12_345), None).is_err() {
             skip("only root can give a file away");
             return;
         }
-        let ran = desk.ask(&server, &["-p", "go"]).assert_exit_code(2);
+        let ran = env.ask(&server, &["-p", "go"]).assert_exit_code(2);
         assert!(ran.err.contains("belongs to another user (number 12345)"), "{}", ran.describe());
         assert!(ran.err.contains(file) && ran.err.contains("chown"), "{}", ran.describe());
         fs::remove_file(&path).unwrap();
@@ -133,22 +133,22 @@ fn a_foreign_file_is_not_obeyed() {
 }
 
 #[test]
-fn a_file_with_keys_that_others_can_read_is_told_at_every_start() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    desk.write_home("config.toml", "api_key = \"sk-CANARY\"\n");
-    let path = desk.slug_home().join("config.toml");
+fn a_file_with_keys_that_others_can_read_is_reported_at_every_start() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write_home("config.toml", "api_key = \"sk-CANARY\"\n");
+    let path = env.slug_home().join("config.toml");
     for (mode, is_told) in [(0o644, true), (0o640, true), (0o600, false)] {
         fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
         for _ in 0..2 {
             server.reply(ServerReply::text("Good morning."));
-            let ran = desk.ask(&server, &["-p", "hello"]).assert_exit_code(0);
+            let ran = env.ask(&server, &["-p", "hello"]).assert_exit_code(0);
             assert_eq!(ran.err.contains("chmod 600"), is_told, "{mode:o}: {}", ran.describe());
         }
     }
-    desk.write_home("config.toml", "model = \"m\"\n");
+    env.write_home("config.toml", "model = \"m\"\n");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
     server.reply(ServerReply::text("Good morning."));
-    let ran = desk.ask(&server, &["-p", "hello"]).assert_exit_code(0);
+    let ran = env.ask(&server, &["-p", "hello"]).assert_exit_code(0);
     assert!(!ran.err.contains("chmod 600"), "{}", ran.describe());
 }
 
@@ -177,10 +177,10 @@ fn a_fifo_in_the_place_of_any_file_is_not_waited_for() {
         ["config.toml", "settings.json", "hooks.json", "keys.toml", "SLUG.md", "themes/x.toml"];
     let files = of_workspace.map(|file| (file, false)).into_iter();
     for (file, is_of_home) in files.chain(of_home.map(|file| (file, true))) {
-        let (desk, server) = (TestEnv::new(), ModelServer::start());
-        desk.write("a.txt", "alpha\n");
-        desk.write("sub/b.txt", "alpha\n");
-        let folder = if is_of_home { desk.slug_home() } else { desk.workspace() };
+        let (env, server) = (TestEnv::new(), ModelServer::start());
+        env.write("a.txt", "alpha\n");
+        env.write("sub/b.txt", "alpha\n");
+        let folder = if is_of_home { env.slug_home() } else { env.workspace() };
         make_fifo(&folder.join(file));
         server.reply(ServerReply::calls(
             "",
@@ -192,9 +192,9 @@ fn a_fifo_in_the_place_of_any_file_is_not_waited_for() {
         ));
         server.reply(ServerReply::text("Done."));
         let endpoint = server.endpoint();
-        let command = desk.command(&with_server(&endpoint, &["--yolo", "-p", "see @sub/ and go"]));
+        let command = env.command(&with_server(&endpoint, &["--yolo", "-p", "see @sub/ and go"]));
         let ran = in_time(command, file);
-        // What slug would have obeyed ends the run; all else is as if it were not there.
+        // A file with rules that slug would have obeyed ends the run; any other is ignored.
         let is_obeyed = ["config.toml", "settings.json", "settings.local.json"]
             .iter()
             .any(|name| file.ends_with(name));
@@ -207,14 +207,14 @@ fn a_fifo_in_the_place_of_any_file_is_not_waited_for() {
         if !is_obeyed {
             let found = result_of(&server.chat_requests()[1], "g1");
             assert!(found.contains("a.txt") && found.contains("sub/b.txt"), "{file}: {found}");
-            assert!(desk.path("made").exists(), "{file}: {}", ran.describe());
+            assert!(env.path("made").exists(), "{file}: {}", ran.describe());
         }
     }
 }
 
 #[test]
 fn an_answer_of_too_many_calls_or_bytes_ends_with_an_error() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let delta = |index: usize| {
         json!({"tool_calls": [{
             "index": index,
@@ -224,12 +224,12 @@ fn an_answer_of_too_many_calls_or_bytes_ends_with_an_error() {
         }]})
     };
     server.reply(ServerReply::deltas((0..5_000).map(delta), "tool_calls"));
-    let ran = desk.ask(&server, &["--yolo", "-p", "go"]).assert_exit_code(1);
+    let ran = env.ask(&server, &["--yolo", "-p", "go"]).assert_exit_code(1);
     assert!(ran.err.contains("more than 256 tool calls"), "{}", ran.describe());
-    assert!(!desk.path("made").exists());
+    assert!(!env.path("made").exists());
     let text = "x".repeat(1 << 20);
     server.reply(ServerReply::deltas((0..20).map(|_| json!({"content": text.clone()})), "stop"));
-    let ran = desk.ask(&server, &["-p", "go"]).assert_exit_code(1);
+    let ran = env.ask(&server, &["-p", "go"]).assert_exit_code(1);
     assert!(ran.err.contains("more than 16 MB"), "{}", ran.describe());
     assert_eq!(server.chat_requests().len(), 2);
 }

@@ -1,5 +1,6 @@
-//! That nothing slug starts finds slug's keys: not in an environment, not in `/proc`, and not in
-//! what it prints in another form. By the real binary, as a plain user and as whoever runs the tests.
+//! No program that slug starts finds slug's keys: not in an environment, not in `/proc`, and not in
+//! the output in another encoding. With the real binary, as a plain user and as the tests' own
+//! user.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -16,10 +17,10 @@ use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::skip::skip;
 use crate::support::test_env::{SLUG, TestEnv};
 
-/// A plain user of every system: nobody.
+/// The user `nobody`, a plain user of every system.
 const NOBODY: u32 = 65534;
 
-/// A key for each place that slug takes keys from. The flag's is the one that is used.
+/// A key for each place that slug takes keys from. The flag's key is the one that is used.
 const KEYS: [(&str, &str); 6] = [
     ("flag", "sk-CANARY-flag-0123456789"),
     ("SLUG_API_KEY", "sk-CANARY-slug-9876543210"),
@@ -47,19 +48,19 @@ kill $control
 } > found 2> /dev/null
 true"#;
 
-/// Prints the keys that are in a file, in each form.
+/// Prints the keys that are in a file, in each encoding.
 const PRINT: &str = "cat notes; base64 notes; base64 -w0 notes; (printf x; cat notes) | base64; \
     base64 notes | tr +/ -_; od -An -v -tx1 notes; od -An -v -tx1 notes | tr -d ' \\n'; \
     od -An -v -tx1 notes | tr -d ' \\n' | tr a-f A-F; od -An -v -tx1 notes | tr ' ' % | tr -d '\\n'; \
     while read -r line; do for ((i=${#line}-1;i>=0;i--)); do printf %s \"${line:i:1}\"; done; echo; \
     done < notes";
 
-fn with_all_keys(desk: &TestEnv, server: &ModelServer) -> Command {
+fn with_all_keys(env: &TestEnv, server: &ModelServer) -> Command {
     let [(_, flag), .., (_, file)] = KEYS;
-    desk.write_home("settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
-    desk.write("look.sh", LOOK);
+    env.write_home("settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
+    env.write("look.sh", LOOK);
     let other = "[providers.other]\nendpoint = \"http://localhost:1/v1\"";
-    desk.write_home(
+    env.write_home(
         "config.toml",
         &format!(
             "api_key = {{ env = \"MINE\" }}\n\
@@ -67,22 +68,22 @@ fn with_all_keys(desk: &TestEnv, server: &ModelServer) -> Command {
              headers = {{ \"x-more\" = \"{file}\" }}\n"
         ),
     );
-    let config = desk.slug_home().join("config.toml");
+    let config = env.slug_home().join("config.toml");
     fs::set_permissions(config, fs::Permissions::from_mode(0o600)).unwrap();
     let endpoint = server.endpoint();
-    let mut command = desk.command(&["--trust-workspace", "-m", "test-model", "-e", &endpoint]);
+    let mut command = env.command(&["--trust-workspace", "-m", "test-model", "-e", &endpoint]);
     command.args(["-k", flag, "-p", "go"]);
     command.envs(KEYS[1..5].iter().copied());
     command
 }
 
-/// Makes the user of `command` a plain one, whose the desk is from then on. Nothing is left to do
-/// where the tests are run by one.
-fn as_plain_user(desk: &TestEnv, command: &mut Command) {
+/// Runs `command` as a plain user, who becomes the owner of the environment. Does nothing where the
+/// tests already run as a plain user.
+fn as_plain_user(env: &TestEnv, command: &mut Command) {
     if !rustix::process::geteuid().is_root() {
         return;
     }
-    let root = desk.home().parent().unwrap().to_owned();
+    let root = env.home().parent().unwrap().to_owned();
     let mut folders = vec![root];
     while let Some(path) = folders.pop() {
         chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
@@ -93,7 +94,7 @@ fn as_plain_user(desk: &TestEnv, command: &mut Command) {
     command.uid(NOBODY).gid(NOBODY);
 }
 
-/// Whether nobody can start slug where it was built.
+/// Whether the user `nobody` can start slug where it was built.
 fn can_be_started_by_all() -> bool {
     let is_open = |path: &Path| {
         path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o001 != 0)
@@ -114,29 +115,29 @@ fn look(command: &mut Command, server: &ModelServer) {
     assert_eq!(server.chat_requests()[0].headers["authorization"], format!("Bearer {flag}"));
 }
 
-fn assert_nothing_found(desk: &TestEnv) {
-    let found = String::from_utf8_lossy(&fs::read(desk.path("found")).unwrap()).into_owned();
+fn assert_nothing_found(env: &TestEnv) {
+    let found = String::from_utf8_lossy(&fs::read(env.path("found")).unwrap()).into_owned();
     assert!(found.contains("PATH="), "it has looked");
     let line = found.lines().find(|line| line.contains("CANARY"));
     assert_eq!(line, None, "a command finds a key of slug's");
 }
 
 #[test]
-fn s100_a_key_that_a_server_sends_back_in_another_form_is_not_told() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+fn s100_an_encoded_key_that_a_server_sends_back_is_not_printed() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let key = "sk-CANARY-0123456789";
     let backwards: String = key.chars().rev().collect();
     let (hex, base64) =
         (key.bytes().map(|it| format!("{it:02x}")).collect::<String>(), STANDARD.encode(key));
     server.reply(ServerReply::error(400, &format!("no: {backwards}, {hex}, {base64}, {key}")));
     let endpoint = server.endpoint();
-    let mut command = desk.command(&["-m", "test-model", "-e", &endpoint, "-p", "go"]);
+    let mut command = env.command(&["-m", "test-model", "-e", &endpoint, "-p", "go"]);
     let output = command.env("SLUG_API_KEY", key).output().unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.contains("no: "), "{told}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(stderr.contains("no: "), "{stderr}");
     for form in [key, &backwards, &hex, base64.trim_end_matches('=')] {
-        assert!(!told.contains(form), "{form}: {told}");
-        assert!(!format!("{:?}", desk.sessions()).contains(form), "{form}");
+        assert!(!stderr.contains(form), "{form}: {stderr}");
+        assert!(!format!("{:?}", env.sessions()).contains(form), "{form}");
     }
 }
 
@@ -150,14 +151,14 @@ fn s100_a_key_under_another_name_reaches_no_command() {
         format!("api_key_command = \"echo '{key}'\""),
     ];
     for (case, config) in config.iter().enumerate() {
-        let (desk, server) = (TestEnv::new(), ModelServer::start());
+        let (env, server) = (TestEnv::new(), ModelServer::start());
         let server_of_it = format!("endpoint = \"{}\"\nmodel = \"test-model\"", server.endpoint());
-        desk.write_home("config.toml", &format!("{server_of_it}\n{config}\n"));
-        let file = desk.slug_home().join("config.toml");
+        env.write_home("config.toml", &format!("{server_of_it}\n{config}\n"));
+        let file = env.slug_home().join("config.toml");
         fs::set_permissions(file, fs::Permissions::from_mode(0o600)).unwrap();
         server.reply(crate::bash("c1", "env > found"));
         server.reply(ServerReply::text("Done."));
-        let mut command = desk.command(&["--yolo", "-p", "go"]);
+        let mut command = env.command(&["--yolo", "-p", "go"]);
         if case == 0 {
             command.env("SLUG_API_KEY", key);
         }
@@ -168,7 +169,7 @@ fn s100_a_key_under_another_name_reaches_no_command() {
             format!("Bearer {key}"),
             "{config}"
         );
-        let found = desk.read("found");
+        let found = env.read("found");
         assert!(found.contains("MINE=x") && !found.contains(key), "{config}: {found}");
     }
 }
@@ -179,11 +180,11 @@ fn s100_a_command_of_a_plain_user_cannot_read_slug_or_its_supervisor() {
     if !can_be_started_by_all() {
         return;
     }
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    let mut command = with_all_keys(&desk, &server);
-    as_plain_user(&desk, &mut command);
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let mut command = with_all_keys(&env, &server);
+    as_plain_user(&env, &mut command);
     look(&mut command, &server);
-    let looked = desk.read("looked");
+    let looked = env.read("looked");
     for line in [
         "supervisor environ closed",
         "supervisor mem closed",
@@ -192,28 +193,28 @@ fn s100_a_command_of_a_plain_user_cannot_read_slug_or_its_supervisor() {
         "slug environ closed",
         "slug mem closed",
         "slug maps closed",
-        // What keeps no secrets can be read, or this would show nothing.
+        // A process without secrets can be read; without this the test would prove nothing.
         "control environ open",
     ] {
         assert!(looked.lines().any(|it| it == line), "{line} in {looked}");
     }
-    assert_nothing_found(&desk);
+    assert_nothing_found(&env);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn s100_no_environment_or_command_line_holds_a_key_whoever_reads_it() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    look(&mut with_all_keys(&desk, &server), &server);
-    assert_nothing_found(&desk);
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    look(&mut with_all_keys(&env, &server), &server);
+    assert_nothing_found(&env);
 }
 
 #[test]
 fn s100_a_key_of_any_layer_is_redacted_in_each_usual_form() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    let mut command = with_all_keys(&desk, &server);
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let mut command = with_all_keys(&env, &server);
     let keys = KEYS.map(|(_, key)| key);
-    desk.write("notes", &format!("{}\n", keys.join("\n")));
+    env.write("notes", &format!("{}\n", keys.join("\n")));
     server.reply(ServerReply::calls(
         "",
         &[("p1", "Bash", json!({"command": PRINT})), ("r1", "Read", json!({"file_path": "notes"}))],
@@ -221,38 +222,38 @@ fn s100_a_key_of_any_layer_is_redacted_in_each_usual_form() {
     server.reply(ServerReply::text("Done."));
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    let told = ["p1", "r1"].map(|id| result_of(&server.chat_requests()[1], id)).concat();
-    let solid: String = told.split_whitespace().collect();
+    let results = ["p1", "r1"].map(|id| result_of(&server.chat_requests()[1], id)).concat();
+    let solid: String = results.split_whitespace().collect();
     for key in keys {
         let hex: String = key.bytes().map(|byte| format!("{byte:02x}")).collect();
         let percent: String = key.bytes().map(|byte| format!("%{byte:02x}")).collect();
         let reversed: String = key.chars().rev().collect();
-        // Wherever it begins, its middle stands among three.
+        // Wherever the key begins in base64, its middle is one of three texts.
         let base64 = [0, 1, 2].map(|from| STANDARD.encode(&key[from..from + 9]));
         let url = base64.clone().map(|it| it.replace('+', "-").replace('/', "_"));
         let forms = [key.to_owned(), hex.clone(), hex.to_uppercase(), percent, reversed];
         for form in forms.into_iter().chain(base64).chain(url) {
-            assert!(!solid.contains(&form), "{form} of {key} in {told}");
+            assert!(!solid.contains(&form), "{form} of {key} in {results}");
         }
     }
-    assert!(told.matches("[redacted: ").count() >= 11 * keys.len(), "{told}");
+    assert!(results.matches("[redacted: ").count() >= 11 * keys.len(), "{results}");
 }
 
 #[test]
 fn s100_a_command_that_prints_a_key_gets_all_but_slugs_keys() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let line = "env > ../seen; echo sk-CANARY-printed-0123456";
     let endpoint = server.endpoint();
-    desk.write_home(
+    env.write_home(
         "config.toml",
         &format!("endpoint = \"{endpoint}\"\napi_key_command = \"{line}\"\n"),
     );
     server.reply(ServerReply::text("Done."));
-    let mut command = desk.command(&["--trust-workspace", "-m", "test-model", "-p", "go"]);
+    let mut command = env.command(&["--trust-workspace", "-m", "test-model", "-p", "go"]);
     command.env("OPENAI_API_KEY", KEYS[2].1).env("VAULT_TOKEN", "passes");
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    let seen = fs::read_to_string(desk.home().join("seen")).unwrap();
+    let seen = fs::read_to_string(env.home().join("seen")).unwrap();
     assert!(seen.contains("VAULT_TOKEN=passes"), "{seen}");
     assert!(!seen.contains("CANARY"), "{seen}");
 }

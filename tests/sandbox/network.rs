@@ -1,5 +1,5 @@
-//! What commands inside reach of the network: nothing, or the hosts that are listed, through slug's
-//! proxy and the one that the network around wants.
+//! What commands in a sandbox reach of the network: nothing, or the listed hosts, through slug's
+//! proxy and the proxy of the surrounding network.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
@@ -14,7 +14,7 @@ async fn s90_an_empty_list_means_no_network() {
     tcp.set_nonblocking(true).unwrap();
     udp.set_nonblocking(true).unwrap();
     let (tcp_port, udp_port) = (tcp.local_addr().unwrap().port(), udp.local_addr().unwrap().port());
-    for scene in fixtures() {
+    for fixture in fixtures() {
         for command in [
             format!("exec 3<>/dev/tcp/127.0.0.1/{tcp_port}"),
             format!(
@@ -25,19 +25,19 @@ async fn s90_an_empty_list_means_no_network() {
             "getent hosts example.com".to_owned(),
             "getent ahosts example.com".to_owned(),
         ] {
-            scene.run(&command).await.assert_blocked(&command);
+            fixture.run(&command).await.assert_blocked(&command);
         }
-        scene.run(&format!("echo x > /dev/udp/127.0.0.1/{udp_port}")).await;
-        assert!(tcp.accept().is_err(), "{:?}", scene.backend);
-        assert!(udp.recv(&mut [0; 8]).is_err(), "{:?}", scene.backend);
-        scene
+        fixture.run(&format!("echo x > /dev/udp/127.0.0.1/{udp_port}")).await;
+        assert!(tcp.accept().is_err(), "{:?}", fixture.backend);
+        assert!(udp.recv(&mut [0; 8]).is_err(), "{:?}", fixture.backend);
+        fixture
             .run("command -v curl || exit 1; curl -m 5 -s http://1.1.1.1")
             .await
             .assert_blocked("curl");
     }
 }
 
-/// A server that says what it was sent, and its port.
+/// Starts a server that sends back what it received; returns its port.
 fn echo() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -51,7 +51,7 @@ fn echo() -> u16 {
     port
 }
 
-/// A line of bash that asks the proxy, and prints what comes back.
+/// A line of bash that sends a request to the proxy, and prints the answer.
 fn asks(request: &str) -> String {
     format!(
         "exec 3<>\"/dev/tcp/${{http_proxy:7:9}}/${{http_proxy:17}}\" || exit 9; \
@@ -62,20 +62,20 @@ fn asks(request: &str) -> String {
 #[tokio::test]
 async fn s90_listed_hosts_are_reached_through_the_proxy_and_nothing_else_is() {
     let (listed, other) = (echo(), echo());
-    for mut scene in fixtures().into_iter().filter(SandboxFixture::is_bubblewrap) {
+    for mut fixture in fixtures().into_iter().filter(SandboxFixture::is_bubblewrap) {
         let here = format!("127.0.0.1:{listed}");
-        scene.network =
+        fixture.network =
             SandboxNetwork::Hosts(vec![here.parse().unwrap(), "a.example".parse().unwrap()]);
-        let ran = scene.run(&asks(&format!("CONNECT {here} HTTP/1.1\\r\\n\\r\\nhello"))).await;
+        let ran = fixture.run(&asks(&format!("CONNECT {here} HTTP/1.1\\r\\n\\r\\nhello"))).await;
         assert!(ran.printed.ends_with("hello"), "{}", ran.printed);
         assert_eq!(ran.refused(), Vec::<String>::new());
         let get = format!("GET http://{here}/x HTTP/1.1\\r\\nHost: {here}\\r\\n\\r\\n");
-        let ran = scene.run(&asks(&get)).await;
+        let ran = fixture.run(&asks(&get)).await;
         assert!(ran.printed.starts_with("GET /x HTTP/1.1\r\n"), "{}", ran.printed);
 
         for host in [&format!("127.0.0.1:{other}"), "b.example:443", "a.example:22"] {
             let ask = asks(&format!("CONNECT {host} HTTP/1.1\\r\\n\\r\\nhello"));
-            let ran = scene.run(&format!("{ask}; exit 7")).await;
+            let ran = fixture.run(&format!("{ask}; exit 7")).await;
             assert!(ran.printed.starts_with("HTTP/1.1 403 "), "{}", ran.printed);
             assert_eq!(ran.refused(), [host], "{}", ran.printed);
         }
@@ -84,9 +84,9 @@ async fn s90_listed_hosts_are_reached_through_the_proxy_and_nothing_else_is() {
             "exec 3<>/dev/tcp/1.1.1.1/443".to_owned(),
             "getent ahosts a.example".to_owned(),
         ] {
-            scene.run(&command).await.assert_blocked(&command);
+            fixture.run(&command).await.assert_blocked(&command);
         }
-        let ran = scene.run("ls /proc/self/fd | tr '\\n' ' '; echo; env").await;
+        let ran = fixture.run("ls /proc/self/fd | tr '\\n' ' '; echo; env").await;
         let printed: Vec<&str> = ran.printed.lines().collect();
         assert_eq!(printed.first(), Some(&"0 1 2 3 "), "{}", ran.printed);
         for name in ["HTTP_PROXY", "https_proxy", "ALL_PROXY"] {
@@ -94,62 +94,62 @@ async fn s90_listed_hosts_are_reached_through_the_proxy_and_nothing_else_is() {
             assert!(printed.contains(&line.as_str()), "{name}");
         }
         assert!(printed.contains(&"no_proxy=localhost,::1"), "{}", ran.printed);
-        scene.run("read line; test -z \"$line\"").await.assert_works("nothing on standard input");
+        fixture.run("read line; test -z \"$line\"").await.assert_works("nothing on standard input");
     }
 }
 
 #[tokio::test]
-async fn s90_what_runs_on_in_the_background_keeps_its_way() {
+async fn s90_background_processes_keep_their_proxy() {
     let listed = echo();
-    for mut scene in fixtures().into_iter().filter(SandboxFixture::is_bubblewrap) {
+    for mut fixture in fixtures().into_iter().filter(SandboxFixture::is_bubblewrap) {
         let here = format!("127.0.0.1:{listed}");
-        scene.network = SandboxNetwork::Hosts(vec![here.parse().unwrap()]);
+        fixture.network = SandboxNetwork::Hosts(vec![here.parse().unwrap()]);
         let ask = asks(&format!("CONNECT {here} HTTP/1.1\\r\\n\\r\\nlater"));
         let behind = format!(
             "(until test -e src/go; do sleep 0.02; done; {{ {ask}; }} > src/told) > /dev/null 2>&1 & exit 0"
         );
-        scene.run(&behind).await.assert_works("leaving something behind");
-        fs::write(scene.dir.join("src/go"), "").unwrap();
+        fixture.run(&behind).await.assert_works("leaving something behind");
+        fs::write(fixture.dir.join("src/go"), "").unwrap();
         let by = Instant::now() + Duration::from_secs(60);
-        let told = || fs::read_to_string(scene.dir.join("src/told")).unwrap_or_default();
+        let told = || fs::read_to_string(fixture.dir.join("src/told")).unwrap_or_default();
         while !told().ends_with("later") {
             assert!(Instant::now() < by, "{}", told());
             std::thread::sleep(Duration::from_millis(10));
         }
-        scene.host.end_all().await;
+        fixture.host.end_all().await;
     }
 }
 
 #[tokio::test]
 async fn s90_where_hosts_cannot_be_told_apart_none_is_reached() {
     let listed = echo();
-    for mut scene in fixtures().into_iter().filter(|scene| !scene.is_bubblewrap()) {
+    for mut fixture in fixtures().into_iter().filter(|fixture| !fixture.is_bubblewrap()) {
         let here = format!("127.0.0.1:{listed}");
-        scene.network = SandboxNetwork::Hosts(vec![here.parse().unwrap()]);
-        scene
+        fixture.network = SandboxNetwork::Hosts(vec![here.parse().unwrap()]);
+        fixture
             .run(&format!("exec 3<>/dev/tcp/127.0.0.1/{listed}"))
             .await
             .assert_blocked("a listed host");
     }
 }
 
-/// A proxy of the network around, and what it was asked for. Behind it stands a server that says
-/// what it was sent, under whatever address.
+/// Starts a proxy of the surrounding network; returns its port and its requests. Behind it is a
+/// server that sends back what it received, under whatever address.
 fn upstream() -> (u16, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let asked = Arc::<Mutex<Vec<String>>>::default();
-    let kept = Arc::clone(&asked);
+    let requests = Arc::<Mutex<Vec<String>>>::default();
+    let kept = Arc::clone(&requests);
     std::thread::spawn(move || {
         for socket in listener.incoming().map_while(Result::ok) {
             // A client that goes away is no failure of the proxy.
             let _ = pass(socket, &kept);
         }
     });
-    (port, asked)
+    (port, requests)
 }
 
-fn pass(mut socket: TcpStream, asked: &Mutex<Vec<String>>) -> std::io::Result<()> {
+fn pass(mut socket: TcpStream, requests: &Mutex<Vec<String>>) -> std::io::Result<()> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let mut byte = [0];
@@ -157,41 +157,41 @@ fn pass(mut socket: TcpStream, asked: &Mutex<Vec<String>>) -> std::io::Result<()
         head.push(byte[0]);
     }
     let head = String::from_utf8_lossy(&head).into_owned();
-    asked.lock().unwrap().push(head.lines().next().unwrap_or_default().to_owned());
+    requests.lock().unwrap().push(head.lines().next().unwrap_or_default().to_owned());
     socket.write_all(b"HTTP/1.1 200 Connected\r\n\r\n")?;
     let mut bytes = [0; 4096];
     let count = socket.read(&mut bytes)?;
     socket.write_all(&bytes[..count])
 }
 
-/// Addresses that no machine has: only what answers for them can be reached.
+/// Addresses that no machine has: only the proxy can answer for them.
 #[tokio::test]
-async fn s90_listed_hosts_are_reached_through_the_proxy_around_and_no_others_are() {
-    let (port, asked) = upstream();
+async fn s90_only_listed_hosts_are_reached_through_an_upstream_proxy() {
+    let (port, requests) = upstream();
     let (listed, other) = ("198.51.100.7:81", "198.51.100.8:81");
-    for mut scene in fixtures().into_iter().filter(SandboxFixture::is_bubblewrap) {
+    for mut fixture in fixtures().into_iter().filter(SandboxFixture::is_bubblewrap) {
         let own = std::env::vars_os()
             .filter(|(name, _)| !name.to_string_lossy().to_lowercase().ends_with("_proxy"));
         let proxy = format!("http://127.0.0.1:{port}");
         let named = ["HTTPS_PROXY", "HTTP_PROXY"].map(|name| (name.into(), proxy.clone().into()));
-        scene.host = host(own.chain(named));
-        scene.network = SandboxNetwork::Hosts(vec![listed.parse().unwrap()]);
+        fixture.host = host(own.chain(named));
+        fixture.network = SandboxNetwork::Hosts(vec![listed.parse().unwrap()]);
 
         let ask = |host: &str| asks(&format!("CONNECT {host} HTTP/1.1\\r\\n\\r\\nhello"));
-        let ran = scene.run(&ask(listed)).await;
+        let ran = fixture.run(&ask(listed)).await;
         assert!(ran.printed.ends_with("hello"), "{}", ran.printed);
         let get = format!("GET http://{listed}/x HTTP/1.1\\r\\nHost: {listed}\\r\\n\\r\\n");
-        let ran = scene.run(&asks(&get)).await;
+        let ran = fixture.run(&asks(&get)).await;
         assert!(ran.printed.starts_with("GET /x HTTP/1.1\r\n"), "{}", ran.printed);
         let tunnel = format!("CONNECT {listed} HTTP/1.1");
-        assert_eq!(*asked.lock().unwrap(), [tunnel.clone(), tunnel.clone()]);
+        assert_eq!(*requests.lock().unwrap(), [tunnel.clone(), tunnel.clone()]);
 
-        let ran = scene.run(&format!("{}; exit 7", ask(other))).await;
+        let ran = fixture.run(&format!("{}; exit 7", ask(other))).await;
         assert!(ran.printed.starts_with("HTTP/1.1 403 "), "{}", ran.printed);
         assert_eq!(ran.refused(), [other], "{}", ran.printed);
-        // The proxy around is out of reach itself.
+        // The upstream proxy itself is out of reach.
         let around = format!("exec 3<>/dev/tcp/127.0.0.1/{port}");
-        scene.run(&around).await.assert_blocked(&around);
-        assert_eq!(asked.lock().unwrap().len(), 2);
+        fixture.run(&around).await.assert_blocked(&around);
+        assert_eq!(requests.lock().unwrap().len(), 2);
     }
 }

@@ -1,4 +1,4 @@
-//! Takes what is on the system's clipboard: an image, or else text.
+//! Reads the system's clipboard: an image, or else text.
 
 use tokio::sync::oneshot;
 
@@ -6,16 +6,15 @@ use super::super::image::{self, PreparedImage};
 use super::super::terminal_kind::TerminalLocation;
 use super::{Clipboard, ClipboardRequest};
 
-/// What was on the clipboard.
+/// What a paste gives: an image is preferred to text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ClipboardContent {
-    /// An image, fit for a model.
+    /// An image, made fit for a model.
     Image(PreparedImage),
-    /// Text.
     Text(String),
 }
 
-/// What to do where the clipboard cannot be reached.
+/// The advice for the user where the clipboard cannot be reached.
 const PASTE_HINT: &str = "Drop a file on the terminal, or paste its path.";
 
 impl Clipboard {
@@ -66,9 +65,9 @@ mod tests {
 
     #[test]
     fn over_ssh_it_is_left_alone_and_says_what_to_do() {
-        let told = take(&mut None, TerminalLocation::OverSsh).unwrap_err();
+        let message = take(&mut None, TerminalLocation::OverSsh).unwrap_err();
         assert_eq!(
-            told,
+            message,
             "Over ssh the clipboard is another machine's. Drop a file on the terminal, or paste \
              its path."
         );

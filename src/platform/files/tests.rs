@@ -1,4 +1,4 @@
-//! The port on real folders: what is kept of a file, and what no swap of a path may do.
+//! The port on real folders: what is kept of a file, and that swapping a path gains nothing.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::domain::faults::{self, with_failing_call};
 
-/// A temporary folder by its real path.
+/// A temporary folder, addressed by its real path.
 struct RealTempDir {
     _held: TempDir,
     path: PathBuf,
@@ -107,7 +107,7 @@ async fn r15_a_replaced_file_keeps_its_mode() {
 
 #[tokio::test]
 async fn a_replaced_file_keeps_its_owner_and_group() {
-    // Nobody else can give files away.
+    // Only root can give files away.
     if !rustix::process::geteuid().is_root() {
         return;
     }
@@ -160,7 +160,7 @@ async fn s42_no_link_is_followed_on_the_way_or_at_the_end() {
     assert_eq!(names(dir.path()), ["end", "loop", "new", "sub", "way"]);
 }
 
-/// Says that it is over when it is dropped.
+/// Tells the other thread to stop when it is dropped.
 struct StopOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for StopOnDrop<'_> {
@@ -169,8 +169,8 @@ impl Drop for StopOnDrop<'_> {
     }
 }
 
-/// Runs `act` while a thread swaps the folder `d` of `root` for a link to `elsewhere` and back, over
-/// and over and as fast as it can. There is one of the two at every moment.
+/// Runs `act` while a thread swaps the folder `d` of `root` for a link to `elsewhere` and back, as
+/// fast as it can. One of the two is there at every moment.
 fn while_swapping(root: &Path, elsewhere: &Path, act: impl FnOnce()) {
     let (folder, link) = (root.join("d"), root.join("link"));
     fs::create_dir_all(&folder).unwrap();
@@ -184,7 +184,7 @@ fn while_swapping(root: &Path, elsewhere: &Path, act: impl FnOnce()) {
                     .unwrap();
             }
         });
-        // Also where a check in `act` fails, or the other thread would go on for ever.
+        // Also when a check in `act` fails; else the other thread would go on for ever.
         let _end = StopOnDrop(&done);
         act();
     });
@@ -192,10 +192,10 @@ fn while_swapping(root: &Path, elsewhere: &Path, act: impl FnOnce()) {
 
 #[test]
 fn s42_no_write_lands_where_a_swapped_folder_points() {
-    // Where there is one, a file system in memory: each write is synced.
+    // A file system in memory where there is one: each write is synced.
     let dir = TempDir::new_in("/dev/shm").unwrap_or_else(|_| TempDir::new().unwrap());
     let root = dir.path().canonicalize().unwrap();
-    // Inside the workspace, which keeping within a root would not notice.
+    // Both are inside the workspace: a check that only keeps within a root would not notice.
     let hooks = root.join(".git/hooks");
     fs::create_dir_all(&hooks).unwrap();
     let path = root.join("d/pre-commit");
@@ -319,10 +319,10 @@ async fn extended_attributes_are_kept_where_there_are_any() {
     assert_eq!(&value, b"yes");
 }
 
-/// Names the call to the disk, counted from 0, before which the process ends itself.
+/// The variable with the number of the call to the disk, from 0, before which the process dies.
 pub(in crate::platform) const KILL_AT: &str = "SLUG_TEST_KILL_AT";
 
-/// Before each call to the disk.
+/// Runs before each call to the disk.
 pub(super) fn step() -> io::Result<()> {
     static CALLS: AtomicUsize = AtomicUsize::new(0);
     static KILL: LazyLock<Option<usize>> =
@@ -334,7 +334,7 @@ pub(super) fn step() -> io::Result<()> {
     faults::step()
 }
 
-/// A folder in which `f` is to become new.
+/// A folder with an old `f`, which the test replaces.
 fn begun() -> (RealTempDir, PathBuf) {
     let dir = RealTempDir::new();
     let path = dir.path().join("f");

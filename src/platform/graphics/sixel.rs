@@ -1,7 +1,7 @@
-//! Pixels as sixels: six rows at a time, one pass for each colour in them.
+//! Encodes pixels as sixels: six rows at a time, one pass for each colour in them.
 //!
-//! The colours are a fixed cube of 216, and what is lost by that is handed on to the pixels around
-//! (Floyd and Steinberg's way), so that two pictures on one screen need the same colours.
+//! The colours are a fixed cube of 216, so that two images on one screen need the same colours. The
+//! error of each pixel is spread over its neighbours (Floyd and Steinberg's dithering).
 
 use image::RgbaImage;
 
@@ -10,7 +10,7 @@ const STEPS: u8 = 6;
 /// Rows in a band.
 const BAND: u32 = 6;
 
-/// The sequence that paints these pixels at the cursor. What is mostly transparent is left out.
+/// The sequence that paints these pixels at the cursor. Mostly transparent pixels are left out.
 pub(super) fn encode(pixels: &RgbaImage) -> Vec<u8> {
     let (width, height) = pixels.dimensions();
     let colours = reduce(pixels);
@@ -56,11 +56,11 @@ fn band(colours: &[Option<u8>], (width, height): (u32, u32), top: u32, out: &mut
     }
 }
 
-/// The number of each pixel's colour.
+/// The colour number of each pixel; `None` for a transparent one.
 fn reduce(pixels: &RgbaImage) -> Vec<Option<u8>> {
     let (width, height) = pixels.dimensions();
     let across = width as usize;
-    // What the pixels of this row and the next have to make up for, with room at both ends.
+    // The error that the pixels of this row and the next have to correct, with room at both ends.
     let mut owed = [vec![[0_i32; 3]; across + 2], vec![[0_i32; 3]; across + 2]];
     let mut colours = Vec::with_capacity(across * height as usize);
     for y in 0..height {
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_transparent_is_left_out() {
+    fn transparent_pixels_are_left_out() {
         let pixels = RgbaImage::new(4, 4);
         assert!(encode(&pixels).ends_with(b"#215;2;100;100;100-\x1b\\"));
     }

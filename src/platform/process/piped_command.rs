@@ -1,8 +1,7 @@
-//! A command line with something on its standard input, its two outputs apart, and nothing left of
-//! it when it is over: what hooks are run with.
+//! Runs a command line with a text on its standard input and its two outputs apart; hooks use it.
 //!
-//! It goes below a supervisor like every script, so it has no terminal and dies with slug. Where a
-//! script may leave something running, this may not: what it started is ended with it.
+//! The command runs below a supervisor like every script, so it has no terminal and dies with slug.
+//! A script may leave processes running; here they are ended with the command.
 
 use std::ffi::OsString;
 use std::io;
@@ -20,37 +19,34 @@ use crate::tools::{ExitCause, ProcessError, ScriptExit};
 use super::super::child;
 use super::{ChildOutcome, ChildProcess, DRAIN, PipeHolder, ProcessHost};
 
-/// As much of each output is kept; the rest is read and dropped.
+/// The most bytes that are kept of each output; the rest is read and dropped.
 const MOST: usize = 64 * 1024;
 
-/// What to run.
+/// A command line and its surroundings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PipedCommand {
-    /// For `sh -c`.
+    /// Text for `sh -c`.
     pub line: String,
-    /// The folder to start in.
     pub cwd: PathBuf,
-    /// How long it may take.
     pub timeout: Duration,
-    /// On its standard input.
+    /// Text for the standard input.
     pub input: String,
-    /// Variables beside those that every command gets.
+    /// Variables in addition to those that every command gets.
     pub variables: Vec<(&'static str, OsString)>,
 }
 
-/// What came of it.
+/// The result of a piped command.
 #[derive(Debug)]
 pub struct PipedOutput {
-    /// How it ended.
     pub exit: ScriptExit,
-    /// Its standard output.
+    /// At most 64 KB; invalid UTF-8 is replaced.
     pub stdout: String,
-    /// Its standard error.
+    /// At most 64 KB, and a note about the hosts that the sandbox refused.
     pub stderr: String,
 }
 
 impl PipedOutput {
-    /// The status that it ended with by itself.
+    /// The exit status; `None` when a signal, the time limit or a cancel ended the command.
     pub fn code(&self) -> Option<i32> {
         match self.exit.cause {
             ExitCause::Code(code) => Some(code),
@@ -61,6 +57,11 @@ impl PipedOutput {
 
 impl ProcessHost {
     /// Runs a command line to its end, and ends what it has left running.
+    ///
+    /// # Errors
+    ///
+    /// When the command or its sandbox cannot be started, or its supervisor dies. A command that
+    /// fails, takes too long or is cancelled is no error; see [`PipedOutput::exit`].
     pub async fn run_piped(
         &self,
         piped: PipedCommand,
@@ -92,7 +93,7 @@ impl ProcessHost {
             }
         };
         if !all_read && !matches!(over, ChildOutcome::Cancelled) {
-            // Somebody else may hold the pipe for ever.
+            // Another process may hold the pipe for ever.
             let _ = timeout(DRAIN, &mut reading).await;
         }
         drop(reading);
@@ -129,7 +130,7 @@ impl ProcessHost {
         command.current_dir(&piped.cwd).env_clear().envs(self.environment.variables());
         command.env("PWD", &piped.cwd).envs(piped.variables);
         command.stdout(write_end).stderr(write_errors);
-        // Not the sh of PATH, which may have the workspace's folders in it.
+        // Not the sh of PATH, which may contain folders of the workspace.
         let script = format!("exec /bin/sh -c '{}'", piped.line.replace('\'', r"'\''"));
         Ok((self.start_supervisor(command, output, script, Some(piped.input)).await?, errors))
     }
@@ -139,7 +140,7 @@ fn keep(kept: &mut Vec<u8>, bytes: &[u8]) {
     kept.extend(bytes.iter().take(MOST.saturating_sub(kept.len())));
 }
 
-/// Reads until nobody holds the pipe. What was read is kept, too, when this is dropped.
+/// Reads until no process holds the pipe. A drop keeps what was read so far.
 async fn read_all(pipe: &mut pipe::Receiver, kept: &mut Vec<u8>) {
     let mut buffer = vec![0; 8 * 1024];
     while let Ok(count @ 1..) = pipe.read(&mut buffer).await {

@@ -1,11 +1,11 @@
-//! The secrets that slug holds, and where they are in a text, in the forms in which programs
-//! usually print them: as they are, percent-encoded, backwards, in hexadecimal, in base64.
+//! Finds the secrets that slug holds in a text, in the forms in which programs usually print them:
+//! literal, percent-encoded, backwards, in hexadecimal, in base64.
 //!
-//! A secret that stands in base64 among other bytes looks different at each of three places, and
-//! its first and last character are mixed with what is beside it; what is looked for is what stands
-//! between. Encoders break lines, so white space within is passed over. What is not found: a secret
-//! that is encoded twice, compressed, or printed in pieces with other text between them (the three
-//! columns of `xxd`).
+//! A secret that is encoded in base64 among other bytes looks different at each of three offsets,
+//! and its first and last character are mixed with its neighbours; the search looks for the part in
+//! between. Encoders break lines, so white space inside is skipped. Not found: a secret that is
+//! encoded twice, compressed, or printed in pieces with other text between them (the three columns
+//! of `xxd`).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -14,32 +14,32 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use secrecy::{ExposeSecret, SecretString};
 
-/// Shorter values, and shorter forms of them, are too common to be looked for.
+/// Values and encoded forms with fewer bytes are too common to look for.
 const SHORTEST: usize = 8;
 
-/// As much may stand between two characters of a secret: the end of a line and some spaces.
+/// The most bytes between two characters of a secret: the end of a line and some spaces.
 const WIDEST_GAP: usize = 8;
 
-/// What slug holds. Changed by making another one, so that who searches is not disturbed.
+/// The secrets that slug holds. A change makes a new one, so that a running search is not
+/// disturbed.
 #[derive(Debug, Clone, Default)]
 pub(super) struct KnownSecrets {
     secrets: Vec<KnownSecret>,
     patterns: Vec<KnownSecretPattern>,
-    /// For each byte, the patterns that can begin with it; empty where there is no pattern.
+    /// For each byte, the patterns that can begin with it; empty while there is no pattern.
     by_first: Vec<Vec<usize>>,
 }
 
-/// A value that slug holds.
 #[derive(Debug, Clone)]
 struct KnownSecret {
     value: SecretString,
-    /// What stands in its place in what a tool gives.
+    /// The replacement for the value in the output of a tool.
     mark: Arc<str>,
-    /// Whether the mark says whose it is.
+    /// Whether the mark names the server of a key.
     is_named: bool,
 }
 
-/// A form of a secret.
+/// One encoded form of a secret, as the search compares it.
 #[derive(Clone)]
 struct KnownSecretPattern {
     form: KnownSecretEncoding,
@@ -49,27 +49,26 @@ struct KnownSecretPattern {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum KnownSecretEncoding {
-    /// Byte by byte.
     Literal,
-    /// Each byte as it is or as `%2F`.
+    /// Each byte literal or as `%2F`.
     Percent,
-    /// Two digits for a byte, in any case, with anything between that usually is.
+    /// Two digits for each byte, in upper or lower case, with the usual separators in between.
     Hex,
-    /// In the standard alphabet or in that for addresses.
+    /// In the standard alphabet or in that for URLs.
     Base64,
 }
 
-/// What was found in a text.
+/// The result of a search.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum SecretMatch<'a> {
-    /// A secret, and what stands for it.
+    /// The place of a secret, and its mark.
     Secret(Range<usize>, &'a str),
-    /// From here on more of the text decides.
+    /// From here on, more text is needed to decide.
     Open(usize),
     Nothing,
 }
 
-/// Whether a text goes on.
+/// Whether more text may follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextRemainder {
     MayFollow,
@@ -77,9 +76,9 @@ pub(super) enum TextRemainder {
 }
 
 enum PatternComparison {
-    /// The text begins with this many bytes of it.
+    /// The text begins with the whole pattern, in this many bytes.
     Whole(usize),
-    /// So far, it does.
+    /// The text is a beginning of the pattern.
     Open,
     Differs,
 }
@@ -89,7 +88,8 @@ impl KnownSecrets {
         self.secrets.is_empty()
     }
 
-    /// The same with one more. A mark that names a secret replaces one that does not.
+    /// A copy with one more secret; `None` when it changes nothing. A mark with a server's name
+    /// replaces one without.
     pub(super) fn with(&self, value: &SecretString, mark: &str, is_named: bool) -> Option<Self> {
         let text = value.expose_secret();
         if text.len() < SHORTEST {
@@ -145,13 +145,13 @@ impl KnownSecrets {
     }
 }
 
-/// The forms in which a value is looked for.
+/// All forms of a value that the search looks for.
 fn forms(value: &[u8]) -> impl Iterator<Item = (KnownSecretEncoding, Vec<u8>)> {
     let reversed = value.iter().rev().copied().collect();
     let hex = value.iter().flat_map(|byte| format!("{byte:02x}").into_bytes()).collect();
     let base64 = (0..3).map(move |before| {
         let text = STANDARD_NO_PAD.encode([&vec![0; before], value].concat());
-        // Six bits a character; those that share one with another byte are left out.
+        // Six bits a character; characters that share a byte with a neighbour are left out.
         let start = (before * 8).div_ceil(6);
         let end = (before + value.len()) * 8 / 6;
         text.as_bytes()[start..end].to_vec()
@@ -185,8 +185,8 @@ impl KnownSecretPattern {
             loop {
                 let rest = &text[at..];
                 let Some(byte) = rest.first() else {
-                    // Else the end of each second line would wait for the next one. Where a line
-                    // ends that early in a secret, it is found in the whole output alone.
+                    // Else the end of each second line would wait for the next one. A secret with a
+                    // line break that early is found only when the output is searched as a whole.
                     let waits = seen >= SHORTEST || !text[at - gap..].contains(&b'\n');
                     return if waits {
                         PatternComparison::Open
@@ -214,7 +214,7 @@ impl KnownSecretPattern {
 }
 
 impl KnownSecretEncoding {
-    /// The byte as it stands in a pattern.
+    /// The byte as patterns store it.
     fn lowercased(self, byte: u8) -> u8 {
         match (self, byte) {
             (Self::Hex, byte) => byte.to_ascii_lowercase(),
@@ -250,7 +250,7 @@ impl KnownSecretEncoding {
     }
 }
 
-/// What is looked for is as secret as the value.
+/// Hides the bytes: a pattern is as secret as the value.
 impl std::fmt::Debug for KnownSecretPattern {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Pattern").field("form", &self.form).finish_non_exhaustive()

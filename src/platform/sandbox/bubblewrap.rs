@@ -1,8 +1,8 @@
-//! bubblewrap: a command gets its own view of files, processes and network.
+//! bubblewrap: gives a command its own view of files, processes and network.
 //!
-//! It is not told to die with its parent: what a command leaves running in the background would
-//! die with it, too. The supervisor stays outside, is the reaper of all that is inside, and ends
-//! it when slug goes.
+//! bubblewrap is not told to die with its parent: processes that a command leaves running in the
+//! background would die with it, too. The supervisor stays outside, reaps all processes inside, and
+//! ends them when slug goes.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Read, Seek};
@@ -23,13 +23,13 @@ const NAME: &str = "bwrap";
 /// How long a command that does nothing may take.
 const TRIAL_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// What every sandbox begins with.
+/// The first arguments of every sandbox.
 const ALWAYS: [&str; 15] = [
     "--unshare-user",
     "--unshare-pid",
     "--unshare-ipc",
     "--new-session",
-    // Who runs slug as root has nothing of root's powers inside.
+    // A user who runs slug as root has none of root's capabilities inside.
     "--cap-drop",
     "ALL",
     "--ro-bind",
@@ -39,12 +39,12 @@ const ALWAYS: [&str; 15] = [
     "/dev",
     "--proc",
     "/proc",
-    // The kernel lets the user root change its settings there without any capability.
+    // Without capabilities the kernel would still let root change its settings there.
     "--remount-ro",
     "/proc",
 ];
 
-/// Where the kernel says what it lets programs do.
+/// The kernel's limits on user namespaces: the file, the value that forbids them, and the message.
 const LIMITS: [(&str, &str, &str); 3] = [
     (
         "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
@@ -65,19 +65,19 @@ const LIMITS: [(&str, &str, &str); 3] = [
     ),
 ];
 
-/// Descriptors that bubblewrap reads something from.
+/// Descriptors that bubblewrap inherits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BubblewrapDescriptors {
     /// The seccomp program.
     pub filter: i32,
-    /// What git passes over, where there is a list of it.
+    /// The text for git's list of ignored files, where git has one.
     pub ignores: Option<i32>,
-    /// Where it says who its child is, and what that waits for before it goes on.
+    /// The pipe to which bubblewrap writes its child's id, and the one on which the child waits.
     pub gate: (i32, i32),
 }
 
-/// The arguments before the command: `cwd` is the folder that the command starts in, `variables`
-/// are for it alone.
+/// The arguments of bubblewrap up to the command. `cwd` is the current folder of the command, and
+/// `variables` are for the command alone.
 pub(super) fn arguments(
     view: &SandboxProfile,
     handed: BubblewrapDescriptors,
@@ -112,7 +112,7 @@ pub(super) fn arguments(
     }
     for spot in &view.absent {
         match spot.kind {
-            // In the sandbox a device stands there, which git and others pass over.
+            // In the sandbox this is a device, which git and other programs ignore.
             MaskedPathKind::File => words.nothing_at(&spot.path),
             MaskedPathKind::Folder => words.bind("--ro-bind", &spot.path),
         }
@@ -171,7 +171,7 @@ impl BubblewrapArguments {
     }
 }
 
-/// git's list of what it passes over, with what stands in the folder and is none of a repository's.
+/// git's list of ignored files with the names in the folder that belong to no repository.
 pub(super) fn ignored(view: &SandboxProfile, list: &str) -> String {
     let mut text = list.to_owned();
     if !text.is_empty() && !text.ends_with('\n') {
@@ -179,7 +179,7 @@ pub(super) fn ignored(view: &SandboxProfile, list: &str) -> String {
     }
     for spot in view.absent.iter().chain(&view.covered) {
         let Ok(inside) = spot.path.strip_prefix(&view.dir) else { continue };
-        // A name with a line end cannot be said there.
+        // The list cannot hold a name with a line end.
         let Some(name) = inside.to_str().filter(|name| !name.contains('\n')) else { continue };
         let is_special = |c: char| "*?[]\\ ".contains(c);
         let escaped =
@@ -189,16 +189,16 @@ pub(super) fn ignored(view: &SandboxProfile, list: &str) -> String {
     text
 }
 
-/// The `bwrap` of `path`, once it has run something in sight of slug. Why it did not is a phrase.
+/// Finds `bwrap` in `path` and runs something with it. The error is a phrase.
 pub(super) fn try_out(path: &OsStr, workspace: &Path) -> Result<PathBuf, String> {
     let program = which::find(NAME, path, workspace)
         .ok_or("it is not installed: install the package bubblewrap")?;
     let failed = |error| format!("{} cannot be used: {error}", program.display());
-    let (said, status) = run_nothing(&program).map_err(failed)?;
+    let (output, status) = run_nothing(&program).map_err(failed)?;
     if status.success() {
         return Ok(program);
     }
-    let complaint = said.lines().next().unwrap_or("it failed without a word").trim();
+    let complaint = output.lines().next().unwrap_or("it failed without a word").trim();
     let limit = LIMITS.iter().find(|(file, value, _)| {
         std::fs::read_to_string(file).is_ok_and(|text| text.trim() == *value)
     });
@@ -208,10 +208,10 @@ pub(super) fn try_out(path: &OsStr, workspace: &Path) -> Result<PathBuf, String>
     })
 }
 
-/// Has it run a command that does nothing, as it will run others. What it leaves when it fails may
-/// hold its output for ever, so that goes to a file.
+/// Runs a command that does nothing, as later commands will run. Its output goes to a file: after a
+/// failure, processes that it leaves could hold a pipe for ever.
 fn run_nothing(program: &Path) -> io::Result<(String, ExitStatus)> {
-    let (gate, ends) = MountBarrier::new()?;
+    let (barrier, ends) = MountBarrier::new()?;
     let mut errors = tempfile::tempfile()?;
     let (info, word) = ends.numbers();
     let mut child = Command::new(program)
@@ -228,7 +228,7 @@ fn run_nothing(program: &Path) -> io::Result<(String, ExitStatus)> {
     drop(ends);
     let temporary = PathBuf::from("/tmp");
     let private = vec![temporary.clone()];
-    gate.open(
+    barrier.open(
         &mut child,
         &SandboxProfile { private, ..SandboxProfile::for_folder(temporary, SandboxNetwork::Off) },
     )?;
@@ -244,10 +244,10 @@ fn run_nothing(program: &Path) -> io::Result<(String, ExitStatus)> {
         }
         thread::sleep(Duration::from_millis(1));
     };
-    let mut said = Vec::new();
+    let mut output = Vec::new();
     errors.rewind()?;
-    errors.read_to_end(&mut said)?;
-    Ok((String::from_utf8_lossy(&said).into_owned(), status))
+    errors.read_to_end(&mut output)?;
+    Ok((String::from_utf8_lossy(&output).into_owned(), status))
 }
 
 #[cfg(test)]
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_view_becomes_a_line_in_which_what_comes_later_lies_on_top() {
+    fn later_mounts_lie_on_top_of_earlier_ones() {
         let view = SandboxProfile {
             dir: "/w/app".into(),
             writable: vec!["/w/main/.git/objects".into()],

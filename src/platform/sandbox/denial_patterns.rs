@@ -1,18 +1,18 @@
-//! What a failed command prints when it is a sandbox that was in its way.
+//! Recognises the output of a command that failed because of its sandbox.
 
 use crate::domain::{SandboxBackendKind, SandboxNetwork, SandboxSummary};
 
-/// Where it is looked for: the end of what was printed.
+/// The most bytes at the end of the output that are searched.
 const LOOKED_AT: usize = 16 << 10;
 
-/// The longest that is repeated of a line.
+/// The most characters of a line that are repeated.
 const LONGEST: usize = 200;
 
-/// In any sandbox, in lower case.
+/// Messages in any sandbox, in lower case.
 const DENIAL_PATTERNS: [&str; 4] =
     ["read-only file system", "operation not permitted", "erofs", "outside of the sandbox"];
 
-/// Without a network.
+/// Messages where the network is off or limited, in lower case.
 const OF_NETWORK: [&str; 10] = [
     "the sandbox refused",
     "network is unreachable",
@@ -26,21 +26,21 @@ const OF_NETWORK: [&str; 10] = [
     "enetunreach",
 ];
 
-/// Where the kernel refuses what can still be seen.
+/// Messages where the kernel refuses files that can still be seen, in lower case.
 const OF_REFUSAL: [&str; 2] = ["permission denied", "eacces"];
 
-/// The line by which a command that failed shows that the sandbox may be why; none where nothing
-/// speaks for it.
+/// The last line of a failed command's output that suggests the sandbox as the reason; `None` where
+/// no line does.
 pub fn denial_line(printed: &str, boundary: &SandboxSummary) -> Option<String> {
     let from = printed.ceil_char_boundary(printed.len().saturating_sub(LOOKED_AT));
-    let is_mark = |line: &str| {
+    let is_denial = |line: &str| {
         let line = line.to_ascii_lowercase();
-        let has = |marks: &[&str]| marks.iter().any(|mark| line.contains(mark));
+        let has = |patterns: &[&str]| patterns.iter().any(|pattern| line.contains(pattern));
         has(&DENIAL_PATTERNS)
             || (boundary.network != SandboxNetwork::On && has(&OF_NETWORK))
             || (boundary.backend != SandboxBackendKind::Bubblewrap && has(&OF_REFUSAL))
     };
-    let line = printed[from..].lines().rev().find(|line| is_mark(line))?.trim();
+    let line = printed[from..].lines().rev().find(|line| is_denial(line))?.trim();
     Some(match line.char_indices().nth(LONGEST) {
         Some((cut, _)) => format!("{}…", &line[..cut]),
         None => line.to_owned(),
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mark_is_told_from_any_other_failure() {
+    fn denials_are_told_from_other_failures() {
         let at = |method, network| SandboxSummary {
             backend: method,
             dir: "/w".into(),

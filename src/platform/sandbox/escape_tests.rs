@@ -1,7 +1,7 @@
-//! Ways out of a sandbox, tried: `slug doctor` sends the running binary inside, where it does what
-//! a command must not be able to do, and looks from outside what came of it.
+//! Tries ways out of a sandbox: `slug doctor` starts the running binary inside, where it does what
+//! a command must not be able to do, and checks the result from outside.
 //!
-//! Nothing of the person's is touched: the folder, the key and the sockets are made for it.
+//! It touches none of the user's files: the folder, the key and the sockets are made for it.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -26,37 +26,36 @@ use crate::platform::child;
 use crate::platform::process::ProcessHost;
 use crate::tools::{Processes, ScriptSpec};
 
-/// The argument behind [`child::COMMAND`] that makes slug try.
+/// The argument after [`child::COMMAND`] that makes slug try the ways out.
 pub(in crate::platform) const COMMAND: &str = "attempts";
 
 /// The mode of a folder that its owner can look into.
 const OPEN: u32 = 0o755;
 
 const CANARY: &str = "a key that nobody reads";
-/// How long all of it may take.
+/// How long all attempts together may take.
 const LIMIT: Duration = Duration::from_secs(20);
-/// How long a connection may.
+/// How long one connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A way out, and whether it led out.
+/// A way out that was tried, and its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EscapeTest {
     /// What was tried, as a phrase.
     pub what: &'static str,
-    /// What came of it.
     pub outcome: EscapeOutcome,
 }
 
-/// What came of trying to get out.
+/// The result of a try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EscapeOutcome {
-    /// It was refused.
+    /// The sandbox refused it.
     Nothing,
-    /// It got through.
+    /// It got out of the sandbox.
     Escape,
 }
 
-/// What is there to be reached.
+/// The files and sockets that the tries aim at.
 #[derive(Debug, Serialize, Deserialize)]
 struct EscapeTargets {
     root: PathBuf,
@@ -66,10 +65,10 @@ struct EscapeTargets {
     process: u32,
 }
 
-/// A way out, and what takes it.
+/// A phrase, and the function that tries the way.
 type EscapeRoute = (&'static str, fn(&EscapeTargets) -> bool);
 
-/// Each way out, and what takes it. True when it led out as far as can be seen from inside.
+/// All ways out. A function returns true when it got out, as far as the inside can tell.
 const ESCAPE_ROUTES: [EscapeRoute; 20] = [
     ("writing outside of the folder", |it| write(&it.outside().join("new"))),
     ("changing what git runs", |it| write(&it.dir().join(".git/config"))),
@@ -80,12 +79,12 @@ const ESCAPE_ROUTES: [EscapeRoute; 20] = [
         fs::rename(it.dir().join("sub"), it.dir().join("src/sub")).is_ok()
     }),
     ("opening a folder that an earlier command shut", |it| {
-        // Where modes can be changed, that must not be enough.
+        // Where the mode can be changed, that must not be enough.
         let _ = fs::set_permissions(it.shut(), Permissions::from_mode(OPEN));
         write(&it.shut().join(".git/config"))
     }),
     ("a setting of the kernel", |_| {
-        // Opened alone: nothing is written to it.
+        // Only opened: nothing is written to it.
         OpenOptions::new().append(true).open("/proc/sys/kernel/core_pattern").is_ok()
     }),
     ("making a .mcp.json", |it| write(&it.dir().join(".mcp.json"))),
@@ -99,7 +98,7 @@ const ESCAPE_ROUTES: [EscapeRoute; 20] = [
     ("a host that is not listed", |it| through_the_proxy(it.tcp).unwrap_or(false)),
     ("a UDP datagram", |it| {
         let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0));
-        // It is sent either way; its receiver says whether it arrived.
+        // Sending succeeds in any case; the receiver knows whether it arrived.
         let _ = socket.and_then(|own| own.send_to(b"out", (Ipv4Addr::LOCALHOST, it.udp)));
         false
     }),
@@ -160,7 +159,7 @@ impl EscapeTargets {
     }
 }
 
-/// Tries each way out of the sandbox that this process is in, and prints what came of it.
+/// Tries each way out of the sandbox around this process, and prints the results.
 pub(in crate::platform) fn main(targets: &OsStr) -> ExitCode {
     let parsed = targets.to_str().and_then(|text| serde_json::from_str::<EscapeTargets>(text).ok());
     let Some(targets) = parsed else { return ExitCode::from(2) };
@@ -197,18 +196,21 @@ fn has_inherited_descriptors() -> bool {
         .flatten()
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
         .collect();
-    // The listing has one of its own, which is closed by now.
+    // The listing's own descriptor is closed by now.
     open.iter().filter(|fd| fs::read_link(format!("/dev/fd/{fd}")).is_ok()).any(|fd| *fd > 2)
 }
 
-/// Tries each way out of a sandbox by `means`. Folders for it are made in `base`; `looking` says
-/// what is seen from a folder, with a home and slug's own folder. Why it cannot be tried is a
-/// sentence.
+/// Tries each way out of a sandbox. Folders for it are made in `base`; `profile_of` gives the
+/// profile for a folder, a home and slug's own folder.
+///
+/// # Errors
+///
+/// When the tries cannot be made; the error is a sentence.
 pub async fn trial(
     host: &ProcessHost,
-    means: &SandboxBackend,
+    backend: &SandboxBackend,
     base: &Path,
-    looking: &(dyn Fn(&Path, &Path, &Path) -> Result<SandboxProfile, String> + Sync),
+    profile_of: &(dyn Fn(&Path, &Path, &Path) -> Result<SandboxProfile, String> + Sync),
 ) -> Result<Vec<EscapeTest>, String> {
     let failed = |error: io::Error| error.to_string();
     let root = tempfile::Builder::new().prefix(".slug-doctor-").tempdir_in(base);
@@ -232,11 +234,11 @@ pub async fn trial(
     let address = UnixAddress::from_abstract_name(targets.mailbox_name()).map_err(failed)?;
     let _mailbox_named = UnixDatagram::bind_addr(&address).map_err(failed)?;
 
-    let look = || looking(&targets.dir(), &targets.home(), &targets.home().join(".slug"));
+    let look = || profile_of(&targets.dir(), &targets.home(), &targets.home().join(".slug"));
     let script = |text| ScriptSpec { text, cwd: targets.dir(), timeout: LIMIT, search_path: None };
-    // What one command leaves must not be a way out for the next.
+    // What one command leaves behind must not be a way out for the next.
     let view = look()?;
-    let port = host.with_sandbox(means.clone(), Arc::new(move || Ok(view.clone())));
+    let port = host.with_sandbox(backend.clone(), Arc::new(move || Ok(view.clone())));
     let shutting = script("chmod 0 shut".to_owned());
     let ran = port.run(shutting, &mut |_| {}, CancellationToken::new()).await;
     ran.map_err(|error| error.to_string())?;
@@ -247,11 +249,11 @@ pub async fn trial(
     let words = serde_json::to_string(&targets).map_err(|error| error.to_string())?;
     let program = program.to_str().ok_or("the path of slug is no text")?;
     let text = format!("exec {} {} {COMMAND} {}", quoted(program), child::COMMAND, quoted(&words));
-    let port = host.with_sandbox(means.clone(), Arc::new(move || Ok(view.clone())));
+    let port = host.with_sandbox(backend.clone(), Arc::new(move || Ok(view.clone())));
     let mut printed = Vec::new();
     let take = &mut |bytes: &[u8]| printed.extend(bytes);
     let ran = port.run(script(text), take, CancellationToken::new()).await;
-    // Else it could not be removed.
+    // Else the folder could not be removed.
     fs::set_permissions(targets.shut(), Permissions::from_mode(OPEN)).map_err(failed)?;
     ran.map_err(|error| error.to_string())?;
     let seems: Vec<bool> = serde_json::from_slice(&printed)
@@ -266,9 +268,9 @@ pub async fn trial(
         _ => false,
     };
     let attempts = ESCAPE_ROUTES.iter().zip(seems).map(|((what, _), seems)| {
-        let came_to =
+        let outcome =
             if seems || is_out(what) { EscapeOutcome::Escape } else { EscapeOutcome::Nothing };
-        EscapeTest { what, outcome: came_to }
+        EscapeTest { what, outcome }
     });
     Ok(attempts.collect())
 }
@@ -294,7 +296,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_a_sandbox_the_ways_lead_out() {
+    fn every_route_escapes_without_a_sandbox() {
         let root = tempfile::tempdir().unwrap();
         let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let targets = EscapeTargets {
@@ -311,8 +313,9 @@ mod tests {
         let _mailbox = UnixDatagram::bind(targets.mailbox()).unwrap();
         let address = UnixAddress::from_abstract_name(targets.mailbox_name()).unwrap();
         let _mailbox_named = UnixDatagram::bind_addr(&address).unwrap();
-        // Root alone changes the kernel's settings. Whether there is a VSOCK, a terminal or a descriptor too many is the machine's to say,
-        // a datagram's way is told by its receiver, and outside there is no proxy.
+        // Only root can change the kernel's settings. A VSOCK, a terminal or an extra descriptor
+        // may be missing on this machine. A datagram's receiver knows whether it arrived, and
+        // outside there is no proxy.
         let unsure = [
             "a setting of the kernel",
             "a host that is not listed",
@@ -327,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_in_survives_the_shell() {
+    fn the_quoted_targets_survive_the_shell() {
         assert_eq!(quoted("it's {\"a\": 1}"), "'it'\\''s {\"a\": 1}'");
     }
 }

@@ -1,36 +1,35 @@
-//! The system calls that nothing inside a sandbox may make, as a seccomp program.
+//! The seccomp program: the system calls that nothing inside a sandbox may make.
 //!
-//! All calls are allowed but those listed: what changes the machine, looks into other processes,
-//! makes namespaces of its own in which all this could be undone, types into a terminal, or opens
-//! a socket that the network's or the file system's view does not hold back. What gives a file the
-//! setuid or setgid bit is refused as well: the bits of a file outlive the sandbox, and whoever runs
-//! such a file gets the rights of slug's user. A call in the
-//! numbering of another processor ends the process, since it would pass under another number.
+//! All calls are allowed except those that change the machine, look into other processes, make
+//! namespaces (in which all of this could be undone), type into a terminal, or open a socket that
+//! the sandbox's view of the network or the files does not hold back. Calls that give a file the
+//! setuid or setgid bit are refused as well: the bits outlive the sandbox, and whoever runs such a
+//! file gets the rights of slug's user. A call in the numbering of another processor ends the
+//! process, since the filter would take it for another call.
 //!
-//! Written out instruction by instruction: the program is a list of comparisons, and this way it
-//! can be run by the tests without a kernel.
+//! The program is written out instruction by instruction. It is a list of comparisons, and tests
+//! can run it without a kernel.
 
 use libc::c_long;
 use seccompiler::sock_filter;
 
-/// Which sockets may be made. Those of the Unix kind never: behind their paths and names wait
-/// programs outside, such as Docker, the ssh agent and the desktop. Pairs of them are allowed, but
-/// not of those for datagrams: each end of such a pair can be sent from to any path and name.
+/// Which sockets may be made. Unix sockets never: behind their paths and names are programs
+/// outside, such as Docker, the ssh agent and the desktop. Connected pairs of Unix sockets are
+/// allowed, but no pairs for datagrams: each end of such a pair can send to any path and name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SocketPolicy {
-    /// Internet sockets: the network that can be seen has nobody in it but what is inside, or is
-    /// allowed.
+    /// Internet sockets: the network that can be seen holds only what is inside or allowed.
     Loopback,
-    /// None: the network that can be seen is the machine's.
+    /// No sockets: the network that can be seen is the machine's.
     None,
 }
 
-/// Whose memory, queues and semaphores a command shares by a number or a name of the kernel's.
+/// Which System V and POSIX IPC objects (shared memory, queues, semaphores) a command can reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IpcScope {
-    /// Those of what is inside with it.
+    /// Only those of its own sandbox.
     Inside,
-    /// The machine's: they are refused.
+    /// Those of the whole machine, so the calls are refused.
     Machine,
 }
 
@@ -41,10 +40,10 @@ const JUMP_ANY_BIT: u16 = 0x45;
 const AND: u16 = 0x54;
 const RETURN: u16 = 0x06;
 
-/// Where in the kernel's `seccomp_data` things are.
+/// Offsets in the kernel's `seccomp_data`.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
-/// The lower half of an argument, which is all that the kernel looks at in what is compared here.
+/// The offset of an argument's lower half, the only half that the kernel looks at in these calls.
 const fn argument(at: u32) -> u32 {
     16 + 8 * at
 }
@@ -62,7 +61,7 @@ const OWN_ARCHITECTURE: Option<u32> = Some(0xc000_00f3);
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "riscv64")))]
 const OWN_ARCHITECTURE: Option<u32> = None;
 
-/// Numbers from here on are those of the 32-bit kind of x86-64 calls.
+/// Numbers from here on are the 32-bit kind of x86-64 calls (x32).
 #[cfg(target_arch = "x86_64")]
 const FOREIGN_NUMBERS: Option<u32> = Some(0x4000_0000);
 #[cfg(not(target_arch = "x86_64"))]
@@ -76,7 +75,7 @@ const REFUSED: [c_long; 45] = [
     libc::SYS_process_madvise,
     libc::SYS_kcmp,
     libc::SYS_pidfd_getfd,
-    // Keys that the kernel keeps for the person.
+    // Keys that the kernel keeps for the user.
     libc::SYS_keyctl,
     libc::SYS_add_key,
     libc::SYS_request_key,
@@ -96,7 +95,7 @@ const REFUSED: [c_long; 45] = [
     libc::SYS_setns,
     // Files by number instead of by name.
     libc::SYS_open_by_handle_at,
-    // Ways into the kernel that seccomp or Landlock do not look into.
+    // Ways into the kernel that seccomp or Landlock does not check.
     libc::SYS_bpf,
     libc::SYS_perf_event_open,
     libc::SYS_userfaultfd,
@@ -122,8 +121,8 @@ const REFUSED: [c_long; 45] = [
     libc::SYS_syslog,
 ];
 
-/// What other programs of the same person leave to be shared. Neither Landlock nor a path holds
-/// these back, and their numbers can be guessed.
+/// Calls for System V and POSIX IPC objects, which other programs of the same user may share.
+/// Neither Landlock nor a path protects these objects, and their numbers can be guessed.
 const SYSV_IPC_CALLS: [c_long; 13] = [
     libc::SYS_shmget,
     libc::SYS_shmat,
@@ -140,11 +139,11 @@ const SYSV_IPC_CALLS: [c_long; 13] = [
     libc::SYS_mq_unlink,
 ];
 
-/// `fchmodat2`, which libc does not name everywhere; the same number on all processors.
+/// `fchmodat2`, which libc does not define everywhere; it has the same number on all processors.
 const FCHMODAT2: c_long = 452;
 
-/// Calls that take the mode of a file, and which of their arguments it is. That of `mkdir` is not
-/// among them: the kernel itself drops the two bits there.
+/// Calls that take the mode of a file, with the index of that argument. `mkdir` is not among them:
+/// there the kernel itself drops the two bits.
 const MODES: &[(c_long, u32)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_chmod, 1),
@@ -158,18 +157,17 @@ const MODES: &[(c_long, u32)] = &[
     (libc::SYS_mknodat, 2),
 ];
 
-/// Calls that take a mode where their flags say that they make a file, and which argument the flags
-/// are. The mode is the next; without such flags it is whatever was in the register.
+/// Calls that take a mode when their flags make a file, with the index of the flags. The mode is
+/// the next argument; without such flags it is whatever was in the register.
 const OPENS: &[(c_long, u32)] = &[
     #[cfg(target_arch = "x86_64")]
     (libc::SYS_open, 1),
     (libc::SYS_openat, 2),
 ];
 
-/// The flags with which a file is made. `O_TMPFILE` is two bits, of which `O_DIRECTORY` is one.
+/// The flags that make a file. `O_TMPFILE` is two bits, one of which is `O_DIRECTORY`.
 const MAKES: u32 = (libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY)) as u32;
 
-/// Setuid and setgid.
 const IDENTITY_BITS: u32 = libc::S_ISUID | libc::S_ISGID;
 
 /// The flags of `clone` that make namespaces.
@@ -181,13 +179,13 @@ const NAMESPACES: u32 = (libc::CLONE_NEWNS
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWNET) as u32;
 
-/// What of a socket's type is not one of its flags.
+/// The part of a socket's type that is not a flag.
 const KIND: u32 = 0xf;
 
-/// What types into a terminal or takes it over.
+/// The requests `TIOCSTI`, `TIOCLINUX` and `TIOCCONS`, which type into a terminal or take it over.
 const TERMINAL_INPUT_REQUESTS: [u32; 3] = [0x5412, 0x541c, 0x541d];
 
-/// The program; none for a processor whose calls are not known here.
+/// Builds the program; `None` for a processor whose calls are not known here.
 pub(super) fn filter(sockets: SocketPolicy, shared: IpcScope) -> Option<Vec<sock_filter>> {
     let mut program =
         vec![load(ARCHITECTURE), unless(JUMP_EQUAL, OWN_ARCHITECTURE?), give(KILL), load(NUMBER)];
@@ -201,8 +199,8 @@ pub(super) fn filter(sockets: SocketPolicy, shared: IpcScope) -> Option<Vec<sock
     for call in REFUSED.iter().chain(of_others) {
         program.extend([when(JUMP_EQUAL, number(*call)), refuse(libc::EPERM)]);
     }
-    // Its flags lie in memory, where they cannot be looked at; programs then use `clone`.
-    // The same of `openat2`, whose mode lies there, and of `openat`.
+    // The arguments of these calls lie in memory, where a filter cannot read them. With ENOSYS
+    // programs use `clone` and `openat` instead.
     for call in [libc::SYS_clone3, libc::SYS_openat2] {
         program.extend([when(JUMP_EQUAL, number(call)), refuse(libc::ENOSYS)]);
     }
@@ -248,7 +246,7 @@ pub(super) fn filter(sockets: SocketPolicy, shared: IpcScope) -> Option<Vec<sock
     pair.extend(connected.iter().flat_map(|it| [when(JUMP_EQUAL, *it as u32), give(ALLOW)]));
     only(libc::SYS_socketpair, pair, refuse(libc::EPERM));
     if shared == IpcScope::Machine {
-        // The limits of another process can be set so low that it ends.
+        // A process could be ended by setting its limits low enough.
         let limits = vec![load(argument(0)), when(JUMP_EQUAL, 0), give(ALLOW)];
         only(libc::SYS_prlimit64, limits, refuse(libc::EPERM));
     }
@@ -256,7 +254,7 @@ pub(super) fn filter(sockets: SocketPolicy, shared: IpcScope) -> Option<Vec<sock
     Some(program)
 }
 
-/// The program as bubblewrap reads it.
+/// The program in the form that bubblewrap reads.
 pub(super) fn bytes(program: &[sock_filter]) -> Vec<u8> {
     let one = |it: &sock_filter| {
         let [a, b] = it.code.to_ne_bytes();
@@ -274,12 +272,12 @@ fn load(offset: u32) -> sock_filter {
     sock_filter { code: LOAD, jt: 0, jf: 0, k: offset }
 }
 
-/// Does the next instruction when it holds.
+/// Runs the next instruction if the comparison holds.
 fn when(code: u16, k: u32) -> sock_filter {
     sock_filter { code, jt: 0, jf: 1, k }
 }
 
-/// Does the next instruction when it does not.
+/// Runs the next instruction if the comparison does not hold.
 fn unless(code: u16, k: u32) -> sock_filter {
     sock_filter { code, jt: 1, jf: 0, k }
 }
@@ -333,7 +331,7 @@ mod tests {
     const EPERM: u32 = ERROR | 1;
 
     #[test]
-    fn what_is_listed_is_refused_and_all_else_allowed() {
+    fn listed_calls_are_refused_and_others_allowed() {
         for call in REFUSED {
             assert_eq!(outcome(SocketPolicy::Loopback, call, [0; 2]), EPERM, "{call}");
         }
@@ -344,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_share_is_refused_where_it_can_be_seen() {
+    fn shared_ipc_is_refused_where_it_is_the_machines() {
         let inside = filter(SocketPolicy::None, IpcScope::Inside).unwrap();
         for call in SYSV_IPC_CALLS {
             assert_eq!(outcome(SocketPolicy::None, call, [0; 2]), EPERM, "{call}");
@@ -354,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn s90_sockets_are_told_by_their_family() {
+    fn s90_sockets_are_filtered_by_family() {
         let (inet, inet6, unix, netlink, packet, vsock) = (2, 10, 1, 16, 17, 40);
         for (sockets, family, allowed) in [
             (SocketPolicy::Loopback, inet, true),
@@ -366,7 +364,7 @@ mod tests {
             (SocketPolicy::None, inet, false),
             (SocketPolicy::None, inet6, false),
             (SocketPolicy::None, unix, false),
-            // The kernel takes the lower half alone, whatever stands in the upper one.
+            // The kernel takes the lower half alone, whatever the upper half holds.
             (SocketPolicy::Loopback, unix | 1 << 40, false),
             (SocketPolicy::Loopback, inet | 1 << 40, true),
         ] {
@@ -380,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn s91_a_pair_of_sockets_speaks_with_itself_alone() {
+    fn s91_socket_pairs_reach_only_each_other() {
         let (unix, tipc) = (libc::AF_UNIX as u64, libc::AF_TIPC as u64);
         let (stream, datagram, raw, packets) = (1, 2, 3, 5);
         let close_on_exec = libc::SOCK_CLOEXEC as u64;
@@ -390,7 +388,7 @@ mod tests {
             (unix, packets, true),
             (unix, datagram, false),
             (unix, datagram | close_on_exec, false),
-            // The kernel makes it one for datagrams.
+            // The kernel makes it a pair for datagrams.
             (unix, raw, false),
             (tipc, stream, false),
         ] {
@@ -401,13 +399,13 @@ mod tests {
     }
 
     #[test]
-    fn the_limits_of_others_stay_as_they_are() {
+    fn the_limits_of_other_processes_cannot_be_set() {
         let own = OWN_ARCHITECTURE.unwrap();
         let limits = number(libc::SYS_prlimit64);
         for (shared, process, wanted) in [
             (IpcScope::Machine, 0, ALLOW),
             (IpcScope::Machine, 4711, EPERM),
-            // There it sees its own processes alone.
+            // There a command sees its own processes alone.
             (IpcScope::Inside, 4711, ALLOW),
         ] {
             let program = filter(SocketPolicy::None, shared).unwrap();
@@ -445,7 +443,7 @@ mod tests {
                 (write | create, 0o4755, EPERM),
                 (create | folder, 0o2755, EPERM),
                 (write | temporary, 0o4755, EPERM),
-                // Nothing is made, so the mode is nothing.
+                // No file is made, so the mode has no effect.
                 (write, 0o4755, ALLOW),
                 (folder, 0o7777, ALLOW),
             ] {

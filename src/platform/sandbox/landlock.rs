@@ -1,12 +1,12 @@
-//! Landlock: the kernel refuses a thread, and all that it starts, what is not granted.
+//! Landlock: the kernel denies a thread, and all that it starts, whatever is not granted.
 //!
-//! Grants go to a folder with all below it and cannot be taken back further down. So where
-//! something must not be changed or read, its neighbours are granted one by one, and not the
-//! folder they lie in: directly in it nothing can be made, renamed or removed. That holds for the
-//! sandbox's own folder in any case, since names in it have to be kept free.
+//! A grant covers a folder with everything below it, and cannot be taken back further down. So to
+//! protect something from changes or reading, its neighbours are granted one by one instead of the
+//! folder they are in. Nothing can then be made, renamed or removed directly in that folder. This
+//! always holds for the sandbox's own folder, since names in it must be kept free.
 //!
-//! A grant is for the place that was looked at: its path is gone without following a link, since
-//! what runs in the folder already can put one there meanwhile.
+//! A grant is for the place that was looked at: its path is opened without following links, since
+//! a process that already runs in the folder can put one there meanwhile.
 
 use std::fs;
 use std::io;
@@ -26,24 +26,24 @@ use super::filter::{self, IpcScope, SocketPolicy};
 use crate::domain::{SandboxNetwork, SandboxProfile};
 use crate::platform::handles::{self, MissingFolders};
 
-/// The first version that holds back truncation: Linux 6.2.
+/// The oldest version that is enough: it restricts truncation (Linux 6.2).
 const OLDEST: ABI = ABI::V3;
 
-/// What of `/dev` commands get.
+/// The devices that commands get.
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// What is granted on a path and all below it.
+/// The rights on a path and everything below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LandlockAccess {
-    /// The names in it.
+    /// Listing the names in it.
     List,
     /// Reading and running.
     Read,
-    /// That, and all changes.
+    /// Reading, running and all changes.
     Change,
 }
 
-/// What is granted. `list` gives what is in a folder, without links.
+/// The grants for a profile. `list` returns the entries of a folder, without links.
 pub(super) fn grants(
     view: &SandboxProfile,
     scratch: &Path,
@@ -59,7 +59,7 @@ pub(super) fn grants(
 
     let mut grants = Vec::new();
     open(Path::new("/"), &hidden, LandlockAccess::Read, list, &mut grants);
-    // It may lie in a folder for all programs.
+    // The folder may lie in one that all programs share.
     open(&view.dir, &covered, LandlockAccess::Read, list, &mut grants);
     open(&view.dir, &closed, LandlockAccess::Change, list, &mut grants);
     for kept in &view.kept {
@@ -69,7 +69,7 @@ pub(super) fn grants(
     }
     for folder in view.kept.iter().chain([&view.dir]) {
         if covered.iter().any(|covered| covered != folder && covered.starts_with(folder)) {
-            // Names are no content, and what cannot list its own folder finds nothing in it.
+            // Names are no content, and a command that cannot list its own folder finds nothing.
             grants.push((folder.clone(), LandlockAccess::List));
         }
     }
@@ -96,7 +96,7 @@ fn open(
     }
 }
 
-/// What is in a folder, without links: what they lead to is granted where it lies, or is not.
+/// The entries of a folder without links. The target of a link is granted at its own place or not.
 pub(super) fn list(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let entries = entries.filter_map(Result::ok);
@@ -106,7 +106,7 @@ pub(super) fn list(folder: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Why this thread could not be confined.
+/// Why this thread could not be confined. The messages complete a sentence.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum LandlockError {
     #[error("Landlock refuses: {0}")]
@@ -123,7 +123,7 @@ pub(super) enum LandlockError {
     Processor,
 }
 
-/// Confines the calling thread, for good, with all that it starts from here on.
+/// Confines the calling thread for good, with all that it starts from here on.
 pub(super) fn confine_thread(view: &SandboxProfile, scratch: &Path) -> Result<(), LandlockError> {
     let abi = version()?;
     let files = AccessFs::from_all(abi);
@@ -142,7 +142,7 @@ pub(super) fn confine_thread(view: &SandboxProfile, scratch: &Path) -> Result<()
             LandlockAccess::Read => AccessFs::from_read(abi),
             LandlockAccess::Change => files,
         };
-        // What has gone meanwhile, or cannot be opened, is simply not granted.
+        // A path that is gone or cannot be opened gets no grant.
         if let Ok((place, kind)) = place(&path) {
             rules = rules.add_rule(PathBeneath::new(place, access & right_for(kind, abi)))?;
         }
@@ -151,12 +151,12 @@ pub(super) fn confine_thread(view: &SandboxProfile, scratch: &Path) -> Result<()
     if status.ruleset != RulesetStatus::FullyEnforced || !status.no_new_privs {
         return Err(LandlockError::InPart(status));
     }
-    // Some checks are passed over for who has them, and slug may have been started by root.
+    // Some checks are skipped for a process with capabilities, and slug may run as root.
     let none = CapabilitySet::empty();
     let none = CapabilitySets { effective: none, permitted: none, inheritable: none };
     set_capabilities(None, none).map_err(LandlockError::Capabilities)?;
     let sockets = match view.network {
-        // It tells hosts not by their address, so it lets none through.
+        // Landlock cannot tell hosts by their address, so it allows none.
         SandboxNetwork::Off | SandboxNetwork::Hosts(_) => SocketPolicy::None,
         SandboxNetwork::On => SocketPolicy::Loopback,
     };
@@ -164,7 +164,7 @@ pub(super) fn confine_thread(view: &SandboxProfile, scratch: &Path) -> Result<()
     Ok(seccompiler::apply_filter(&filter)?)
 }
 
-/// What is at a path without a link in it, and of which kind it is.
+/// Opens a path without following links, and returns its kind.
 fn place(path: &Path) -> io::Result<(OwnedFd, FileType)> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let place = match handles::folder_entry(path, MissingFolders::Leave)? {
@@ -178,23 +178,22 @@ fn place(path: &Path) -> io::Result<(OwnedFd, FileType)> {
     Ok((place, kind))
 }
 
-/// What can be granted: rights on folders mean nothing on a file.
+/// The rights that can be granted: rights on folders mean nothing for a file.
 fn right_for(kind: FileType, abi: ABI) -> BitFlags<AccessFs> {
     if kind == FileType::Directory { AccessFs::from_all(abi) } else { AccessFs::from_file(abi) }
 }
 
-/// The version that this kernel has.
+/// The Landlock version of this kernel.
 fn version() -> Result<ABI, LandlockError> {
-    // Only a ruleset in force says what it is enforced by, and a thread that has nothing more to
-    // do can bear any.
-    let asked = thread::spawn(|| -> Result<RestrictionStatus, RulesetError> {
+    // Only a ruleset in force tells its version, so a thread that ends right away takes one.
+    let probe = thread::spawn(|| -> Result<RestrictionStatus, RulesetError> {
         Ruleset::default()
             .set_compatibility(CompatLevel::BestEffort)
             .handle_access(AccessFs::from_all(OLDEST))?
             .create()?
             .restrict_self()
     });
-    let status = match asked.join() {
+    let status = match probe.join() {
         Ok(status) => status?,
         Err(_) => return Err(LandlockError::TooOld("the kernel cannot be asked".to_owned())),
     };
@@ -217,7 +216,7 @@ fn version() -> Result<ABI, LandlockError> {
     Ok(abi)
 }
 
-/// Confines a thread around a folder and tries to leave it. Why it does not hold is a phrase.
+/// Confines a thread to a folder and tries to write outside. The error is a phrase.
 pub(super) fn try_out() -> Result<(), String> {
     let inside = tempfile::tempdir().map_err(|error| error.to_string())?;
     let outside = tempfile::tempdir().map_err(|error| error.to_string())?;
@@ -241,7 +240,7 @@ mod tests {
 
     use super::*;
 
-    /// A small machine: each folder with what is in it.
+    /// A small machine: each folder with its entries.
     fn machine() -> BTreeMap<&'static str, Vec<&'static str>> {
         BTreeMap::from([
             ("/", vec!["/usr", "/home", "/tmp", "/dev"]),
@@ -286,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_of_what_is_hidden_are_granted_one_by_one() {
+    fn neighbours_of_hidden_paths_are_granted_one_by_one() {
         assert_eq!(
             of(&view(), LandlockAccess::Read),
             ["/usr", "/home/u/app", "/home/u/notes", "/home/v", "/home/u/app"]
@@ -294,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_above_what_is_fixed_can_be_changed() {
+    fn nothing_above_a_fixed_path_can_be_changed() {
         assert_eq!(
             of(&view(), LandlockAccess::Change),
             ["/home/u/app/src", "/home/u/app/pkg/lib", "/tmp/scratch"]

@@ -1,8 +1,8 @@
-//! Takes away the symbolic links that commands leave among the files of a repository.
+//! Removes the symbolic links that commands leave among the files of a repository.
 //!
-//! In a linked worktree they can write where git keeps what it writes itself, outside of the
-//! sandbox as well: through a link with the name of a message or a log it would write wherever that
-//! leads. git makes no links there, and a folder that has one is not opened to commands.
+//! In a linked worktree, commands can write where git keeps its own files, outside of the sandbox.
+//! Through a link with the name of a message or a log, git would write wherever the link leads. git
+//! makes no links there itself, and a folder with a link is not opened to commands.
 
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags};
 
 use crate::domain::SandboxProfile;
 
-/// Where commands could make some; dropped when nothing runs there any more.
+/// The folders in which commands could make links. Drop it when no process runs there any more.
 #[derive(Debug, Default)]
 pub(super) struct SymlinkCleanup(Vec<PathBuf>);
 
@@ -20,7 +20,7 @@ impl SymlinkCleanup {
         Self(view.writable.clone())
     }
 
-    /// Takes away those that are there now.
+    /// Removes the links that are there now.
     pub(super) fn remove(&self) {
         for folder in &self.0 {
             if let Ok(folder) = rustix::fs::openat(CWD, folder, FOLDER, Mode::empty()) {
@@ -36,7 +36,7 @@ impl Drop for SymlinkCleanup {
     }
 }
 
-/// Another command may put a link in the place of a folder meanwhile.
+/// Follows no link: another command may put one in the place of a folder meanwhile.
 const FOLDER: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
@@ -52,7 +52,7 @@ fn remove(folder: &OwnedFd) {
         };
         match FileType::from_raw_mode(found.st_mode) {
             FileType::Symlink => {
-                // One that stays keeps the folder closed to the next command.
+                // A link that stays keeps the folder closed to the next command.
                 let _ = rustix::fs::unlinkat(folder, name, AtFlags::empty());
             }
             FileType::Directory => {
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn links_go_and_all_else_stays() {
+    fn only_links_are_removed() {
         let root = tempfile::tempdir().unwrap();
         let (refs, outside) = (root.path().join("refs"), root.path().join("outside"));
         fs::create_dir_all(refs.join("heads/a")).unwrap();

@@ -1,14 +1,15 @@
-//! Keeps commands inside what a [`NormalisedText`] says, by the means that this machine has: bubblewrap,
+//! Confines commands to what a [`SandboxProfile`] allows, with what this machine has: bubblewrap,
 //! else Landlock with seccomp; on macOS `sandbox-exec`.
 //!
-//! Whether a means works is found out by using it, once, before the first command. Where none
-//! does there is no sandbox, and [`SandboxUnavailable`] says what is missing: nothing is ever run with
-//! less than was asked for. A host that keeps what it runs inside (`ProcessHost::inside`) is a host
-//! like any other, so whoever runs something from the workspace (a tool, a hook, a formatter, a
-//! language server) is handed that one and knows nothing of sandboxes.
+//! Each backend is tried once, before the first command, to find out whether it works. Where none
+//! does there is no sandbox, and [`SandboxUnavailable`] says what is missing: no command ever runs
+//! with a weaker sandbox than asked for. A process host with a sandbox
+//! (`ProcessHost::with_sandbox`) is a host like any other. Whoever runs something from the
+//! workspace (a tool, a hook, a formatter, a language server) gets that host and knows nothing of
+//! sandboxes.
 //!
-//! The supervisor of each command ([`super::child`]) sets the sandbox up; it stays outside, so
-//! that it can end all that is inside.
+//! The supervisor of each command ([`super::child`]) sets the sandbox up. It stays outside, so that
+//! it can end all processes inside.
 
 mod denial_patterns;
 mod placeholder;
@@ -56,27 +57,24 @@ pub(super) use refused_hosts::RefusedHosts;
 #[cfg(target_os = "linux")]
 pub(super) use start::{ConfinedProcess, start};
 
-/// What keeps commands inside, found to work here.
+/// A way to confine commands that was found to work here.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SandboxBackend {
-    /// This `bwrap`.
+    /// The path of the `bwrap` program.
     Bubblewrap(PathBuf),
-    /// The kernel's Landlock, with seccomp.
     Landlock,
-    /// macOS's `sandbox-exec`.
     Seatbelt,
 }
 
-/// A command's sandbox, as its supervisor is told of it.
+/// A command's sandbox, as slug sends it to the supervisor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxSpec {
-    /// By what.
     pub means: SandboxBackend,
-    /// What it sees.
+    /// The files and the network that the command sees.
     pub view: SandboxProfile,
 }
 
-/// Why there is no sandbox here: what each of the means that were tried lacks.
+/// Why there is no sandbox here: each backend that was tried, and what it lacks.
 #[derive(Debug, thiserror::Error)]
 #[error("There is no sandbox on this machine, and slug does not pretend to one.{}", lacks(.0))]
 pub struct SandboxUnavailable(pub Vec<(SandboxBackendKind, String)>);
@@ -86,7 +84,7 @@ fn lacks(tried: &[(SandboxBackendKind, String)]) -> String {
 }
 
 impl SandboxBackend {
-    /// Its name.
+    /// The kind of backend, without its paths.
     pub fn method(&self) -> SandboxBackendKind {
         match self {
             Self::Bubblewrap(_) => SandboxBackendKind::Bubblewrap,
@@ -96,7 +94,11 @@ impl SandboxBackend {
     }
 }
 
-/// Which means are tried: all, or one alone.
+/// Tries the backends, or only one, and returns the first that works. `path` is the value of PATH.
+///
+/// # Errors
+///
+/// When no backend works; the error names what each one lacks.
 pub fn find(
     only: Option<SandboxBackendKind>,
     path: &OsStr,
@@ -115,7 +117,7 @@ pub fn find(
     Err(SandboxUnavailable(lacks))
 }
 
-/// The means of this operating system, the best first.
+/// The backends of this operating system, the best first.
 pub fn methods() -> &'static [SandboxBackendKind] {
     if cfg!(target_os = "linux") {
         &[SandboxBackendKind::Bubblewrap, SandboxBackendKind::Landlock]
@@ -126,7 +128,7 @@ pub fn methods() -> &'static [SandboxBackendKind] {
     }
 }
 
-/// Uses a means for a command that does nothing. Why it does not work is a phrase.
+/// Runs a command that does nothing in the sandbox; the error is a phrase.
 #[cfg(target_os = "linux")]
 fn try_out(
     method: SandboxBackendKind,
@@ -168,29 +170,29 @@ fn try_out(
     Err("slug has no sandbox for this operating system".to_owned())
 }
 
-/// The words that a bash is started with, so that a sandbox's own program can start it.
+/// How bash is started, for a sandbox's own program to do it.
 pub(super) struct BashInvocation<'a> {
     pub bash: &'a Path,
     pub arguments: Vec<std::ffi::OsString>,
-    /// Variables that it alone is to have.
+    /// Variables for bash alone, not for the sandbox's own program.
     pub variables: &'a [(std::ffi::OsString, std::ffi::OsString)],
 }
 
-/// Elsewhere than on Linux a supervisor only starts a program.
+/// A started command. On Linux it holds more; elsewhere a supervisor only starts a program.
 #[cfg(not(target_os = "linux"))]
 pub(super) struct ConfinedProcess {
-    /// The first process in it.
+    /// The first process in the sandbox.
     pub direct: rustix::process::Pid,
 }
 
 #[cfg(not(target_os = "linux"))]
 impl ConfinedProcess {
-    /// There are no lists of hosts here.
+    /// Lists of hosts only work on Linux, so nothing is refused here.
     pub(super) fn serve_proxy(&mut self) -> RefusedHosts {
         RefusedHosts::default()
     }
 
-    /// Commands make nothing here that would have to go.
+    /// Does nothing: commands leave nothing here that would have to be removed.
     pub(super) fn tidy(&self) {}
 }
 

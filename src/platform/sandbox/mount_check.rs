@@ -1,10 +1,10 @@
-//! What bubblewrap has mounted, looked at before anything runs on it.
+//! Checks what bubblewrap has mounted before anything runs on it.
 //!
-//! bubblewrap is told paths and follows links in them, and what runs in the same folder already can
-//! put a link in the place of a folder between the look and the mount. So its child is made to wait
-//! when all is mounted, and goes on only where every mount that can be written shows at its place
-//! what lies there outside, and everything that is to be held has a mount at its own name. From then
-//! on neither can be moved from inside.
+//! bubblewrap gets paths and follows links in them. A process that already runs in the same folder
+//! can put a link in the place of a folder between the look and the mount. So bubblewrap's child
+//! waits when everything is mounted. It goes on only if every writable mount shows what is at the
+//! same place outside, and everything to be protected has a mount at its own name. From then on
+//! no process inside can move either.
 
 use std::ffi::OsString;
 use std::fs;
@@ -26,24 +26,24 @@ use crate::domain::SandboxProfile;
 /// How long mounting may take.
 const MOUNT_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long what is mounted may still look wrong: the old root goes last.
+/// How long the mounts may still look wrong: the old root is removed last.
 const SETTLING: Duration = Duration::from_millis(200);
 
-/// What of `/dev` bubblewrap takes from outside.
+/// The devices that bubblewrap takes from outside.
 const DEVICES: [&str; 6] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
-/// How often it is looked at meanwhile.
+/// The pause between two looks.
 const LOOK_AGAIN: Duration = Duration::from_millis(1);
 
-/// What bubblewrap's child waits behind.
+/// Holds bubblewrap's child back until its mounts are checked.
 #[derive(Debug)]
 pub(super) struct MountBarrier {
     info: PipeReader,
     word: PipeWriter,
 }
 
-/// Its other side, for bubblewrap.
+/// The ends of the barrier's pipes that bubblewrap inherits.
 #[derive(Debug)]
 pub(super) struct BarrierDescriptors {
     info: PipeWriter,
@@ -51,7 +51,8 @@ pub(super) struct BarrierDescriptors {
 }
 
 impl BarrierDescriptors {
-    /// The numbers of the descriptors: of what it is to say, and of what it waits for.
+    /// The numbers of the descriptors: the one bubblewrap writes to, and the one its child waits
+    /// for.
     pub(super) fn numbers(&self) -> (i32, i32) {
         (self.info.as_raw_fd(), self.word.as_raw_fd())
     }
@@ -73,50 +74,50 @@ impl MountBarrier {
         Ok((Self { info, word }, BarrierDescriptors { info: their_info, word: their_word }))
     }
 
-    /// Lets the child go on once everything is where `view` has it. Where it is not, or cannot be
-    /// looked at, nothing has run, and nothing is left.
+    /// Lets the child go on once every mount is as `view` wants it. On an error nothing has run,
+    /// and no process is left.
     pub(super) fn open(mut self, bubblewrap: &mut Child, view: &SandboxProfile) -> io::Result<()> {
-        let (mut child, mut come) = (None, Ok(MountWait::Ended));
+        let (mut child, mut checked) = (None, Ok(MountWait::Ended));
         match self.child(bubblewrap) {
-            Ok(Some(said)) => {
-                child = Pid::from_raw(said);
-                come = wait_for(said, bubblewrap, view);
+            Ok(Some(pid)) => {
+                child = Pid::from_raw(pid);
+                checked = wait_for(pid, bubblewrap, view);
             }
-            // It says why in its own output.
+            // bubblewrap says why in its own output.
             Ok(None) => {}
-            Err(error) => come = Err(error),
+            Err(error) => checked = Err(error),
         }
-        if let Ok(MountWait::Right) = come {
+        if let Ok(MountWait::Right) = checked {
             return match self.word.write_all(b"g") {
-                // It has ended by itself.
+                // The child has ended by itself.
                 Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-                told => told,
+                result => result,
             };
         }
-        // Before the pipe goes: its end would be a word, too. Who has gone is nobody to kill.
+        // Before the pipe closes, which would release the child, too. It may be gone already.
         if let Some(child) = child {
             let _ = rustix::process::kill_process(child, Signal::KILL);
         }
-        if come.is_err() {
+        if checked.is_err() {
             let group = Pid::from_child(bubblewrap);
             let _ = rustix::process::kill_process_group(group, Signal::KILL);
             bubblewrap.kill()?;
             bubblewrap.wait()?;
         }
-        come.map(drop)
+        checked.map(drop)
     }
 
-    /// Who its child is; `None` where bubblewrap has ended without one, and says why in its own
-    /// output.
+    /// The process id of the child; `None` where bubblewrap has ended without one, and says why in
+    /// its own output.
     fn child(&mut self, bubblewrap: &Child) -> io::Result<Option<i32>> {
-        let (began, mut said) = (Instant::now(), Vec::new());
+        let (began, mut text) = (Instant::now(), Vec::new());
         while began.elapsed() < MOUNT_TIMEOUT {
             let is_over = has_ended(bubblewrap);
-            let heard = self.hear(&mut said)?;
-            if let Ok(BubblewrapInfo { child }) = serde_json::from_slice(&said) {
+            let read = self.read_info(&mut text)?;
+            if let Ok(BubblewrapInfo { child }) = serde_json::from_slice(&text) {
                 return Ok(Some(child));
             }
-            match heard {
+            match read {
                 PipeRead::Something => {}
                 PipeRead::Nothing | PipeRead::End if is_over => return Ok(None),
                 PipeRead::Nothing => {}
@@ -126,8 +127,8 @@ impl MountBarrier {
         Err(io::Error::other("bubblewrap does not say which process is to be looked at"))
     }
 
-    /// What it says, without waiting for long: its child can hold the other end for ever.
-    fn hear(&mut self, said: &mut Vec<u8>) -> io::Result<PipeRead> {
+    /// Reads from bubblewrap, at most 20 ms: its child can hold the other end for ever.
+    fn read_info(&mut self, text: &mut Vec<u8>) -> io::Result<PipeRead> {
         let limit = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
         match poll(&mut [PollFd::new(&self.info, PollFlags::IN)], Some(&limit)) {
             Ok(0) | Err(Errno::INTR) => return Ok(PipeRead::Nothing),
@@ -136,12 +137,12 @@ impl MountBarrier {
         }
         let mut bytes = [0; 512];
         let count = self.info.read(&mut bytes)?;
-        said.extend(&bytes[..count]);
+        text.extend(&bytes[..count]);
         Ok(if count == 0 { PipeRead::End } else { PipeRead::Something })
     }
 }
 
-/// What came over the pipe.
+/// The result of a read from the pipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PipeRead {
     Something,
@@ -149,16 +150,16 @@ enum PipeRead {
     End,
 }
 
-/// What became of the child.
+/// The state of the child when the wait is over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MountWait {
-    /// It waits, and everything is where it should be.
+    /// It waits, and every mount is right.
     Right,
-    /// It has ended by itself, or whoever started it has.
+    /// It has ended, or bubblewrap has.
     Ended,
 }
 
-/// Whether it has ended; how is for another to ask.
+/// Whether the process has ended. Its status is left for another call.
 fn has_ended(process: &Child) -> bool {
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
     match rustix::process::waitid(WaitId::Pid(Pid::from_child(process)), options) {
@@ -205,10 +206,10 @@ fn wait_for(child: i32, bubblewrap: &Child, view: &SandboxProfile) -> io::Result
 /// Why the child does not go on.
 #[derive(Debug, thiserror::Error)]
 enum MountCheckError {
-    /// Something is not where it should be.
+    /// A mount is not where it should be.
     #[error("{0} was changed meanwhile; nothing was run. Try again")]
     Changed(PathBuf),
-    /// So it is where `/proc` hides what runs with more rights than slug has.
+    /// `/proc` hides a process with more rights than slug, so its mounts cannot be read.
     #[error(
         "what it has mounted cannot be looked at ({0}), and nothing is run on that. Where /proc is \
          mounted with hidepid, bwrap must not be installed setuid: take that bit from it (chmod u-s), \
@@ -217,7 +218,7 @@ enum MountCheckError {
     Hidden(io::Error),
 }
 
-/// The first path that is not as `view` has it.
+/// The first path that is not mounted as `view` wants it.
 fn first_wrong(
     inside: &MountTable,
     outside: &MountTable,
@@ -230,10 +231,11 @@ fn first_wrong(
         let is_as_outside = outside.origin(&mount.at) == Some((&*mount.device, mount.root.clone()));
         (if is_as_outside { may } else { is_of_its_own })
             || DEVICES.iter().any(|it| mount.at == Path::new(it))
-            // bubblewrap leaves as it is what it cannot enter, and no more can a command.
+            // bubblewrap cannot change a place that it cannot enter; a command cannot enter it,
+            // either.
             || is_closed(&mount.at)
     };
-    // What lies under another mount of the same place cannot be reached.
+    // A mount below another mount at the same place cannot be reached.
     let is_beneath = |mount: &MountEntry| {
         inside.0.iter().any(|upper| upper.parent == mount.id && upper.at == mount.at)
     };
@@ -255,11 +257,11 @@ fn is_closed(path: &Path) -> bool {
     fs::metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
 }
 
-/// A mount: what of which device is where.
+/// A line of `mountinfo`: which part of which device is mounted where.
 #[derive(Debug, PartialEq, Eq)]
 struct MountEntry {
     id: u64,
-    /// The mount that it is on.
+    /// The id of the mount on which this one is.
     parent: u64,
     device: String,
     root: PathBuf,
@@ -267,7 +269,7 @@ struct MountEntry {
     is_writable: bool,
 }
 
-/// What a process has mounted; of two at one place the later one is seen.
+/// The mounts that a process sees; of two at one place the later one is visible.
 #[derive(Debug)]
 struct MountTable(Vec<MountEntry>);
 
@@ -280,7 +282,7 @@ impl MountTable {
         Self(text.split(|byte| *byte == b'\n').filter_map(MountEntry::read).collect())
     }
 
-    /// Whether bubblewrap has let go of its own two roots, and closed `/proc`, which it does between.
+    /// Whether bubblewrap has removed its own two roots and, before that, made `/proc` read only.
     fn is_ready(&self) -> bool {
         let is_own = |mount: &MountEntry| {
             ["/newroot", "/oldroot"].iter().any(|root| mount.at.starts_with(root))
@@ -289,7 +291,7 @@ impl MountTable {
         proc.is_some_and(|proc| !proc.is_writable) && !self.0.iter().any(is_own)
     }
 
-    /// The device that `path` is on, and where on it.
+    /// The device that `path` is on, and its path on that device.
     fn origin(&self, path: &Path) -> Option<(&str, PathBuf)> {
         let on = self.0.iter().filter(|mount| path.starts_with(&mount.at));
         let on = on.max_by_key(|mount| mount.at.components().count())?;
@@ -298,7 +300,7 @@ impl MountTable {
 }
 
 impl MountEntry {
-    /// A line of `mountinfo`; see `proc_pid_mountinfo(5)`.
+    /// Parses a line of `mountinfo`; see `proc_pid_mountinfo(5)`.
     fn read(line: &[u8]) -> Option<Self> {
         let mut fields = line.split(|byte| *byte == b' ');
         let mut number = || str::from_utf8(fields.next()?).ok()?.parse().ok();
@@ -310,7 +312,7 @@ impl MountEntry {
     }
 }
 
-/// A path there has `\040` for a space, and so on.
+/// Decodes a path, in which `\040` is a space, and so on.
 fn unescaped(field: &[u8]) -> PathBuf {
     let mut bytes = Vec::new();
     let mut rest = field;
@@ -368,26 +370,26 @@ mod tests {
     }
 
     #[test]
-    fn what_is_mounted_as_it_was_meant_is_let_go() {
+    fn right_mounts_are_accepted() {
         assert_eq!(wrong(INSIDE), None);
     }
 
     #[test]
-    fn what_a_link_has_led_elsewhere_is_found() {
+    fn a_mount_that_followed_a_link_is_found() {
         for (from, to, path) in [
             // Both ends of the mount followed the link.
             ("/my\\040app/sub /w/my\\040app/sub rw", "/other /w/other rw", "/w/other"),
-            // One of them did.
+            // Only one end did.
             ("/my\\040app/sub /w", "/other /w", "/w/my app/sub"),
             ("/w/my\\040app/sub rw", "/w/my\\040app/other rw", "/w/my app/other"),
             // Another device has the same path on it.
             ("8 7 8:2", "8 7 8:3", "/w/my app/sub"),
             ("/w/my\\040app/sub/.git ro", "/w/my\\040app/x/.git ro", "/w/my app/sub/.git"),
             ("/w/my\\040app/.env ro", "/w/.env ro", "/w/my app/.env"),
-            // They followed it to where the sandbox has something of its own.
+            // They followed the link to a place that the sandbox made itself.
             ("8:2 /my\\040app/sub /w/my\\040app/sub rw", "8:1 /tmp /tmp rw", "/tmp"),
             ("/w/my\\040app/sub/.git ro", "/w/my\\040app/sub/.git rw", "/w/my app/sub/.git"),
-            // What was to be read only is not.
+            // A path that should be read only is writable.
             ("/ / ro,", "/ / rw,", "/"),
         ] {
             let changed = INSIDE.replace(from, to);
@@ -397,16 +399,16 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_under_another_mount_of_the_same_place_does_not_matter() {
+    fn covered_mounts_do_not_matter() {
         let writable = INSIDE.replace("3 1 0:5 / /proc ro", "3 1 0:5 / /proc rw");
         assert_eq!(wrong(&writable).as_deref(), Some("/proc"));
         assert_eq!(wrong(&writable.replace("5 1 0:7", "5 3 0:7")), None);
     }
 
-    /// What the gate makes of a script in bubblewrap's place, and whether any of it was let go.
-    fn said_by(script: &str) -> (io::Result<()>, bool) {
+    /// Runs a script in bubblewrap's place: the barrier's result, and whether the child went on.
+    fn run_behind_barrier(script: &str) -> (io::Result<()>, bool) {
         let folder = tempfile::tempdir().unwrap();
-        let (gate, ends) = MountBarrier::new().unwrap();
+        let (barrier, ends) = MountBarrier::new().unwrap();
         let (info, word) = ends.numbers();
         let script = script.replace("INFO", &info.to_string()).replace("WORD", &word.to_string());
         let mut started = std::process::Command::new("/bin/bash")
@@ -417,45 +419,46 @@ mod tests {
             .spawn()
             .unwrap();
         drop(ends);
-        let came = gate.open(&mut started, &view());
-        // It is at its end when nobody is left.
+        let result = barrier.open(&mut started, &view());
+        // The pipe ends when no process holds it.
         let mut output = started.stdout.take().unwrap();
         output.read_to_end(&mut Vec::new()).unwrap();
         let _ = started.wait();
-        (came, folder.path().join("went").exists())
+        (result, folder.path().join("went").exists())
     }
 
-    /// Of a process that has ended and was not asked how, `/proc` tells as little as of a hidden one.
+    /// `/proc` tells as little about an unreaped process as about a hidden one.
     #[test]
-    fn what_cannot_be_looked_at_is_not_let_go() {
+    fn a_child_whose_mounts_cannot_be_read_stays_blocked() {
         let mut ended = std::process::Command::new("/bin/true").spawn().unwrap();
         while !has_ended(&ended) {
             thread::sleep(LOOK_AGAIN);
         }
         let says = format!("echo '{{ \"child-pid\": {} }}' >&INFO; exec INFO>&-;", ended.id());
-        let (came, went) = said_by(&format!("{says} read -n1 x <&WORD && touch went"));
-        let why = came.unwrap_err().to_string();
+        let (result, went) = run_behind_barrier(&format!("{says} read -n1 x <&WORD && touch went"));
+        let why = result.unwrap_err().to_string();
         assert!(why.contains("hidepid") && why.contains("chmod u-s"), "{why}");
         assert!(!went);
         ended.wait().unwrap();
     }
 
     #[test]
-    fn what_ends_without_a_child_says_why_itself() {
-        let (came, went) = said_by("exit 1");
-        assert!(came.is_ok() && !went, "{came:?}");
+    fn an_end_without_a_child_is_no_error_of_the_barrier() {
+        let (result, went) = run_behind_barrier("exit 1");
+        assert!(result.is_ok() && !went, "{result:?}");
     }
 
     #[test]
-    fn a_child_that_bubblewrap_has_left_behind_is_not_let_go() {
+    fn an_orphaned_child_stays_blocked() {
         let child = "(read -n1 x <&WORD && touch went) &";
-        let (came, went) =
-            said_by(&format!("{child} echo '{{ \"child-pid\": '$!' }}' >&INFO; kill -9 $$"));
-        assert!(came.is_ok() && !went, "{came:?}");
+        let (result, went) = run_behind_barrier(&format!(
+            "{child} echo '{{ \"child-pid\": '$!' }}' >&INFO; kill -9 $$"
+        ));
+        assert!(result.is_ok() && !went, "{result:?}");
     }
 
     #[test]
-    fn while_it_is_being_mounted_it_is_not_ready() {
+    fn unfinished_mounts_are_not_ready() {
         for text in [OUTSIDE.to_owned(), INSIDE.replace(" /tmp rw", " /newroot/tmp rw")] {
             assert!(!MountTable::read(text.as_bytes()).is_ready(), "{text}");
         }

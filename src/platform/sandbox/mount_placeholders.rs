@@ -1,8 +1,8 @@
 //! Keeps names free while a sandbox is open.
 //!
-//! A view can only cover a name that is there. So something empty is put there for as long as a
-//! command runs, marked by its mode, and covered. Each holder has a lock on it, and the last one
-//! takes it away; what a killed slug has left behind is taken over and away by the next command.
+//! A mount can only cover a name that exists. So slug makes an empty file or folder at each name
+//! while a command runs, marked by its mode, and covers it. Each holder has a lock on it, and the
+//! last one removes it. The next command takes over and removes what a killed slug left behind.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use super::placeholder::{FILE, FOLDER, is_placeholder};
 use crate::domain::{MaskedPath, MaskedPathKind};
 
-/// Names that are held.
+/// Placeholders that this process holds; the drop removes those that nobody else holds.
 #[derive(Debug, Default)]
 pub(super) struct MountPlaceholders(Vec<MountPlaceholder>);
 
@@ -26,32 +26,32 @@ struct MountPlaceholder {
     lock: File,
 }
 
-/// What was found at a name that was free a moment ago.
+/// The result of trying to hold a name.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PlaceholderStatus {
-    /// It is held.
+    /// The name was free, and is held now.
     Free,
-    /// A command could not make it, either, whatever it does.
+    /// The name needs no placeholder: a command cannot make it, either, whatever it does.
     OutOfReach,
 }
 
 impl MountPlaceholders {
-    /// Holds the names, and returns those that are covered for it. A name at which something else
-    /// has appeared is an error: the view is out of date.
+    /// Holds the names, and returns those with a placeholder. A name at which something else has
+    /// appeared is an error: the profile is out of date.
     pub(super) fn hold(absent: &[MaskedPath]) -> io::Result<(Self, Vec<MaskedPath>)> {
-        let (mut stubs, mut held) = (Self::default(), Vec::new());
+        let (mut placeholders, mut held) = (Self::default(), Vec::new());
         for spot in absent {
-            match stubs.hold_one(spot)? {
+            match placeholders.hold_one(spot)? {
                 PlaceholderStatus::Free => held.push(spot.clone()),
                 PlaceholderStatus::OutOfReach => {}
             }
         }
-        Ok((stubs, held))
+        Ok((placeholders, held))
     }
 
     fn hold_one(&mut self, spot: &MaskedPath) -> io::Result<PlaceholderStatus> {
         let MaskedPath { path, kind } = spot;
-        // Another slug may take its own away between the look and the lock.
+        // Another slug may remove its placeholder between the look and the lock.
         for _ in 0..16 {
             match make(path, *kind) {
                 Ok(()) => {}
@@ -99,7 +99,7 @@ fn make(path: &Path, kind: MaskedPathKind) -> io::Result<()> {
     }
 }
 
-/// Of a folder of one's own the modes can be changed.
+/// Whether no command can make the name. In a folder of the user's own it can, by a chmod.
 fn is_out_of_reach(error: &io::Error, path: &Path) -> bool {
     match Errno::from_io_error(error) {
         Some(Errno::ROFS | Errno::PERM) => true,
@@ -119,10 +119,10 @@ fn is_same(open: &File, path: &Path) -> bool {
 impl Drop for MountPlaceholders {
     fn drop(&mut self) {
         for MountPlaceholder { path, kind, lock } in self.0.drain(..) {
-            // Whoever else holds it takes it away later.
+            // Another holder removes it later.
             let is_last = flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok();
             if is_last && is_placeholder(&path, kind) {
-                // What cannot be taken away now is by the next command.
+                // What cannot be removed now is left for the next command.
                 let _ = match kind {
                     MaskedPathKind::File => fs::remove_file(&path),
                     MaskedPathKind::Folder => fs::remove_dir(&path),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_slug_left_is_taken_over() {
+    fn placeholders_of_a_killed_slug_are_taken_over() {
         let folder = tempfile::tempdir().unwrap();
         let spots = spots(folder.path());
         for spot in &spots {
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_somebodys_is_left_alone() {
+    fn files_that_are_no_placeholders_are_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let spots = spots(folder.path());
         fs::write(&spots[0].path, "").unwrap();

@@ -1,5 +1,5 @@
-//! What stands for a while at a name that must not come into being. To everybody but the sandbox it
-//! is as if nothing were there.
+//! An empty file or folder at a name that must not come into being while a sandbox is open. Every
+//! program outside the sandbox treats it as if nothing were there.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,13 +7,13 @@ use std::path::Path;
 
 use crate::domain::MaskedPathKind;
 
-/// The mode of a file; nobody else makes an empty one so.
+/// The mode of a file; no other program makes an empty file with this mode.
 pub(super) const FILE: u32 = 0o400;
 
 /// The mode of a folder.
 pub(super) const FOLDER: u32 = 0o500;
 
-/// Whether what is at `path` is one.
+/// Whether an empty file or folder with the mark's mode is at `path`.
 pub fn is_placeholder(path: &Path, kind: MaskedPathKind) -> bool {
     let Ok(found) = fs::symlink_metadata(path) else { return false };
     let mode = found.permissions().mode() & 0o7777;

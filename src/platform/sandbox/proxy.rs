@@ -1,11 +1,11 @@
-//! The way from a sandbox to the hosts that the person listed: an HTTP proxy for CONNECT and for
-//! plain requests with a whole address.
+//! Connects a sandbox to the hosts that the user listed: an HTTP proxy for CONNECT and for plain
+//! requests with a whole address.
 //!
-//! It runs in the supervisor, outside, one for each command, and ends with it. It is no boundary:
-//! that is the network's namespace, in which nothing but this can be reached ([`super::door`]). A
-//! host is decided on by its name, before it is looked up; then by each address that it leads to,
-//! and the connection goes to one of just these. What is spoken in a tunnel is the client's own and
-//! is not looked into.
+//! It runs in the supervisor, outside the sandbox, one for each command, and ends with it. The
+//! proxy itself confines nothing: the network namespace does, in which only the proxy can be
+//! reached ([`super::proxy_socket`]). A host is checked by its name before it is looked up, and
+//! then by each of its addresses; the connection goes to one of exactly these addresses. The bytes
+//! in a tunnel are the client's own and are not inspected.
 
 mod head;
 mod request;
@@ -27,34 +27,34 @@ use head::{ProxyRequest, ProxyRequestKind};
 
 pub(super) use upstream::UpstreamProxies;
 
-/// Connections at one time; more wait.
+/// The most connections at one time; further ones wait.
 const MAX_CONNECTIONS: usize = 256;
 
-/// How long a head may take, and a connection to a server.
+/// How long a client may take for its head, and a server for the connection.
 const STEP_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long a name may be looked up that another proxy is to look up.
+/// How long a name is looked up here when another proxy looks it up anyway.
 const LOOKUP_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Serves what comes to `listener`, for ever.
+/// Serves the connections of `listener`, for ever.
 pub(super) async fn serve(
     listener: TcpListener,
     hosts: Arc<[HostRule]>,
-    ways: UpstreamProxies,
+    upstreams: UpstreamProxies,
     refused: RefusedHosts,
 ) {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let Ok(place) = places.clone().acquire_owned().await else { return };
         let Ok((client, _)) = listener.accept().await else {
-            // Out of descriptors, for one: they come back.
+            // For example out of descriptors; some become free again.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let (hosts, ways, refused) = (hosts.clone(), ways.clone(), refused.clone());
+        let (hosts, upstreams, refused) = (hosts.clone(), upstreams.clone(), refused.clone());
         tokio::spawn(async move {
-            // A client or server that goes away is their own affair.
-            let _ = serve_one(client, &hosts, &ways, &refused).await;
+            // A client or server that goes away is no failure of the proxy.
+            let _ = serve_one(client, &hosts, &upstreams, &refused).await;
             drop(place);
         });
     }
@@ -63,7 +63,7 @@ pub(super) async fn serve(
 async fn serve_one(
     mut client: TcpStream,
     hosts: &[HostRule],
-    ways: &UpstreamProxies,
+    upstreams: &UpstreamProxies,
     refused: &RefusedHosts,
 ) -> io::Result<()> {
     let (head, rest) = timeout(STEP_TIMEOUT, read_head(&mut client)).await??;
@@ -71,7 +71,7 @@ async fn serve_one(
         Ok(wanted) => wanted,
         Err(why) => return answer(&mut client, "400 Bad Request", why).await,
     };
-    let connected = connect(hosts, ways, &wanted).await;
+    let connected = connect(hosts, upstreams, &wanted).await;
     let ProxyRequest { host, port, way } = wanted;
     let mut server = match connected {
         Ok(server) => server,
@@ -98,7 +98,7 @@ async fn serve_one(
     }
 }
 
-/// The head, and what has come behind it.
+/// Reads the head, and returns what has come after it, too.
 async fn read_head(client: &mut TcpStream) -> io::Result<(Vec<u8>, Vec<u8>)> {
     let mut bytes = Vec::new();
     loop {
@@ -114,14 +114,14 @@ async fn read_head(client: &mut TcpStream) -> io::Result<(Vec<u8>, Vec<u8>)> {
 
 /// Why there is no connection.
 enum ProxyConnectError {
-    /// It is not allowed; what there is to say behind the host.
+    /// The host is not allowed; the text goes after the host's name.
     Refused(&'static str),
     Network(io::Error),
 }
 
 async fn connect(
     hosts: &[HostRule],
-    ways: &UpstreamProxies,
+    upstreams: &UpstreamProxies,
     wanted: &ProxyRequest,
 ) -> Result<TcpStream, ProxyConnectError> {
     let ProxyRequest { host, port, way } = wanted;
@@ -129,13 +129,13 @@ async fn connect(
     if scope == AddressScope::Nothing {
         return Err(ProxyConnectError::Refused(""));
     }
-    let upstream = ways.proxy_for(host, *port, way).map_err(ProxyConnectError::Network)?;
+    let upstream = upstreams.proxy_for(host, *port, way).map_err(ProxyConnectError::Network)?;
     let found = match (host, &upstream) {
         (NetworkHost::Address(address), _) => vec![*address],
         (NetworkHost::Name(name), None) => {
             look_up(name, *port).await.map_err(ProxyConnectError::Network)?
         }
-        // It may not be known here.
+        // This machine may not know the name.
         (NetworkHost::Name(name), Some(_)) => {
             let found = timeout(LOOKUP_TIMEOUT, look_up(name, *port)).await;
             found.ok().and_then(Result::ok).unwrap_or_default()
@@ -162,11 +162,11 @@ async fn look_up(name: &str, port: u16) -> io::Result<Vec<IpAddr>> {
     Ok(lookup_host((name, port)).await?.map(|found| found.ip()).collect())
 }
 
-/// Whether an address is this machine's: only such a one can be bound to, where the kernel does not
-/// let everything be.
+/// Whether an address is this machine's: only those can be bound to, unless the kernel allows every
+/// address.
 fn is_own(address: IpAddr) -> bool {
     let binds = |address: IpAddr| UdpSocket::bind((address, 0)).is_ok();
-    // Given to documents, and so to no machine.
+    // Addresses for documentation, which no machine has.
     let nobodys: IpAddr = match address {
         IpAddr::V4(_) => Ipv4Addr::new(192, 0, 2, 1).into(),
         IpAddr::V6(_) => Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(),

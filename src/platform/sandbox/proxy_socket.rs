@@ -1,10 +1,10 @@
-//! How a command in a network of its own reaches slug's proxy, and nothing else.
+//! Connects a command in a network of its own with slug's proxy, and with nothing else.
 //!
-//! slug starts itself inside, before the command, and that process ([`main`]) does one thing: it
-//! listens on a port of the network inside and hands the listening socket out, over a socket that
-//! it was given as its standard input. A socket belongs to the network that it was made in, so the
-//! supervisor outside now takes the connections that are made inside. Nothing of slug's, and no
-//! descriptor, stays with the command.
+//! slug starts itself inside the sandbox, before the command. That process ([`main`]) does one
+//! thing: it listens on a port of the network inside and sends the listening socket out, over a
+//! socket that it got as its standard input. A socket belongs to the network in which it was made,
+//! so the supervisor outside can now accept the connections that are made inside. Nothing of slug's
+//! stays with the command, not even a descriptor.
 
 use std::fs::File;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -28,26 +28,26 @@ use super::refused_hosts::RefusedHosts;
 use crate::domain::{HostRule, NetworkHost};
 use crate::platform::child;
 
-/// The argument behind [`child::COMMAND`] that makes slug this process.
+/// The argument after [`child::COMMAND`] that makes slug run as this process.
 pub(in crate::platform) const COMMAND: &str = "door";
 
-/// Where the proxy is found inside. The network there is new, so every port is free.
+/// The port of the proxy inside. The network there is new, so every port is free.
 pub(super) const PORT: u16 = 3128;
 
-/// The inner half of a door that is about to be opened, to be passed on.
+/// What the process inside needs to send the listening socket out.
 pub(super) struct InnerProxySocket {
     slug: File,
     socket: OwnedFd,
 }
 
-/// The outer half.
+/// Receives the listening socket outside the sandbox.
 #[derive(Debug)]
 pub(super) struct OuterProxySocket {
     socket: StdUnixStream,
     hosts: Arc<[HostRule]>,
 }
 
-/// A door to these hosts.
+/// Makes both halves of a proxy socket for these hosts.
 pub(super) fn make(hosts: &[HostRule]) -> io::Result<(InnerProxySocket, OuterProxySocket)> {
     let (ours, theirs) = StdUnixStream::pair()?;
     let inner =
@@ -59,7 +59,7 @@ pub(super) fn make(hosts: &[HostRule]) -> io::Result<(InnerProxySocket, OuterPro
 }
 
 impl InnerProxySocket {
-    /// For a bash inside: opens the door, then becomes its `$0` with the arguments behind it.
+    /// The script for a bash inside: sends the socket out, then becomes `$0` with its arguments.
     pub(super) fn script(&self) -> String {
         let (slug, socket) = (self.slug.as_raw_fd(), self.socket.as_raw_fd());
         format!(
@@ -71,8 +71,8 @@ impl InnerProxySocket {
     }
 }
 
-/// What tells programs inside of the proxy. What is on this machine's loopback and not listed is
-/// meant to be the command's own.
+/// The variables that tell programs inside about the proxy. This machine's loopback is exempt
+/// unless it is listed: without that it means the command's own network.
 pub(super) fn variables(hosts: &[HostRule]) -> Vec<(&'static str, String)> {
     let address = format!("http://{}:{PORT}", Ipv4Addr::LOCALHOST);
     let is_listed = |host: NetworkHost| hosts.iter().any(|rule| rule.matches_host(&host));
@@ -88,11 +88,11 @@ pub(super) fn variables(hosts: &[HostRule]) -> Vec<(&'static str, String)> {
 }
 
 impl OuterProxySocket {
-    /// Serves what comes through once it is open; returns where it never will be.
+    /// Serves the connections once the socket has arrived; returns where it never will.
     pub(super) async fn serve(self, refused: RefusedHosts) {
         if let Ok(listener) = opened(self.socket).await {
-            let ways = proxy::UpstreamProxies::from_variables(|name| std::env::var(name).ok());
-            proxy::serve(listener, self.hosts, ways, refused).await;
+            let upstreams = proxy::UpstreamProxies::from_variables(|name| std::env::var(name).ok());
+            proxy::serve(listener, self.hosts, upstreams, refused).await;
         }
     }
 }
@@ -126,7 +126,7 @@ fn receive(socket: &impl AsFd) -> io::Result<OwnedFd> {
     handed.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
 }
 
-/// Opens the door from inside. Standard input is the socket to hand it out by.
+/// Listens inside the sandbox and sends the socket out. Standard input is the socket to send it by.
 pub(in crate::platform) fn main() -> ExitCode {
     let opened = StdTcpListener::bind((Ipv4Addr::LOCALHOST, PORT)).and_then(|listener| {
         let handed = [listener.as_fd()];
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_loopback_that_is_listed_is_asked_for_through_the_proxy() {
+    fn a_listed_loopback_goes_through_the_proxy() {
         let around = |listed: &[&str]| {
             let hosts: Vec<HostRule> = listed.iter().map(|text| text.parse().unwrap()).collect();
             let variables = variables(&hosts);

@@ -1,17 +1,17 @@
-//! The hosts that a command asked for and did not get, for its result to tell.
+//! Collects the hosts that the sandbox kept a command from reaching, for the command's result.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// As many are told.
+/// The most hosts that are listed.
 const MOST: usize = 8;
 
-/// What was refused so far; all clones are the same.
+/// The hosts that were refused so far; all clones share them.
 #[derive(Debug, Clone, Default)]
 pub(in crate::platform) struct RefusedHosts(Arc<Mutex<BTreeSet<String>>>);
 
 impl RefusedHosts {
-    /// `host` is refused. What cannot be told any more is not kept.
+    /// Adds a refused host. Hosts beyond the limit are not kept.
     #[cfg(any(target_os = "linux", test))]
     pub(super) fn note(&self, host: String) {
         let mut hosts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -20,7 +20,7 @@ impl RefusedHosts {
         }
     }
 
-    /// What was refused since this was last asked.
+    /// The hosts that were refused since the last call; more than the limit end with "others".
     pub(in crate::platform) fn take(&self) -> Vec<String> {
         let hosts = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
         let more = (hosts.len() > MOST).then(|| "others".to_owned());
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_host_is_told_once_and_no_flood_of_them() {
+    fn each_host_is_listed_once_up_to_a_limit() {
         let refused = RefusedHosts::default();
         for host in ["b:80", "a:80", "b:80"] {
             refused.note(host.to_owned());
@@ -41,7 +41,7 @@ mod tests {
         assert_eq!(refused.take(), ["a:80", "b:80"]);
         assert_eq!(refused.take(), Vec::<String>::new());
         (100..200).for_each(|port| refused.note(format!("a:{port}")));
-        let told = refused.take();
-        assert_eq!((told.len(), told.last().unwrap().as_str()), (MOST + 1, "others"));
+        let hosts = refused.take();
+        assert_eq!((hosts.len(), hosts.last().unwrap().as_str()), (MOST + 1, "others"));
     }
 }

@@ -1,15 +1,15 @@
-//! macOS: a profile for `sandbox-exec`. All is denied but what it allows; of two rules that fit,
-//! the later one counts.
+//! macOS: a profile for `sandbox-exec`. It denies everything that it does not allow; of two rules
+//! that fit, the later one counts.
 //!
-//! What must not be changed must not be moved away either, nor anything above it, since another
-//! thing could be put in its place: unlinking is denied for each.
+//! A protected path must not be moved away, nor any folder above it, since something else could be
+//! put in its place. So unlinking is denied for each of them.
 
 use std::fmt::Write;
 use std::path::Path;
 
 use crate::domain::{MaskedPathKind, SandboxNetwork, SandboxProfile};
 
-/// What programs need to run at all.
+/// The rights that programs need to run at all.
 const ALWAYS: &str = "(version 1)
 (deny default)
 (allow process-fork)
@@ -30,7 +30,7 @@ const ALWAYS: &str = "(version 1)
 (deny file* (regex #\"^/dev/ttys?[0-9]*$\") (literal \"/dev/tty\"))
 ";
 
-/// The profile of a view; `temporary` is the folder for temporary files.
+/// The `sandbox-exec` profile for `view`; `temporary` is the folder for temporary files.
 pub(super) fn profile(view: &SandboxProfile, temporary: &Path) -> String {
     let mut text = ALWAYS.to_owned();
     // Writing to a String cannot fail.
@@ -83,7 +83,7 @@ fn quoted(path: &Path) -> String {
     format!("\"{}\"", path.display().to_string().replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// The program; nowhere else is it looked for.
+/// The program, which is not looked for in the PATH.
 #[cfg(target_os = "macos")]
 const PROGRAM: &str = "/usr/bin/sandbox-exec";
 
@@ -106,7 +106,7 @@ pub(super) fn command(
     command
 }
 
-/// Runs something under a profile. Why that does not work is a phrase.
+/// Runs a program under a profile; the error is a phrase.
 #[cfg(target_os = "macos")]
 pub(super) fn try_out() -> Result<(), String> {
     let run = std::process::Command::new(PROGRAM)
@@ -142,7 +142,8 @@ mod tests {
         }
     }
 
-    /// Whether a later rule than the last that allows writing below `path` denies `what` there.
+    /// Whether a rule that denies `what` at `path` follows the one that allows writes to the
+    /// folder.
     fn denies(profile: &str, what: &str, path: &str) -> bool {
         let place = |line: &str| profile.lines().position(|it| it == line);
         let rule = |kind: &str| place(&format!("(deny {what} ({kind} \"{path}\"))"));
@@ -151,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn s120_what_is_protected_cannot_be_moved_nor_what_it_lies_in() {
+    fn s120_protected_paths_and_their_parents_cannot_be_moved() {
         let profile = profile(&view(), Path::new("/private/tmp/u"));
         assert!(denies(&profile, "file-write*", "/Users/u/app/a/b"), "{profile}");
         assert!(denies(&profile, "file-write-unlink", "/Users/u/app/a"), "{profile}");
@@ -160,9 +161,9 @@ mod tests {
     }
 
     #[test]
-    fn s120_what_is_covered_cannot_be_read_under_another_name() {
+    fn s120_covered_paths_cannot_be_read_under_another_name() {
         let profile = profile(&view(), Path::new("/private/tmp/u"));
-        // `file*` is reading, writing and unlinking.
+        // `file*` covers reading, writing and unlinking.
         assert!(denies(&profile, "file*", "/Users/u/app/secret"), "{profile}");
         for above in ["/Users/u/app", "/Users/u", "/Users"] {
             assert!(denies(&profile, "file-write-unlink", above), "{above}: {profile}");

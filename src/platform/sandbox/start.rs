@@ -1,4 +1,4 @@
-//! Starts a command inside, and keeps what its sandbox needs for as long as anything runs there.
+//! Starts a command in a sandbox, and keeps what the sandbox needs while anything runs there.
 
 use std::fs::File;
 use std::io::{self, Seek, Write};
@@ -22,36 +22,36 @@ use super::{
 use crate::disk::read_text;
 use crate::domain::{SandboxNetwork, SandboxProfile};
 
-/// A command inside. What it keeps must live until nothing runs there any more.
+/// A command in a sandbox. It must live until no process runs there any more.
 #[derive(Debug)]
 pub(in crate::platform) struct ConfinedProcess {
-    /// The first process.
+    /// The first process in the sandbox.
     pub direct: Pid,
     proxy_socket: Option<proxy_socket::OuterProxySocket>,
-    // Before the names are free, or it would look as if all had been put away.
+    // Dropped before the placeholders: when those are gone, everything counts as cleaned up.
     links: SymlinkCleanup,
     _stubs: MountPlaceholders,
     _scratch: Option<TempDir>,
 }
 
 impl ConfinedProcess {
-    /// Serves what it may reach of the network, until the runtime ends. What it asks for and does
-    /// not get is found in what this returns.
+    /// Serves the hosts that the command may reach, until the runtime ends. The hosts that it was
+    /// kept from are collected in the returned value.
     pub fn serve_proxy(&mut self) -> RefusedHosts {
         let refused = RefusedHosts::default();
-        if let Some(door) = self.proxy_socket.take() {
-            tokio::spawn(door.serve(refused.clone()));
+        if let Some(proxy_socket) = self.proxy_socket.take() {
+            tokio::spawn(proxy_socket.serve(refused.clone()));
         }
         refused
     }
 
-    /// Takes away what the next command would take for the person's, while something still runs.
+    /// Removes links that the next command would take for the user's, while something still runs.
     pub fn tidy(&self) {
         self.links.remove();
     }
 }
 
-/// Starts a bash inside, in the current folder.
+/// Starts bash in the sandbox, in the current folder.
 pub(in crate::platform) fn start(
     confinement: &SandboxSpec,
     words: &BashInvocation<'_>,
@@ -68,19 +68,19 @@ pub(in crate::platform) fn start(
     }
     match &confinement.means {
         SandboxBackend::Bubblewrap(program) => {
-            let (stubs, held) = MountPlaceholders::hold(&view.absent)?;
+            let (placeholders, held) = MountPlaceholders::hold(&view.absent)?;
             view.absent = held;
-            let (mut child, door) = in_bubblewrap(program, &view, &cwd, words, stdin)?;
+            let (mut child, proxy_socket) = in_bubblewrap(program, &view, &cwd, words, stdin)?;
             let direct = Pid::from_child(&child);
             let links = SymlinkCleanup::of(&view);
-            let inside = ConfinedProcess {
+            let confined = ConfinedProcess {
                 direct,
-                proxy_socket: door,
+                proxy_socket,
                 links,
-                _stubs: stubs,
+                _stubs: placeholders,
                 _scratch: None,
             };
-            Ok((inside, child.stdin.take()))
+            Ok((confined, child.stdin.take()))
         }
         SandboxBackend::Landlock => {
             let scratch = tempfile::Builder::new().prefix("slug-").tempdir()?;
@@ -88,8 +88,8 @@ pub(in crate::platform) fn start(
             let direct = Pid::from_child(&child);
             let (links, _stubs, _scratch) =
                 (SymlinkCleanup::default(), MountPlaceholders::default(), Some(scratch));
-            let inside = ConfinedProcess { direct, proxy_socket: None, links, _stubs, _scratch };
-            Ok((inside, child.stdin.take()))
+            let confined = ConfinedProcess { direct, proxy_socket: None, links, _stubs, _scratch };
+            Ok((confined, child.stdin.take()))
         }
         SandboxBackend::Seatbelt => Err(io::Error::from(io::ErrorKind::Unsupported)),
     }
@@ -104,13 +104,13 @@ fn in_bubblewrap(
 ) -> io::Result<(Child, Option<proxy_socket::OuterProxySocket>)> {
     let program_of_filter = filter::filter(SocketPolicy::Loopback, IpcScope::Inside);
     let program_of_filter = program_of_filter.ok_or(io::ErrorKind::Unsupported)?;
-    let filter = handed("slug-filter", &filter::bytes(&program_of_filter))?;
-    // Where it cannot be read there is nothing to add to.
+    let filter = memory_file("slug-filter", &filter::bytes(&program_of_filter))?;
+    // Where the list cannot be read there is nothing to add to.
     let list = view.ignores.as_ref().and_then(|path| read_text(path, u64::MAX).ok()?);
     let ignores =
-        list.map(|list| handed("slug-ignores", bubblewrap::ignored(view, &list).as_bytes()));
+        list.map(|list| memory_file("slug-ignores", bubblewrap::ignored(view, &list).as_bytes()));
     let ignores = ignores.transpose()?;
-    let (gate, ends) = MountBarrier::new()?;
+    let (barrier, ends) = MountBarrier::new()?;
     let descriptors = BubblewrapDescriptors {
         filter: filter.as_raw_fd(),
         ignores: ignores.as_ref().map(File::as_raw_fd),
@@ -131,19 +131,20 @@ fn in_bubblewrap(
     }
     let mut child = command.arg(words.bash).args(&words.arguments).spawn()?;
     drop(ends);
-    gate.open(&mut child, view)?;
+    barrier.open(&mut child, view)?;
     Ok((child, outer))
 }
 
-/// Something to be read from a descriptor that is passed on.
-fn handed(name: &str, bytes: &[u8]) -> io::Result<File> {
+/// A file in memory whose descriptor bubblewrap inherits.
+fn memory_file(name: &str, bytes: &[u8]) -> io::Result<File> {
     let mut file = File::from(rustix::fs::memfd_create(name, MemfdFlags::empty())?);
     file.write_all(bytes)?;
     file.rewind()?;
     Ok(file)
 }
 
-/// What a thread is confined to holds for what it starts, and for nothing else in this process.
+/// Starts bash from a confined thread: the confinement holds for what the thread starts, and for
+/// nothing else in this process.
 fn under_landlock(
     view: &SandboxProfile,
     scratch: &Path,

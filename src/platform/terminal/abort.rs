@@ -1,8 +1,9 @@
-//! Gives the terminal back where the process is aborted: out of memory, out of stack, or in a
-//! library that gives up.
+//! Gives the terminal back when the process is aborted: out of memory, out of stack, or by a
+//! library.
 //!
-//! Nothing is unwound then and no hook runs, only the handler of SIGABRT. It may do little: no
-//! memory, no lock. So all that it needs is made when the screen is taken for the first time.
+//! An abort unwinds nothing and runs no hook, only the handler of SIGABRT. The handler must not
+//! allocate or take a lock. So everything it needs is made when the screen is taken for the first
+//! time.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -15,15 +16,14 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 use super::{GIVE_BACK, TAKEN, TRACES, TerminalTrace, output};
 use crate::platform::terminal_notifier;
 
-/// What is said, since what the standard library says is lost on the way to the log.
+/// The message on the terminal; that of the standard library goes to the log.
 const ABORT_MESSAGE: &str = "slug was aborted: it ran out of memory or of stack, or a library gave up. What \
                     was said is in the session's log; `slug --continue` goes on from there.\r\n";
 
-/// A handle of its own, and the terminal as it was.
+/// A separate handle of the terminal, and its modes before slug took it.
 static TERMINAL: OnceLock<(OwnedFd, Termios)> = OnceLock::new();
 
-/// Makes ready for the worst. To be called while the terminal is not yet slug's; later calls do
-/// nothing.
+/// Installs the handler. Must be called before slug takes the terminal; later calls do nothing.
 pub(super) fn prepare() -> io::Result<()> {
     if TERMINAL.get().is_some() {
         return Ok(());
@@ -44,7 +44,7 @@ fn on_abort(action: fn()) -> io::Result<()> {
     unsafe { signal_hook_registry::register(Signal::ABORT.as_raw(), action) }.map(drop)
 }
 
-/// Runs in a handler.
+/// Runs inside a signal handler.
 fn give_back() {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return;
@@ -58,12 +58,12 @@ fn give_back() {
     if left(TerminalTrace::Title) {
         write(terminal, terminal_notifier::RETURN_TITLE);
     }
-    // There is nobody left to tell of a failure.
+    // Nobody is left to be told of a failure.
     let _ = tcsetattr(terminal, OptionalActions::Now, modes);
     write(terminal, ABORT_MESSAGE);
 }
 
-/// A terminal that takes nothing is left as it is.
+/// Stops at the first error: a terminal that takes nothing is left as it is.
 fn write(terminal: &OwnedFd, text: &str) {
     let mut rest = text.as_bytes();
     while let Ok(count @ 1..) = rustix::io::write(terminal, rest) {

@@ -1,9 +1,9 @@
-//! What the terminal sends: crossterm's events, and none that stays behind.
+//! Reads crossterm's events, and makes sure that none stays behind in the terminal.
 //!
-//! crossterm hears of new bytes only once, when they come, and forgets what it has heard when
-//! something else comes in the same moment: a key at the instant of a resize stays in the
-//! terminal until the next key. So whenever it has nothing to say, the terminal itself is asked,
-//! and made to speak up again where bytes wait.
+//! crossterm is told of new bytes only once, when they come, and loses that when something else
+//! comes at the same moment: a key at the instant of a resize stays in the terminal until the next
+//! key. So whenever crossterm has no event, slug asks the terminal itself, and makes it report
+//! again where bytes wait.
 
 use std::io::{self, IsTerminal};
 use std::pin::Pin;
@@ -15,12 +15,12 @@ use futures_util::Stream;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{OptionalActions, QueueSelector, tcflush, tcgetattr, tcsetattr};
 
-/// The events of the terminal.
+/// crossterm's stream of events, which also finds bytes that crossterm overlooked.
 #[derive(Debug, Default)]
 pub struct TerminalEvents(EventStream);
 
 impl TerminalEvents {
-    /// Listens from now on.
+    /// Starts to read events.
     pub fn new() -> Self {
         Self::default()
     }
@@ -40,8 +40,8 @@ impl Stream for TerminalEvents {
     }
 }
 
-/// Has the terminal tell again that there is something to read, if there is. Setting its modes,
-/// even to what they are, wakes those who wait for it.
+/// Makes the terminal report again that bytes wait, if there are any. Setting its modes, even to
+/// the same values, wakes those who wait for it.
 fn tell_of_unread() -> io::Result<()> {
     let terminal = io::stdin();
     if has_unread()? && terminal.is_terminal() {
@@ -50,12 +50,21 @@ fn tell_of_unread() -> io::Result<()> {
     Ok(())
 }
 
-/// Whether bytes wait in the terminal, or, where it edits lines, a whole line.
+/// Whether unread bytes wait in the terminal or, where the terminal edits lines, a whole line.
+///
+/// # Errors
+///
+/// When the terminal cannot be polled.
 pub fn has_unread() -> io::Result<bool> {
     waits_for_input(Duration::ZERO)
 }
 
-/// Waits so long for bytes, or, where the terminal edits lines, for a whole line; whether any came.
+/// Waits for at most `time` for bytes or, where the terminal edits lines, for a whole line. Returns
+/// whether any came.
+///
+/// # Errors
+///
+/// When the terminal cannot be polled, also because a signal interrupts the wait.
 pub fn waits_for_input(time: Duration) -> io::Result<bool> {
     let time = Timespec::try_from(time).map_err(io::Error::other)?;
     let terminal = io::stdin();
@@ -63,7 +72,11 @@ pub fn waits_for_input(time: Duration) -> io::Result<bool> {
     Ok(poll(&mut asked, Some(&time))? > 0 && asked[0].revents() == PollFlags::IN)
 }
 
-/// Drops what was typed and not read, a half line too. Does nothing where input is no terminal.
+/// Drops unread keys, an unfinished line too. Does nothing where standard input is no terminal.
+///
+/// # Errors
+///
+/// When the terminal refuses.
 pub fn drop_unread() -> io::Result<()> {
     let terminal = io::stdin();
     if terminal.is_terminal() {

@@ -1,11 +1,11 @@
-//! What others print while the screen is slug's goes to the log and not across the picture.
+//! Sends what libraries print while slug has the screen to the log.
 //!
-//! Libraries, the system's own among them, write to standard error, and now and then to standard
-//! output. While the screen is up both are a pipe, and a thread writes each line that comes
-//! through it to the log. A handle that is not a terminal (`2> file`) is left as it is.
+//! Libraries, the system's own among them, write to standard error, and sometimes to standard
+//! output. While the screen is up both are a pipe, and a thread writes each line from it to the
+//! log. A handle that is not a terminal (`2> file`) is left as it is.
 //!
-//! A log that cannot be written complains on standard error, which would come back here: so only
-//! so many lines are taken to the log, and the rest is read and dropped.
+//! A log that cannot be written complains on standard error, which would come back here. So the
+//! number of logged lines is limited; further lines are read and dropped.
 
 use std::io::{self, BufRead, BufReader, IsTerminal, Read};
 use std::os::fd::{AsFd, OwnedFd};
@@ -15,24 +15,24 @@ use std::time::Duration;
 
 use rustix::stdio::{dup2_stderr, dup2_stdout};
 
-/// As many lines are logged for as long as the screen is up.
+/// The most lines that are logged while the screen is up.
 const LINES: usize = 1000;
-/// As much of one line.
+/// The most bytes of one line.
 const LINE: u64 = 4096;
-/// How long the end waits for the last lines. A child that still holds the pipe gets no longer.
+/// How long the end waits for the last lines. A child that still holds the pipe gets no more time.
 const DRAIN_TIMEOUT: Duration = Duration::from_millis(100);
 
-/// Both handles are elsewhere until this is dropped.
+/// Standard output and error are redirected until this is dropped.
 #[derive(Debug)]
 pub(super) struct LogRedirect {
     out: Option<OwnedFd>,
     error: Option<OwnedFd>,
-    /// Ends with the thread.
+    /// Disconnected when the thread has ended.
     done: mpsc::Receiver<()>,
 }
 
 impl LogRedirect {
-    /// Begins.
+    /// Redirects those of standard output and error that are a terminal.
     pub(super) fn begin() -> io::Result<Self> {
         let (reader, writer) = io::pipe()?;
         let (working, done) = mpsc::channel();
@@ -40,29 +40,28 @@ impl LogRedirect {
             log_lines(BufReader::new(reader));
             drop(working);
         })?;
-        let mut diversion = Self { out: None, error: None, done };
+        let mut redirect = Self { out: None, error: None, done };
         let (out, error) = (io::stdout(), io::stderr());
         if out.is_terminal() {
-            diversion.out = Some(out.as_fd().try_clone_to_owned()?);
+            redirect.out = Some(out.as_fd().try_clone_to_owned()?);
             dup2_stdout(&writer)?;
         }
         if error.is_terminal() {
-            diversion.error = Some(error.as_fd().try_clone_to_owned()?);
+            redirect.error = Some(error.as_fd().try_clone_to_owned()?);
             dup2_stderr(&writer)?;
         }
-        Ok(diversion)
+        Ok(redirect)
     }
 }
 
 impl Drop for LogRedirect {
     fn drop(&mut self) {
-        // A copy of a handle that was open a moment ago can only fail for want of handles, and
-        // these take the place of open ones.
+        // Restoring a handle needs no new descriptor: the copies take the place of open ones.
         let restored = [self.out.take().map(dup2_stdout), self.error.take().map(dup2_stderr)];
         for error in restored.into_iter().flatten().filter_map(Result::err) {
             tracing::error!(%error, "standard output or error cannot be given back");
         }
-        // Either the thread is done, or its time is up.
+        // Either the thread has ended, or its time is up.
         let _ = self.done.recv_timeout(DRAIN_TIMEOUT);
     }
 }

@@ -1,13 +1,13 @@
-//! The one way to the terminal while it is slug's: in order, and without ever waiting for it.
+//! Writes everything for the terminal while slug has it: in order, and without ever waiting for it.
 //!
-//! A terminal that stops reading (a paused multiplexer, a dead ssh, a stopped emulator) must not
-//! stop slug. So the terminal is opened a second time, for writing without blocking, which leaves
-//! the flags of the shell's own handle alone. What the terminal does not take at once is kept and
-//! follows when there is room. A frame is only made while nothing is kept: what is kept is at
-//! most one frame and the short sequences sent since (a title, a copied text).
+//! A terminal that stops reading (a paused multiplexer, a dead ssh connection, a stopped emulator)
+//! must not stop slug. So the terminal is opened a second time, for writing without blocking, which
+//! leaves the flags of the shell's own handle alone. What the terminal does not take at once is
+//! kept and follows when there is room. A new frame is only drawn when nothing is kept, so what is
+//! kept is at most one frame and the short sequences sent since (a title, a copied text).
 //!
-//! Where the terminal cannot be opened again, its handle is used as it is, after asking whether
-//! it takes anything; one write may then wait for it.
+//! Where the terminal cannot be opened again, its own handle is used, after asking whether it takes
+//! anything; one write may then wait for it.
 
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -20,22 +20,21 @@ use rustix::io::Errno;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-/// More than this is not kept for a terminal that reads nothing. A frame of any size is.
+/// The most bytes that are kept for a terminal that reads nothing, in addition to one frame.
 const KEPT: usize = 4 << 20;
-/// How much is offered at once where a write may wait.
+/// The most bytes of one write where the write may block.
 const CAREFUL: usize = 1024;
 
-/// Writes to the terminal: what is written leaves with `flush`. While the terminal is not slug's,
-/// this is standard output.
+/// Writes to the terminal at each `flush`. While slug does not have the terminal, this is standard
+/// output.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TerminalOutput;
 
-/// Whether everything has left.
+/// Whether the terminal has taken everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlushState {
-    /// The terminal has all of it.
     All,
-    /// The rest waits for room.
+    /// The rest is kept until the terminal has room.
     Part,
 }
 
@@ -45,16 +44,16 @@ static BUFFER: Mutex<Option<OutputBuffer>> = Mutex::new(None);
 struct OutputBuffer {
     terminal: TerminalHandle,
     kept: Vec<u8>,
-    /// How much of `kept` has left.
+    /// How many bytes of `kept` the terminal has taken.
     sent: usize,
 }
 
 /// How the terminal was opened.
 #[derive(Debug)]
 enum TerminalHandle {
-    /// For slug alone: writing never waits.
+    /// slug's own handle: writing never blocks.
     Own(OwnedFd),
-    /// A copy of standard output, whose flags others share.
+    /// A copy of standard output, whose flags other programs share.
     Shared(OwnedFd),
 }
 
@@ -76,15 +75,19 @@ impl Write for TerminalOutput {
 }
 
 impl TerminalOutput {
-    /// Whether the terminal has everything that was written.
+    /// Whether the terminal has taken everything that was written.
     pub fn has_all() -> bool {
         lock_buffer().as_ref().is_none_or(|line| line.kept.is_empty())
     }
 
-    /// Returns when it has. May be dropped and called again.
+    /// Waits until the terminal has taken everything. Cancel-safe.
     ///
-    /// The terminal is watched no longer than this takes: it would wake the runtime after each
+    /// The terminal is watched only during this call: else it would wake the runtime after each
     /// frame that it has read.
+    ///
+    /// # Errors
+    ///
+    /// When the terminal is gone or cannot be watched.
     pub async fn all_sent() -> io::Result<()> {
         let terminal = match lock_buffer().as_ref() {
             Some(line) => line.terminal.fd().try_clone()?,
@@ -107,14 +110,14 @@ impl TerminalOutput {
     }
 }
 
-/// Whether a line on standard output would be taken at once.
+/// Whether standard output would take a line at once.
 pub fn takes_lines() -> bool {
     let out = io::stdout();
     let mut watched = [PollFd::new(&out, PollFlags::OUT)];
     poll(&mut watched, Some(&Timespec::default())).is_ok_and(|ready| ready > 0)
 }
 
-/// Opens the terminal that standard output is.
+/// Opens the terminal behind standard output.
 pub(super) fn open() -> io::Result<()> {
     let terminal = match reopen_terminal() {
         Ok(terminal) => TerminalHandle::Own(terminal),
@@ -127,24 +130,24 @@ pub(super) fn open() -> io::Result<()> {
     Ok(())
 }
 
-/// Writes `last` behind what is kept and closes. A terminal that does not take what is kept
-/// within `patience` gets `last` alone, and as long again for it.
-pub(super) fn close(last: &str, patience: Duration) -> io::Result<()> {
+/// Writes `last` after the kept bytes and closes. A terminal that does not take the kept bytes
+/// within `timeout` gets `last` alone, and the same time again for it.
+pub(super) fn close(last: &str, timeout: Duration) -> io::Result<()> {
     let Some(mut line) = lock_buffer().take() else { return Ok(()) };
-    // What fails here is tried again below, and said then.
-    let _ = line.finish(patience);
+    // What fails here fails again below, and is reported there.
+    let _ = line.finish(timeout);
     line.kept.clear();
     line.sent = 0;
     line.kept.extend_from_slice(last.as_bytes());
-    line.finish(patience)
+    line.finish(timeout)
 }
 
-/// Writes and waits until the terminal has it, but no longer than `patience`.
-pub(super) fn write_now(sequences: &str, patience: Duration) -> io::Result<()> {
+/// Writes `sequences` and waits until the terminal has taken them, for at most `timeout`.
+pub(super) fn write_now(sequences: &str, timeout: Duration) -> io::Result<()> {
     let mut line = lock_buffer();
     let line = line.as_mut().ok_or(io::ErrorKind::NotConnected)?;
     line.keep(sequences.as_bytes())?;
-    line.finish(patience)
+    line.finish(timeout)
 }
 
 impl OutputBuffer {
@@ -176,8 +179,8 @@ impl OutputBuffer {
         Ok(FlushState::All)
     }
 
-    fn finish(&mut self, patience: Duration) -> io::Result<()> {
-        let until = Instant::now() + patience;
+    fn finish(&mut self, timeout: Duration) -> io::Result<()> {
+        let until = Instant::now() + timeout;
         while self.push()? == FlushState::Part {
             let left = until.saturating_duration_since(Instant::now());
             if left.is_zero() || !self.terminal.has_room(left)? {
@@ -210,27 +213,27 @@ impl TerminalHandle {
         }
     }
 
-    /// Waits until the terminal takes more, at most for `patience`.
-    fn has_room(&self, patience: Duration) -> Result<bool, Errno> {
+    /// Waits until the terminal takes more, for at most `timeout`.
+    fn has_room(&self, timeout: Duration) -> Result<bool, Errno> {
         let mut watched = [PollFd::new(self.fd(), PollFlags::OUT)];
-        let patience = Timespec::try_from(patience).ok();
-        match poll(&mut watched, patience.as_ref()) {
+        let timeout = Timespec::try_from(timeout).ok();
+        match poll(&mut watched, timeout.as_ref()) {
             Ok(count) => Ok(count > 0),
-            // A signal: the caller looks at its clock and asks again.
+            // A signal came: the caller checks its clock and asks again.
             Err(Errno::INTR) => Ok(true),
             Err(error) => Err(error),
         }
     }
 }
 
-/// The terminal behind standard output, opened again.
+/// Opens the terminal behind standard output a second time.
 pub(super) fn reopen_terminal() -> rustix::io::Result<OwnedFd> {
     let out = io::stdout();
     let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let by_name = rustix::termios::ttyname(&out, Vec::new())
         .and_then(|name| rustix::fs::open(name, flags, Mode::empty()));
     by_name.or_else(|error| {
-        // Under `su` the terminal belongs to another user; by this name it opens all the same.
+        // Under `su` the terminal belongs to another user; this name opens it all the same.
         let is_ours = rustix::termios::tcgetsid(&out).is_ok();
         if is_ours { rustix::fs::open("/dev/tty", flags, Mode::empty()) } else { Err(error) }
     })
@@ -246,7 +249,7 @@ mod tests {
 
     use super::*;
 
-    /// A line to a pipe that holds little, as a terminal does, and its other end.
+    /// A buffer to a pipe that holds little, as a terminal does, and the pipe's other end.
     fn pipe() -> (OutputBuffer, io::PipeReader) {
         let (reader, writer) = io::pipe().unwrap();
         rustix::io::ioctl_fionbio(&writer, true).unwrap();
@@ -259,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_taken_is_kept_and_follows_in_order() {
+    fn unsent_bytes_are_kept_and_follow_in_order() {
         let (mut line, mut far) = pipe();
         let frame: Vec<u8> = (0..300_000_u32).flat_map(u32::to_be_bytes).collect();
         line.keep(&frame).unwrap();

@@ -1,4 +1,4 @@
-//! What files hold, as far as it is kept: small files in one nameless file, links by themselves.
+//! Keeps the contents of watched files: small files in one unnamed file, links by their target.
 
 use std::fs::{self, File};
 use std::io;
@@ -15,12 +15,12 @@ use crate::tools::FileState;
 use super::UnkeptReason;
 use super::listing::FileStamp;
 
-/// The contents of so many are kept.
+/// The most files of which the content is kept.
 const KEPT: usize = 10_000;
-/// Larger files are not kept.
+/// The most bytes of a file that is kept.
 pub(super) const LARGEST: u64 = 256 << 10;
 
-/// What a file holds.
+/// The content of a watched file, or why it is not kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum WatchedContent {
     File { hash: ContentHash, at: u64, length: usize },
@@ -28,49 +28,49 @@ pub(super) enum WatchedContent {
     NotKept(UnkeptReason),
 }
 
-/// All that is kept.
+/// All kept contents.
 #[derive(Debug, Default)]
 pub(super) struct WatchContentStore {
     pack: Option<UnnamedFile>,
 }
 
-/// The nameless file.
+/// A file without a name in any folder, which the system removes when it is closed.
 #[derive(Debug)]
 struct UnnamedFile {
     file: File,
     length: u64,
 }
 
-/// How far a look may go.
+/// How much a look may still read.
 pub(super) struct ReadBudget {
-    /// The length that the nameless file may reach.
+    /// The length in bytes that the unnamed file may reach.
     pub(super) room: u64,
     until: Instant,
 }
 
 impl ReadBudget {
-    /// Whether nothing more is read.
+    /// Whether the time for reading is over.
     pub(super) fn is_over(&self) -> bool {
         Instant::now() >= self.until
     }
 }
 
 impl WatchContentStore {
-    /// Begins a look that may keep so many bytes, and read for so long.
-    pub(super) fn reading(&self, all: u64, patience: Duration) -> ReadBudget {
-        ReadBudget { room: self.length() + all, until: Instant::now() + patience }
+    /// Begins a look that may keep `all` bytes and read for `timeout`.
+    pub(super) fn reading(&self, all: u64, timeout: Duration) -> ReadBudget {
+        ReadBudget { room: self.length() + all, until: Instant::now() + timeout }
     }
 
-    /// How much is kept, in bytes.
+    /// The kept bytes, in total.
     pub(super) fn length(&self) -> u64 {
         self.pack.as_ref().map_or(0, |pack| pack.length)
     }
 
-    /// What the file at `path` holds, which is kept in `shelf` unless it is as `before`; it is one
-    /// of so many, for which there is so much room.
+    /// Reads the content of the file at `path` and keeps it, unless it equals `before`. `kept` is
+    /// the number of files before it; `room` is the length that the unnamed file may reach.
     pub(super) fn read(
         &mut self,
-        shelf: &Path,
+        content_folder: &Path,
         (path, stamp): (&Path, FileStamp),
         before: Option<&WatchedContent>,
         (kept, room): (usize, u64),
@@ -100,7 +100,7 @@ impl WatchContentStore {
         {
             return old.clone();
         }
-        match self.keep(shelf, &bytes, room) {
+        match self.keep(content_folder, &bytes, room) {
             Ok(Some(at)) => WatchedContent::File { hash, at, length: bytes.len() },
             Ok(None) => WatchedContent::NotKept(UnkeptReason::TooMany),
             Err(error) => {
@@ -110,7 +110,7 @@ impl WatchContentStore {
         }
     }
 
-    /// A file with this content and mode, or a link, as far as it is kept.
+    /// The content as a file with this mode, or as a link.
     pub(super) fn thing(
         &self,
         content: &WatchedContent,
@@ -128,20 +128,20 @@ impl WatchContentStore {
         }
     }
 
-    /// Where the content is kept, if there is room for it.
-    fn keep(&mut self, shelf: &Path, bytes: &[u8], room: u64) -> io::Result<Option<u64>> {
+    /// Keeps the content and returns its offset; `None` if there is no room.
+    fn keep(&mut self, content_folder: &Path, bytes: &[u8], room: u64) -> io::Result<Option<u64>> {
         let pack = match &mut self.pack {
             Some(pack) => pack,
             None => {
-                fs::create_dir_all(shelf)?;
-                let file = tempfile::tempfile_in(shelf)?;
+                fs::create_dir_all(content_folder)?;
+                let file = tempfile::tempfile_in(content_folder)?;
                 self.pack.insert(UnnamedFile { file, length: 0 })
             }
         };
         if pack.length + bytes.len() as u64 > room {
             return Ok(None);
         }
-        // Not at the end: a write that failed half-way may have left something there.
+        // Not at the end of the file, where a failed write may have left something.
         pack.file.write_all_at(bytes, pack.length)?;
         let at = pack.length;
         pack.length += bytes.len() as u64;

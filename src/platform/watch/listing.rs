@@ -1,4 +1,4 @@
-//! What is in a folder at the moment, as far as it can be seen from outside.
+//! Lists a folder: its files and folders with the stamps by which a change is noticed.
 
 use std::fs::{self, Metadata};
 use std::os::unix::ffi::OsStrExt;
@@ -16,36 +16,35 @@ use crate::platform::sandbox::is_placeholder;
 
 use super::WatchError;
 
-/// More files and folders than this are not watched.
+/// A folder with more files and folders than this is not watched.
 const MOST: usize = 20_000;
-/// A stamp has to be this old before it says that nothing has changed since: clocks of file
+/// How old a stamp must be before an equal stamp means an unchanged file: the clocks of file
 /// systems tick slowly.
 const TICK: Duration = Duration::from_millis(50);
-/// The same where the file system has no nanoseconds. FAT's clock is the slowest.
+/// The same for a file system without nanoseconds. FAT's clock is the slowest.
 const COARSE_TICK: Duration = Duration::from_secs(2);
 
-/// What is there at the moment.
+/// The files and folders below a folder, at the time of a look.
 pub(super) struct FolderListing {
     pub(super) files: Vec<(PathBuf, FileStamp)>,
     pub(super) folders: Vec<(PathBuf, FileStamp, StampAge)>,
-    /// Folders that could not be listed.
     pub(super) unread: Vec<PathBuf>,
 }
 
-/// What changes with a file, as far as it can be seen from outside.
+/// The metadata of a file that changes when the file does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileStamp {
     pub(super) changed: (i64, i64),
     pub(super) size: u64,
     pub(super) mode: u32,
     modified: (i64, i64),
-    /// Not every file system knows it.
+    /// `None` where the file system does not record it.
     born: Option<SystemTime>,
     device: u64,
     inode: u64,
 }
 
-/// Whether the same stamp means the same content.
+/// Whether an equal stamp means equal content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StampAge {
     Old,
@@ -65,7 +64,7 @@ impl FileStamp {
         }
     }
 
-    /// The same file has the same place under every name.
+    /// Device and inode: equal for all names of a file.
     pub(super) fn place(&self) -> (u64, u64) {
         (self.device, self.inode)
     }
@@ -74,14 +73,14 @@ impl FileStamp {
         self.mode & 0o170_000 == 0o120_000
     }
 
-    /// Whether a folder has the same entries, as far as it says.
+    /// Whether a folder has the same entries, as far as its times tell.
     pub(super) fn is_same_folder(&self, other: &Self) -> bool {
         (self.modified, self.changed) == (other.modified, other.changed)
     }
 
-    /// Whether it came to be there after that time: it was made, or something that was seen there
-    /// got another name. To have been changed since is not enough, for a file that was out of sight
-    /// may have been written to.
+    /// Whether the file appeared after `time`: it was made, or a file that was seen got another
+    /// name. A later change is not enough, for a file that was out of view may have been written
+    /// to.
     pub(super) fn is_since(&self, time: SystemTime, is_named_anew: bool) -> bool {
         let is_born = self.born.is_none_or(|born| born + tick(self.changed) >= time);
         (is_born || is_named_anew) && stamp_age(self.changed, time) == StampAge::Young
@@ -99,23 +98,23 @@ fn tick((_, nanoseconds): (i64, i64)) -> Duration {
     if nanoseconds == 0 { COARSE_TICK } else { TICK }
 }
 
-/// All files and folders below `root`, without slug's own folder `shelf`.
+/// Lists all files and folders below `root`, without slug's own folder `slug_folder`.
 pub(super) fn list(
     root: &Path,
-    shelf: &Path,
-    patience: Duration,
+    slug_folder: &Path,
+    timeout: Duration,
     now: SystemTime,
 ) -> Result<FolderListing, WatchError> {
     let started = Instant::now();
     let mut listing = FolderListing { files: Vec::new(), folders: Vec::new(), unread: Vec::new() };
-    // Before the first file of slug's it is not there.
-    let shelf = shelf.canonicalize().ok();
+    // slug's folder does not exist before its first file.
+    let slug_folder = slug_folder.canonicalize().ok();
     let ignore_files = IgnoreFiles::of(root);
     let walk = WalkBuilder::new(root)
         .standard_filters(false)
         .follow_links(false)
         .filter_entry(move |entry| {
-            let is_of_slug = Some(entry.path()) == shelf.as_deref();
+            let is_of_slug = Some(entry.path()) == slug_folder.as_deref();
             let is_known = matches!(entry.file_name().to_str(), Some(".git" | ".slug"));
             entry.depth() == 0 || !(is_of_slug || is_known) && ignore_files.takes(entry)
         })
@@ -124,7 +123,7 @@ pub(super) fn list(
         if count > MOST {
             return Err(WatchError::TooManyFiles);
         }
-        if count % 256 == 0 && started.elapsed() > patience {
+        if count % 256 == 0 && started.elapsed() > timeout {
             return Err(WatchError::TooSlow);
         }
         let entry = match entry {
@@ -135,7 +134,7 @@ pub(super) fn list(
                 continue;
             }
         };
-        // It may be gone by now.
+        // The file may be gone by now.
         let Ok(metadata) = fs::symlink_metadata(entry.path()) else { continue };
         let stamp = FileStamp::of(&metadata);
         if metadata.is_dir() {
@@ -150,7 +149,7 @@ pub(super) fn list(
     Ok(listing)
 }
 
-/// The folder or file that could not be looked at.
+/// The folder or file that could not be read.
 fn place_of(error: &ignore::Error) -> Option<&Path> {
     match error {
         ignore::Error::WithPath { path, .. } => Some(path),
@@ -166,27 +165,27 @@ fn place_of(error: &ignore::Error) -> Option<&Path> {
     }
 }
 
-/// What slug itself puts there for a moment.
+/// Whether the file is one of slug's own, which only exist for a moment.
 fn is_of_slug(path: &Path, metadata: &Metadata) -> bool {
     let name = path.file_name().unwrap_or_default().as_bytes();
     let is_temporary = name.starts_with(b".slug-") && name.ends_with(b".tmp");
     is_temporary || (metadata.len() == 0 && is_placeholder(path, MaskedPathKind::File))
 }
 
-/// Whether the file says what is ignored.
+/// Whether the file holds ignore rules.
 pub(super) fn is_ignore_file(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == ".gitignore" || name == ".ignore")
 }
 
-/// What an ignore file hid as it was before.
+/// The rules of an ignore file before it changed.
 pub(super) struct PreviousIgnoreRules {
     folder: PathBuf,
-    /// `None` where nobody knows any more: then it may have hidden everything.
+    /// `None` where the old rules are unknown: they may have hidden everything.
     rules: Option<Gitignore>,
 }
 
 impl PreviousIgnoreRules {
-    /// By the ignore file at this path, when it was that.
+    /// The rules of the ignore file at `path`, by its old content.
     pub(super) fn by(path: &Path, before: Option<PathContent>) -> Self {
         let folder = path.parent().unwrap_or(path).to_owned();
         let rules = match before {
@@ -198,7 +197,7 @@ impl PreviousIgnoreRules {
         Self { folder, rules }
     }
 
-    /// Whether it hid this.
+    /// Whether the rules hid this path.
     pub(super) fn has(&self, path: &Path) -> bool {
         path.starts_with(&self.folder)
             && self

@@ -1,4 +1,4 @@
-//! Looks before and after something that tests do to a folder.
+//! Checks what is reported between a look before and a look after a change of a folder.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -18,7 +18,7 @@ fn folder() -> WatchFixture {
     fs::write(root.join("src/a.rs"), "one").unwrap();
     fs::write(root.join("b"), "two").unwrap();
     fs::write(root.join(".gitignore"), "target\n").unwrap();
-    let watch = FolderWatcher::new(root.clone(), folder.path().join("shelf"));
+    let watch = FolderWatcher::new(root.clone(), folder.path().join("contents"));
     WatchFixture { _folder: folder, root, watch }
 }
 
@@ -31,11 +31,11 @@ impl WatchFixture {
         self.root.join(name)
     }
 
-    /// What is told of a command that does this.
-    fn told(&self, command: impl FnOnce(&Self)) -> Vec<(String, ExpectedChange)> {
+    /// The changes that are reported for `command`, without contents.
+    fn reported(&self, command: impl FnOnce(&Self)) -> Vec<(String, ExpectedChange)> {
         self.watch.look().unwrap();
         command(self);
-        let told = self.watch.changes().unwrap().into_iter().map(|changed| match changed {
+        let changes = self.watch.changes().unwrap().into_iter().map(|changed| match changed {
             WatchedChange::Known { path, before: PathContent::Nothing, .. } => {
                 (path, ExpectedChange::Made)
             }
@@ -46,16 +46,16 @@ impl WatchFixture {
             WatchedChange::Unknown { path, why } => (path, ExpectedChange::Not(why)),
         });
         let name = |path: &Path| path.strip_prefix(&self.root).unwrap().display().to_string();
-        told.map(|(path, told)| (name(&path), told)).collect()
+        changes.map(|(path, change)| (name(&path), change)).collect()
     }
 
-    /// As if the last look had been later: what is there now is older than it.
+    /// Sets the last look to the future, so that all current stamps are older.
     fn grow_old(&self) {
         let mut state = self.watch.state.lock().unwrap();
         state.looked = Some(SystemTime::now() + Duration::from_secs(60));
     }
 
-    /// What a command changes that does this.
+    /// The changes that `command` makes, with their contents.
     fn changes(&self, command: impl FnOnce(&Self)) -> Vec<(String, PathContent, PathContent)> {
         self.watch.look().unwrap();
         command(self);
@@ -69,7 +69,7 @@ impl WatchFixture {
     }
 }
 
-/// What is told of a file.
+/// The kind of change that is reported for a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ExpectedChange {
     Made,
@@ -78,8 +78,8 @@ enum ExpectedChange {
     Not(UnkeptReason),
 }
 
-fn told<const N: usize>(all: [(&str, ExpectedChange); N]) -> Vec<(String, ExpectedChange)> {
-    all.map(|(name, told)| (name.to_owned(), told)).to_vec()
+fn reported<const N: usize>(all: [(&str, ExpectedChange); N]) -> Vec<(String, ExpectedChange)> {
+    all.map(|(name, change)| (name.to_owned(), change)).to_vec()
 }
 
 fn write(path: &Path, text: &str) {
@@ -88,7 +88,7 @@ fn write(path: &Path, text: &str) {
 }
 
 #[test]
-fn what_is_made_changed_and_removed_is_found_with_its_content() {
+fn made_changed_and_removed_files_are_found_with_their_content() {
     let folder = folder();
     for name in ["b", "src/a.rs"] {
         fs::set_permissions(folder.at(name), PermissionsExt::from_mode(0o644)).unwrap();
@@ -110,7 +110,7 @@ fn what_is_made_changed_and_removed_is_found_with_its_content() {
 }
 
 #[test]
-fn the_same_size_at_the_same_instant_is_no_hiding_place() {
+fn a_change_of_equal_size_at_the_same_instant_is_found() {
     let folder = folder();
     for round in 0..50 {
         let changes = folder.changes(|it| write(&it.at("b"), &format!("{round:03}")));
@@ -131,7 +131,7 @@ fn permissions_alone_are_a_change() {
 }
 
 #[test]
-fn what_is_ignored_or_slugs_own_is_not_watched() {
+fn ignored_files_and_slugs_own_are_not_watched() {
     let folder = folder();
     let changes = folder.changes(|it| {
         for name in ["target", ".git", ".slug"] {
@@ -144,7 +144,7 @@ fn what_is_ignored_or_slugs_own_is_not_watched() {
 }
 
 #[test]
-fn what_somebody_else_changes_between_commands_is_not_the_commands() {
+fn changes_between_commands_are_not_reported() {
     let folder = folder();
     folder.changes(|_| {});
     write(&folder.at("b"), "mine");
@@ -154,7 +154,7 @@ fn what_somebody_else_changes_between_commands_is_not_the_commands() {
 }
 
 #[test]
-fn what_is_too_large_or_too_much_is_named() {
+fn files_that_are_too_large_or_too_many_are_named() {
     let folder = folder();
     let large = "x".repeat(LARGEST as usize + 1);
     write(&folder.at("large"), &large);
@@ -173,15 +173,15 @@ fn what_is_too_large_or_too_much_is_named() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_listed_is_said_and_not_tried_again() {
-    let shelf = tempfile::tempdir().unwrap();
-    let watch = FolderWatcher::new("/no/such/folder".into(), shelf.path().to_owned());
+fn an_unlistable_folder_is_reported_and_not_tried_again() {
+    let content_folder = tempfile::tempdir().unwrap();
+    let watch = FolderWatcher::new("/no/such/folder".into(), content_folder.path().to_owned());
     assert_eq!(watch.look(), Err(WatchError::Unreadable));
     assert_eq!(watch.changes(), Err(WatchError::Unreadable));
 }
 
 #[test]
-fn what_ignore_files_hid_was_not_made_when_it_comes_into_view() {
+fn files_that_ignore_rules_hid_are_not_reported_as_made() {
     type FolderCommand = fn(&Path);
     let cases: [(&str, FolderCommand); 3] = [
         ("the line goes", |file| write(file, "target\n")),
@@ -192,7 +192,7 @@ fn what_ignore_files_hid_was_not_made_when_it_comes_into_view() {
         let folder = folder();
         write(&folder.at(".gitignore"), ".env\ntarget\n");
         write(&folder.at(".env"), "SECRET");
-        let found = folder.told(|it| {
+        let found = folder.reported(|it| {
             command(&it.at(".gitignore"));
             write(&it.at("made"), "x");
         });
@@ -203,7 +203,7 @@ fn what_ignore_files_hid_was_not_made_when_it_comes_into_view() {
 }
 
 #[test]
-fn what_is_older_than_the_last_look_was_not_made_since_however_it_comes_into_view() {
+fn older_files_that_come_into_view_are_not_reported_as_made() {
     let folder = folder();
     fs::create_dir_all(folder.at(".git/info")).unwrap();
     write(&folder.at(".git/info/exclude"), ".env\n");
@@ -218,70 +218,70 @@ fn what_is_older_than_the_last_look_was_not_made_since_however_it_comes_into_vie
 }
 
 #[test]
-fn what_was_in_a_folder_that_could_not_be_listed_was_not_made() {
+fn files_of_an_unlistable_folder_are_not_reported_as_made() {
     let folder = folder();
     fs::create_dir(folder.at("shut")).unwrap();
     write(&folder.at("shut/file"), "only copy");
     fs::set_permissions(folder.at("shut"), PermissionsExt::from_mode(0o000)).unwrap();
-    let found = folder.told(|it| {
+    let found = folder.reported(|it| {
         fs::set_permissions(it.at("shut"), PermissionsExt::from_mode(0o755)).unwrap();
     });
-    // Nothing is shut to root.
+    // Root can open every folder.
     assert!(
         found.is_empty()
-            || found == told([("shut/file", ExpectedChange::Not(UnkeptReason::Unseen))])
+            || found == reported([("shut/file", ExpectedChange::Not(UnkeptReason::Unseen))])
     );
 }
 
 #[test]
-fn what_only_goes_out_of_sight_is_not_removed() {
+fn files_that_only_go_out_of_view_are_not_reported_as_removed() {
     let folder = folder();
     write(&folder.at("notes"), "mine");
-    let found = folder.told(|it| write(&it.at(".gitignore"), "target\nnotes\nb\n"));
-    assert_eq!(found, told([(".gitignore", ExpectedChange::Changed)]));
-    let found = folder.told(|it| write(&it.at(".gitignore"), "target\n"));
+    let found = folder.reported(|it| write(&it.at(".gitignore"), "target\nnotes\nb\n"));
+    assert_eq!(found, reported([(".gitignore", ExpectedChange::Changed)]));
+    let found = folder.reported(|it| write(&it.at(".gitignore"), "target\n"));
     let unseen = ExpectedChange::Not(UnkeptReason::Unseen);
     assert_eq!(
         found,
-        told([(".gitignore", ExpectedChange::Changed), ("b", unseen), ("notes", unseen)])
+        reported([(".gitignore", ExpectedChange::Changed), ("b", unseen), ("notes", unseen)])
     );
 }
 
 #[test]
 fn a_file_under_another_name_was_made_there_and_removed_here() {
     let folder = folder();
-    let found = folder.told(|it| fs::rename(it.at("b"), it.at("c")).unwrap());
-    assert_eq!(found, told([("b", ExpectedChange::Removed), ("c", ExpectedChange::Made)]));
+    let found = folder.reported(|it| fs::rename(it.at("b"), it.at("c")).unwrap());
+    assert_eq!(found, reported([("b", ExpectedChange::Removed), ("c", ExpectedChange::Made)]));
 }
 
 #[test]
-fn what_may_be_the_only_copy_of_a_file_that_went_is_not_told_as_made() {
+fn a_possible_only_copy_is_not_reported_as_made() {
     let folder = folder();
     fs::create_dir(folder.at("old")).unwrap();
     let count = MAX_REPORTED / 3 * 2;
     for number in 0..count {
         write(&folder.at(&format!("old/{number:04}")), &number.to_string());
     }
-    let found = folder.told(|it| fs::rename(it.at("old"), it.at("new")).unwrap());
+    let found = folder.reported(|it| fs::rename(it.at("old"), it.at("new")).unwrap());
     assert_eq!(found.len(), 2 * count);
-    let made = found.iter().filter(|(_, told)| *told == ExpectedChange::Made).count();
+    let made = found.iter().filter(|(_, change)| *change == ExpectedChange::Made).count();
     assert_eq!(made, 0);
 
-    let found = folder.told(|it| {
+    let found = folder.reported(|it| {
         for number in 0..10 {
             fs::rename(it.at(&format!("new/{number:04}")), it.at(&format!("{number:04}"))).unwrap();
         }
     });
-    let made = found.iter().filter(|(_, told)| *told == ExpectedChange::Made).count();
+    let made = found.iter().filter(|(_, change)| *change == ExpectedChange::Made).count();
     assert_eq!(made, 10, "where all that went is kept, what came is known");
 }
 
 #[test]
-fn what_is_overwritten_by_a_file_of_which_nothing_is_kept_stays() {
+fn a_file_overwritten_by_an_unkept_one_is_not_reported_as_known() {
     let mut folder = folder();
     folder.watch.bounds.all = 6;
     write(&folder.at("large"), "larger than that");
-    let found = folder.told(|it| {
+    let found = folder.reported(|it| {
         fs::rename(it.at("large"), it.at("b")).unwrap();
         write(&it.at("made"), "x");
     });
@@ -300,7 +300,7 @@ fn a_name_that_the_log_cannot_hold_is_not_covered() {
     let path = folder.root.join(OsStr::from_bytes(b"caf\xe9"));
     folder.watch.look().unwrap();
     if fs::write(&path, "x").is_err() {
-        // Not every file system takes it.
+        // Not every file system accepts this name.
         return;
     }
     let unnamed = WatchedChange::Unknown { path, why: UnkeptReason::Name };
@@ -323,19 +323,19 @@ fn a_look_keeps_no_more_than_its_bound_and_the_rest_is_named() {
 }
 
 #[test]
-fn what_there_was_no_time_to_read_is_named_and_read_the_next_time() {
+fn unread_files_are_named_and_read_the_next_time() {
     let mut folder = folder();
     folder.watch.look().unwrap();
     folder.watch.bounds.reading = Duration::ZERO;
-    let found = folder.told(|it| write(&it.at("made"), "x"));
-    assert_eq!(found, told([("made", ExpectedChange::Not(UnkeptReason::TooMany))]));
+    let found = folder.reported(|it| write(&it.at("made"), "x"));
+    assert_eq!(found, reported([("made", ExpectedChange::Not(UnkeptReason::TooMany))]));
     folder.watch.bounds.reading = LISTING_TIMEOUT;
     let changes = folder.changes(|it| write(&it.at("made"), "other"));
     assert_eq!(changes, [("made".to_owned(), file("x"), file("other"))]);
 }
 
 #[test]
-fn a_slow_listing_is_said_and_tried_again_a_few_times() {
+fn a_slow_listing_is_reported_and_tried_again_a_few_times() {
     let mut folder = folder();
     folder.watch.bounds.listing = Duration::ZERO;
     assert_eq!(folder.watch.look(), Err(WatchError::TooSlow));

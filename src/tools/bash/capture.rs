@@ -1,13 +1,13 @@
-//! What a command prints, kept within bounds.
+//! Keeps the output of a command within bounds, and decodes it while it comes.
 
 use std::collections::VecDeque;
 
 use encoding_rs::{Decoder, UTF_8};
 
-/// Bytes that are kept of the start and of the end, each.
+/// The most bytes that are kept of the start and of the end, each.
 const END: usize = 5 << 20;
 
-/// The first and the last of what was printed, and how much it was.
+/// The first and the last bytes of an output, and its length.
 pub(super) struct OutputCapture {
     head: Vec<u8>,
     tail: VecDeque<u8>,
@@ -16,6 +16,7 @@ pub(super) struct OutputCapture {
 }
 
 impl OutputCapture {
+    /// An empty capture that keeps 5 MB of each end.
     pub fn new() -> Self {
         Self::keeping(END)
     }
@@ -24,7 +25,7 @@ impl OutputCapture {
         Self { head: Vec::new(), tail: VecDeque::new(), total: 0, end }
     }
 
-    /// Takes what was printed next.
+    /// Adds the next piece of output.
     pub fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
         let (head, rest) = bytes.split_at(bytes.len().min(self.end - self.head.len()));
@@ -35,17 +36,17 @@ impl OutputCapture {
         self.tail.extend(rest);
     }
 
-    /// How many bytes were printed.
+    /// The length of the whole output in bytes.
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Whether something in the middle is gone.
+    /// Whether bytes in the middle were dropped.
     pub fn is_cut(&self) -> bool {
         self.dropped_bytes() > 0
     }
 
-    /// All that was kept, with a note where something is gone.
+    /// All kept bytes, with a note where bytes were dropped.
     pub fn whole(&self) -> Vec<u8> {
         let mut whole = self.head.clone();
         if self.is_cut() {
@@ -62,14 +63,15 @@ impl OutputCapture {
     }
 }
 
-/// Makes text of the pieces as they come; a character cut by the border of two pieces comes with
-/// the second.
+/// Decodes the pieces of an output as they come. A character that is split between two pieces comes
+/// with the second.
 pub(super) struct LiveTextDecoder {
     decoder: Decoder,
     text: String,
 }
 
 impl LiveTextDecoder {
+    /// A decoder at the start of an output; invalid UTF-8 is replaced.
     pub fn new() -> Self {
         Self { decoder: UTF_8.new_decoder_without_bom_handling(), text: String::new() }
     }
@@ -77,7 +79,7 @@ impl LiveTextDecoder {
     /// The text that is complete with this piece.
     pub fn text(&mut self, bytes: &[u8]) -> &str {
         self.text.clear();
-        // Three bytes for each invalid one, and those of a character begun before.
+        // Three bytes for each invalid one, and room for a character that an earlier piece began.
         self.text.reserve(bytes.len() * 3 + 16);
         let _ = self.decoder.decode_to_string(bytes, &mut self.text, false);
         &self.text

@@ -1,4 +1,4 @@
-//! What a terminal would make of a command's output, as plain text. Pure.
+//! Turns a command's output into the plain text that a terminal would show. Pure.
 
 /// The text without escape sequences and control characters, each line in its last state.
 pub(super) fn plain(printed: &str) -> String {
@@ -14,7 +14,7 @@ pub(super) fn plain(printed: &str) -> String {
                 '\u{1b}' => skip_escape(&mut rest),
                 '\u{9b}' => skip_control(&mut rest),
                 '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => skip_string(&mut rest),
-                // Overstrikes, as in manual pages.
+                // An overstrike, as in manual pages.
                 '\u{8}' if plain.len() > start => {
                     plain.pop();
                 }
@@ -33,8 +33,8 @@ pub(super) fn last_states(printed: &str) -> String {
     lines.join("\n")
 }
 
-/// What a progress line shows in the end: what follows the last carriage return that is followed
-/// by anything.
+/// The last state of a progress line: the part after the last carriage return that is followed by
+/// anything.
 fn last_state(line: &str) -> &str {
     let line = line.trim_end_matches('\r');
     line.rsplit('\r').next().unwrap_or(line)
@@ -66,7 +66,7 @@ fn skip_escape(rest: &mut std::str::Chars<'_>) {
     }
 }
 
-/// Parameters and intermediate bytes, then a final one. Stops before anything else.
+/// Skips parameters and intermediate bytes, then a final one. Stops before anything else.
 fn skip_control(rest: &mut std::str::Chars<'_>) {
     loop {
         let mut after = rest.clone();
@@ -81,7 +81,7 @@ fn skip_control(rest: &mut std::str::Chars<'_>) {
     }
 }
 
-/// Up to BEL or ST. One that does not end takes the line, no more.
+/// Skips up to BEL or ST. A string without an end takes the rest of the line, no more.
 fn skip_string(rest: &mut std::str::Chars<'_>) {
     while let Some(c) = rest.next() {
         match c {

@@ -4,26 +4,26 @@ use super::*;
 use crate::domain::{ContentHash, ScanExtent};
 use crate::tools::testing::ToolTestEnv;
 
-async fn bash(bench: &ToolTestEnv, output: &[&[u8]], cause: ExitCause) -> ToolOutput {
-    bench.processes.play(output, cause);
-    bench.run(&BashTool, json!({"command": "x"})).await.unwrap()
+async fn bash(env: &ToolTestEnv, output: &[&[u8]], cause: ExitCause) -> ToolOutput {
+    env.processes.play(output, cause);
+    env.run(&BashTool, json!({"command": "x"})).await.unwrap()
 }
 
 #[tokio::test]
 async fn output_comes_live_and_in_the_end() {
-    let bench = ToolTestEnv::new();
-    let output = bash(&bench, &[b"caf\xc3", b"\xa9\n", b"two\n"], ExitCause::Code(0)).await;
-    assert_eq!(bench.effects.progress(), "café\ntwo\n");
+    let env = ToolTestEnv::new();
+    let output = bash(&env, &[b"caf\xc3", b"\xa9\n", b"two\n"], ExitCause::Code(0)).await;
+    assert_eq!(env.effects.progress(), "café\ntwo\n");
     assert_eq!(output.observation, "café\ntwo");
     assert_eq!((output.status, output.summary, output.display), (ToolStatus::Done, None, None));
-    assert!(bench.effects.kept().is_empty());
-    let silent = bash(&bench, &[], ExitCause::Code(0)).await;
+    assert!(env.effects.kept().is_empty());
+    let silent = bash(&env, &[], ExitCause::Code(0)).await;
     assert_eq!(silent.observation, "(no output)");
 }
 
 #[tokio::test]
-async fn how_it_ended_is_said() {
-    let bench = ToolTestEnv::new();
+async fn the_result_says_how_the_command_ended() {
+    let env = ToolTestEnv::new();
     let cases = [
         (ExitCause::Code(2), "hm\n[exit status 2]", ToolStatus::Failed, "exit 2"),
         (ExitCause::Signal(9), "hm\n[killed by signal 9]", ToolStatus::Failed, "signal 9"),
@@ -31,12 +31,12 @@ async fn how_it_ended_is_said() {
         (ExitCause::TimedOut, "hm\n[timed out after 120 s", ToolStatus::Failed, "timed out"),
     ];
     for (cause, observation, status, summary) in cases {
-        let output = bash(&bench, &[b"hm\n"], cause).await;
+        let output = bash(&env, &[b"hm\n"], cause).await;
         assert!(output.observation.starts_with(observation), "{}", output.observation);
         assert_eq!((output.status, output.summary.as_deref()), (status, Some(summary)));
     }
-    bench.processes.exit.lock().unwrap().left_running = true;
-    let output = bash(&bench, &[], ExitCause::Code(0)).await;
+    env.processes.exit.lock().unwrap().left_running = true;
+    let output = bash(&env, &[], ExitCause::Code(0)).await;
     assert_eq!(
         output.observation,
         "(no output)\n[something it started still runs in the background]"
@@ -44,12 +44,12 @@ async fn how_it_ended_is_said() {
 }
 
 #[tokio::test]
-async fn where_not_all_that_is_denied_was_found_the_result_says_so() {
-    let bench = ToolTestEnv::new();
-    let whole = bash(&bench, &[b"hm\n"], ExitCause::Code(0)).await;
+async fn the_result_says_when_not_all_denied_files_were_found() {
+    let env = ToolTestEnv::new();
+    let whole = bash(&env, &[b"hm\n"], ExitCause::Code(0)).await;
     assert_eq!(whole.observation, "hm");
-    bench.processes.exit.lock().unwrap().denied = ScanExtent::Part;
-    let part = bash(&bench, &[b"hm\n"], ExitCause::Code(0)).await;
+    env.processes.exit.lock().unwrap().denied = ScanExtent::Part;
+    let part = bash(&env, &[b"hm\n"], ExitCause::Code(0)).await;
     assert_eq!(
         part.observation,
         "hm\n[there is too much to be looked through before each command, so that this one could \
@@ -59,33 +59,33 @@ async fn where_not_all_that_is_denied_was_found_the_result_says_so() {
 
 #[tokio::test]
 async fn much_output_is_cut_and_kept_whole() {
-    let bench = ToolTestEnv::new();
+    let env = ToolTestEnv::new();
     let printed: String = (1..=10_000).map(|number| format!("line {number}\n")).collect();
-    let output = bash(&bench, &[printed.as_bytes()], ExitCause::Code(0)).await;
+    let output = bash(&env, &[printed.as_bytes()], ExitCause::Code(0)).await;
     assert!(output.observation.len() < MODEL_BYTES + 300);
     assert!(output.observation.starts_with("line 1\nline 2\n"));
     assert!(output.observation.ends_with("\nline 9999\nline 10000"));
     assert!(output.observation.contains(" left out here; 96.6 KB in all, kept for the user."));
-    assert_eq!(bench.effects.kept(), [printed.as_bytes()]);
+    assert_eq!(env.effects.kept(), [printed.as_bytes()]);
     let hash = ContentHash::of(printed.as_bytes());
     assert_eq!(output.output["kept"], json!(hash));
 }
 
 #[tokio::test]
 async fn r42_a_line_without_end_is_one_capped_line() {
-    let bench = ToolTestEnv::new();
+    let env = ToolTestEnv::new();
     let piece = vec![b'x'; 1 << 20];
     let pieces = vec![piece.as_slice(); 12];
-    let output = bash(&bench, &pieces, ExitCause::Code(0)).await;
+    let output = bash(&env, &pieces, ExitCause::Code(0)).await;
     assert!(output.observation.len() < MODEL_BYTES + 300);
     assert!(output.observation.contains("12.0 MB in all"), "what was dropped is counted");
-    assert!(bench.effects.kept()[0].len() < 11 << 20);
+    assert!(env.effects.kept()[0].len() < 11 << 20);
 }
 
 #[tokio::test]
-async fn colours_are_for_the_person_alone() {
-    let bench = ToolTestEnv::new();
-    let output = bash(&bench, &[b"\x1b[32mok\x1b[0m\r\n1%\r2%\n"], ExitCause::Code(0)).await;
+async fn colours_are_for_the_user_alone() {
+    let env = ToolTestEnv::new();
+    let output = bash(&env, &[b"\x1b[32mok\x1b[0m\r\n1%\r2%\n"], ExitCause::Code(0)).await;
     assert_eq!(output.observation, "ok\n2%");
     let text = "\x1b[32mok\x1b[0m\n2%\n".to_owned();
     assert_eq!(output.display, Some(ToolDisplay::Terminal { text }));
@@ -93,17 +93,17 @@ async fn colours_are_for_the_person_alone() {
 
 #[tokio::test]
 async fn r43_binary_output_is_named() {
-    let bench = ToolTestEnv::new();
-    let output = bash(&bench, &[b"\x7fELF\x02\x01\x01\0\0\0"], ExitCause::Code(0)).await;
+    let env = ToolTestEnv::new();
+    let output = bash(&env, &[b"\x7fELF\x02\x01\x01\0\0\0"], ExitCause::Code(0)).await;
     assert_eq!(output.observation, "[binary, 10 bytes]");
-    assert_eq!(bench.effects.kept().len(), 1);
-    let invalid = bash(&bench, &[b"gr\xfc\xdfe\n"], ExitCause::Code(1)).await;
+    assert_eq!(env.effects.kept().len(), 1);
+    let invalid = bash(&env, &[b"gr\xfc\xdfe\n"], ExitCause::Code(1)).await;
     assert_eq!(invalid.observation, "gr\u{fffd}\u{fffd}e\n[exit status 1]");
 }
 
 #[tokio::test]
 async fn the_time_limit_is_understood_and_bounded() {
-    let bench = ToolTestEnv::new();
+    let env = ToolTestEnv::new();
     let cases = [
         (json!(null), 120),
         (json!(0), 120),
@@ -114,10 +114,10 @@ async fn the_time_limit_is_understood_and_bounded() {
     ];
     for (timeout, seconds) in cases {
         let input = json!({"command": "x", "timeout": timeout, "description": "Test"});
-        let output = bench.run(&BashTool, input).await.unwrap();
-        let script = bench.processes.scripts.lock().unwrap().pop().unwrap();
+        let output = env.run(&BashTool, input).await.unwrap();
+        let script = env.processes.scripts.lock().unwrap().pop().unwrap();
         assert_eq!(script.timeout, Duration::from_secs(seconds));
-        assert_eq!(script.cwd, bench.context.place.cwd);
+        assert_eq!(script.cwd, env.context.place.cwd);
         assert_eq!(output.observation.contains("lowered to 600 s"), timeout == json!(3_600_000));
     }
 }

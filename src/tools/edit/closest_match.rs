@@ -1,4 +1,4 @@
-//! What to tell the model of a file in which its old text is nowhere. Pure.
+//! The hint for the model when a file does not contain the old text. Pure.
 
 use std::fmt::Write;
 
@@ -7,14 +7,14 @@ use super::matching::{line_number, with_line_ends};
 use crate::tools::similarity::similarity;
 use crate::tools::truncation;
 
-/// Lines of the closest place that are shown.
+/// The most lines of the closest place that are shown.
 const SHOWN_LINES: usize = 20;
-/// Characters of each.
+/// The most characters of each line that are shown.
 const SHOWN_CHARS: usize = 200;
-/// Below this a place is not worth showing.
+/// A place with a lower score is not worth showing.
 const ALIKE: f32 = 0.5;
 
-/// A hint, some lines long, or nothing where the file has nothing like it.
+/// A hint of some lines about the closest place, or that there is none.
 pub(super) fn hint(text: &str, old: &str, new: &str) -> String {
     let mut hint = String::new();
     let written = with_line_ends(new, text, &(0..0));
@@ -39,7 +39,7 @@ pub(super) fn hint(text: &str, old: &str, new: &str) -> String {
     hint
 }
 
-/// Where most lines of `old` stand, or, failing that, what its most telling line is like.
+/// The place with most lines of `old`; failing that, the place that resembles its longest line.
 fn closest(old: &[&str], there: &[&str]) -> Option<usize> {
     let wanted: Vec<String> = old.iter().map(|line| key(line)).collect();
     let keys: Vec<String> = there.iter().map(|line| key(line)).collect();
@@ -51,7 +51,7 @@ fn closest(old: &[&str], there: &[&str]) -> Option<usize> {
     let starts = (0..keys.len()).map(|place| place.saturating_sub(longest));
     let scored = starts.map(|start| {
         let same = |(offset, line): (usize, &String)| {
-            // A lone brace is everywhere.
+            // A line with a brace alone is everywhere.
             line.contains(char::is_alphanumeric) && keys.get(start + offset) == Some(line)
         };
         let equal = wanted.iter().enumerate().filter(|pair| same(*pair)).count();
@@ -62,7 +62,7 @@ fn closest(old: &[&str], there: &[&str]) -> Option<usize> {
     (score >= ALIKE).then_some(start)
 }
 
-/// Likeness, but not of minified lines, nor of lines too different in length to be alike.
+/// The similarity of two lines; 0 for minified lines and for lines of too different length.
 fn bounded(a: &str, b: &str) -> f32 {
     let (short, long) = (a.len().min(b.len()), a.len().max(b.len()));
     if long > 2000 || short * 4 < long { 0.0 } else { similarity(a, b) }
@@ -87,7 +87,7 @@ fn describe(hint: &mut String, old: &[&str], there: &[&str], start: usize) {
     hint.push_str("Send old_string exactly as the file has it.\n");
 }
 
-/// A line with its white space to be seen, where white space is what goes wrong: at the ends.
+/// A line in which white space at its ends can be seen: that is where it goes wrong.
 fn visible(line: &str) -> String {
     let mark = |text: &str| text.replace('\t', "→").replace(' ', "·");
     let core = line.trim_matches([' ', '\t']);
@@ -126,19 +126,19 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_that_was_made_before_is_told() {
+    fn an_edit_that_was_made_before_is_reported() {
         let hint = hint("a\nnew line\nb\n", "old line", "new line");
         assert!(hint.starts_with("new_string is already there, at line 2:"), "{hint}");
     }
 
     #[test]
-    fn line_numbers_are_told() {
+    fn line_numbers_in_the_old_text_are_reported() {
         let hint = hint("let a = 1;\n", "  12\tlet a = 1;\n  13\tlet b;\n", "x");
         assert!(hint.contains("line numbers that Read adds"), "{hint}");
     }
 
     #[test]
-    fn nothing_alike_is_said_to_be_so() {
+    fn a_file_with_nothing_similar_is_reported() {
         let hint = hint("abc\ndef\n", "zzz yyy", "x");
         assert_eq!(hint, "Nothing in the file looks like it. Read the file again.\n");
     }

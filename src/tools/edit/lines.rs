@@ -1,5 +1,5 @@
-//! Whole lines that match but for white space at their ends, and the indentation of what takes
-//! their place. Pure.
+//! Finds whole lines that match except for white space at their ends, and gives the new lines the
+//! file's indentation. Pure.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use similar::DiffOp;
 use super::matching::{TextReplacement, normalise_char, with_line_ends};
 use crate::domain::align;
 
-/// The lines, counted from 0, at which the lines of `old` stand in `text`, their ends trimmed.
+/// The lines, counted from 0, at which the lines of `old` begin in `text`, compared when trimmed.
 pub(super) fn find(text: &str, old: &str) -> Vec<usize> {
     let wanted: Vec<String> = split(old).iter().map(|line| key(line)).collect();
     if wanted.iter().all(String::is_empty) {
@@ -19,7 +19,7 @@ pub(super) fn find(text: &str, old: &str) -> Vec<usize> {
     starts.filter(|(_, window)| *window == wanted).map(|(start, _)| start).collect()
 }
 
-/// What makes `new` of the lines of `old` that stand at `start`, with the file's indentation.
+/// The replacement of the lines of `old` at `start` by `new`, with the file's indentation.
 pub(super) fn replacement(text: &str, start: usize, old: &str, new: &str) -> TextReplacement {
     let old_lines = split(old);
     let spans = spans(text);
@@ -30,7 +30,7 @@ pub(super) fn replacement(text: &str, start: usize, old: &str, new: &str) -> Tex
     if new.is_empty() && old.ends_with('\n') {
         return TextReplacement { range: first.start..last.next, text: String::new() };
     }
-    // The last line keeps its line end. Where the old text has it, it is not the new text's to add.
+    // The last line keeps its line end. If the old text includes it, the new text must not add it.
     let new = if old.ends_with('\n') { new.strip_suffix('\n').unwrap_or(new) } else { new };
     let new_lines: Vec<&str> = new.split('\n').collect();
     let file_lines: Vec<&str> = there.iter().map(|span| &text[span.start..span.end]).collect();
@@ -40,19 +40,18 @@ pub(super) fn replacement(text: &str, start: usize, old: &str, new: &str) -> Tex
     TextReplacement { range, text }
 }
 
-/// The lines of a text, without their ends and without what follows the last line end.
+/// The lines of a text without their ends. A line end at the end of the text begins no new line.
 pub(super) fn split(text: &str) -> Vec<&str> {
     spans(text).iter().map(|span| &text[span.start..span.end]).collect()
 }
 
-/// A line without its ends' white space, folded.
+/// A line as it is compared: trimmed, with normalised characters.
 pub(super) fn key(line: &str) -> String {
     line.trim().chars().map(normalise_char).collect()
 }
 
 struct EditLineSpan {
     start: usize,
-    /// Where the line end begins.
     end: usize,
     next: usize,
 }
@@ -71,8 +70,8 @@ fn spans(text: &str) -> Vec<EditLineSpan> {
         .collect()
 }
 
-/// The new lines: those that the old text has, too, as they stand in the file, the others with
-/// mapped indentation.
+/// The new lines. Those that are in the old text, too, keep the file's bytes; the others get mapped
+/// indentation.
 fn merged(old: &[&str], new: &[&str], file: &[&str]) -> Vec<String> {
     let indents = IndentMapping::new(old, new, file);
     let mut lines = Vec::with_capacity(new.len());
@@ -99,11 +98,12 @@ fn merged(old: &[&str], new: &[&str], file: &[&str]) -> Vec<String> {
     lines
 }
 
-/// What the old text's indentation is in the file.
+/// Maps the indentation of the old text to that of the file.
 struct IndentMapping<'a> {
-    /// Of each line that is not blank: its number, indentation in the old text, in the file.
+    /// For each line that is not blank: its number, its indentation in the old text and in the
+    /// file.
     pairs: Vec<(usize, &'a str, &'a str)>,
-    /// How many spaces of the model's stand for a tab of the file's, or the other way round.
+    /// How many spaces of the model's stand for one tab of the file's, or the other way round.
     spaces_per_tab: usize,
 }
 
@@ -120,7 +120,7 @@ impl<'a> IndentMapping<'a> {
         Self { pairs, spaces_per_tab }
     }
 
-    /// A line of the new text that stands near line `near` of the old text.
+    /// A line of the new text, near line `near` of the old text, with the file's indentation.
     fn mapped(&self, line: &str, near: usize) -> String {
         let own = indent(line);
         let rest = &line[own.len()..];
@@ -147,7 +147,7 @@ impl<'a> IndentMapping<'a> {
         line.to_owned()
     }
 
-    /// More indentation, in the characters that the file uses next to it.
+    /// Additional indentation, in the characters that the file uses next to it.
     fn converted(&self, more: &str, beside: &str) -> String {
         let file_uses = |c| match beside.is_empty() {
             true => self.pairs.iter().any(|(_, _, file)| file.starts_with(c)),
@@ -188,7 +188,7 @@ fn indent(line: &str) -> &str {
 mod tests {
     use super::*;
 
-    /// The text after the only match of `old` has become `new`.
+    /// The text after the only match of `old` is replaced by `new`.
     fn edited(text: &str, old: &str, new: &str) -> String {
         let starts = find(text, old);
         assert_eq!(starts.len(), 1, "{starts:?}");

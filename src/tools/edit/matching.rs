@@ -1,25 +1,25 @@
-//! Where an edit goes and what it puts there. Pure.
+//! Finds where an edit goes and what it puts there. Pure.
 //!
-//! First the old text has to be in the file exactly. Then it may differ in Unicode dashes, quotes
-//! and spaces; then, as whole lines, in white space at the ends of lines. There is no likeness
-//! beyond that: whatever is replaced differs from what the model wrote only in such signs. The
-//! last two have to match in one place alone.
+//! First the old text must be in the file exactly. Next it may differ in Unicode dashes, quotes and
+//! spaces; last, as whole lines, in white space at the ends of lines. There is no other similarity:
+//! the replaced text differs from what the model wrote in such characters only. The last two kinds
+//! must match in exactly one place.
 //!
-//! Line ends are LF in what is compared, and those of the file in what is written. Where old and
-//! new text agree, the file keeps the bytes that it has.
+//! Texts are compared with LF line ends and written with those of the file. Where the old and the
+//! new text agree, the file keeps its bytes.
 
 use std::ops::Range;
 
 use super::lines;
 
-/// Bytes of the text to be replaced, and by what.
+/// A range of bytes in the text, and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TextReplacement {
     pub range: Range<usize>,
     pub text: String,
 }
 
-/// How many places may be replaced.
+/// Whether one place or every place is replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReplaceScope {
     One,
@@ -29,24 +29,22 @@ pub(super) enum ReplaceScope {
 /// How the old text was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MatchQuality {
-    /// As it is.
     Exact,
-    /// With other dashes, quotes or spaces.
+    /// With other Unicode dashes, quotes or spaces.
     Normalised,
-    /// With other white space at the ends of lines.
+    /// As whole lines with other white space at their ends.
     Trimmed,
 }
 
 /// Why there is nothing to replace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum EditMismatch {
-    /// It is nowhere.
     Nowhere,
-    /// It begins on each of these lines, numbered from 1.
+    /// The old text is in several places; the numbers of their first lines, from 1.
     Several(MatchQuality, Vec<usize>),
 }
 
-/// Finds where `old` stands in `text` and what has to be put there to make it `new`.
+/// Finds `old` in `text`, and the replacements that turn it into `new`.
 pub(super) fn find(
     text: &str,
     old: &str,
@@ -83,7 +81,7 @@ pub(super) fn find(
     }
 }
 
-/// `text` with the replacements, which are in order and do not overlap.
+/// Applies replacements, which must be in order and must not overlap.
 pub(super) fn apply(text: &str, replacements: &[TextReplacement]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut done = 0;
@@ -101,7 +99,7 @@ pub(super) fn line_number(text: &str, offset: usize) -> usize {
     text.as_bytes()[..offset].iter().filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// Characters that models write for one another. One for one, so that places can be mapped.
+/// Maps characters that models mix up. One to one, so that offsets can be mapped back.
 pub(super) fn normalise_char(c: char) -> char {
     match c {
         '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{fe58}' | '\u{fe63}' | '\u{ff0d}' => '-',
@@ -114,13 +112,13 @@ pub(super) fn normalise_char(c: char) -> char {
     }
 }
 
-/// `text` with each character folded.
+/// `text` with each character normalised.
 pub(super) fn normalise(text: &str) -> String {
     text.chars().map(normalise_char).collect()
 }
 
-/// The line ends that new lines get in place of the bytes in `range`: those of the lines that
-/// go, in order, and after them that of the nearest line.
+/// Gives `new` the line ends of the bytes in `range` that it replaces, in order, and after those
+/// the line end of the nearest line.
 pub(super) fn with_line_ends(new: &str, text: &str, range: &Range<usize>) -> String {
     if !new.contains('\n') || !text.contains('\r') {
         return new.to_owned();
@@ -145,11 +143,11 @@ pub(super) fn with_line_ends(new: &str, text: &str, range: &Range<usize>) -> Str
     out
 }
 
-/// A text with LF line ends and other characters perhaps folded, and the way back to the places
-/// in the original.
+/// A text with LF line ends and possibly normalised characters, and the way back to offsets in the
+/// original.
 struct NormalisedText {
     text: String,
-    /// Places in `text` and in the original from which on both run in step again.
+    /// Pairs of offsets, in `text` and in the original, after which both advance equally again.
     steps: Vec<(usize, usize)>,
 }
 
@@ -172,14 +170,14 @@ impl NormalisedText {
         view
     }
 
-    /// The place in the original; a line end counts as one.
+    /// The offset in the original; a line end counts as one character.
     fn original(&self, offset: usize) -> usize {
         let after = self.steps.partition_point(|(at, _)| *at <= offset);
         let (at, original) = self.steps[after - 1];
         original + offset - at
     }
 
-    /// The one place of `needle`, if there is any.
+    /// The only place of `needle`; `None` where there is none, an error where there are several.
     fn only(
         &self,
         original: &str,
@@ -188,7 +186,7 @@ impl NormalisedText {
     ) -> Result<Option<Range<usize>>, EditMismatch> {
         let Some(start) = self.text.find(needle) else { return Ok(None) };
         let first_char = needle.chars().next().map_or(1, char::len_utf8);
-        // Overlapping places count, too: one of them would be a guess.
+        // Overlapping places count, too: choosing one of them would be a guess.
         if !self.text[start + first_char..].contains(needle) {
             return Ok(Some(start..start + needle.len()));
         }
@@ -204,8 +202,8 @@ impl NormalisedText {
     }
 }
 
-/// Turns a place in the view into one in the original, without the characters that old and new
-/// text have in common at their ends.
+/// Turns a range of the normalised text into one of the original, without the characters that the
+/// old and the new text share at their ends.
 fn replacement(
     view: &NormalisedText,
     text: &str,

@@ -1,9 +1,9 @@
-//! The edit that makes one text out of another, in as few lines as name its place. Pure.
+//! Finds an edit that turns one text into another, with as few lines as identify its place. Pure.
 
 use super::matching::{self, MatchQuality, ReplaceScope};
 
-/// The old and the new string of an edit that makes `wanted` of `text`, and exactly that. Nothing
-/// where the two are the same, or no edit makes it: line ends are fitted to those around them.
+/// The old and the new string of an edit that turns `text` into exactly `wanted`. `None` where both
+/// are the same, or where no edit does it, since an edit adapts line ends to their neighbours.
 pub(super) fn between(text: &str, wanted: &str) -> Option<(String, String)> {
     if text == wanted {
         return None;
@@ -13,7 +13,7 @@ pub(super) fn between(text: &str, wanted: &str) -> Option<(String, String)> {
     let start = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
     let pairs = old[start..].iter().rev().zip(new[start..].iter().rev());
     let end = pairs.take_while(|(old, new)| old == new).count();
-    // More and more lines around it, until it is in one place only.
+    // Adds more and more lines around it, until the old string is in one place only.
     let mut around = 0;
     loop {
         let (above, below) = (start.saturating_sub(around), end.saturating_sub(around));
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_has_no_more_lines_than_name_the_place() {
+    fn the_edit_has_no_more_lines_than_needed() {
         let cases = [
             ("a\nb\nc\n", "a\nB\nc\n", Some(("b\n", "B\n"))),
             ("a\nb\na\n", "a\nb\nA\n", Some(("b\na\n", "b\nA\n"))),
@@ -62,7 +62,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_makes_exactly_that(text in "([ab]{0,2}\n){1,8}", wanted in "([ab]{0,2}\n){0,8}") {
+        fn the_edit_makes_exactly_the_wanted_text(text in "([ab]{0,2}\n){1,8}", wanted in "([ab]{0,2}\n){0,8}") {
             match between(&text, &wanted) {
                 Some((old, new)) => prop_assert!(is_made(&text, &old, &new, &wanted)),
                 None => prop_assert_eq!(text, wanted),

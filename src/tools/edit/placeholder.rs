@@ -1,12 +1,13 @@
 //! Finds "// ... rest of the code" in what a model wants to write. Pure.
 
-/// The first line of `new` that stands for text the model left out and that `old` does not have.
+/// The first line of `new` that stands for text the model left out, unless `old` has that line,
+/// too.
 pub(in crate::tools) fn find<'a>(new: &'a str, old: &str) -> Option<&'a str> {
     let is_old = |line: &str| old.lines().any(|known| known.trim() == line);
     new.lines().map(str::trim).find(|line| is_placeholder(line) && !is_old(line))
 }
 
-/// Whether the line is, but for comment signs and dots, nothing but such a phrase.
+/// Whether the line is nothing but such a phrase, apart from comment signs and dots.
 fn is_placeholder(line: &str) -> bool {
     // Longer lines are prose.
     if line.len() > 80 {

@@ -1,4 +1,4 @@
-//! Edit as the model meets it, on real files.
+//! Edit as the model uses it, on real files.
 
 use proptest::prelude::*;
 
@@ -10,31 +10,29 @@ fn input(old: &str, new: &str) -> Value {
     json!({"file_path": "f", "old_string": old, "new_string": new})
 }
 
-/// The file after an edit that works, or the error.
+/// The content of the file after the edit, or the error.
 async fn edited(before: impl AsRef<[u8]>, input: Value) -> Result<Vec<u8>, String> {
-    let bench = ToolTestEnv::new();
-    bench.put("f", before);
-    bench.seen("f");
-    let result = bench.run(&EditTool, input).await;
-    result.map(|_| bench.bytes("f")).map_err(|error| error.0)
+    let env = ToolTestEnv::new();
+    env.put("f", before);
+    env.seen("f");
+    let result = env.run(&EditTool, input).await;
+    result.map(|_| env.bytes("f")).map_err(|error| error.0)
 }
 
 #[tokio::test]
-async fn exact_text_is_replaced_and_told() {
-    let bench = ToolTestEnv::new();
-    bench.put("f", "a\nb\nc\n");
-    bench.seen("f");
-    let output = bench.run(&EditTool, input("b", "B")).await.unwrap();
-    assert_eq!(bench.bytes("f"), b"a\nB\nc\n");
+async fn exact_text_is_replaced_and_reported() {
+    let env = ToolTestEnv::new();
+    env.put("f", "a\nb\nc\n");
+    env.seen("f");
+    let output = env.run(&EditTool, input("b", "B")).await.unwrap();
+    assert_eq!(env.bytes("f"), b"a\nB\nc\n");
     assert_eq!(output.observation, "Changed f (+1 -1).");
     assert_eq!(output.summary.as_deref(), Some("+1 -1"));
-    assert!(
-        matches!(output.display, Some(ToolDisplay::Diff(diff)) if diff.path == bench.path("f"))
-    );
-    let change = &bench.effects.changes()[0];
+    assert!(matches!(output.display, Some(ToolDisplay::Diff(diff)) if diff.path == env.path("f")));
+    let change = &env.effects.changes()[0];
     assert_eq!(change.before.as_deref(), Some(&b"a\nb\nc\n"[..]));
     assert_eq!(change.after, b"a\nB\nc\n");
-    bench.run(&EditTool, input("c", "C")).await.unwrap();
+    env.run(&EditTool, input("c", "C")).await.unwrap();
 }
 
 #[tokio::test]
@@ -61,12 +59,12 @@ async fn dashes_quotes_and_spaces_are_folded_but_never_written() {
 
 #[tokio::test]
 async fn indentation_is_mapped_where_lines_match_once() {
-    let bench = ToolTestEnv::new();
-    bench.put("f", "{\n\tif a {\n\t\tb();\n\t}\n}\n");
-    bench.seen("f");
+    let env = ToolTestEnv::new();
+    env.put("f", "{\n\tif a {\n\t\tb();\n\t}\n}\n");
+    env.seen("f");
     let (old, new) = ("if a {\n    b();\n}", "if a {\n    c();\n    b();\n}");
-    let output = bench.run(&EditTool, input(old, new)).await.unwrap();
-    assert_eq!(bench.bytes("f"), b"{\n\tif a {\n\t\tc();\n\t\tb();\n\t}\n}\n");
+    let output = env.run(&EditTool, input(old, new)).await.unwrap();
+    assert_eq!(env.bytes("f"), b"{\n\tif a {\n\t\tc();\n\t\tb();\n\t}\n}\n");
     assert!(output.observation.contains("file's indentation"), "{}", output.observation);
 
     let error = edited("\tx();\n    x();\n", input("x(); ", "y();")).await.unwrap_err();
@@ -82,37 +80,37 @@ async fn text_that_is_nowhere_gets_the_closest_place() {
 }
 
 #[tokio::test]
-async fn r16_only_what_was_read_is_edited() {
-    let bench = ToolTestEnv::new();
-    bench.put("f", "a\n");
-    let error = bench.run(&EditTool, input("a", "b")).await.unwrap_err();
+async fn r16_edit_requires_a_prior_read() {
+    let env = ToolTestEnv::new();
+    env.put("f", "a\n");
+    let error = env.run(&EditTool, input("a", "b")).await.unwrap_err();
     assert_eq!(error.0, "You have not read f yet. Read it first, then repeat the call.");
-    bench.seen("f");
-    bench.put("f", "a theirs\n");
-    let error = bench.run(&EditTool, input("a", "b")).await.unwrap_err();
+    env.seen("f");
+    env.put("f", "a theirs\n");
+    let error = env.run(&EditTool, input("a", "b")).await.unwrap_err();
     assert!(error.0.starts_with("f has changed since it was read."), "{error}");
-    assert_eq!(bench.bytes("f"), b"a theirs\n");
+    assert_eq!(env.bytes("f"), b"a theirs\n");
 }
 
 #[tokio::test]
 async fn s51_a_change_between_approval_and_write_is_not_overwritten() {
-    let bench = ToolTestEnv::new();
-    bench.put("f", "a\n");
-    bench.seen("f");
+    let env = ToolTestEnv::new();
+    env.put("f", "a\n");
+    env.seen("f");
     let diff = EditTool
-        .preview(&bench.context_for(&EditTool, &input("a", "b")).unwrap(), &input("a", "b"))
+        .preview(&env.context_for(&EditTool, &input("a", "b")).unwrap(), &input("a", "b"))
         .await
         .unwrap()
         .unwrap();
     assert_eq!((diff.added, diff.removed), (1, 1));
-    assert_eq!(bench.bytes("f"), b"a\n", "a preview writes nothing");
-    bench.put("f", "a theirs\n");
-    // Even where another call has read the new content meanwhile.
-    bench.seen("f");
-    let error = bench.run(&EditTool, input("a", "b")).await.unwrap_err();
+    assert_eq!(env.bytes("f"), b"a\n", "a preview writes nothing");
+    env.put("f", "a theirs\n");
+    // Even if another call has read the new content meanwhile.
+    env.seen("f");
+    let error = env.run(&EditTool, input("a", "b")).await.unwrap_err();
     assert!(error.0.starts_with("f has changed since the change was approved."), "{error}");
-    assert_eq!(bench.bytes("f"), b"a theirs\n");
-    let again = bench.run(&EditTool, input("a", "b")).await;
+    assert_eq!(env.bytes("f"), b"a theirs\n");
+    let again = env.run(&EditTool, input("a", "b")).await;
     assert!(again.is_ok(), "a new call stands for itself");
 }
 
@@ -138,7 +136,7 @@ async fn r51_encodings_and_line_ends_are_kept() {
 }
 
 #[tokio::test]
-async fn r51_what_the_encoding_lacks_is_refused() {
+async fn r51_characters_that_the_encoding_lacks_are_refused() {
     let error = edited(b"caf\xe9 word\n", input("word", "日")).await.unwrap_err();
     assert!(error.contains("its encoding has no character '日'"), "{error}");
     let error = edited(b"\x7fELF\x02\x01 word\0\0\0", input("word", "text")).await.unwrap_err();
@@ -147,18 +145,18 @@ async fn r51_what_the_encoding_lacks_is_refused() {
 
 #[tokio::test]
 async fn an_empty_old_string_makes_a_file_but_replaces_none() {
-    let bench = ToolTestEnv::new();
-    let output = bench.run(&EditTool, input("", "new\n")).await.unwrap();
+    let env = ToolTestEnv::new();
+    let output = env.run(&EditTool, input("", "new\n")).await.unwrap();
     assert_eq!(output.summary.as_deref(), Some("new file, 1 line"));
-    let error = bench.run(&EditTool, input("", "other\n")).await.unwrap_err();
+    let error = env.run(&EditTool, input("", "other\n")).await.unwrap_err();
     assert!(error.0.starts_with("`old_string` is empty, but f exists."), "{error}");
-    assert_eq!(bench.bytes("f"), b"new\n");
+    assert_eq!(env.bytes("f"), b"new\n");
 }
 
 #[tokio::test]
 async fn bad_input_tells_what_to_send() {
-    let bench = ToolTestEnv::new();
-    bench.put("file.rs", "a\n");
+    let env = ToolTestEnv::new();
+    env.put("file.rs", "a\n");
     let cases = [
         (input("a", "a"), "Edit: `old_string` and `new_string` are the same."),
         (input("a", "b\n// ... existing code ...\n"), "`new_string` holds the placeholder"),
@@ -171,34 +169,34 @@ async fn bad_input_tells_what_to_send() {
         ),
     ];
     for (input, expected) in cases {
-        let error = bench.run(&EditTool, input).await.unwrap_err();
+        let error = env.run(&EditTool, input).await.unwrap_err();
         assert!(error.0.starts_with(expected), "{error}");
     }
 }
 
 #[tokio::test]
 async fn a_stopped_call_changes_nothing() {
-    let bench = ToolTestEnv::new();
-    bench.put("f", "a\n");
-    bench.seen("f");
-    bench.context.cancel.cancel();
-    let output = bench.run(&EditTool, input("a", "b")).await.unwrap();
+    let env = ToolTestEnv::new();
+    env.put("f", "a\n");
+    env.seen("f");
+    env.context.cancel.cancel();
+    let output = env.run(&EditTool, input("a", "b")).await.unwrap();
     assert_eq!(output.status, ToolStatus::Cancelled);
-    assert_eq!(bench.bytes("f"), b"a\n");
+    assert_eq!(env.bytes("f"), b"a\n");
 }
 
 #[tokio::test]
 async fn r49_a_fifo_is_refused() {
-    let bench = ToolTestEnv::new();
-    bench.fifo("f");
-    let error = bench.run(&EditTool, input("a", "b")).await.unwrap_err();
+    let env = ToolTestEnv::new();
+    env.fifo("f");
+    let error = env.run(&EditTool, input("a", "b")).await.unwrap_err();
     assert!(error.0.starts_with("f is a FIFO, socket or device"), "{error}");
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever the bytes around it and their line ends, an edit changes the one place alone.
+    /// Whatever the bytes around it and their line ends are, an edit changes only the one place.
     #[test]
     fn r51_bytes_outside_the_hunk_are_identical(
         before in proptest::collection::vec(prop_oneof![32_u8..127, 128_u8.., Just(b'\n'), Just(b'\r')], 0..60),
@@ -223,7 +221,7 @@ proptest! {
         }
     }
 
-    /// The same over lines that match only when trimmed.
+    /// The same for lines that match only when trimmed.
     #[test]
     fn r51_lines_outside_a_trimmed_match_are_identical(
         before in "([a-z \t\u{2014}]{0,8}(\r\n|\n)){0,5}",
@@ -238,7 +236,7 @@ proptest! {
         prop_assert!(new[before.len()..new.len() - after.len()].contains("TWO"));
     }
 
-    /// Nothing that a model sends makes it panic, and what is said to be done is done.
+    /// No input of a model panics, and an edit that reports success has been made.
     #[test]
     fn any_texts_are_handled(text in "[ab\u{2014}\u{2019} \t\r\n]{0,40}", old in "[ab' \t\n-]{1,10}", new in "[ab \n]{0,10}") {
         if let Ok((_, found)) = matching::find(&text, &old, &new, ReplaceScope::One) {
@@ -263,31 +261,31 @@ async fn a_big_file_is_edited_or_explained() {
 async fn a_part_of_an_edit_is_an_edit_of_its_own() {
     let all = |old: &str, new: &str| json!({"file_path": "f", "old_string": old, "new_string": new, "replace_all": true});
     let cases = [
-        // The text that stays is not the only one of its kind.
+        // The remaining text is in several places.
         ("x\na\nx\na\nx\n", all("a", "b"), 0, "x\na\nx\nb\nx\n"),
         ("x\na\nx\na\nx\n", all("a", "b"), 1, "x\nb\nx\na\nx\n"),
         ("a\r\nx\r\na\r\n", all("a", "b\nc"), 0, "a\r\nx\r\nb\r\nc\r\n"),
         ("a\nx\na", all("a", "b"), 0, "a\nx\nb"),
-        // Nothing but new lines, which stand beside lines that are there twice.
+        // Only new lines, beside lines that exist twice.
         ("x\nx\nx\n", input("x\nx\nx\n", "n\nx\nx\nx\nm\n"), 0, "x\nx\nx\nm\n"),
         ("a\nb\nc\n", input("a\nb\nc\n", "b\n"), 1, "b\nc\n"),
     ];
     for (before, whole, left_out, after) in cases {
-        let bench = ToolTestEnv::new();
-        bench.put("f", before);
-        bench.seen("f");
+        let env = ToolTestEnv::new();
+        env.put("f", before);
+        env.seen("f");
         let shown = EditTool
-            .preview(&bench.context_for(&EditTool, &whole).unwrap(), &whole)
+            .preview(&env.context_for(&EditTool, &whole).unwrap(), &whole)
             .await
             .unwrap()
             .unwrap();
         let left_out = [left_out].into_iter().collect();
         let part = EditTool
-            .narrow_input(&bench.context_for(&EditTool, &whole).unwrap(), &whole, &shown, &left_out)
+            .narrow_input(&env.context_for(&EditTool, &whole).unwrap(), &whole, &shown, &left_out)
             .await
             .unwrap();
-        bench.run(&EditTool, part).await.unwrap();
-        assert_eq!(String::from_utf8(bench.bytes("f")).unwrap(), after, "{before:?}");
+        env.run(&EditTool, part).await.unwrap();
+        assert_eq!(String::from_utf8(env.bytes("f")).unwrap(), after, "{before:?}");
     }
 }
 
@@ -296,63 +294,63 @@ async fn s51_a_part_holds_for_the_content_that_was_shown() {
     let whole = json!({
         "file_path": "f", "old_string": "a", "new_string": "b", "replace_all": true,
     });
-    let bench = ToolTestEnv::new();
-    bench.put("f", "a\nx\na\n");
-    bench.seen("f");
+    let env = ToolTestEnv::new();
+    env.put("f", "a\nx\na\n");
+    env.seen("f");
     let shown = EditTool
-        .preview(&bench.context_for(&EditTool, &whole).unwrap(), &whole)
+        .preview(&env.context_for(&EditTool, &whole).unwrap(), &whole)
         .await
         .unwrap()
         .unwrap();
     let left_out = [0].into_iter().collect();
-    bench.put("f", "a\nx\na\ntheirs\n");
-    bench.seen("f");
+    env.put("f", "a\nx\na\ntheirs\n");
+    env.seen("f");
     let error = EditTool
-        .narrow_input(&bench.context_for(&EditTool, &whole).unwrap(), &whole, &shown, &left_out)
+        .narrow_input(&env.context_for(&EditTool, &whole).unwrap(), &whole, &shown, &left_out)
         .await
         .unwrap_err();
     assert!(error.0.starts_with("f has changed since the change was approved."), "{error}");
     let shown = EditTool
-        .preview(&bench.context_for(&EditTool, &whole).unwrap(), &whole)
+        .preview(&env.context_for(&EditTool, &whole).unwrap(), &whole)
         .await
         .unwrap()
         .unwrap();
     let part = EditTool
-        .narrow_input(&bench.context_for(&EditTool, &whole).unwrap(), &whole, &shown, &left_out)
+        .narrow_input(&env.context_for(&EditTool, &whole).unwrap(), &whole, &shown, &left_out)
         .await
         .unwrap();
-    bench.put("f", "again\na\nx\na\ntheirs\n");
-    bench.seen("f");
-    let error = bench.run(&EditTool, part).await.unwrap_err();
+    env.put("f", "again\na\nx\na\ntheirs\n");
+    env.seen("f");
+    let error = env.run(&EditTool, part).await.unwrap_err();
     assert!(error.0.starts_with("f has changed since the change was approved."), "{error}");
-    assert_eq!(bench.bytes("f"), b"again\na\nx\na\ntheirs\n");
+    assert_eq!(env.bytes("f"), b"again\na\nx\na\ntheirs\n");
 }
 
 #[tokio::test]
 async fn a_preview_fails_as_the_edit_would() {
-    let bench = ToolTestEnv::new();
-    bench.put("f", "a\n");
-    bench.seen("f");
+    let env = ToolTestEnv::new();
+    env.put("f", "a\n");
+    env.seen("f");
     let error = EditTool
         .preview(
-            &bench.context_for(&EditTool, &input("nowhere", "b")).unwrap(),
+            &env.context_for(&EditTool, &input("nowhere", "b")).unwrap(),
             &input("nowhere", "b"),
         )
         .await
         .unwrap_err();
-    let run = bench.run(&EditTool, input("nowhere", "b")).await.unwrap_err();
+    let run = env.run(&EditTool, input("nowhere", "b")).await.unwrap_err();
     assert_eq!(error, run);
 }
 
 #[tokio::test]
-async fn s43_other_names_of_a_file_are_told_and_keep_the_old_content() {
-    let bench = ToolTestEnv::new();
-    bench.put("x", "a\n");
-    std::fs::hard_link(bench.path("x"), bench.path("bashrc")).unwrap();
-    bench.seen("x");
+async fn s43_other_names_of_a_file_are_reported_and_keep_the_old_content() {
+    let env = ToolTestEnv::new();
+    env.put("x", "a\n");
+    std::fs::hard_link(env.path("x"), env.path("bashrc")).unwrap();
+    env.seen("x");
     let edit = json!({"file_path": "x", "old_string": "a", "new_string": "b"});
-    let output = bench.run(&EditTool, edit).await.unwrap();
-    assert_eq!((bench.bytes("x"), bench.bytes("bashrc")), (b"b\n".to_vec(), b"a\n".to_vec()));
+    let output = env.run(&EditTool, edit).await.unwrap();
+    assert_eq!((env.bytes("x"), env.bytes("bashrc")), (b"b\n".to_vec(), b"a\n".to_vec()));
     assert!(output.observation.ends_with("1 other name (hard links), which keep the old content."));
     assert_eq!(output.summary.as_deref(), Some("+1 -1, 1 other name left as before"));
 }

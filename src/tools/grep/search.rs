@@ -1,4 +1,4 @@
-//! The search itself. Blocks; ends soon after the call is cancelled.
+//! The search itself. It blocks, and ends soon after the call is cancelled.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,26 +17,26 @@ use crate::tools::ports::lock;
 use crate::tools::walk::FileWalk;
 use crate::tools::{Files, text, truncation};
 
-/// Characters of a line that are shown.
+/// The most characters of a line that are shown.
 const LINE_CHARS: usize = 500;
-/// Characters before the match that stay when a longer line is cut.
+/// The characters before the match that stay when a longer line is cut.
 const BEFORE_MATCH: usize = 100;
-/// Memory for one file: a line, or all of it where matches may go over line ends.
+/// The memory for one file, in bytes: a line, or the whole file where matches may span lines.
 const HEAP: usize = 64 << 20;
 
-/// What is looked for.
+/// What to search for.
 pub(super) struct GrepQuery {
     pub matcher: RegexMatcher,
     pub mode: GrepMode,
     pub before: usize,
     pub after: usize,
     pub is_multi_line: bool,
-    /// Rows that will be shown.
+    /// The most rows that will be shown.
     pub limit: usize,
     pub files: Arc<dyn Files>,
 }
 
-/// What is told of each file.
+/// What the result shows of each file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GrepMode {
     Files,
@@ -44,27 +44,27 @@ pub(super) enum GrepMode {
     Count,
 }
 
-/// A line of a result.
+/// A row of a result; the number is that of the line, from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum GrepRow {
     Match(u64, String),
     Context(u64, String),
-    /// Lines are left out here.
+    /// Lines between two rows are left out here.
     Break,
 }
 
-/// What was found in one file.
+/// What is counted and kept of one file.
 #[derive(Debug, Default)]
 pub(super) struct GrepFileMatches {
     pub matches: u64,
-    /// The first of them, no more than will be shown.
+    /// The first rows, at most [`GrepQuery::limit`].
     pub rows: Vec<GrepRow>,
-    /// All there would be.
+    /// The number of all rows, kept or not.
     row_count: u64,
     is_binary: bool,
 }
 
-/// What was found in all.
+/// The matches in all files.
 #[derive(Debug, Default)]
 pub(super) struct GrepOutcome {
     /// The first files by path, as many as it takes to fill the limit.
@@ -75,7 +75,7 @@ pub(super) struct GrepOutcome {
     pub unreadable: u64,
     /// Files and folders that a deny rule hides.
     pub hidden: u64,
-    /// Rows in `files`.
+    /// The number of rows in `files`.
     pub kept: u64,
 }
 
@@ -89,7 +89,7 @@ pub(super) fn file(query: &GrepQuery, path: &Path, cancel: &CancellationToken) -
     outcome
 }
 
-/// Searches the files below a folder that `is_wanted` takes.
+/// Searches the files below a folder for which `is_wanted` returns true.
 pub(super) fn folder(
     query: &GrepQuery,
     walk: FileWalk,
@@ -97,7 +97,7 @@ pub(super) fn folder(
     is_wanted: impl Fn(&Path) -> bool + Sync,
 ) -> GrepOutcome {
     let outcome = Mutex::new(GrepOutcome::default());
-    // A searcher has buffers worth keeping: they go round between the threads.
+    // A searcher has buffers worth keeping, so the threads share them.
     let searchers = Mutex::new(Vec::new());
     let passed = walk.each(|entry| {
         if !entry.file_type().is_some_and(|kind| kind.is_file()) || !is_wanted(entry.path()) {
@@ -126,7 +126,7 @@ impl GrepOutcome {
         self.row_count += hits.row_count;
         self.kept += hits.row_count;
         self.files.insert(path, hits);
-        // What comes after a full page by path can never be shown, whatever is still found.
+        // Files that sort after a full page can never be shown, whatever is still found.
         while let Some(last) = self.files.last_entry()
             && self.kept - last.get().row_count >= limit as u64
         {
@@ -167,7 +167,7 @@ impl GrepQuery {
         Ok(rows.hits)
     }
 
-    /// A line as it is shown: the part around the match where it is long.
+    /// A line as it is shown: of a long line the part around the match.
     fn excerpt(&self, bytes: &[u8]) -> String {
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         let bytes = bytes.strip_suffix(b"\r").unwrap_or(bytes);
@@ -185,7 +185,7 @@ impl GrepQuery {
     }
 }
 
-/// Collects what the searcher finds in one file.
+/// Collects the matches that the searcher finds in one file.
 struct GrepSink<'a> {
     query: &'a GrepQuery,
     hits: GrepFileMatches,
@@ -241,7 +241,7 @@ impl Sink for GrepSink<'_> {
     }
 }
 
-/// A file that ends with an error when the call is cancelled.
+/// A file whose reads fail once the call is cancelled.
 struct CancellableFile<'a> {
     file: File,
     cancel: &'a CancellationToken,

@@ -1,12 +1,12 @@
-//! The head of a request to the proxy, read strictly: what could be understood in two ways by two
-//! programs is refused, so that what is decided on is what the server is sent.
+//! Reads the head of a request to the proxy, strictly: a head that two programs could understand in
+//! two ways is refused, so that the checked request is the one that the server gets.
 
 use crate::domain::{NetworkHost, authority};
 
-/// The longest head.
+/// The most bytes of a head.
 pub(super) const LONGEST: usize = 16 << 10;
 
-/// Headers between a client and the proxy alone.
+/// Headers that only concern the connection between a client and the proxy.
 const HOP_BY_HOP_HEADERS: [&str; 8] = [
     "host",
     "connection",
@@ -18,46 +18,43 @@ const HOP_BY_HOP_HEADERS: [&str; 8] = [
     "upgrade",
 ];
 
-/// What a client wants.
+/// A parsed request to the proxy.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ProxyRequest {
-    /// From whom.
     pub host: NetworkHost,
-    /// Where there.
     pub port: u16,
-    /// How.
     pub way: ProxyRequestKind,
 }
 
-/// How a client wants to speak to a server.
+/// How the client wants to talk to the server.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ProxyRequestKind {
-    /// Through a tunnel, whose bytes are the client's own.
+    /// CONNECT: the bytes in the tunnel are the client's own.
     Tunnel,
-    /// By one request.
+    /// One plain HTTP request.
     Request {
-        /// What it begins with.
+        /// The head in the form that goes to the server.
         head: Vec<u8>,
-        /// What comes behind that.
+        /// How the end of the body is found.
         body: ProxyBodyFraming,
     },
 }
 
-/// How it is told where a request's body ends.
+/// How the end of a request's body is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ProxyBodyFraming {
-    /// By its length in bytes; most have none.
+    /// The length in bytes; 0 for a request without a body.
     Length(u64),
-    /// By itself, in chunks.
+    /// The body comes in chunks, the last of which is empty.
     Chunked,
 }
 
-/// How many bytes of `bytes` are a whole head.
+/// The length of the head in bytes; `None` while it is incomplete.
 pub(super) fn length(bytes: &[u8]) -> Option<usize> {
     bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4)
 }
 
-/// Reads a whole head. Why it is not understood is a phrase.
+/// Parses a whole head; the error is a phrase.
 pub(super) fn read(bytes: &[u8]) -> Result<ProxyRequest, &'static str> {
     let text = std::str::from_utf8(bytes).map_err(|_| "the head is no text")?;
     let text = text.strip_suffix("\r\n\r\n").ok_or("the head has no end")?;
@@ -95,7 +92,7 @@ fn is_token(text: &str) -> bool {
         && text.bytes().all(|c| c.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&c))
 }
 
-/// A request with a whole address, as it goes on to the server.
+/// Parses a request with a whole address into the head that goes to the server.
 fn request(
     method: &str,
     target: &str,
@@ -117,11 +114,11 @@ fn request(
         let those = headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case(wanted));
         those.map(|(_, value)| *value).collect()
     };
-    let told = all("host");
-    let same = |told: &str| {
-        authority(told).is_some_and(|(also, at)| also == host && at.unwrap_or(80) == port)
+    let hosts = all("host");
+    let same = |text: &str| {
+        authority(text).is_some_and(|(also, at)| also == host && at.unwrap_or(80) == port)
     };
-    if told.len() > 1 || !told.iter().all(|told| same(told)) {
+    if hosts.len() > 1 || !hosts.iter().all(|text| same(text)) {
         return Err("the Host header is not the host of the address");
     }
     let body = match (&all("content-length")[..], &all("transfer-encoding")[..]) {
@@ -148,10 +145,10 @@ fn request(
     })
 }
 
-/// Headers of an answer that say how its connection goes on.
+/// Headers of an answer that say how its connection continues.
 const OF_THE_CONNECTION: [&str; 3] = ["connection", "keep-alive", "proxy-connection"];
 
-/// A whole head of an answer, as it goes on to the client: the connection ends with this answer.
+/// The head of an answer as the client gets it: the connection ends with this answer.
 pub(super) fn answer(bytes: &[u8]) -> Vec<u8> {
     let lines = bytes.strip_suffix(b"\r\n").unwrap_or(bytes).split_inclusive(|c| *c == b'\n');
     let is_kept = |line: &&[u8]| {
@@ -163,7 +160,7 @@ pub(super) fn answer(bytes: &[u8]) -> Vec<u8> {
     head
 }
 
-/// Whether a head says only that an answer is to come.
+/// Whether the head belongs to an interim answer (1xx, except 101), after which the real one comes.
 pub(super) fn is_interim(head: &[u8]) -> bool {
     let status = head.strip_prefix(b"HTTP/1.").and_then(|rest| rest.get(1..5));
     status.is_some_and(|status| status.starts_with(b" 1") && status != b" 101")
@@ -184,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_tunnel_is_asked_for_by_host_and_port() {
-        for (target, told) in [
+        for (target, expected) in [
             ("example.org:443", Some(("example.org", 443))),
             ("EXAMPLE.org.:443", Some(("example.org", 443))),
             ("[::1]:443", Some(("[::1]", 443))),
@@ -194,8 +191,8 @@ mod tests {
             ("2130706433:443", None),
         ] {
             let read = wanted(&format!("CONNECT {target} HTTP/1.1\r\nHost: other\r\n\r\n"));
-            let told = told.map(|(host, port)| (host.to_owned(), port, None));
-            assert_eq!(read.ok(), told, "{target}");
+            let expected = expected.map(|(host, port)| (host.to_owned(), port, None));
+            assert_eq!(read.ok(), expected, "{target}");
         }
     }
 
@@ -215,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_programs_could_read_in_two_ways_is_refused() {
+    fn ambiguous_heads_are_refused() {
         for head in [
             "GET / HTTP/1.1\r\nHost: a.org\r\n\r\n",
             "GET https://a.org/ HTTP/1.1\r\n\r\n",
@@ -251,8 +248,8 @@ mod tests {
     }
 
     #[test]
-    fn where_a_body_ends_is_told_by_its_head() {
-        for (headers, told) in [
+    fn the_head_says_where_the_body_ends() {
+        for (headers, expected) in [
             ("", ProxyBodyFraming::Length(0)),
             ("Content-Length: 12\r\n", ProxyBodyFraming::Length(12)),
             ("transfer-encoding: Chunked\r\n", ProxyBodyFraming::Chunked),
@@ -261,7 +258,7 @@ mod tests {
             let Ok(ProxyRequest { way: ProxyRequestKind::Request { body, .. }, .. }) = read else {
                 panic!("{read:?}")
             };
-            assert_eq!(body, told, "{headers}");
+            assert_eq!(body, expected, "{headers}");
         }
     }
 
@@ -289,9 +286,9 @@ mod tests {
             let _ = read(&bytes);
         }
 
-        /// What goes on to a server is one head, and names the host that was decided on.
+        /// The forwarded head is one head, and names the host that was checked.
         #[test]
-        fn what_goes_on_is_one_head(path in "[ -~\t]{0,20}", value in "[ -~\r\n\t]{0,20}") {
+        fn the_forwarded_head_is_one_head(path in "[ -~\t]{0,20}", value in "[ -~\r\n\t]{0,20}") {
             let head = format!("GET http://a.org/{path} HTTP/1.1\r\nX: {value}\r\n\r\n");
             if let Ok(ProxyRequest { way: ProxyRequestKind::Request { head: sent, .. }, .. }) = read(head.as_bytes()) {
                 proptest::prop_assert_eq!(length(&sent), Some(sent.len()));

@@ -1,6 +1,6 @@
-//! One plain request and its answer, and nothing more: what a client sends behind its request was not
-//! decided on, and goes to nobody. Both sides are told that their connection ends with the answer; a
-//! server may not heed that, and need not.
+//! Passes on one plain request and its answer, and nothing more: what a client sends after its
+//! request was not checked, and is dropped. Both sides are told that their connection ends with the
+//! answer; nothing depends on the server following that.
 
 use std::io;
 
@@ -12,13 +12,13 @@ use tokio::net::TcpStream;
 
 use super::head::{self, ProxyBodyFraming};
 
-/// The longest head of an answer that is looked at.
+/// The most bytes of an answer's head that are rewritten.
 const LONGEST_ANSWER: usize = 64 << 10;
 
-/// The longest line between chunks.
+/// The most bytes of a line between chunks.
 const LONGEST_LINE: u64 = 4 << 10;
 
-/// Passes a request on behind its head, and its answer back. `rest` is what has come of it.
+/// Passes on the body of a request and the answer. `rest` is what has already come of the body.
 pub(super) async fn pass(
     client: &mut TcpStream,
     server: &mut TcpStream,
@@ -60,7 +60,7 @@ async fn pass_body(
     }
 }
 
-/// What is told beside the chunks, in their lines and behind the last, stays here.
+/// Passes on chunks without their extensions and without the trailer.
 async fn pass_chunks(
     from: &mut (impl AsyncBufRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),
@@ -97,7 +97,7 @@ fn invalid_data() -> io::Error {
     io::ErrorKind::InvalidData.into()
 }
 
-/// The head of the answer, with what has come behind it. What is no head goes on as it is.
+/// Passes on the head of the answer and what came after it. A text that is no head stays as it is.
 async fn pass_head(
     from: &mut (impl AsyncRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),

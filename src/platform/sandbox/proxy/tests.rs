@@ -1,10 +1,10 @@
-//! The proxy over loopback, against a server that says what it was sent.
+//! The proxy over loopback, against a server that returns what it received.
 
 use tokio::task::JoinHandle;
 
 use super::*;
 
-/// A server that answers the first thing it reads with itself, and its port.
+/// Starts a server that sends back the first bytes that it reads, and returns its port.
 async fn echo() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -22,22 +22,26 @@ async fn echo() -> u16 {
     port
 }
 
-/// What a proxy with this list answers, and what it says it refused.
-async fn said(listed: &[&str], request: &str) -> (String, Vec<String>) {
-    said_by(UpstreamProxies::default(), listed, request).await
+/// The answer of a proxy with this list of hosts, and the hosts that it refused.
+async fn answer_of(listed: &[&str], request: &str) -> (String, Vec<String>) {
+    answer_through(UpstreamProxies::default(), listed, request).await
 }
 
-/// The same by one that has to go through another.
-async fn said_by(ways: UpstreamProxies, listed: &[&str], request: &str) -> (String, Vec<String>) {
+/// The same for a proxy that has to go through another one.
+async fn answer_through(
+    upstreams: UpstreamProxies,
+    listed: &[&str],
+    request: &str,
+) -> (String, Vec<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let hosts = listed.iter().map(|text| text.parse().unwrap()).collect();
     let refused = RefusedHosts::default();
-    let serving = tokio::spawn(serve(listener, hosts, ways, refused.clone()));
+    let serving = tokio::spawn(serve(listener, hosts, upstreams, refused.clone()));
     let mut client = TcpStream::connect(address).await.unwrap();
     client.write_all(request.as_bytes()).await.unwrap();
     let mut answer = Vec::new();
-    // Where it was given up on, the connection may be broken rather than closed.
+    // After an error the connection may be broken rather than closed.
     let _ = client.shutdown().await;
     let _ = client.read_to_end(&mut answer).await;
     serving.abort();
@@ -49,10 +53,10 @@ async fn s90_a_listed_host_gets_through_and_no_other() {
     let port = echo().await;
     let here = format!("127.0.0.1:{port}");
     let tunnel = format!("CONNECT {here} HTTP/1.1\r\n\r\nhello");
-    let (answer, refused) = said(&[&here], &tunnel).await;
+    let (answer, refused) = answer_of(&[&here], &tunnel).await;
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("hello"), "{answer}");
     assert!(refused.is_empty());
-    let (answer, refused) = said(&["127.0.0.1:1", "example.org"], &tunnel).await;
+    let (answer, refused) = answer_of(&["127.0.0.1:1", "example.org"], &tunnel).await;
     assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
     assert_eq!(refused, [here]);
 }
@@ -61,16 +65,16 @@ async fn s90_a_listed_host_gets_through_and_no_other() {
 async fn a_plain_request_reaches_its_server_without_the_proxys_part() {
     let here = format!("127.0.0.1:{}", echo().await);
     let request = format!("GET http://{here}/a HTTP/1.1\r\nHost: {here}\r\n\r\n");
-    let (answer, _) = said(&[&here], &request).await;
+    let (answer, _) = answer_of(&[&here], &request).await;
     assert_eq!(answer, format!("GET /a HTTP/1.1\r\nHost: {here}\r\nConnection: close\r\n\r\n"));
     let other = format!("GET http://{here}/a HTTP/1.1\r\nHost: example.org\r\n\r\n");
-    let (answer, refused) = said(&[&here, "example.org"], &other).await;
+    let (answer, refused) = answer_of(&[&here, "example.org"], &other).await;
     assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
     assert!(refused.is_empty(), "{refused:?}");
 }
 
-/// A server that answers each request on a connection, however it is asked to close it. In the end
-/// it says what it was sent.
+/// A server that answers each request on a connection, even if it is asked to close it. In the end
+/// it returns what it received.
 async fn stubborn() -> (String, JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap().to_string();
@@ -95,7 +99,7 @@ async fn stubborn() -> (String, JoinHandle<String>) {
 }
 
 #[tokio::test]
-async fn s90_behind_a_plain_request_nothing_goes_on_to_its_server() {
+async fn s90_nothing_after_a_plain_request_is_forwarded() {
     let chunks = ("4;a=b\r\nbody\r\n0\r\nX: y\r\n\r\n", "4\r\nbody\r\n0\r\n\r\n");
     for (header, (body, passed_on)) in [
         ("", ("", "")),
@@ -107,7 +111,7 @@ async fn s90_behind_a_plain_request_nothing_goes_on_to_its_server() {
             "POST http://{here}/one HTTP/1.1\r\n{header}\r\n{body}\
              GET http://not-listed.example/two HTTP/1.1\r\nAuthorization: SECRET\r\n\r\n"
         );
-        let (answer, refused) = said(&[&here], &request).await;
+        let (answer, refused) = answer_of(&[&here], &request).await;
         let only = "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\
                     Connection: close\r\n\r\nok";
         assert!(answer.starts_with(only), "{answer}");
@@ -118,13 +122,13 @@ async fn s90_behind_a_plain_request_nothing_goes_on_to_its_server() {
 }
 
 #[tokio::test]
-async fn s90_chunks_that_two_programs_could_read_in_two_ways_come_to_no_end() {
+async fn s90_ambiguous_chunks_are_not_forwarded() {
     for body in ["4\nbody\r\n", "+4\r\nbody\r\n", "4\r\nbodyxx", "0x4\r\nbody\r\n", "\r\n"] {
         let (here, serving) = stubborn().await;
         let request = format!(
             "POST http://{here}/ HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n{body}0\r\n\r\n"
         );
-        said(&[&here], &request).await;
+        answer_of(&[&here], &request).await;
         let sent = serving.await.unwrap();
         assert!(!sent.ends_with("0\r\n\r\n"), "{body:?}: {sent}");
     }
@@ -137,34 +141,34 @@ fn s85_the_addresses_of_this_machine_are_known() {
     assert!(!is_own("2001:db8::55".parse().unwrap()));
 }
 
-/// A name that leads to loopback stands for any that was made to.
+/// The name "localhost" stands for any name that was made to lead to loopback.
 #[tokio::test]
 async fn s85_a_name_that_leads_here_needs_to_be_listed_with_its_port() {
     let port = echo().await;
     let tunnel = |port| format!("CONNECT LocalHost.:{port} HTTP/1.1\r\n\r\nhello");
-    let (answer, _) = said(&[&format!("localhost:{port}")], &tunnel(port)).await;
+    let (answer, _) = answer_of(&[&format!("localhost:{port}")], &tunnel(port)).await;
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
-    let (answer, refused) = said(&["localhost"], &tunnel(443)).await;
+    let (answer, refused) = answer_of(&["localhost"], &tunnel(443)).await;
     assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
     assert_eq!(refused, ["localhost:443, which leads to this machine or its own network"]);
 }
 
 #[tokio::test]
-async fn what_cannot_be_reached_is_no_refusal_of_the_sandboxs() {
+async fn an_unreachable_host_is_not_a_sandbox_refusal() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let tunnel = format!("CONNECT {free} HTTP/1.1\r\n\r\n");
-    let (answer, refused) = said(&[&free.to_string()], &tunnel).await;
+    let (answer, refused) = answer_of(&[&free.to_string()], &tunnel).await;
     assert!(answer.starts_with("HTTP/1.1 502 "), "{answer}");
     assert!(refused.is_empty(), "{refused:?}");
 }
 
 #[tokio::test]
 async fn a_head_without_an_end_is_given_up_on() {
-    let (answer, _) = said(&["a.org"], &"x".repeat(head::LONGEST + 2)).await;
+    let (answer, _) = answer_of(&["a.org"], &"x".repeat(head::LONGEST + 2)).await;
     assert_eq!(answer, "");
 }
 
-/// A proxy that answers each request with this and then with what comes, and what it was asked.
+/// A proxy that gives this answer to each request and then echoes, and the requests it got.
 async fn upstream(answer: &'static str) -> (UpstreamProxies, JoinHandle<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = format!("http://u:p@{}", listener.local_addr().unwrap());
@@ -189,8 +193,8 @@ async fn a_listed_host_is_reached_through_the_proxy_that_slug_has_to_use() {
         ("CONNECT a.invalid:80 HTTP/1.1\r\n\r\nhello", "\r\n\r\nhello"),
         ("GET http://a.invalid/x HTTP/1.1\r\n\r\n", "GET /x HTTP/1.1\r\nHost: a.invalid\r\n"),
     ] {
-        let (ways, serving) = upstream("HTTP/1.1 200 OK\r\nX: y\r\n\r\n").await;
-        let (answer, refused) = said_by(ways, &["a.invalid"], request).await;
+        let (upstreams, serving) = upstream("HTTP/1.1 200 OK\r\nX: y\r\n\r\n").await;
+        let (answer, refused) = answer_through(upstreams, &["a.invalid"], request).await;
         assert!(answer.contains(came) && !answer.contains("X: y"), "{answer}");
         assert!(refused.is_empty(), "{refused:?}");
         let asked = "CONNECT a.invalid:80 HTTP/1.1\r\nHost: a.invalid:80\r\n\
@@ -200,11 +204,11 @@ async fn a_listed_host_is_reached_through_the_proxy_that_slug_has_to_use() {
 }
 
 #[tokio::test]
-async fn what_is_not_allowed_is_refused_before_another_proxy_hears_of_it() {
+async fn refused_hosts_never_reach_the_upstream_proxy() {
     for (listed, asked) in [("a.invalid", "b.invalid:443"), ("a.invalid", "10.0.0.1:443")] {
-        let (ways, serving) = upstream("HTTP/1.1 200 OK\r\n\r\n").await;
+        let (upstreams, serving) = upstream("HTTP/1.1 200 OK\r\n\r\n").await;
         let tunnel = format!("CONNECT {asked} HTTP/1.1\r\n\r\n");
-        let (answer, refused) = said_by(ways, &[listed], &tunnel).await;
+        let (answer, refused) = answer_through(upstreams, &[listed], &tunnel).await;
         assert!(answer.starts_with("HTTP/1.1 403 "), "{answer}");
         assert_eq!(refused, [asked]);
         assert!(!serving.is_finished());
@@ -213,9 +217,10 @@ async fn what_is_not_allowed_is_refused_before_another_proxy_hears_of_it() {
 }
 
 #[tokio::test]
-async fn a_proxy_that_refuses_is_told_with_its_own_words() {
-    let (ways, serving) = upstream("HTTP/1.1 407 Login first\r\n\r\n").await;
-    let (answer, _) = said_by(ways, &["a.invalid"], "CONNECT a.invalid:443 HTTP/1.1\r\n\r\n").await;
+async fn a_refusal_of_the_upstream_proxy_is_quoted() {
+    let (upstreams, serving) = upstream("HTTP/1.1 407 Login first\r\n\r\n").await;
+    let (answer, _) =
+        answer_through(upstreams, &["a.invalid"], "CONNECT a.invalid:443 HTTP/1.1\r\n\r\n").await;
     assert!(answer.starts_with("HTTP/1.1 502 ") && answer.contains("407 Login first"), "{answer}");
     serving.await.unwrap();
 }

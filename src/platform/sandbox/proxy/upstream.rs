@@ -1,5 +1,5 @@
-//! The proxy that this machine has to go through to the network around it, where slug's environment
-//! names one. All goes through a tunnel in it, so that it, too, is told a host and a port and no more.
+//! The proxy that this machine needs to reach other networks, if slug's environment names one. All
+//! connections use a tunnel in it, so that it learns a host and a port and no more.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use super::head::{self, ProxyRequestKind};
 use crate::domain::{NetworkHost, authority, is_exempt_from_proxy};
 
-/// What the environment says of proxies.
+/// The proxies that the environment names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::platform::sandbox) struct UpstreamProxies {
     tunnel: Option<String>,
@@ -20,7 +20,7 @@ pub(in crate::platform::sandbox) struct UpstreamProxies {
 }
 
 impl UpstreamProxies {
-    /// As these variables have it.
+    /// Reads `HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY` and `NO_PROXY`, in upper or lower case.
     pub(in crate::platform::sandbox) fn from_variables(
         variable: impl Fn(&str) -> Option<String>,
     ) -> Self {
@@ -35,7 +35,7 @@ impl UpstreamProxies {
         }
     }
 
-    /// The proxy on the way to a host; `None` where it is reached directly, as this machine always is.
+    /// The proxy for a host; `None` where it is reached directly, as this machine always is.
     pub(super) fn proxy_for(
         &self,
         host: &NetworkHost,
@@ -64,7 +64,7 @@ impl UpstreamProxies {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct UpstreamProxy {
     at: String,
-    /// Name and password, as they are sent.
+    /// Name and password in base64, as they are sent.
     login: Option<String>,
 }
 
@@ -86,7 +86,7 @@ impl UpstreamProxy {
         }
     }
 
-    /// A connection through it.
+    /// Opens a connection to a host through the proxy.
     pub(super) async fn tunnel(&self, host: &NetworkHost, port: u16) -> io::Result<TcpStream> {
         let mut server = TcpStream::connect(&self.at).await?;
         let login = self.login.as_ref().map(|it| format!("Proxy-Authorization: Basic {it}\r\n"));
@@ -104,7 +104,7 @@ impl UpstreamProxy {
     }
 }
 
-/// A head alone: what comes behind it is the tunnel's.
+/// Reads the head of an answer and nothing after it, which belongs to the tunnel.
 async fn answer(server: &mut TcpStream) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     while head::length(&bytes).is_none() {
@@ -116,7 +116,7 @@ async fn answer(server: &mut TcpStream) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A text with its `%40` and the like as the bytes that they stand for.
+/// Decodes `%40` and the like to bytes.
 fn decoded(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_names_the_way_to_a_host() {
+    fn the_environment_names_the_proxy_for_a_host() {
         const P: &str = "http://proxy.lan:3128/";
         let plain =
             ProxyRequestKind::Request { head: Vec::new(), body: head::ProxyBodyFraming::Length(0) };
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_and_a_password_are_sent_as_they_are_meant() {
+    fn name_and_password_are_decoded_before_they_are_sent() {
         let login = |named: &str| UpstreamProxy::read(named).unwrap().login;
         assert_eq!(login("http://u:p%40%3a%@h:1").unwrap(), STANDARD.encode("u:p@:%"));
         assert_eq!(login("http://h:1"), None);
